@@ -1,0 +1,58 @@
+# Everything runs from a virtual environment in .venv, made on first use.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test lint types bench docs clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "eigenstream needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 2; }
+	@echo "Creating a virtual environment in $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml
+	@echo "Installing eigenstream and what it needs ..."
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	@echo "Installing the tools for tests ..."
+	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed-dev
+	@$(PIP) --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	@$(PIP) --editable '.[docs]'
+	@touch $@
+
+demo: $(VENV)/.installed ## learn a rotation-invariant view of print and write report.html
+	@$(BIN)/eigenstream demo
+
+lint: $(VENV)/.installed-dev ## ruff: style and imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev ## mypy --strict on src
+	$(BIN)/mypy
+
+test: lint types ## lint, types, tests and doctests
+	$(BIN)/pytest
+
+bench: $(VENV)/.installed-bench ## the speed figures, beside the peers
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.installed-docs ## the documentation as HTML pages in docs/_build
+	$(BIN)/python docs/build.py
+
+clean: ## remove all that the other commands made
+	rm -rf $(VENV) docs/_build report.html .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

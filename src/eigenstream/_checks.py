@@ -1,0 +1,146 @@
+"""Checks of input: every refusal says what was wrong, where, and what would mend it."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+
+def first_nonfinite(values: Any) -> tuple[int, int] | None:
+    """Return (row, column) of the first value that is NaN or infinite, or None.
+
+    >>> first_nonfinite(np.array([[1.0, 2.0], [np.nan, 4.0]]))
+    (1, 0)
+    """
+    sparse = sp.issparse(values)
+    data = values.data if sparse else values
+    if not np.issubdtype(data.dtype, np.floating):
+        return None
+    # One pass that allocates nothing answers the common case: a finite sum has finite terms.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(data.sum(dtype=np.float64)):
+            return None
+    if sparse:
+        entries = values.tocoo()
+        bad = np.flatnonzero(~np.isfinite(entries.data))
+        if bad.size == 0:
+            return None
+        first = bad[np.lexsort((entries.col[bad], entries.row[bad]))[0]]
+        return int(entries.row[first]), int(entries.col[first])
+    bad_rows = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if bad_rows.size == 0:
+        return None
+    row = int(bad_rows[0])
+    return row, int(np.flatnonzero(~np.isfinite(values[row]))[0])
+
+
+def check_finite(
+    values: Any, *, name: str = "X", first_row: int = 0, remedy: str = "", columns: Any = None
+) -> None:
+    """Refuse NaN and infinity, naming the first one's row and column.
+
+    >>> check_finite(np.array([[0.0, np.inf]]), first_row=7)
+    Traceback (most recent call last):
+        ...
+    ValueError: X contains infinity at row 7, column 1. Remove or impute such rows.
+    """
+    where = first_nonfinite(values)
+    if where is None:
+        return
+    row, column = where
+    value = values[row, column]
+    what = "NaN" if np.isnan(value) else "infinity"
+    label = f"{column}" if columns is None else f"{column} ({columns[column]!r})"
+    remedy = remedy or "Remove or impute such rows."
+    raise ValueError(f"{name} contains {what} at row {row + first_row}, column {label}. {remedy}")
+
+
+def check_whole(value: Any, name: str, *, least: int = 1) -> int:
+    """Return ``value`` as an int, refusing what is not a whole number of at least ``least``.
+
+    >>> check_whole(2.5, "lag")
+    Traceback (most recent call last):
+        ...
+    TypeError: lag must be a whole number of at least 1, got 2.5.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    if value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    return int(value)
+
+
+def check_number(
+    value: Any,
+    name: str,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
+) -> float:
+    """Return ``value`` as a float inside the stated interval.
+
+    >>> check_number(1.5, "alpha", above=0, most=1)
+    Traceback (most recent call last):
+        ...
+    ValueError: alpha must be a number in (0, 1], got 1.5.
+    """
+    left = f"({above:g}" if above is not None else f"[{least:g}" if least is not None else "(-inf"
+    right = f"{below:g})" if below is not None else f"{most:g}]" if most is not None else "inf)"
+    message = f"{name} must be a number in {left}, {right}, got {value!r}."
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(message)
+    number = float(value)
+    inside = (
+        np.isfinite(number)
+        and (above is None or number > above)
+        and (least is None or number >= least)
+        and (below is None or number < below)
+        and (most is None or number <= most)
+    )
+    if not inside:
+        raise ValueError(message)
+    return number
+
+
+def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Return ``value`` if it is one of the choices; else name them.
+
+    >>> check_choice("fast", "solver", ("auto", "dense"))
+    Traceback (most recent call last):
+        ...
+    ValueError: solver must be one of 'auto', 'dense', got 'fast'.
+    """
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
+    return value
+
+
+def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return sample weights as float64: one a row, finite, none negative.
+
+    >>> check_weights([1.0, -2.0], 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: sample_weight must not be negative, got -2.0 at row 1.
+    """
+    w = np.asarray(weights, dtype=np.float64)
+    if w.ndim == 0:
+        w = np.full(n_rows, float(w))
+    if w.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must hold one number a row, {n_rows} in all; got shape {w.shape}."
+        )
+    bad = np.flatnonzero(~np.isfinite(w))
+    if bad.size:
+        raise ValueError(f"sample_weight is not finite at row {bad[0]}; give finite weights.")
+    bad = np.flatnonzero(w < 0)
+    if bad.size:
+        raise ValueError(
+            f"sample_weight must not be negative, got {float(w[bad[0]])!r} at row {bad[0]}."
+        )
+    return w

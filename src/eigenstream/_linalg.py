@@ -1,0 +1,100 @@
+"""Small pieces of linear algebra that every floor uses: BLAS updates, orthonormality, angles."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas, qr, subspace_angles
+
+Floats = NDArray[np.floating[Any]]
+Float64s = NDArray[np.float64]
+
+#: Entries of a column this close to its largest (relatively) count as equally large, so that the
+#: canonical sign of an antisymmetric vector does not hang on the last bit of a tie.
+SIGN_TIE = 1e-6
+
+
+def rank_update(total: Float64s, rows: Floats, weight: float = 1.0) -> Float64s:
+    """Add ``weight * rows.T @ rows`` to the lower triangle of ``total``, in place.
+
+    ``total`` is Fortran-ordered float64. C- and F-ordered rows go to BLAS as they lie. float32 rows
+    are multiplied in float32 (twice the speed) and added in float64: keep their number per call
+    moderate, since the sum inside one call is rounded to float32.
+
+    >>> total = np.zeros((2, 2), order="F")
+    >>> _ = rank_update(total, np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> mirrored(total)
+    array([[10., 14.],
+           [14., 20.]])
+    """
+    if rows.dtype == np.float32:
+        total += _syrk(blas.ssyrk, rows, weight)
+    else:
+        _syrk(blas.dsyrk, rows, weight, total)
+    return total
+
+
+def _syrk(syrk: Any, rows: Floats, weight: float, total: Float64s | None = None) -> Any:
+    """Call one of BLAS's syrk on rows as they lie; a total is updated in place."""
+    # BLAS is column-major: the transpose of C-ordered rows is the F-ordered matrix it wants.
+    operand, transposed = (rows, 1) if rows.flags.f_contiguous else (rows.T, 0)
+    if total is None:
+        return syrk(weight, operand, trans=transposed, lower=1)
+    return syrk(weight, operand, beta=1.0, c=total, trans=transposed, lower=1, overwrite_c=1)
+
+
+def mirrored(lower: Float64s) -> Float64s:
+    """Return the symmetric matrix whose lower triangle is given (a copy)."""
+    full = np.tril(lower)
+    full += np.tril(lower, -1).T
+    return full
+
+
+def canonical_signs(columns: Floats) -> Floats:
+    """Flip columns so that the first of their largest entries is positive (a copy).
+
+    >>> canonical_signs(np.array([[0.6, -0.8], [-0.8, -0.6]]))
+    array([[-0.6,  0.8],
+           [ 0.8,  0.6]])
+    """
+    if columns.size == 0:
+        return columns.copy()
+    size = np.abs(columns)
+    first = np.argmax(size >= (1.0 - SIGN_TIE) * size.max(axis=0), axis=0)
+    signs = np.where(columns[first, np.arange(columns.shape[1])] < 0, -1.0, 1.0)
+    return columns * signs.astype(columns.dtype)
+
+
+def orthonormalized(columns: Floats) -> Floats:
+    """Return an orthonormal basis of the columns' span, by QR with a positive diagonal."""
+    q, r = qr(columns, mode="economic")
+    basis: Floats = q * np.where(np.diag(r) < 0, -1.0, 1.0).astype(columns.dtype)
+    return basis
+
+
+def orthonormality_error(columns: Floats) -> float:
+    """Return the largest entry of ``|V^T V - I|``, computed in float64."""
+    v = np.asarray(columns, dtype=np.float64)
+    return float(np.abs(v.T @ v - np.eye(v.shape[1])).max(initial=0.0))
+
+
+def principal_angles(left: Floats, right: Floats) -> Float64s:
+    """Return the principal angles between the column spans, in radians, largest first.
+
+    >>> float(principal_angles(np.array([[1.0], [0.0]]), np.array([[1.0], [1.0]]))[0])  # pi / 4
+    0.785398...
+    """
+    return np.asarray(
+        subspace_angles(np.asarray(left, np.float64), np.asarray(right, np.float64)), np.float64
+    )
+
+
+def numerical_rank(eigenvalues: Floats, cut: float | Literal["auto"] = "auto") -> int:
+    """Count the eigenvalues whose size stands above rounding: ``cut`` times the largest.
+
+    ``"auto"`` cuts at ``n * eps``, the rounding of a symmetric eigensolver.
+    """
+    size = np.abs(eigenvalues)
+    if cut == "auto":
+        cut = size.size * float(np.finfo(np.float64).eps)
+    return int((size > cut * size.max(initial=0.0)).sum())

@@ -1,0 +1,1 @@
+"""The estimators: contrast x solver x features."""

@@ -1,0 +1,1 @@
+"""In which space: maps applied before the scatters."""

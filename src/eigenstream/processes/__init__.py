@@ -1,0 +1,1 @@
+"""Data with known answers: image walks, mixtures, spikes, autoregressions."""

@@ -1,0 +1,1 @@
+"""How one observation changes the weights: one rule a file."""

@@ -1,0 +1,1 @@
+"""What is averaged: scatters form a monoid."""

@@ -1,0 +1,1 @@
+"""How the top eigenspace is found."""

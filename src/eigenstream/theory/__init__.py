@@ -1,0 +1,1 @@
+"""What the theory says, as plain functions of plain numbers."""
