@@ -7,6 +7,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+#: Sums of squares of numbers up to this size stay far from the end of float64.
+LARGEST_VALUE = 1e150
+
+
+def is_sparse(values: Any) -> bool:
+    """Tell whether values are a scipy.sparse matrix or array."""
+    return bool(sp.issparse(values))
+
 
 def first_nonfinite(values: Any) -> tuple[int, int] | None:
     """Return (row, column) of the first value that is NaN or infinite, or None.
@@ -14,15 +22,7 @@ def first_nonfinite(values: Any) -> tuple[int, int] | None:
     >>> first_nonfinite(np.array([[1.0, 2.0], [np.nan, 4.0]]))
     (1, 0)
     """
-    sparse = sp.issparse(values)
-    data = values.data if sparse else values
-    if not np.issubdtype(data.dtype, np.floating):
-        return None
-    # One pass that allocates nothing answers the common case: a finite sum has finite terms.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(data.sum(dtype=np.float64)):
-            return None
-    if sparse:
+    if is_sparse(values):
         entries = values.tocoo()
         bad = np.flatnonzero(~np.isfinite(entries.data))
         if bad.size == 0:
@@ -36,25 +36,32 @@ def first_nonfinite(values: Any) -> tuple[int, int] | None:
     return row, int(np.flatnonzero(~np.isfinite(values[row]))[0])
 
 
-def check_finite(
-    values: Any, *, name: str = "X", first_row: int = 0, remedy: str = "", columns: Any = None
-) -> None:
-    """Refuse NaN and infinity, naming the first one's row and column.
+def check_finite(values: Any, *, name: str = "X", first_row: int = 0, remedy: str = "") -> None:
+    """Refuse NaN, infinity and numbers whose squares would overflow, naming row and column.
+
+    ``first_row`` is the number of the first row where the values are a part of something larger.
 
     >>> check_finite(np.array([[0.0, np.inf]]), first_row=7)
     Traceback (most recent call last):
         ...
     ValueError: X contains infinity at row 7, column 1. Remove or impute such rows.
     """
+    stored = values.data if is_sparse(values) else values
+    if stored.size == 0 or not np.issubdtype(stored.dtype, np.floating):
+        return
+    # NaN passes through min and max, so the common case is two passes that allocate nothing.
+    largest = max(-float(stored.min()), float(stored.max()))
+    if largest <= LARGEST_VALUE:
+        return
     where = first_nonfinite(values)
     if where is None:
-        return
+        raise ValueError(
+            f"{name} holds values as large as {largest:.3g}, whose squares overflow. Rescale it."
+        )
     row, column = where
-    value = values[row, column]
-    what = "NaN" if np.isnan(value) else "infinity"
-    label = f"{column}" if columns is None else f"{column} ({columns[column]!r})"
+    what = "NaN" if np.isnan(values[row, column]) else "infinity"
     remedy = remedy or "Remove or impute such rows."
-    raise ValueError(f"{name} contains {what} at row {row + first_row}, column {label}. {remedy}")
+    raise ValueError(f"{name} contains {what} at row {row + first_row}, column {column}. {remedy}")
 
 
 def check_whole(value: Any, name: str, *, least: int = 1) -> int:

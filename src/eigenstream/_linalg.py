@@ -6,12 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, qr, subspace_angles
 
+from eigenstream._checks import is_sparse
+
 Floats = NDArray[np.floating[Any]]
 Float64s = NDArray[np.float64]
 
 #: Entries of a column this close to its largest (relatively) count as equally large, so that the
 #: canonical sign of an antisymmetric vector does not hang on the last bit of a tie.
 SIGN_TIE = 1e-6
+
+#: Products of float32 rows are trusted when their largest square lies between these: below, small
+#: entries are lost to underflow; above, partial sums come near overflow.
+FLOAT32_SAFE = (1e-28, 1e37)
 
 
 def rank_update(total: Float64s, rows: Floats, weight: float = 1.0) -> Float64s:
@@ -28,9 +34,12 @@ def rank_update(total: Float64s, rows: Floats, weight: float = 1.0) -> Float64s:
            [14., 20.]])
     """
     if rows.dtype == np.float32:
-        total += _syrk(blas.ssyrk, rows, weight)
-    else:
-        _syrk(blas.dsyrk, rows, weight, total)
+        product = _syrk(blas.ssyrk, rows, weight)
+        if FLOAT32_SAFE[0] < np.abs(np.diagonal(product)).max(initial=0.0) < FLOAT32_SAFE[1]:
+            total += product
+            return total
+        rows = rows.astype(np.float64)  # squares that float32 cannot hold
+    _syrk(blas.dsyrk, rows, weight, total)
     return total
 
 
@@ -50,6 +59,22 @@ def mirrored(lower: Float64s) -> Float64s:
     return full
 
 
+def row_squares(rows: Any) -> Float64s:
+    """Return the squared euclidean norms of rows, dense or sparse, in float64."""
+    if is_sparse(rows):
+        return np.asarray(rows.astype(np.float64).power(2).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+
+
+def largest_norm(rows: Any) -> float:
+    """Return the largest euclidean norm of a row; 0.0 when there are none.
+
+    >>> largest_norm(np.array([[3.0, 4.0], [1.0, 0.0]]))
+    5.0
+    """
+    return float(np.sqrt(row_squares(rows).max(initial=0.0)))
+
+
 def canonical_signs(columns: Floats) -> Floats:
     """Flip columns so that the first of their largest entries is positive (a copy).
 
@@ -62,7 +87,7 @@ def canonical_signs(columns: Floats) -> Floats:
     size = np.abs(columns)
     first = np.argmax(size >= (1.0 - SIGN_TIE) * size.max(axis=0), axis=0)
     signs = np.where(columns[first, np.arange(columns.shape[1])] < 0, -1.0, 1.0)
-    return columns * signs.astype(columns.dtype)
+    return columns * signs.astype(columns.dtype) + 0.0  # no minus zero
 
 
 def orthonormalized(columns: Floats) -> Floats:

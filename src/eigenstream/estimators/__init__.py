@@ -1,1 +1,6 @@
 """The estimators: contrast x solver x features."""
+
+from eigenstream.estimators.slow_subspace import AlphaPath, SlowSubspace
+from eigenstream.estimators.stream_pca import StreamPCA
+
+__all__ = ["AlphaPath", "SlowSubspace", "StreamPCA"]

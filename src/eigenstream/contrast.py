@@ -1,0 +1,96 @@
+"""Reward one scatter, penalise another: the one sentence behind every linear method here."""
+
+from typing import Any, Self
+
+from eigenstream._linalg import Float64s, largest_norm
+from eigenstream.scatters.base import Scatter
+
+
+class Contrast:
+    """``T = reward_weight * A - penalty_weight * B`` over two scatters fed with the same rows.
+
+    The scatters do not depend on the weights: one pass over the data serves every weighting.
+    Contrasts form a monoid, as scatters do. T is in general indefinite.
+
+    Parameters
+    ----------
+    reward : Scatter
+    penalty : Scatter, optional
+        None for methods that only reward, such as PCA.
+    weights : (reward_weight, penalty_weight)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream.contrast import Contrast
+    >>> from eigenstream.scatters import VarianceScatter, VelocityScatter
+    >>> slow = Contrast(VarianceScatter(1, lag=1), VelocityScatter(1), weights=(0.5, 0.5))
+    >>> slow.update(np.array([[0.0], [1.0], [3.0]])).matrix()  # 0.5 * 1 - 0.5 * 2.5
+    array([[-0.75]])
+    """
+
+    def __init__(
+        self,
+        reward: Scatter,
+        penalty: Scatter | None = None,
+        weights: tuple[float, float] = (1.0, 0.0),
+    ) -> None:
+        if penalty is not None and penalty.n_features != reward.n_features:
+            raise ValueError(
+                f"the rewarded scatter has {reward.n_features} features and the penalised one "
+                f"{penalty.n_features}: give both the same rows."
+            )
+        self.reward = reward
+        self.penalty = penalty
+        self.weights = weights
+        #: The largest euclidean norm of a row seen: what the theory's assumptions are about.
+        self.largest_norm = 0.0
+
+    def empty(self) -> Self:
+        """Return a contrast of the same kind that has seen nothing."""
+        penalty = None if self.penalty is None else self.penalty.empty()
+        return type(self)(self.reward.empty(), penalty, self.weights)
+
+    def update(self, chunk: Any, *, sample_weight: Any = None, new_sequence: bool = False) -> Self:
+        """Add a chunk of rows to both scatters; return the contrast itself."""
+        for scatter in self._scatters():
+            scatter.update(chunk, sample_weight=sample_weight, new_sequence=new_sequence)
+        self.largest_norm = max(self.largest_norm, largest_norm(chunk))
+        return self
+
+    def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
+        """Return the contrast of this stretch followed by a later one; neither is changed."""
+        if (self.penalty is None) != (later.penalty is None):
+            raise ValueError("only contrasts of one kind merge: one has a penalty, one has none.")
+        penalty = None
+        if self.penalty is not None and later.penalty is not None:
+            penalty = self.penalty.merge(later.penalty, new_sequence=new_sequence)
+        reward = self.reward.merge(later.reward, new_sequence=new_sequence)
+        merged = type(self)(reward, penalty, self.weights)
+        merged.largest_norm = max(self.largest_norm, later.largest_norm)
+        return merged
+
+    def matrix(self, weights: tuple[float, float] | None = None) -> Float64s:
+        """Return T for these weights, or for the contrast's own."""
+        reward_weight, penalty_weight = self.weights if weights is None else weights
+        total = self.reward.matrix()
+        total *= reward_weight
+        if self.penalty is not None:
+            total -= penalty_weight * self.penalty.matrix()
+        return total
+
+    @property
+    def n_features(self) -> int:
+        """The width of the rows."""
+        return self.reward.n_features
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows seen."""
+        return self.reward.n_rows
+
+    def _scatters(self) -> tuple[Scatter, ...]:
+        return (self.reward,) if self.penalty is None else (self.reward, self.penalty)
+
+    def __repr__(self) -> str:
+        return f"Contrast(reward={self.reward!r}, penalty={self.penalty!r}, weights={self.weights})"

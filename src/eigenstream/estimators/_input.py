@@ -1,0 +1,219 @@
+"""From what users pass (arrays, lists of sequences, memmaps, sparse, data frames) to chunks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from eigenstream._checks import check_finite, check_weights, is_sparse
+from eigenstream._linalg import Float64s
+
+Weights = NDArray[np.float64]
+Missing = Literal["raise", "skip"]
+
+#: Values in one chunk of a fit: 32 MB of float64, so that a memory-mapped file streams through.
+CHUNK_VALUES = 1 << 22
+
+SKIP_REMEDY = "Remove or impute such rows, or pass missing='skip'."
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Rows in time order, as the user holds them (not yet checked for NaN), with weights."""
+
+    rows: Any
+    weights: Weights | None
+    name: str = "X"
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A run of rows of one sequence, checked, in float32 or float64."""
+
+    rows: Any
+    weights: Weights | None
+    new_sequence: bool
+
+
+def is_list_of_sequences(X: Any) -> bool:
+    """Tell a list of 2-D arrays from one array written as nested lists."""
+    if not isinstance(X, list | tuple) or len(X) == 0:
+        return False
+    return all(getattr(part, "ndim", None) == 2 or hasattr(part, "columns") for part in X)
+
+
+def as_sequences(estimator: Any, X: Any, sample_weight: Any, *, reset: bool) -> list[Sequence]:
+    """Return the sequences in ``X``, validated by scikit-learn's rules but for finiteness."""
+    if not is_list_of_sequences(X):
+        rows = validated(estimator, X, reset=reset)
+        weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
+        return [Sequence(rows, weights)]
+    sequences = []
+    for index, part in enumerate(X):
+        name = f"sequence {index}"
+        try:
+            rows = validated(estimator, part, reset=reset and index == 0)
+        except (ValueError, TypeError) as refusal:
+            raise type(refusal)(f"{name}: {refusal}") from refusal
+        sequences.append(Sequence(rows, None, name))
+    if sample_weight is None:
+        return sequences
+    return _with_weights(sequences, sample_weight)
+
+
+def _with_weights(sequences: list[Sequence], sample_weight: Any) -> list[Sequence]:
+    """Attach weights given as one array for all rows, or as one array a sequence."""
+    lengths = [len(sequence) for sequence in sequences]
+    if isinstance(sample_weight, list | tuple) and len(sample_weight) == len(sequences):
+        parts = list(sample_weight)
+    else:
+        flat = check_weights(sample_weight, sum(lengths))
+        parts = np.split(flat, np.cumsum(lengths)[:-1])
+    return [
+        Sequence(sequence.rows, check_weights(part, len(sequence)), sequence.name)
+        for sequence, part in zip(sequences, parts, strict=True)
+    ]
+
+
+def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return X as a numeric 2-D array or sparse matrix of the fitted width, not copied."""
+    try:
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype="numeric",
+            ensure_all_finite=False,
+        )
+    except (ValueError, TypeError) as refusal:
+        columns = _text_columns(X)
+        if not columns:
+            raise
+        raise ValueError(
+            f"X has columns that are not numbers: {', '.join(map(repr, columns))}. "
+            "Drop or encode them first."
+        ) from refusal
+
+
+def _text_columns(X: Any) -> list[Any]:
+    """Return the names of a data frame's columns that do not convert to numbers."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return []
+    names = []
+    for name in columns:
+        try:
+            np.asarray(X[name]).astype(np.float64)
+        except (ValueError, TypeError):
+            names.append(name)
+    return names
+
+
+def chunk_rows(n_features: int) -> int:
+    """Return how many rows of this width make one chunk of a fit."""
+    return int(np.clip(CHUNK_VALUES // max(n_features, 1), 1, 1 << 20))
+
+
+def chunks(sequences: list[Sequence], missing: Missing) -> Iterator[Chunk]:
+    """Yield the rows of all sequences, checked, chunk by chunk, never copied as a whole."""
+    for sequence in sequences:
+        step = chunk_rows(sequence.rows.shape[1])
+        csr = sequence.rows.tocsr() if is_sparse(sequence.rows) else sequence.rows
+        for start in range(0, len(sequence), step):
+            rows = csr[start : start + step]
+            weights = None if sequence.weights is None else sequence.weights[start : start + step]
+            yield clean(rows, weights, missing, start == 0, sequence.name, start)
+
+
+def count_chunks(sequences: list[Sequence]) -> int:
+    """Return how many chunks ``chunks`` will yield."""
+    return sum(-(-len(s) // chunk_rows(s.rows.shape[1])) for s in sequences)
+
+
+def lagged_blocks(
+    sequences: list[Sequence], lag: int, missing: Missing
+) -> Iterator[tuple[Any, Weights | None]]:
+    """Yield blocks of rows, each led by the ``lag`` rows before it (see solvers.krylov)."""
+    for sequence in sequences:
+        step = chunk_rows(sequence.rows.shape[1])
+        csr = sequence.rows.tocsr() if is_sparse(sequence.rows) else sequence.rows
+        for start in range(lag, len(sequence), step):
+            rows = slice(start - lag, min(start + step, len(sequence)))
+            weights = None if sequence.weights is None else sequence.weights[rows]
+            chunk = clean(csr[rows], weights, missing, start == lag, sequence.name, start - lag)
+            yield chunk.rows, chunk.weights
+
+
+def clean(
+    rows: Any,
+    weights: Weights | None,
+    missing: Missing,
+    new_sequence: bool,
+    name: str = "X",
+    first_row: int = 0,
+) -> Chunk:
+    """Return a chunk in floating point; rows with NaN or infinity are refused or weigh nothing."""
+    if rows.dtype not in (np.float32, np.float64):
+        rows = rows.astype(np.float64)
+    if missing == "raise":
+        check_finite(rows, name=name, first_row=first_row, remedy=SKIP_REMEDY)
+        return Chunk(rows, weights, new_sequence)
+    finite = _finite_rows(rows)
+    if not finite.all():
+        # A row of zeros that weighs nothing, and a velocity weighs as little as its lighter row.
+        weights = (np.ones(len(finite)) if weights is None else weights) * finite
+        rows = _without(rows, finite)
+    check_finite(rows, name=name, first_row=first_row)
+    return Chunk(rows, weights, new_sequence)
+
+
+def _finite_rows(rows: Any) -> NDArray[np.bool_]:
+    if not is_sparse(rows):
+        return np.asarray(np.isfinite(rows).all(axis=1))
+    entries = rows.tocoo()
+    finite = np.ones(rows.shape[0], dtype=bool)
+    finite[entries.row[~np.isfinite(entries.data)]] = False
+    return finite
+
+
+def _without(rows: Any, kept: NDArray[np.bool_]) -> Any:
+    """Return rows with those not kept set to zero."""
+    if not is_sparse(rows):
+        return np.where(kept[:, None], rows, np.zeros((), rows.dtype))
+    entries = rows.tocoo()
+    inside = kept[entries.row]
+    index = (entries.row[inside], entries.col[inside])
+    return type(rows)((entries.data[inside], index), shape=rows.shape)
+
+
+def as_floats(X: Any) -> Any:
+    """Return dense or sparse rows as float32 or float64, refusing NaN and infinity."""
+    rows = clean(X, None, "raise", True).rows
+    return rows.tocsr() if is_sparse(rows) else rows
+
+
+def projected(rows: Any, mean: Float64s, columns: Float64s) -> Any:
+    """Return ``(rows - mean) @ columns`` in the rows' precision, in blocks.
+
+    The mean is taken off before the product: afterwards, float32 would have lost what remains.
+    """
+    dtype = rows.dtype
+    out = np.empty((rows.shape[0], columns.shape[1]), dtype)
+    if is_sparse(rows):
+        out[:] = rows @ columns - mean @ columns
+        return out
+    # What rounding takes from the mean is given back after the product.
+    shift, basis = mean.astype(dtype), columns.astype(dtype)
+    rest = ((mean - shift) @ columns).astype(dtype)
+    step = max(chunk_rows(rows.shape[1]) // 4, 1)
+    for start in range(0, len(rows), step):
+        out[start : start + step] = (rows[start : start + step] - shift) @ basis
+    out -= rest
+    return out

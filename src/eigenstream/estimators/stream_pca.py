@@ -1,0 +1,184 @@
+"""Principal component analysis of a stream, exact."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_number, check_whole, is_sparse
+from eigenstream._linalg import Float64s, numerical_rank
+from eigenstream.contrast import Contrast
+from eigenstream.estimators import _input
+from eigenstream.estimators.base import Solution, SubspaceEstimator
+from eigenstream.scatters import Scatter, VarianceScatter
+from eigenstream.solvers import krylov
+from eigenstream.solvers.base import Eigenpairs
+from eigenstream.solvers.dense import largest
+
+
+class StreamPCA(SubspaceEstimator):
+    """Principal component analysis, exact in one pass over a stream of any length.
+
+    Where an incremental PCA forgets what its buffer cannot hold, this one keeps the scatter matrix
+    itself: any chunking, and any merging of parts learned on different machines, gives the
+    components of one pass over all the data, up to rounding.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1), or None, default=10
+        How many components; or the share of the variance that they must capture, at least; or None
+        for all that have any variance (the numerical rank).
+    solver : {"auto", "dense", "krylov"}, default="auto"
+        "dense" keeps the D x D scatter and finds its top eigenvectors. "krylov" never forms it and
+        reads the data again and again, for D too large for a matrix. "auto" chooses by D, the
+        number of rows and the memory of the machine; ``solver_`` says what it chose.
+    center : bool, default=True
+        Take off the mean. Without it the components are those of the uncentred second moment.
+    missing : {"raise", "skip"}, default="raise"
+        What to do about rows with NaN or infinity: refuse them, or leave them out of the learning.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Orthonormal rows, by descending variance; the first of the largest entries is positive.
+    eigenvalues_ : array of shape (n_components,)
+        Mean squares along the components (divided by n).
+    explained_variance_ : array of shape (n_components,)
+        The same divided by n - 1, as in scikit-learn (sample weights count as repetitions).
+    explained_variance_ratio_ : array of shape (n_components,)
+    noise_variance_ : float
+        Mean variance of the directions left out, as in probabilistic PCA [TIPPING].
+    mean_, n_samples_seen_, objective_, rank_, solver_
+    contrast_ : Contrast
+        The scatter itself: mergeable, and solvable anew. Absent after a "krylov" fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import StreamPCA
+    >>> X = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    >>> whole = StreamPCA(n_components=1).fit(X)
+    >>> whole.components_.round(12), whole.explained_variance_ratio_.round(12)
+    (array([[1., 0.]]), array([0.9]))
+    >>> by_rows = StreamPCA(n_components=1)
+    >>> for row in X:
+    ...     _ = by_rows.partial_fit(row[None, :])
+    >>> np.allclose(by_rows.components_, whole.components_)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: Any = 10,
+        *,
+        solver: str = "auto",
+        center: bool = True,
+        missing: str = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.solver = solver
+        self.center = center
+        self.missing = missing
+
+    def _check_parameters(self) -> None:
+        self._check_common_parameters()
+        n = self.n_components
+        if isinstance(n, float | np.floating):
+            check_number(n, "n_components (a share of the variance)", above=0, below=1)
+        elif n is not None:
+            check_whole(n, "n_components")
+
+    def _lag(self) -> int:
+        return 0
+
+    def _new_contrast(self, n_features: int) -> Contrast:
+        return Contrast(VarianceScatter(n_features, center=self.center))
+
+    def _solve_dense(self, contrast: Contrast) -> Solution:
+        scatter = contrast.reward
+        matrix = scatter.matrix()
+        n = self.n_components
+        if isinstance(n, int | np.integer):
+            pairs = largest(matrix, int(n))
+        else:
+            pairs = largest(matrix, len(matrix))
+            if n is None:
+                kept = max(numerical_rank(pairs.values), 1)
+            else:
+                shares = np.cumsum(pairs.values) / max(np.trace(matrix), np.finfo(float).tiny)
+                kept = min(int(np.searchsorted(shares, n, side="right")) + 1, len(shares))
+            pairs = Eigenpairs(pairs.values[:kept], pairs.vectors[:, :kept])
+        return self._solution_of(pairs, scatter, scatter.n_rows)
+
+    def _solve_krylov(self, operator: krylov.LaggedOperator, n_rows: int) -> Solution:
+        pairs = krylov.largest(operator, (1.0, 0.0), self.n_components)
+        return self._solution_of(pairs, operator, n_rows)
+
+    def _solution_of(
+        self, pairs: Eigenpairs, moments: Scatter | krylov.LaggedOperator, n_rows: int
+    ) -> Solution:
+        # No variance is negative; what rounding says otherwise is zero.
+        pairs = Eigenpairs(np.maximum(pairs.values, 0.0), pairs.vectors)
+        mean, count, weight, total = moments.mean, moments.count, moments.weight, moments.trace()
+        # The mean takes one degree of freedom, as in scikit-learn; weights count as repetitions.
+        freedom = weight / (weight - 1.0) if self.center and weight > 1.0 else 1.0
+        rest = min(len(mean), count) - len(pairs.values)
+        noise = max(total - float(pairs.values.sum()), 0.0) / rest if rest > 0 else 0.0
+        return Solution(
+            pairs,
+            mean if self.center else np.zeros_like(mean),
+            n_rows,
+            {"freedom": freedom, "total": total, "noise": noise * freedom},
+        )
+
+    @property
+    def explained_variance_(self) -> Float64s:
+        """The variance of the data along each component (divided by n - 1 when centred)."""
+        solution = self._solved()
+        variances: Float64s = solution.pairs.values * solution.details["freedom"]
+        return variances
+
+    @property
+    def explained_variance_ratio_(self) -> Float64s:
+        """The share of the total variance that each component captures."""
+        total = self._solved().details["total"]
+        return self.eigenvalues_ / total if total > 0 else np.zeros_like(self.eigenvalues_)
+
+    @property
+    def noise_variance_(self) -> float:
+        """The mean variance of the directions left out [TIPPING]."""
+        return float(self._solved().details["noise"])
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-likelihood of rows under probabilistic PCA [TIPPING].
+
+        The same as that of scikit-learn's PCA.
+        """
+        return float(self.score_samples(X).mean())
+
+    def score_samples(self, X: Any) -> Float64s:
+        """Return the log-likelihood of each row under probabilistic PCA [TIPPING]."""
+        check_is_fitted(self)
+        rows = _input.as_floats(_input.validated(self, X, reset=False))
+        variances, noise = self.explained_variance_, self.noise_variance_
+        rest = rows.shape[1] - len(variances)
+        if variances.min() <= 0 or (rest > 0 and noise <= 0):
+            raise ValueError(
+                f"the model gives some directions no variance (rank {self.rank_} of "
+                f"{rows.shape[1]}), so rows have no density. Use fewer components or more data."
+            )
+        scores = np.empty(rows.shape[0])
+        step = _input.chunk_rows(rows.shape[1])
+        for start in range(0, len(scores), step):
+            block = rows[start : start + step]
+            block = block.toarray() if is_sparse(block) else block
+            centred = block.astype(np.float64) - self.mean_
+            features = centred @ self.components_.T
+            scores[start : start + step] = (features**2 / variances).sum(axis=1)
+            if rest > 0:
+                outside = (centred**2).sum(axis=1) - (features**2).sum(axis=1)
+                scores[start : start + step] += np.maximum(outside, 0.0) / noise
+        scores += np.log(variances).sum() + len(self.mean_) * np.log(2.0 * np.pi)
+        if rest > 0:
+            scores += rest * np.log(noise)
+        return -0.5 * scores

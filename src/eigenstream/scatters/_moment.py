@@ -1,0 +1,170 @@
+"""Second moments of weighted rows: one triangle, float64, shift-safe, mergeable."""
+
+from copy import deepcopy
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from eigenstream._checks import is_sparse
+from eigenstream._linalg import Float64s, Floats, mirrored, rank_update
+
+#: Values in one dense block (about 8 MB of float64): large enough for BLAS to run at full speed and
+#: small enough that the block's copy, centred or scaled, stays in cache.
+BLOCK_VALUES = 1 << 20
+
+#: Fewer rows than this wait until there are enough of them for one BLAS call.
+PENDING_ROWS = 64
+
+Weights = NDArray[np.float64]
+
+
+def block_rows(n_features: int) -> int:
+    """Return how many rows make one block."""
+    return int(np.clip(BLOCK_VALUES // max(n_features, 1), 256, 8192))
+
+
+class SecondMoment:
+    """The weighted sum of ``(x - c)(x - c)^T`` over rows, about their mean or about zero.
+
+    Centred sums are kept about the mean of the rows seen so far and merged by the pairwise update
+    of [CHAN]; the raw sums that cancel when the mean is large are never formed.
+    """
+
+    def __init__(self, n_features: int, *, center: bool) -> None:
+        self.n_features = n_features
+        self.center = center
+        self.count = 0
+        self.weight = 0.0
+        self._mean = np.zeros(n_features)
+        self._total = np.zeros((n_features, n_features), order="F")
+        self._pending: list[tuple[Floats, Weights | None]] = []
+
+    def add(self, rows: Any, weights: Weights | None = None) -> None:
+        """Add rows, dense (float32 or float64) or sparse, each with a weight if given."""
+        if rows.shape[0] == 0:
+            return
+        if is_sparse(rows):
+            self._add_sparse(rows, weights)
+            return
+        if rows.shape[0] + sum(len(kept) for kept, _ in self._pending) < PENDING_ROWS:
+            # Copied: the caller may use the memory of the rows again.
+            self._pending.append((rows.copy(), None if weights is None else weights.copy()))
+            return
+        self._flush()
+        self._add_dense(rows, weights)
+
+    def merge(self, other: "SecondMoment") -> None:
+        """Add the rows that another moment has seen."""
+        self._flush()
+        settled = other.settled()
+        self._absorb(settled.count, settled.weight, settled._mean, settled._total)
+
+    def settled(self) -> "SecondMoment":
+        """Return a moment with no rows waiting: itself, or a copy. Never changes this one."""
+        if not self._pending:
+            return self
+        copy = deepcopy(self)
+        copy._flush()
+        return copy
+
+    def mean(self) -> Float64s:
+        """Return the weighted mean of the rows (zeros when there are none)."""
+        return self.settled()._mean.copy()
+
+    def matrix(self) -> Float64s:
+        """Return the weighted average of the outer products (zeros when there are no rows)."""
+        moment = self.settled()
+        full = mirrored(moment._total)
+        if moment.weight > 0:
+            full /= moment.weight
+        return full
+
+    def trace(self) -> float:
+        """Return the trace of ``matrix()`` without forming it."""
+        moment = self.settled()
+        return float(np.trace(moment._total)) / moment.weight if moment.weight > 0 else 0.0
+
+    def totals(self) -> tuple[int, float]:
+        """Return the number of rows with a positive weight, and the sum of the weights."""
+        moment = self.settled()
+        return moment.count, moment.weight
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        return deepcopy(self)
+
+    def _flush(self) -> None:
+        if not self._pending:
+            return
+        rows = np.concatenate([kept for kept, _ in self._pending])
+        weights = None
+        if any(w is not None for _, w in self._pending):
+            weights = np.concatenate(
+                [np.ones(len(kept)) if w is None else w for kept, w in self._pending]
+            )
+        self._pending = []
+        self._add_dense(rows, weights)
+
+    def _add_dense(self, rows: Floats, weights: Weights | None) -> None:
+        step = block_rows(self.n_features)
+        buffer = np.empty((min(step, len(rows)), self.n_features), rows.dtype)
+        for start in range(0, len(rows), step):
+            block = rows[start : start + step]
+            w = None if weights is None else weights[start : start + step]
+            self._add_block(block, w, buffer[: len(block)])
+
+    def _add_block(self, block: Floats, weights: Weights | None, buffer: Floats) -> None:
+        count, total_weight = len(block), float(len(block))
+        if weights is not None:
+            count, total_weight = int(np.count_nonzero(weights)), float(weights.sum())
+            if total_weight == 0.0:
+                return
+        scale = np.ones(len(block)) if weights is None else weights
+        averaging = (scale / total_weight).astype(block.dtype)
+        shift = averaging @ block
+        if not self.center:
+            if weights is not None:
+                block = np.multiply(block, np.sqrt(weights).astype(block.dtype)[:, None], buffer)
+            rank_update(self._total, block)
+            self._absorb(count, total_weight, shift.astype(np.float64), None)
+            return
+        # Shifted by its own mean the block is small numbers, exact even in float32; what rounding
+        # left in that mean is taken out afterwards.
+        np.subtract(block, shift, out=buffer)
+        rest = (averaging @ buffer).astype(np.float64)
+        if weights is not None:
+            buffer *= np.sqrt(weights).astype(block.dtype)[:, None]
+        rank_update(self._total, buffer)
+        rank_update(self._total, rest[None, :], -total_weight)
+        self._absorb(count, total_weight, shift.astype(np.float64) + rest, None)
+
+    def _add_sparse(self, rows: Any, weights: Weights | None) -> None:
+        rows = rows.tocsr().astype(np.float64, copy=False)
+        count, total_weight, scaled = rows.shape[0], float(rows.shape[0]), rows
+        if weights is not None:
+            count, total_weight = int(np.count_nonzero(weights)), float(weights.sum())
+            if total_weight == 0.0:
+                return
+            scaled = sp.diags_array(weights) @ rows
+        mean = np.asarray(scaled.sum(axis=0)).ravel() / total_weight
+        # The data stay sparse; only the D x D result is dense.
+        np.add(self._total, np.tril((rows.T @ scaled).toarray()), out=self._total)
+        if self.center:
+            rank_update(self._total, mean[None, :], -total_weight)
+        self._absorb(count, total_weight, mean, None)
+
+    def _absorb(self, count: int, weight: float, mean: Float64s, total: Float64s | None) -> None:
+        """Merge in rows of this weight and mean; their own sum is ``total``, or in ours already."""
+        if total is not None:
+            self._total += total
+        self.count += count
+        if weight == 0.0:
+            return
+        delta = mean - self._mean
+        if self.center and self.weight > 0:
+            between = self.weight * weight / (self.weight + weight)
+            rank_update(self._total, delta[None, :], between)
+        self.weight += weight
+        self._mean += (weight / self.weight) * delta

@@ -1,0 +1,174 @@
+"""The monoid that everything rests on: an average of outer products over a stretch of time."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._checks import check_weights, check_whole
+from eigenstream._linalg import Float64s
+from eigenstream.scatters._border import Border
+from eigenstream.scatters._moment import SecondMoment, block_rows
+
+__all__ = ["Scatter", "merge"]
+
+S = TypeVar("S", bound="Scatter")
+
+
+class Scatter(ABC):
+    """The average of ``u u^T`` over the vectors ``u`` that a stretch of rows gives rise to.
+
+    A scatter of rows x_0 .. x_m holds one term for every row that has a past, ``lag`` rows back in
+    the same sequence. Scatters form a monoid under ``merge``: associative, with ``empty()`` as the
+    identity. Beside the sum they carry their first and last ``lag`` rows, so that two stretches
+    that are adjacent in time merge to exactly the scatter of the whole.
+
+    Memory: one D x D matrix and O(chunk); never more with the length of the stream.
+    """
+
+    def __init__(self, n_features: int, *, lag: int, center: bool) -> None:
+        self.n_features = check_whole(n_features, "n_features")
+        self.lag = check_whole(lag, "lag", least=0)
+        self.center = bool(center)
+        self._moment = SecondMoment(self.n_features, center=self.center)
+        self._border = Border.empty(self.n_features, self.lag)
+
+    @abstractmethod
+    def empty(self) -> Self:
+        """Return a scatter of the same kind that has seen nothing: the identity of ``merge``."""
+
+    @abstractmethod
+    def _terms(self, now: Any, past: Any) -> Any:
+        """Return the vectors to average, given rows and the rows ``lag`` before them."""
+
+    @abstractmethod
+    def _term_weights(
+        self, now: NDArray[np.float64], past: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the weights of the terms, given the weights of rows and of their pasts."""
+
+    def update(self, chunk: Any, *, sample_weight: Any = None, new_sequence: bool = False) -> Self:
+        """Add a chunk of rows that follows the rows seen so far; return the scatter itself.
+
+        Parameters
+        ----------
+        chunk : array or scipy.sparse matrix of shape (n, n_features)
+            float32 rows are multiplied in float32 and summed in float64; other numbers are taken
+            as float64, block by block.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights.
+        new_sequence : bool
+            The chunk starts a new sequence: none of its rows has a past in what came before.
+        """
+        if chunk.ndim != 2 or chunk.shape[1] != self.n_features:
+            raise ValueError(
+                f"a chunk must have shape (n, {self.n_features}) as the first one had, "
+                f"got {chunk.shape}."
+            )
+        n = chunk.shape[0]
+        weights = None if sample_weight is None else check_weights(sample_weight, n)
+        later = Border.of(chunk, weights, self.lag)
+        if not new_sequence:
+            self._add_crossing(later)
+        step = block_rows(self.n_features) if isinstance(chunk, np.ndarray) else max(n, 1)
+        for start in range(self.lag, n, step):
+            stop = min(start + step, n)
+            now, past = slice(start, stop), slice(start - self.lag, stop - self.lag)
+            w = None if weights is None else self._term_weights(weights[now], weights[past])
+            self._moment.add(self._terms(_floating(chunk[now]), _floating(chunk[past])), w)
+        self._border = self._border.join(later, new_sequence=new_sequence)
+        return self
+
+    def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
+        """Return the scatter of this stretch followed by a later one; neither is changed."""
+        self._check_same_kind(later)
+        merged = self.empty()
+        merged._moment = self._moment.copy()
+        merged._border = self._border
+        if not new_sequence:
+            merged._add_crossing(later._border)
+        merged._moment.merge(later._moment)
+        merged._border = self._border.join(later._border, new_sequence=new_sequence)
+        return merged
+
+    def matrix(self) -> Float64s:
+        """Return the average of the outer products, a symmetric (D, D) float64 array (a copy)."""
+        return self._moment.matrix()
+
+    def trace(self) -> float:
+        """Return the trace of ``matrix()``."""
+        return self._moment.trace()
+
+    @property
+    def mean(self) -> Float64s:
+        """The weighted mean of the averaged vectors."""
+        return self._moment.mean()
+
+    @property
+    def count(self) -> int:
+        """The number of terms with a positive weight."""
+        return self._moment.totals()[0]
+
+    @property
+    def weight(self) -> float:
+        """The sum of the weights of the terms."""
+        return self._moment.totals()[1]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows seen, those without a past included."""
+        return self._border.n_rows
+
+    @property
+    def open_rows(self) -> int:
+        """How many rows of the running sequence are carried over, at most ``lag``."""
+        return len(self._border.tail)
+
+    def _add_crossing(self, later: Border) -> None:
+        """Add the terms whose rows lie in ``later`` and whose pasts lie in what came before."""
+        now, past = self._border.crossing(later)
+        if len(now):
+            weights = self._term_weights(now.weights, past.weights)
+            plain = bool((weights == 1.0).all())
+            terms = self._terms(_floating(now.rows), _floating(past.rows))
+            self._moment.add(terms, None if plain else weights)
+
+    def _check_same_kind(self, other: "Scatter") -> None:
+        def kind(scatter: Scatter) -> tuple[Any, ...]:
+            return type(scatter).__name__, scatter.n_features, scatter.lag, scatter.center
+
+        if kind(self) != kind(other):
+            raise ValueError(
+                f"only scatters of one kind merge: {self!r} and {other!r} differ in type, "
+                "n_features, lag or center."
+            )
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(n_features={self.n_features}, lag={self.lag}, "
+            f"center={self.center}, count={self.count})"
+        )
+
+
+def _floating(rows: Any) -> Any:
+    """Return rows as float32 or float64: as they are, or converted to float64."""
+    if rows.dtype == np.float32 or rows.dtype == np.float64:
+        return rows
+    return rows.astype(np.float64)
+
+
+def merge(left: S, right: S, *, new_sequence: bool = False) -> S:
+    """Return the scatter of two stretches, ``right`` following ``left``; neither is changed.
+
+    >>> import numpy as np
+    >>> from eigenstream.scatters import VelocityScatter, merge
+    >>> rows = np.array([[0.0], [1.0], [3.0]])
+    >>> left = VelocityScatter(1).update(rows[:2])
+    >>> right = VelocityScatter(1).update(rows[2:])
+    >>> merge(left, right).matrix()  # velocities 1 and 2
+    array([[2.5]])
+    >>> merge(left, right, new_sequence=True).matrix()  # no velocity across the gap
+    array([[1.]])
+    """
+    return left.merge(right, new_sequence=new_sequence)

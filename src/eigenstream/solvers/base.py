@@ -1,0 +1,67 @@
+"""What every solver gives back, and how one of them is chosen."""
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenstream._linalg import Float64s, Floats, canonical_signs
+
+#: The share of the machine's memory that D x D matrices may take before a matrix-free solver is
+#: chosen, and how many such matrices a dense solve holds at once (two scatters, T, workspace).
+MEMORY_SHARE = 0.25
+DENSE_MATRICES = 4
+
+#: A Krylov solve reads the data about this many times, at about a twelfth of the speed that
+#: matrix-matrix products reach (measured; it is bound by memory).
+KRYLOV_PASSES = 200
+KRYLOV_SLOWNESS = 12
+
+
+@dataclass(frozen=True)
+class Eigenpairs:
+    """The largest algebraic eigenvalues, descending, and their eigenvectors as columns."""
+
+    values: Float64s
+    vectors: Float64s
+
+
+def canonical(values: Floats, vectors: Floats) -> Eigenpairs:
+    """Return eigenpairs in canonical order (descending) with canonical signs.
+
+    >>> canonical(np.array([1.0, 2.0]), np.array([[1.0, 0.0], [0.0, -1.0]])).vectors
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    order = np.argsort(-values, kind="stable")
+    return Eigenpairs(
+        np.asarray(values[order], np.float64),
+        np.asarray(canonical_signs(vectors[:, order]), np.float64),
+    )
+
+
+def physical_memory() -> float:
+    """Return the machine's memory in bytes (8 GiB where the system does not say)."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return 8.0 * 2**30
+
+
+def fits_dense(n_features: int, memory: float | None = None) -> bool:
+    """Tell whether D x D matrices fit in the share of memory set aside for them."""
+    memory = physical_memory() if memory is None else memory
+    return DENSE_MATRICES * 8.0 * n_features**2 <= MEMORY_SHARE * memory
+
+
+def choose_solver(n_features: int, n_rows: int, memory: float | None = None) -> str:
+    """Return "dense" or "krylov", whichever should be faster among those that fit in memory.
+
+    >>> choose_solver(784, 30000)
+    'dense'
+    >>> choose_solver(100_000, 30000)
+    'krylov'
+    """
+    dense = 2.0 * n_rows * n_features**2 + 10.0 * n_features**3
+    krylov = 4.0 * n_rows * n_features * KRYLOV_PASSES * KRYLOV_SLOWNESS
+    return "dense" if fits_dense(n_features, memory) and dense <= krylov else "krylov"

@@ -1,0 +1,152 @@
+"""Matrix-free eigenspaces: T is applied to vectors by reading the data, never formed."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+from eigenstream._checks import is_sparse
+from eigenstream._linalg import Float64s, row_squares
+from eigenstream.solvers.base import Eigenpairs, canonical
+
+#: One block of rows with the ``lag`` rows before them on top, and the weights of all (or None).
+Block = tuple[Any, NDArray[np.float64] | None]
+
+
+@dataclass
+class LaggedOperator:
+    """``alpha A - (1 - alpha) B`` of a slow contrast (any weights), applied by passes over blocks.
+
+    ``read`` starts a new pass: an iterator of blocks of rows, each led by the ``lag`` rows before
+    its first one, so that every row of the data but the first ``lag`` of each sequence is once a
+    row with a past.
+    """
+
+    read: Callable[[], Iterator[Block]]
+    n_features: int
+    lag: int
+    center: bool
+    mean: Float64s = field(init=False)
+    weight: float = field(init=False)
+    penalty_weight: float = field(init=False)
+    count: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        total, weight = np.zeros(self.n_features), 0.0
+        penalty_weight, count = 0.0, 0
+        for rows, weights in self.read():
+            now, past = self._split(weights, len_of(rows))
+            total += rows[self.lag :].T @ now
+            weight += float(now.sum())
+            penalty_weight += float(np.minimum(now, past).sum())
+            count += int(np.count_nonzero(now))
+        self.weight, self.penalty_weight, self.count = weight, penalty_weight, count
+        self.mean = total / weight if weight > 0 else total
+
+    def apply(self, vectors: Float64s, reward_weight: float, penalty_weight: float) -> Float64s:
+        """Return ``(reward_weight * A - penalty_weight * B) @ vectors``, in one pass."""
+        block = vectors.reshape(self.n_features, -1)
+        result = np.zeros_like(block, dtype=np.float64)
+        centre = self.mean @ block if self.center else np.zeros(block.shape[1])
+        responses = np.zeros(block.shape[1])
+        for rows, weights in self.read():
+            now, past = self._split(weights, len_of(rows))
+            projected = np.asarray(rows @ block, np.float64)
+            # T = X^T M X with M banded: the coefficients of the rows are M (X V).
+            coefficients = np.zeros_like(projected)
+            variance = now[:, None] * (projected[self.lag :] - centre)
+            coefficients[self.lag :] += (reward_weight / self.weight) * variance
+            responses += variance.sum(axis=0)
+            if penalty_weight and self.lag and self.penalty_weight > 0:
+                velocity = projected[self.lag :] - projected[: -self.lag]
+                velocity *= (penalty_weight / self.penalty_weight) * np.minimum(now, past)[:, None]
+                coefficients[self.lag :] -= velocity
+                coefficients[: -self.lag] += velocity
+            result += rows.T @ coefficients
+        if self.center:
+            result -= (reward_weight / self.weight) * np.outer(self.mean, responses)
+        return result.reshape(vectors.shape)
+
+    def trace(self) -> float:
+        """Return the trace of A, in one pass."""
+        squares = 0.0
+        for rows, weights in self.read():
+            now, _ = self._split(weights, len_of(rows))
+            squares += float(now @ self._squares(rows[self.lag :]))
+        return squares / self.weight
+
+    def _squares(self, rows: Any) -> Float64s:
+        """Return the squared norms of rows, about the mean when centred."""
+        if not self.center:
+            return row_squares(rows)
+        if is_sparse(rows):
+            squares = row_squares(rows) - 2.0 * (rows @ self.mean) + self.mean @ self.mean
+            return np.asarray(squares, np.float64)
+        return row_squares(rows - self.mean)
+
+    def _split(
+        self, weights: NDArray[np.float64] | None, n_rows: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the weights of the rows with a past, and of their pasts."""
+        if weights is None:
+            weights = np.ones(n_rows)
+        return weights[self.lag :], weights[: n_rows - self.lag]
+
+
+def len_of(rows: Any) -> int:
+    """Return the number of rows, dense or sparse."""
+    return int(rows.shape[0])
+
+
+def largest(
+    operator: LaggedOperator,
+    weights: tuple[float, float],
+    n_components: int,
+    start: Float64s | None = None,
+) -> Eigenpairs:
+    """Return the eigenpairs of the largest algebraic eigenvalues of a matrix-free T.
+
+    ``start`` is a vector near the wanted eigenspace, which saves passes.
+    """
+    size = operator.n_features
+    linear = LinearOperator(
+        (size, size), matvec=lambda v: operator.apply(v, *weights), dtype=np.float64
+    )
+    if start is None:
+        # A fixed start: the same data give the same answer. Ones alone can be orthogonal to it all.
+        start = np.random.default_rng(0).standard_normal(size)
+    more = min(size, max(2 * n_components + 1, n_components + 20))
+    try:
+        values, vectors = eigsh(linear, k=n_components, which="LA", v0=start, ncv=more)
+    except ArpackNoConvergence as failure:
+        raise RuntimeError(
+            f"the Krylov solver found {len(failure.eigenvalues)} of {n_components} eigenvectors: "
+            "the spectrum has no gap there. Ask for fewer components, or use solver='dense'."
+        ) from failure
+    return canonical(values, vectors)
+
+
+def smallest_positive_weight(
+    operator: LaggedOperator, n_components: int, *, tolerance: float = 1e-6, most: int = 30
+) -> float:
+    """Return the alpha above which ``n_components`` eigenvalues of T are positive.
+
+    The d-th eigenvalue of T grows with alpha, with derivative v^T (A + B) v: Newton's method from
+    alpha = 1, each step a Rayleigh quotient of the last eigenvector, warm-started.
+    """
+    alpha, start = 1.0, None
+    for _ in range(most):
+        pairs = largest(operator, (alpha, 1.0 - alpha), n_components, start)
+        vector = pairs.vectors[:, -1]
+        reward = float(vector @ operator.apply(vector, 1.0, 0.0))
+        penalty = -float(vector @ operator.apply(vector, 0.0, 1.0))
+        if reward + penalty <= 0.0:
+            return 1.0
+        following = min(max(penalty / (reward + penalty), 0.0), 1.0)
+        if abs(following - alpha) <= tolerance:
+            return following
+        alpha, start = following, pairs.vectors.sum(axis=1)
+    return alpha
