@@ -16,9 +16,8 @@ from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input
 from eigenstream.estimators._callbacks import CallbackSupportMixin, reported, with_callbacks
-from eigenstream.solvers import krylov
+from eigenstream.solvers import dense, krylov
 from eigenstream.solvers.base import Eigenpairs, choose_solver, fits_dense
-from eigenstream.solvers.dense import positive_and_rank
 
 SOLVERS = ("auto", "dense", "krylov")
 
@@ -256,8 +255,9 @@ class SubspaceEstimator(
         """
         if "contrast_" in self.__dict__:
             self._solved()
-            return positive_and_rank(self.contrast_.reward.matrix())[1]
-        return numerical_rank(self.eigenvalues_)
+            scatter = self.contrast_.reward
+            return dense.rank(scatter.matrix(), scatter.rounding, scatter.floor)
+        return numerical_rank(self.eigenvalues_, self.n_features_in_ * np.finfo(np.float64).eps)
 
     @property
     def _n_features_out(self) -> int:

@@ -103,7 +103,7 @@ class StreamPCA(SubspaceEstimator):
         else:
             pairs = largest(matrix, len(matrix))
             if n is None:
-                kept = max(numerical_rank(pairs.values), 1)
+                kept = max(numerical_rank(pairs.values, scatter.rounding, scatter.floor), 1)
             else:
                 shares = np.cumsum(pairs.values) / max(np.trace(matrix), np.finfo(float).tiny)
                 kept = min(int(np.searchsorted(shares, n, side="right")) + 1, len(shares))
@@ -162,7 +162,8 @@ class StreamPCA(SubspaceEstimator):
         rows = _input.as_floats(_input.validated(self, X, reset=False))
         variances, noise = self.explained_variance_, self.noise_variance_
         rest = rows.shape[1] - len(variances)
-        if variances.min() <= 0 or (rest > 0 and noise <= 0):
+        least = variances.max() * len(self.mean_) * np.finfo(np.float64).eps
+        if variances.min() <= least or (rest > 0 and noise <= least):
             raise ValueError(
                 f"the model gives some directions no variance (rank {self.rank_} of "
                 f"{rows.shape[1]}), so rows have no density. Use fewer components or more data."
