@@ -267,8 +267,9 @@ class Blocking:
         cap = np.array([MOST // 2 - 1])
         shortest = int(_first(lambda a: self.leak(1, a, mixing) < delta / 2, np.array([1]), cap)[0])
         if shortest <= cap[0]:
-            message += f" The smallest m that meets it is {2 * shortest + 1}"
-            message += f"; at this m, delta > {2 * leak:.3g}." if 2 * leak < 1 else "."
+            message += f" The smallest m that meets it is {2 * shortest + 1}."
+        if 2 * leak < 1:
+            message += f" At this m, every delta above {2 * leak:.3g} meets it."
         raise ValueError(message)
 
     def _condition(self) -> str:
