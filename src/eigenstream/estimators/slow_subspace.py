@@ -11,7 +11,9 @@ from scipy.optimize import minimize_scalar
 from eigenstream._checks import check_choice, check_number, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
-from eigenstream.estimators.base import Solution, SubspaceEstimator
+from eigenstream.estimators import _input
+from eigenstream.estimators._streaming import StreamEstimator
+from eigenstream.estimators.base import Solution
 from eigenstream.scatters import VarianceScatter, VelocityScatter
 from eigenstream.solvers import dense, krylov
 from eigenstream.solvers.base import Eigenpairs
@@ -36,7 +38,7 @@ class AlphaPath:
     n_positive: NDArray[np.int64]
 
 
-class SlowSubspace(SubspaceEstimator):
+class SlowSubspace(StreamEstimator):
     """The subspace whose features have a large variance and a small velocity [SLOW].
 
     Maximises ``L(P) = mean of alpha |P (x_t - mean)|^2 - (1 - alpha) |P (x_t - x_{t - lag})|^2``
@@ -104,7 +106,7 @@ class SlowSubspace(SubspaceEstimator):
         criterion: str = "difference",
         solver: str = "auto",
         center: bool = True,
-        missing: str = "raise",
+        missing: _input.Missing = "raise",
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -125,8 +127,8 @@ class SlowSubspace(SubspaceEstimator):
         else:
             check_number(self.alpha, "alpha", above=0, most=1)
 
-    def _check_krylov(self, sequences: Any) -> None:
-        super()._check_krylov(sequences)
+    def _check_krylov(self) -> None:
+        super()._check_krylov()
         if self.criterion == "ratio" or self.alpha == "bound":
             what = "criterion='ratio'" if self.criterion == "ratio" else "alpha='bound'"
             raise ValueError(

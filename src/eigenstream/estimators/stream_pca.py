@@ -9,14 +9,15 @@ from eigenstream._checks import check_number, check_whole, is_sparse
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input
-from eigenstream.estimators.base import Solution, SubspaceEstimator
+from eigenstream.estimators._streaming import StreamEstimator
+from eigenstream.estimators.base import Solution
 from eigenstream.scatters import Scatter, VarianceScatter
 from eigenstream.solvers import krylov
 from eigenstream.solvers.base import Eigenpairs
 from eigenstream.solvers.dense import largest
 
 
-class StreamPCA(SubspaceEstimator):
+class StreamPCA(StreamEstimator):
     """Principal component analysis, exact in one pass over a stream of any length.
 
     Where an incremental PCA forgets what its buffer cannot hold, this one keeps the scatter matrix
@@ -73,7 +74,7 @@ class StreamPCA(SubspaceEstimator):
         *,
         solver: str = "auto",
         center: bool = True,
-        missing: str = "raise",
+        missing: _input.Missing = "raise",
     ) -> None:
         self.n_components = n_components
         self.solver = solver
