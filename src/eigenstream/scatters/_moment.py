@@ -68,6 +68,14 @@ class SecondMoment:
         self._absorb(settled.count, settled.weight, settled._mean, settled._total)
         self.rounding = max(self.rounding, settled.rounding)
 
+    def add_total(self, count: int, weight: float, mean: Float64s, total: Float64s) -> None:
+        """Add rows whose own weighted sum of outer products (its lower triangle) is known."""
+        self._absorb(count, weight, mean, total)
+
+    def total(self) -> Float64s:
+        """Return the lower triangle of the weighted sum of outer products (not a copy)."""
+        return self.settled()._total
+
     def settled(self) -> "SecondMoment":
         """Return a moment with no rows waiting: itself, or a copy. Never changes this one."""
         if not self._pending:
