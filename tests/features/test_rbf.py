@@ -11,9 +11,7 @@ from eigenstream.features import RBFNetwork
 from eigenstream.features import rbf as module
 
 
-@parametrize_with_checks(
-    [RBFNetwork(3), RBFNetwork(4, gamma="scale"), RBFNetwork(1, gamma="median")]
-)
+@parametrize_with_checks([RBFNetwork(3), RBFNetwork(1, gamma="median")])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -155,7 +153,7 @@ def test_any_scale_is_finite(factor, gamma):
 
 def test_bad_input():
     X = data(30)
-    with pytest.raises(ValueError, match="30 samples.*spacing=2 offer 15.*n_prototypes=20"):
+    with pytest.raises(ValueError, match=r"30 samples.*spacing=2 offer 15.*n_prototypes=20"):
         RBFNetwork(20, spacing=2).fit(X)
     X[4, 2] = np.nan
     with pytest.raises(ValueError, match="NaN at row 4, column 2"):

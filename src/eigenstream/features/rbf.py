@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from eigenstream._checks import check_choice, check_finite, check_number, check_whole
-from eigenstream._linalg import Float64s, Floats, numerical_rank
+from eigenstream._linalg import Float64s, Floats
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21
@@ -48,8 +48,8 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     whitening_ : array (n_prototypes, n_prototypes)
         G^(-1/2); a pseudo-inverse when prototypes repeat or nearly do.
     rank_ : int
-        The rank of G as far as the precision of the data tells: eigenvalues below
-        ``n_prototypes * eps`` times the largest are cut.
+        The rank of G as far as the precision of the data tells: eigenvalues up to
+        ``4 * n_prototypes * eps`` are cut (the mean eigenvalue is 1).
     n_prototypes_seen_ : int
         How many prototypes have been collected.
     is_ready_ : bool
@@ -210,9 +210,11 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         squares = cdist(exact, exact, "sqeuclidean")
         self.gamma_ = self._resolved_gamma(exact, squares)
         eigenvalues, vectors = eigh(np.exp(-self.gamma_ * squares))
-        # Below the rounding of the data an eigenvalue is noise, and so is its root's inverse.
-        cut = len(prototypes) * float(np.finfo(prototypes.dtype).eps)
-        self.rank_ = numerical_rank(eigenvalues, cut)
+        # The mean eigenvalue is 1 and the largest at most p: the solver's rounding stays below
+        # 4 p eps. An eigenvalue as small as that, in the precision that rows will be mapped in,
+        # is noise, and the inverse of its root would magnify it.
+        cut = 4 * len(prototypes) * float(np.finfo(prototypes.dtype).eps)
+        self.rank_ = int((eigenvalues > cut).sum())
         kept = slice(len(prototypes) - self.rank_, None)
         self.whitening_ = (vectors[:, kept] / np.sqrt(eigenvalues[kept])) @ vectors[:, kept].T
         self.prototypes_ = prototypes
