@@ -235,7 +235,7 @@ def two_state(m, switch, rng):
 def test_estimates_meet_a_chain_with_known_coefficients():
     rng = np.random.default_rng(1)
     m, switch, lags = 50_000, 0.1, [1, 2, 4, 8]
-    estimate = estimate_mixing(two_state(m, switch, rng), lags=lags, n_bins=2)
+    estimate = estimate_mixing(two_state(m, switch, rng), lags=lags)
     exact = markov_mixing([[1 - switch, switch], [switch, 1 - switch]])(np.array(lags))
     # For two states the estimate is half the lag-k correlation. Bartlett: its variance is at most
     # (1 + 2 rho^2 / (1 - rho^2)) / m with rho = 1 - 2 switch; four standard errors.
@@ -286,3 +286,15 @@ def test_a_profile_of_ones_own_needs_one_method():
             return 0.5 ** lags.astype(float)
 
     assert Half()(3) == 0.125
+
+
+@pytest.mark.parametrize("rare", [0.02, 0.98])
+def test_rare_states_keep_their_own_bin(rare):
+    """Ties at the lowest or the highest value must not swallow the other one."""
+    x = (np.random.default_rng(5).random(5000) < rare).astype(float)
+    repeated = np.repeat(x, 5)  # beta(1) > 0: four of five neighbours are the same draw
+    for n_bins in (2, 7):
+        raw = estimate_mixing(repeated, lags=[1], n_bins=n_bins).raw[0]
+        share = x.mean()
+        # beta of one draw seen twice is 2 p (1 - p), and four fifths of the pairs are that.
+        assert raw == pytest.approx(0.8 * 2 * share * (1 - share), abs=0.002)

@@ -9,7 +9,10 @@ from numpy.typing import ArrayLike
 
 from eigenstream._checks import check_whole
 from eigenstream.evaluation.base import labelled
-from eigenstream.kernels.pairs import drawn_errors, one_shot_hits
+from eigenstream.kernels.pairs import distance_rows, drawn_errors, one_shot_hits
+
+#: Queries whose distances to all points are held at a time.
+QUERIES = 64
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,12 @@ def one_shot_error(
     data = labelled(Z, labels)
     n, n_classes = len(data.codes), len(data.sizes)
     hits = np.empty(n)
-    one_shot_hits(data.points, data.codes, data.sizes, hits)
+    for first in range(0, n, QUERIES):
+        last = min(first + QUERIES, n)
+        distances = np.empty((last - first, n))
+        distance_rows(data.points, np.arange(first, last), distances)
+        order = np.argsort(distances, axis=1)
+        one_shot_hits(distances, order, first, data.codes, data.sizes, hits)
     # The n_y - 1 of a query's probability to be one cancels that of its mean over examples.
     error = 1.0 - float((hits / data.sizes[data.codes]).sum()) / (n - n_classes)
     error = max(0.0, error)  # rounding may leave -1e-16

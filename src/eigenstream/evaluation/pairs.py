@@ -166,7 +166,8 @@ def balanced_risk(Z: ArrayLike, labels: ArrayLike) -> BalancedRisk:
     ends = counts.thresholds
     if counts.exact:
         # Between two neighbouring distances the risk is constant: stand in the middle.
-        between = np.concatenate([[ends[0] / 2], (ends[:-1] + ends[1:]) / 2, [2 * ends[-1]]])
+        beyond = 2 * ends[-1] if ends[-1] > 0 else 1.0
+        between = np.concatenate([[ends[0] / 2], (ends[:-1] + ends[1:]) / 2, [beyond]])
         bound = 0.0
     else:
         between = np.concatenate([[0.0], ends])
@@ -196,7 +197,7 @@ def _histogram(data: Labelled) -> tuple[NDArray[np.int64], float]:
     radius = sqrt(float(((data.points - centre) ** 2).sum(axis=0).max()))
     width = 2.0 * radius / BINS if radius > 0 else 1.0
     counts = np.zeros((2, BINS + 1), dtype=np.int64)
-    pair_histogram(data.points, data.codes, width, counts)
+    pair_histogram(data.points, data.codes, 1.0 / width, counts)
     return counts, width
 
 
@@ -238,7 +239,7 @@ def _standard_error(data: Labelled, histogram: NDArray[np.int64], width: float) 
         ]
     )
     slopes = np.zeros(len(data.codes))
-    pair_sums(data.points, data.codes, width, table, slopes)
+    pair_sums(data.points, data.codes, 1.0 / width, table, slopes)
     # Fresh examples of the same classes: only the variation inside each class counts.
     sizes = data.sizes[data.codes]
     means = np.bincount(data.codes, weights=slopes) / data.sizes
