@@ -16,6 +16,7 @@ from eigenstream.scatters._moment import (
     SecondMoment,
     Weights,
     block_rows,
+    floating,
 )
 
 #: A class: the learning task it belongs to (None when there is one only), and its label.
@@ -76,7 +77,7 @@ class ClassMoments:
             moment = self.classes.setdefault(key, SecondMoment(self.n_features, center=True))
             for start in range(edges[k], edges[k + 1], step):
                 chosen = order[start : min(start + step, edges[k + 1])]
-                moment.add(rows[chosen], None if weights is None else weights[chosen])
+                moment.add(floating(rows[chosen]), None if weights is None else weights[chosen])
 
     def merged(self, other: "ClassMoments") -> "ClassMoments":
         """Return the moments of both; neither is changed."""
@@ -155,9 +156,10 @@ def totals_of_rows(
         product = np.zeros((width, width), order="F")
         for start in range(0, len(members), step):
             some = members[start : start + step]
-            block = (_dense(rows[some]) - means[codes[some]]).astype(rows.dtype, copy=False)
+            block = floating(_dense(rows[some]))
+            block = (block - means[codes[some]]).astype(block.dtype, copy=False)
             if weights is not None:
-                block *= np.sqrt(weight[some]).astype(rows.dtype)[:, None]
+                block *= np.sqrt(weight[some]).astype(block.dtype)[:, None]
             rank_update(product, block)
         _add(totals.same, product, inside)
         _add(totals.different, product, outside)

@@ -29,6 +29,13 @@ def block_rows(n_features: int) -> int:
     return int(np.clip(BLOCK_VALUES // max(n_features, 1), 256, 8192))
 
 
+def floating(rows: Any) -> Any:
+    """Return rows as float32 or float64: as they are, or converted to float64."""
+    if rows.dtype == np.float32 or rows.dtype == np.float64:
+        return rows
+    return rows.astype(np.float64)
+
+
 class SecondMoment:
     """The weighted sum of ``(x - c)(x - c)^T`` over rows, about their mean or about zero.
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from eigenstream._checks import check_weights, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.scatters._border import Border
-from eigenstream.scatters._moment import SecondMoment, block_rows
+from eigenstream.scatters._moment import SecondMoment, block_rows, floating
 
 __all__ = ["Scatter", "merge"]
 
@@ -219,13 +219,6 @@ class StreamScatter(Scatter):
             f"{type(self).__name__}(n_features={self.n_features}, lag={self.lag}, "
             f"center={self.center}, count={self.count})"
         )
-
-
-def floating(rows: Any) -> Any:
-    """Return rows as float32 or float64: as they are, or converted to float64."""
-    if rows.dtype == np.float32 or rows.dtype == np.float64:
-        return rows
-    return rows.astype(np.float64)
 
 
 def merge(left: S, right: S, **how: Any) -> S:

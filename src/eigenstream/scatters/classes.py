@@ -6,8 +6,16 @@ import numpy as np
 
 from eigenstream._checks import check_weights, check_whole
 from eigenstream._linalg import Float64s, mirrored
-from eigenstream.scatters._class_moments import ClassMoments, Key, PairTotals, totals_of_rows
-from eigenstream.scatters.base import Scatter, floating
+from eigenstream.scatters._class_moments import (
+    ClassMoments,
+    Key,
+    PairTotals,
+    keys_of,
+    totals_of_rows,
+)
+from eigenstream.scatters.base import Scatter
+
+__all__ = ["ClassScatter", "Key", "keys_of"]
 
 
 class ClassScatter(Scatter):
@@ -65,7 +73,7 @@ class ClassScatter(Scatter):
         n = rows.shape[0]
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         mask = np.ones(n, dtype=bool) if chosen is None else np.asarray(chosen, dtype=bool)
-        scatter._totals = totals_of_rows(floating(rows), labels, groups, weights, mask)
+        scatter._totals = totals_of_rows(rows, labels, groups, weights, mask)
         scatter.open = False
         return scatter
 
@@ -92,7 +100,7 @@ class ClassScatter(Scatter):
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(f"rows must have shape (n, {self.n_features}), got {rows.shape}.")
         weights = None if sample_weight is None else check_weights(sample_weight, n)
-        self._moments.add(floating(rows), labels, groups, weights)
+        self._moments.add(rows, labels, groups, weights)
         return self
 
     def merge(self, later: Self) -> Self:
@@ -151,8 +159,8 @@ class ClassScatter(Scatter):
 
     @property
     def count(self) -> int:
-        """The number of rows with a positive weight."""
-        return self._read().count
+        """The number of pairs, weights of rows counting as repetitions, rounded up."""
+        return int(np.ceil(self.weight * (1.0 - 1e-12)))
 
     @property
     def weight(self) -> float:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import check_weights, check_whole, is_sparse
 from eigenstream._linalg import Float64s
-from eigenstream.scatters._moment import SecondMoment, block_rows
-from eigenstream.scatters.base import Scatter, floating
+from eigenstream.scatters._moment import SecondMoment, block_rows, floating
+from eigenstream.scatters.base import Scatter
 
 #: Index pairs taken at a time: their sparse adjacency stays at some tens of MB.
 PAIRS_AT_A_TIME = 1 << 20

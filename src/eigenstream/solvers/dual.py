@@ -6,16 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, Floats
 from eigenstream.scatters.laplacians import Laplacian
-from eigenstream.solvers.base import Eigenpairs, canonical
-from eigenstream.solvers.dense import largest as largest_dense
-from eigenstream.solvers.dense import largest_ratios
+from eigenstream.solvers.base import Eigenpairs
 
-#: Up to this rank T is formed and solved densely; above, applied by triangular products.
-DENSE_RANK = 700
+#: Columns that a Laplacian is applied to at a time.
+COLUMNS = 512
 
 #: A pivot below this times the size and the largest diagonal entry is rounding.
 PIVOT_CUT = float(np.finfo(np.float64).eps)
@@ -104,21 +102,40 @@ def _not_positive(what: str) -> ValueError:
 
 
 @dataclass
-class DualProblem:
-    """``T = F^T (reward L_different - penalty L_same) F`` for any weights."""
+class PairOperator:
+    """``T = Z^T (reward L_different - penalty L_same) Z`` over points Z, for any weights.
 
-    points: Factor | Float64s
+    The points are rows of data, dense or sparse, or a kernel's factor: one code for all.
+    """
+
+    points: Any
     pairs: Laplacian
 
     @property
-    def rank(self) -> int:
+    def n_features(self) -> int:
         """The size of T."""
-        return self.points.rank if isinstance(self.points, Factor) else self.points.shape[1]
+        rank = self.points.rank if isinstance(self.points, Factor) else self.points.shape[1]
+        return int(rank)
 
     def matrix(self, reward: float, penalty: float) -> Float64s:
-        """Return T, formed."""
-        rows = self.points.leading(self.rank) if isinstance(self.points, Factor) else self.points
-        total = rows.T @ self.pairs.apply(rows, reward, penalty)
+        """Return T, formed, in the memory of one matrix beside the points."""
+        rows, size = self.points, self.n_features
+        factored = isinstance(rows, Factor)
+        total = np.empty((rows.lower.shape[0] if factored else rows.shape[0], size), order="F")
+        for start in range(0, size, COLUMNS):
+            part = slice(start, min(start + COLUMNS, size))
+            if factored:
+                block = np.empty((len(rows.order), part.stop - start))
+                block[rows.order] = rows.lower[:, part]
+                total[:, part] = self.pairs.apply(block, reward, penalty)[rows.order]
+            else:
+                block = rows[:, part]
+                block = block.toarray() if is_sparse(block) else block
+                total[:, part] = self.pairs.apply(block, reward, penalty)
+        if factored and size == len(rows.order):
+            total = blas.dtrmm(1.0, rows.lower, total, lower=1, trans_a=1, overwrite_b=1)
+        else:
+            total = (rows.lower[:, :size] if factored else rows).T @ total
         total += total.T.copy()
         total *= 0.5
         return np.asarray(total, np.float64)
@@ -132,56 +149,15 @@ class DualProblem:
         there = self.pairs.apply(np.asarray(points @ flat, np.float64), reward, penalty)
         return np.asarray(points.T @ there, np.float64)
 
-    def largest(
-        self,
-        weights: tuple[float, float],
-        n_components: int,
-        start: Float64s | None = None,
-        *,
-        tolerance: float = 0.0,
-    ) -> Eigenpairs:
-        """Return the eigenpairs of the largest algebraic eigenvalues of T.
-
-        ``start`` holds vectors near the wanted ones, as columns: those of a neighbouring weight.
-        """
-        size = self.rank
-        if size == 0:
-            return Eigenpairs(np.empty(0), np.empty((0, 0)))
-        wanted = min(n_components, size)
-        if size <= max(DENSE_RANK, 2 * wanted + 2):
-            return largest_dense(self.matrix(*weights), wanted)
-        linear = LinearOperator(
-            (size, size), matvec=lambda v: self.apply(v, *weights), dtype=np.float64
-        )
-        first = np.random.default_rng(0).standard_normal(size)
-        if start is not None and start.shape[1]:
-            # A little of everything stays in, or a vector orthogonal to them all would be missed.
-            first = start.sum(axis=1) + 1e-3 * first / np.sqrt(size)
-        more = min(size, max(2 * wanted + 20, 60))
-        try:
-            values, vectors = eigsh(
-                linear, k=wanted, which="LA", v0=first, ncv=more, tol=tolerance, maxiter=200
-            )
-        except ArpackNoConvergence:
-            return largest_dense(self.matrix(*weights), wanted)
-        return canonical(values, vectors)
-
-    def largest_ratios(self, n_components: int, shrinkage: float | None, cut: float) -> Eigenpairs:
-        """Return the largest ratios of the different pairs' scatter to the same pairs' one."""
-        penalty = self.matrix(0.0, -1.0)
-        return largest_ratios(
-            self.matrix(1.0, 0.0), shrunk(penalty, shrinkage), min(n_components, self.rank), cut
-        )
-
     def coefficients(self, pairs: Eigenpairs, weights: tuple[float, float]) -> Float64s:
         """Return g, one column a vector, with ``v = sum_i g_i psi(x_i)``.
 
-        Applied to T v = lambda v, it reads g = L F v / lambda: no inverse of F is needed.
+        Applied to T v = lambda v, that reads g = L F v / lambda: no inverse of F is needed.
         """
-        assert isinstance(self.points, Factor)
         columns = []
         for value, vector in zip(pairs.values, pairs.vectors.T, strict=True):
-            there = self.pairs.apply(self.points.times(np.ascontiguousarray(vector)), *weights)
+            row = np.ascontiguousarray(vector)
+            there = self.pairs.apply(self.points.times(row), *weights)
             columns.append(there / value if value != 0.0 else 0.0 * there)
         shape = (len(self.points.order), 0)
         return np.column_stack(columns) if columns else np.empty(shape)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,15 +101,28 @@ def len_of(rows: Any) -> int:
     return int(rows.shape[0])
 
 
+class Operator(Protocol):
+    """A contrast that can be applied to vectors for any weights of its two scatters."""
+
+    @property
+    def n_features(self) -> int:
+        """The length of the vectors."""
+
+    def apply(self, vectors: Float64s, reward: float, penalty: float, /) -> Float64s:
+        """Return ``(reward * A - penalty * B) @ vectors``."""
+
+
 def largest(
-    operator: LaggedOperator,
+    operator: Operator,
     weights: tuple[float, float],
     n_components: int,
     start: Float64s | None = None,
+    restarts: int | None = None,
 ) -> Eigenpairs:
     """Return the eigenpairs of the largest algebraic eigenvalues of a matrix-free T.
 
-    ``start`` is a vector near the wanted eigenspace, which saves passes.
+    ``start`` is a vector near the wanted eigenspace, which saves passes. After so many
+    ``restarts`` (by default, ten times the size) RuntimeError says that there is no gap.
     """
     size = operator.n_features
     linear = LinearOperator(
@@ -120,7 +133,9 @@ def largest(
         start = np.random.default_rng(0).standard_normal(size)
     more = min(size, max(2 * n_components + 1, n_components + 20))
     try:
-        values, vectors = eigsh(linear, k=n_components, which="LA", v0=start, ncv=more)
+        values, vectors = eigsh(
+            linear, k=n_components, which="LA", v0=start, ncv=more, maxiter=restarts
+        )
     except ArpackNoConvergence as failure:
         raise RuntimeError(
             f"the Krylov solver found {len(failure.eigenvalues)} of {n_components} eigenvectors: "
