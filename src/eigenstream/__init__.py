@@ -1,7 +1,16 @@
 """Learn what stays the same: low-dimensional features from streams, from time and from pairs."""
 
+from eigenstream.constraints import TemporalPairs, sample_pairs
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import AlphaPath, ClassSubspace, SlowSubspace, StreamPCA
+from eigenstream.estimators import (
+    AlphaPath,
+    ClassSubspace,
+    PairMetric,
+    PairSubspace,
+    SlowSubspace,
+    StreamPCA,
+    ThresholdClassifier,
+)
 from eigenstream.scatters import (
     ClassScatter,
     PairScatter,
@@ -18,12 +27,17 @@ __all__ = [
     "ClassScatter",
     "ClassSubspace",
     "Contrast",
+    "PairMetric",
     "PairScatter",
+    "PairSubspace",
     "Scatter",
     "SlowSubspace",
     "StreamPCA",
+    "TemporalPairs",
+    "ThresholdClassifier",
     "VarianceScatter",
     "VelocityScatter",
     "__version__",
     "merge",
+    "sample_pairs",
 ]

@@ -58,14 +58,17 @@ class Contrast:
         self.largest_norm = max(self.largest_norm, largest_norm(chunk))
         return self
 
-    def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
-        """Return the contrast of this stretch followed by a later one; neither is changed."""
+    def merge(self, later: Self, **how: Any) -> Self:
+        """Return the contrast of this data followed by later ones; neither is changed.
+
+        For streams ``new_sequence=True`` says that the later rows do not follow in time.
+        """
         if (self.penalty is None) != (later.penalty is None):
             raise ValueError("only contrasts of one kind merge: one has a penalty, one has none.")
         penalty = None
         if self.penalty is not None and later.penalty is not None:
-            penalty = self.penalty.merge(later.penalty, new_sequence=new_sequence)
-        reward = self.reward.merge(later.reward, new_sequence=new_sequence)
+            penalty = self.penalty.merge(later.penalty, **how)
+        reward = self.reward.merge(later.reward, **how)
         merged = type(self)(reward, penalty, self.weights)
         merged.largest_norm = max(self.largest_norm, later.largest_norm)
         return merged

@@ -1,7 +1,18 @@
 """The estimators: contrast x solver x features."""
 
 from eigenstream.estimators.class_subspace import ClassSubspace
+from eigenstream.estimators.one_shot import ThresholdClassifier
+from eigenstream.estimators.pair_metric import PairMetric
+from eigenstream.estimators.pair_subspace import PairSubspace
 from eigenstream.estimators.slow_subspace import AlphaPath, SlowSubspace
 from eigenstream.estimators.stream_pca import StreamPCA
 
-__all__ = ["AlphaPath", "ClassSubspace", "SlowSubspace", "StreamPCA"]
+__all__ = [
+    "AlphaPath",
+    "ClassSubspace",
+    "PairMetric",
+    "PairSubspace",
+    "SlowSubspace",
+    "StreamPCA",
+    "ThresholdClassifier",
+]

@@ -30,6 +30,17 @@ def codes_of(names: Iterable[Any]) -> NDArray[np.intp]:
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
 
 
+def spread(codes: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Return at most so many rows, evenly out of every class.
+
+    >>> spread(np.array([0, 0, 0, 0, 1, 1]), 3)
+    array([0, 2, 4])
+    """
+    step = max(-(-len(codes) // most), 1)
+    order = np.argsort(codes, kind="stable")
+    return np.sort(order[::step])
+
+
 def plain(rows: Any) -> Any:
     """Return rows dense."""
     return rows.toarray() if is_sparse(rows) else rows
@@ -132,6 +143,6 @@ def operator_folds(
         if isinstance(search, np.ndarray) and search.shape[1] <= 2 * len(codes):
             operator = Matrices(operator.matrix(1.0, 0.0), operator.matrix(0.0, -1.0))
         mine = np.flatnonzero(held)
-        mine = mine[:: max(-(-len(mine) // FOLD_ROWS), 1)]
+        mine = mine[spread(codes[mine], FOLD_ROWS)]
         found.append(Fold(operator, HeldOut(search[mine], [labels[k] for k in mine])))
     return found

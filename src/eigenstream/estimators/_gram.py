@@ -48,6 +48,19 @@ def resolved_gamma(gamma: float | None, rows: Float64s) -> float:
     return float(gamma)
 
 
+def check_gram(values: Any) -> None:
+    """Refuse a precomputed kernel that is not square or not symmetric."""
+    if values.shape[0] != values.shape[1]:
+        raise ValueError(f"a precomputed kernel must be square, (n, n); got {values.shape}.")
+    apart = np.abs(values - values.T)
+    if apart.max() > 1e-8 * max(np.abs(values).max(), np.finfo(float).tiny):
+        i, j = np.unravel_index(int(apart.argmax()), values.shape)
+        raise ValueError(
+            f"the precomputed kernel is not symmetric: entries ({i}, {j}) and ({j}, {i}) differ. "
+            "Pass a symmetric one, such as (K + K.T) / 2."
+        )
+
+
 def gram(rows: Float64s, kernel: str, gamma: float) -> Float64s:
     """Return the Gram matrix of rows, Fortran-ordered: it may serve as workspace."""
     if kernel == "linear":

@@ -34,7 +34,7 @@ class Pairs:
         """The number of features."""
         return int(self.points.shape[1] if self.explicit is None else self.explicit.shape[2])
 
-    def chosen(self, mask: NDArray[Any]) -> "Pairs":
+    def chosen(self, mask: Any) -> "Pairs":
         """Return some of the pairs."""
         return Pairs(
             None if self.explicit is None else self.explicit[mask],

@@ -30,8 +30,9 @@ from eigenstream.solvers import dense, dual
 from eigenstream.solvers.base import Eigenpairs, fits_dense
 from eigenstream.theory.bounds import RiskBound, pair_bound
 
-#: Columns of the kernel's factor that a search for eta uses: Nystroem features of as many points.
-SEARCH_RANK = 1000
+#: Rows that a search for eta in a kernel's space uses, exactly: an approximation of the kernel for
+#: all the rows would favour other weights than the kernel itself.
+SEARCH_ROWS = 1200
 
 
 @dataclass(frozen=True)
@@ -190,23 +191,25 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
     def _factor(self, points: Any) -> dual.Factor:
         """Return the factor of the rows' Gram matrix; remember what transform needs."""
         if self.kernel == "precomputed":
-            if points.shape[0] != points.shape[1]:
-                raise ValueError(
-                    f"a precomputed kernel must be square, (n, n); got {points.shape}."
-                )
-            apart = np.abs(points - points.T)
-            if apart.max() > 1e-8 * max(np.abs(points).max(), np.finfo(float).tiny):
-                i, j = np.unravel_index(int(apart.argmax()), points.shape)
-                raise ValueError(
-                    f"the precomputed kernel is not symmetric: entries ({i}, {j}) and ({j}, {i}) "
-                    "differ. Pass a symmetric one, such as (K + K.T) / 2."
-                )
-            return dual.factor(np.asfortranarray(points, dtype=np.float64))
+            _gram.check_gram(points)
         if self.kernel == "rbf":
             self.X_fit_ = np.asarray(points, np.float64)
             self.gamma_ = _gram.resolved_gamma(self.gamma, self.X_fit_)
-            return dual.factor(_gram.gram(self.X_fit_, "rbf", self.gamma_), overwrite=True)
-        return dual.factor(_gram.gram(points, "linear", 0.0), overwrite=True)
+        return self._factor_of(points)
+
+    def _factor_of(self, points: Any) -> dual.Factor:
+        if self.kernel == "precomputed":
+            return dual.factor(np.asfortranarray(points, dtype=np.float64))
+        gamma = self.gamma_ if self.kernel == "rbf" else 0.0
+        return dual.factor(_gram.gram(points, self.kernel, gamma), overwrite=True)
+
+    def _coordinates(self, points: Any, factor: dual.Factor, rows: NDArray[np.intp]) -> Float64s:
+        """Return some of the rows in coordinates of the space that the kernel spans by them."""
+        if len(rows) == points.shape[0]:
+            return factor.leading(factor.rank)
+        some = points[np.ix_(rows, rows)] if self.kernel == "precomputed" else points[rows]
+        found = self._factor_of(some)
+        return found.leading(found.rank)
 
     def _with_kernel(
         self, solution: Solution, factor: dual.Factor, operator: dual.PairOperator, rows: Any

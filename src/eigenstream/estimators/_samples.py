@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s
+from eigenstream.estimators._pair_input import Pairs
 from eigenstream.scatters.classes import Key, keys_of
 
 Hashes = NDArray[np.uint64]
@@ -53,6 +54,23 @@ def row_hashes(rows: Any) -> Hashes:
         # The low bits of round numbers are zeros: fold the high ones in.
         out[start : start + step] = (bits ^ (bits >> np.uint64(32))) @ multipliers
     return _mixed(out)
+
+
+def pair_hashes(given: Pairs) -> Hashes:
+    """Return a hash of each pair that does not depend on which member comes first.
+
+    Explicit pairs are known by their difference, index pairs by their indices.
+    """
+    if given.index is not None:
+        ends = np.sort(given.index, axis=1).astype(np.uint64)
+        return _mixed(_mixed(ends[:, 0]) + ends[:, 1])
+    out = np.empty(len(given), dtype=np.uint64)
+    step = max(HASHED_VALUES // max(given.width, 1), 1)
+    for start in range(0, len(given), step):
+        part = slice(start, start + step)
+        apart = given.differences(part)
+        out[part] = np.minimum(row_hashes(apart), row_hashes(-apart))
+    return out
 
 
 class BottomRows:
@@ -153,14 +171,15 @@ class PairSample:
         # The fold travels as one more column.
         self.signs = {sign: BottomRows(width + 1) for sign in (1, -1)}
 
-    def add(self, hashes: Hashes, differences: Any, signs: Any, folds: Any) -> None:
-        """Take up pairs."""
+    def add(self, hashes: Hashes, given: Pairs, folds: NDArray[np.intp]) -> None:
+        """Take up pairs that weigh anything."""
+        weighs = np.ones(len(given), dtype=bool) if given.weights is None else given.weights > 0
         for sign, found in self.signs.items():
-            mine = np.flatnonzero(signs == sign)
+            mine = np.flatnonzero((given.signs == sign) & weighs)
             smallest = mine[np.argsort(hashes[mine], kind="stable")]
             _, first = np.unique(hashes[smallest], return_index=True)
             kept = smallest[first[: self.size]]
-            rows = np.column_stack([differences(kept), folds[kept]])
+            rows = np.column_stack([given.differences(kept), folds[kept]])
             found.add(hashes[kept], rows, self.size, len(mine))
 
     def merged(self, other: Self) -> Self:
