@@ -44,8 +44,8 @@ def sample_pairs(
     Examples
     --------
     >>> pairs, y = sample_pairs(["a", "a", "b", "b", "c"], 6, random_state=0)
-    >>> pairs.shape, y.tolist()
-    ((6, 2), [1, 1, 1, -1, -1, -1])
+    >>> pairs.shape, sorted(y.tolist())
+    ((6, 2), [-1, -1, -1, 1, 1, 1])
     """
     names = np.asarray(labels)
     if names.ndim != 1 or len(names) < 2:
@@ -64,7 +64,9 @@ def sample_pairs(
         return pairs, np.where(codes[pairs[:, 0]] == codes[pairs[:, 1]], 1, -1)
     n_same = (n_pairs + 1) // 2
     pairs = np.concatenate([drawing.same(n_same), drawing.different(n_pairs - n_same)])
-    return pairs, np.repeat([1, -1], [n_same, n_pairs - n_same])
+    signs = np.repeat([1, -1], [n_same, n_pairs - n_same])
+    mixed = drawing.rng.permutation(n_pairs)  # any part of them holds both signs
+    return pairs[mixed], signs[mixed]
 
 
 class _Drawing:

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from eigenstream._linalg import Float64s
+from eigenstream.estimators._samples import row_hashes
 
 #: Rows whose mutual distances stand for all when their median is taken.
 MEDIAN_ROWS = 1000
@@ -23,8 +24,9 @@ KERNEL_VALUES = 1 << 22
 
 
 def median_square(rows: Float64s) -> float:
-    """Return the median squared distance between different rows (of up to 1000, evenly spread)."""
-    some = rows[:: max(-(-len(rows) // MEDIAN_ROWS), 1)]
+    """Return the median squared distance between distinct rows (of up to 1000, by their hashes)."""
+    # Neither the order of the rows nor their repetition makes a difference.
+    some = rows[np.unique(row_hashes(rows), return_index=True)[1][:MEDIAN_ROWS]]
     squares = cdist(some, some, "sqeuclidean")[np.tril_indices(len(some), -1)]
     squares = squares[squares > 0]
     return float(np.median(squares)) if squares.size else 0.0

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._checks import check_choice, check_number, check_whole
+from eigenstream._checks import check_choice, check_number, check_whole, is_sparse
 from eigenstream.estimators._pair_solve import ETAS
+from eigenstream.solvers.base import fits_dense
 
 
 class PairParameters:
@@ -77,3 +78,26 @@ class PairParameters:
     def _searches(self) -> bool:
         """Whether eta is chosen by the data."""
         return self.margin is None and len(self._grid()) > 1 and self.criterion == "difference"
+
+    def _check_dense_rows(self, rows: Any) -> None:
+        if self.kernel != "linear" and is_sparse(rows):
+            raise TypeError(
+                f"sparse rows were passed, but kernel={self.kernel!r} takes dense ones: use "
+                "X.toarray(), or kernel='linear'."
+            )
+
+    def _check_incremental(self) -> bool:
+        """Tell scikit-learn that partial_fit is there, or say why it is not."""
+        if self.kernel != "linear" or self.solver in ("krylov", "dual"):
+            raise AttributeError(
+                f"solver={self._chosen_solver(1)!r} needs everything at once and has no "
+                "partial_fit: use fit, or kernel='linear' behind features=RBFNetwork(...)."
+            )
+        return True
+
+    def _chosen_solver(self, width: int) -> str:
+        if self.kernel != "linear":
+            return "dual"
+        if self.solver != "auto":
+            return self.solver
+        return "dense" if fits_dense(width) else "krylov"

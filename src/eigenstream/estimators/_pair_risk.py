@@ -49,6 +49,16 @@ def counts_of_pairs(distances: Float64s, signs: Any) -> PairCounts:
     return _sorted(same, different)
 
 
+def distances_of(Z: Float64s, index: NDArray[np.intp], step: int = 1 << 20) -> Float64s:
+    """Return the distances between rows with these indices, in blocks."""
+    out = np.empty(len(index))
+    for start in range(0, len(index), step):
+        part = index[start : start + step]
+        apart = Z[part[:, 0]] - Z[part[:, 1]]
+        out[start : start + step] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+    return out
+
+
 def _sorted(same: Float64s, different: Float64s) -> PairCounts:
     ends = np.unique(np.concatenate([same, different]))
     return PairCounts(

@@ -27,7 +27,7 @@ from eigenstream.estimators._pair_solve import (
 )
 from eigenstream.estimators.base import Solution, SubspaceEstimator
 from eigenstream.solvers import dense, dual
-from eigenstream.solvers.base import Eigenpairs, fits_dense
+from eigenstream.solvers.base import Eigenpairs
 from eigenstream.theory.bounds import RiskBound, pair_bound
 
 #: Rows that a search for eta in a kernel's space uses, exactly: an approximation of the kernel for
@@ -60,13 +60,6 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
     def _check_parameters(self) -> None:
         self._check_common_parameters()
         self._check_pair_parameters()
-
-    def _chosen_solver(self, width: int) -> str:
-        if self.kernel != "linear":
-            return "dual"
-        if self.solver != "auto":
-            return self.solver
-        return "dense" if fits_dense(width) else "krylov"
 
     # ---- the feature map in front -----------------------------------------------------------
 
@@ -212,7 +205,12 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         return found.leading(found.rank)
 
     def _with_kernel(
-        self, solution: Solution, factor: dual.Factor, operator: dual.PairOperator, rows: Any
+        self,
+        solution: Solution,
+        factor: dual.Factor,
+        operator: dual.PairOperator,
+        rows: Any,
+        weights: Any = None,
     ) -> Solution:
         """Turn vectors in the factor's coordinates into coefficients of the training rows."""
         vectors = solution.pairs.vectors
@@ -226,7 +224,7 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         features = np.column_stack([factor.times(np.ascontiguousarray(v)) for v in vectors.T])
         solution.details.update(
             coefficients=coefficients,
-            offset=features.mean(axis=0),
+            offset=np.average(features, axis=0, weights=weights),
             features=features,
             rank=factor.rank,
         )
@@ -376,13 +374,3 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel == "linear"
         return tags
-
-
-def distances_of(Z: Float64s, index: NDArray[np.intp], step: int = 1 << 20) -> Float64s:
-    """Return the distances between rows with these indices, in blocks."""
-    out = np.empty(len(index))
-    for start in range(0, len(index), step):
-        part = index[start : start + step]
-        apart = Z[part[:, 0]] - Z[part[:, 1]]
-        out[start : start + step] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-    return out

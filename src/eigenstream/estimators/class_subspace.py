@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._linalg import Float64s
@@ -148,6 +149,7 @@ class ClassSubspace(PairwiseEstimator):
         with self._unchanged_on_error():
             self._check_parameters()
             rows, labels, groups, weights = checked(self, X, y, sample_weight, groups, reset=True)
+            self._check_dense_rows(rows)
             self._forget_counts()
             for name in ("contrast_", "_sample", "_trained"):
                 self.__dict__.pop(name, None)
@@ -166,6 +168,7 @@ class ClassSubspace(PairwiseEstimator):
             self._solution = solution
         return self
 
+    @available_if(lambda self: self._check_incremental())
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Go on learning with more labelled rows; their classes may be new.
 
@@ -173,11 +176,6 @@ class ClassSubspace(PairwiseEstimator):
         """
         with self._unchanged_on_error():
             self._check_parameters()
-            if self._chosen_solver(1) != "dense":
-                raise ValueError(
-                    f"solver={self._chosen_solver(1)!r} needs all rows at once: use fit, or "
-                    "kernel='linear' behind features=RBFNetwork(...)."
-                )
             first = not hasattr(self, "n_features_in_")
             if hasattr(self, "_solution") and not hasattr(self, "contrast_"):
                 raise ValueError(
@@ -327,7 +325,7 @@ class ClassSubspace(PairwiseEstimator):
         solution = self._solved_problem(problem, mean, len(labels))
         if solver == "dual":
             self._trained = codes, tasks
-            solution = self._with_kernel(solution, factor, operator, points)
+            solution = self._with_kernel(solution, factor, operator, points, weights)
         return solution
 
     # ---- solving from scatters -------------------------------------------------------------

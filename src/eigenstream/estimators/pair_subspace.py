@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping, _pair_input, _pair_risk
@@ -23,7 +24,6 @@ from eigenstream.estimators._pairwise import (
     SEARCH_ROWS,
     PairwiseEstimator,
     Problem,
-    distances_of,
 )
 from eigenstream.estimators._samples import PairSample, pair_hashes
 from eigenstream.scatters import PairScatter
@@ -121,6 +121,7 @@ class PairSubspace(PairwiseEstimator):
         with self._unchanged_on_error():
             self._check_parameters()
             given = self._checked(pairs, y, sample_weight, reset=True)
+            self._check_dense_rows(given.points)
             self._forget_counts()
             for name in ("contrast_", "_sample", "_folds", "_trained"):
                 self.__dict__.pop(name, None)
@@ -138,15 +139,11 @@ class PairSubspace(PairwiseEstimator):
                 self._solution = self._fit_operator(given, width)
         return self
 
+    @available_if(lambda self: self._check_incremental())
     def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on learning with more pairs: any chunking, in any order, gives the same scatters."""
         with self._unchanged_on_error():
             self._check_parameters()
-            if self._chosen_solver(1) != "dense":
-                raise ValueError(
-                    f"solver={self._chosen_solver(1)!r} needs all pairs at once: use fit, or "
-                    "kernel='linear' behind features=RBFNetwork(...)."
-                )
             first = not hasattr(self, "n_features_in_")
             if hasattr(self, "_solution") and not hasattr(self, "contrast_"):
                 raise ValueError(
@@ -266,7 +263,7 @@ class PairSubspace(PairwiseEstimator):
                 Z = np.asarray(points @ vectors)
             else:
                 Z = np.column_stack([factor.times(np.ascontiguousarray(v)) for v in vectors.T])
-            return _pair_risk.counts_of_pairs(distances_of(Z, index), given.signs)
+            return _pair_risk.counts_of_pairs(_pair_risk.distances_of(Z, index), given.signs)
 
         def folds() -> Sequence[Fold]:
             if factor is None:
