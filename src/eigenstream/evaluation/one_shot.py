@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from eigenstream._checks import check_whole
 from eigenstream.evaluation.base import labelled
-from eigenstream.kernels.pairs import distance_rows, drawn_errors, one_shot_hits
+from eigenstream.kernels.pairs import distance_rows, drawn_errors, one_shot_misses
 
 #: Queries whose distances to all points are held at a time.
 QUERIES = 64
@@ -73,16 +73,15 @@ def one_shot_error(
     """
     data = labelled(Z, labels)
     n, n_classes = len(data.codes), len(data.sizes)
-    hits = np.empty(n)
+    misses = np.empty(n)
     for first in range(0, n, QUERIES):
         last = min(first + QUERIES, n)
         distances = np.empty((last - first, n))
         distance_rows(data.points, np.arange(first, last), distances)
         order = np.argsort(distances, axis=1)
-        one_shot_hits(distances, order, first, data.codes, data.sizes, hits)
+        one_shot_misses(distances, order, first, data.codes, data.sizes, misses)
     # The n_y - 1 of a query's probability to be one cancels that of its mean over examples.
-    error = 1.0 - float((hits / data.sizes[data.codes]).sum()) / (n - n_classes)
-    error = max(0.0, error)  # rounding may leave -1e-16
+    error = float((misses / data.sizes[data.codes]).sum()) / (n - n_classes)
     if n_draws is None:
         return OneShotError(error, None, None, 0)
     n_draws = check_whole(n_draws, "n_draws")

@@ -134,19 +134,20 @@ def pair_sums(
 
 
 @njit(cache=True, nogil=True)
-def one_shot_hits(
+def one_shot_misses(
     distances: NDArray[Any],
     order: NDArray[Any],
     first: int,
     codes: NDArray[Any],
     sizes: NDArray[Any],
-    hits: NDArray[Any],
+    misses: NDArray[Any],
 ) -> None:
-    """Write, for the queries from first on, the sum of the chances to be nearest.
+    """Write, for the queries from first on, the sum of the chances not to be nearest.
 
-    The sum is over the other examples of the query's class; the chance of an example at distance r
-    is the product over the other classes of the share of their points farther away than r. Row k of
-    ``distances`` holds those of query first + k, and of ``order`` the ranks that sort them.
+    The sum is over the other examples of the query's class; an example at distance r is nearest
+    with a chance that is the product over the other classes of the share of their points farther
+    away than r. Row k of ``distances`` holds those of query first + k, and of ``order`` the
+    indices that sort them.
     """
     n = codes.shape[0]
     n_classes = sizes.shape[0]
@@ -157,9 +158,10 @@ def one_shot_hits(
         mine = codes[q]
         near = np.zeros(n_classes, np.int64)
         total = 0.0
-        exhausted = False
+        left = sizes[mine] - 1
         place = 0
-        while place < n and not exhausted:
+        exhausted = False
+        while left > 0 and not exhausted:
             # Points at one distance go together: a tie is not farther, so it counts as an error.
             end = place
             partners = 0
@@ -176,9 +178,10 @@ def one_shot_hits(
                 for c in range(n_classes):
                     if c != mine:
                         chance *= 1.0 - near[c] / sizes[c]
-                total += partners * chance
+                total += partners * (1.0 - chance)
+                left -= partners
             place = end
-        hits[q] = total
+        misses[q] = total + left  # once a class is used up, no farther example can be nearest
 
 
 @njit(cache=True, nogil=True)
