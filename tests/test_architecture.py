@@ -16,7 +16,7 @@ FLOORS = {
     "kernels": 1,
     "scatters": 1,
     "theory": 1,
-    "processes": 1,
+    "processes": 2,
     "schedules": 1,
     "contrast": 2,
     "features": 2,

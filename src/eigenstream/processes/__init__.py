@@ -1,1 +1,25 @@
-"""Data with known answers: image walks, mixtures, spikes, autoregressions."""
+"""Data with known answers: image walks, printed characters, mixtures, spikes, autoregressions."""
+
+from eigenstream.processes.autoregressive import Autoregressive
+from eigenstream.processes.base import Process
+from eigenstream.processes.characters import characters, digit_set, letter_set, move_images
+from eigenstream.processes.gaussian import GaussianMixture, SpikedGaussian
+from eigenstream.processes.images import dead_leaves_image, noise_image, page_image
+from eigenstream.processes.walk import ImageViews, ImageWalk, ViewStates
+
+__all__ = [
+    "Autoregressive",
+    "GaussianMixture",
+    "ImageViews",
+    "ImageWalk",
+    "Process",
+    "SpikedGaussian",
+    "ViewStates",
+    "characters",
+    "dead_leaves_image",
+    "digit_set",
+    "letter_set",
+    "move_images",
+    "noise_image",
+    "page_image",
+]

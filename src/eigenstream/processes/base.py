@@ -1,0 +1,140 @@
+"""What every process shares: reading a stream of rows in any chunks, always the same stream."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from eigenstream._checks import check_whole
+from eigenstream._linalg import Float64s, Floats, orthonormalized
+
+#: Rows drawn at a time, whatever the reader asks for: randomness and rounding then do not depend
+#: on the chunking. 1024 views of 28 x 28 are 6 MB.
+BLOCK = 1024
+
+
+def seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    """Fix a seed once: a process read twice gives the same rows twice, even when seeded by None.
+
+    >>> seed_sequence(3).entropy
+    3
+    """
+    if isinstance(random_state, np.random.SeedSequence):
+        # Rebuilt, since spawning counts up inside the object that it is given.
+        return np.random.SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key)
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(int(random_state.integers(2**63)))
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(int(random_state.randint(2**31)))
+    if random_state is None:
+        return np.random.SeedSequence()
+    return np.random.SeedSequence(check_whole(random_state, "random_state", least=0))
+
+
+def generators(seed: np.random.SeedSequence, count: int) -> list[np.random.Generator]:
+    """Return ``count`` independent generators, the same ones at every call."""
+    fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
+    return [np.random.default_rng(child) for child in fresh.spawn(count)]
+
+
+def random_basis(seed: np.random.SeedSequence, n_features: int, d: int) -> Float64s:
+    """Return d orthonormal columns, uniformly distributed; independent of ``generators(seed, 2)``.
+
+    >>> basis = random_basis(seed_sequence(0), 5, 2)
+    >>> bool(np.allclose(basis.T @ basis, np.eye(2)))
+    True
+    """
+    *_, rng = generators(seed, 3)
+    return np.asarray(orthonormalized(rng.standard_normal((n_features, d))), np.float64)
+
+
+def one_each(values: Any, count: int, name: str) -> Float64s:
+    """Return one nonnegative number for each of ``count`` things, from a number or an array.
+
+    >>> one_each(2.0, 3, "spread")
+    array([2., 2., 2.])
+    """
+    numbers = np.array(values, dtype=np.float64)
+    if numbers.ndim == 0:
+        numbers = np.full(count, float(numbers))
+    if numbers.shape != (count,):
+        raise ValueError(f"{name} must be a number or {count} of them, got shape {numbers.shape}.")
+    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
+    if bad.size:
+        raise ValueError(
+            f"{name} must be finite and not negative, got {float(numbers[bad[0]])!r} "
+            f"at place {bad[0]}."
+        )
+    return numbers
+
+
+def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """Return the dtype of the rows, which must be float32 or float64."""
+    kind = np.dtype(dtype)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise TypeError(f"dtype must be float32 or float64, got {kind}.")
+    return kind
+
+
+class Process(ABC):
+    """A source of rows with a known law.
+
+    A process is a recipe, not a tap: every ``take`` and every ``chunks`` starts again at its first
+    row, so the same object (and the same ``random_state``) gives the same rows in any chunking.
+    """
+
+    #: How many numbers a row holds.
+    n_features: int
+
+    @abstractmethod
+    def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
+        """Yield the rows from the first on, ``BLOCK`` at a time, without end."""
+
+    def chunks(
+        self, m: int, rows: int = BLOCK, dtype: DTypeLike = np.float64
+    ) -> Iterator[NDArray[Any]]:
+        """Yield the first ``m`` rows, ``rows`` at a time (the last chunk may be shorter).
+
+        Memory does not grow with ``m``.
+        """
+        m = check_whole(m, "m", least=0)
+        rows = check_whole(rows, "rows")
+        return _recut(self._blocks(check_dtype(dtype)), m, rows)
+
+    def take(self, m: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Return the first ``m`` rows as one array, (m, n_features)."""
+        m = check_whole(m, "m", least=0)
+        kind = check_dtype(dtype)
+        out = np.empty((m, self.n_features), dtype=kind)
+        fill(out, self._blocks(kind))
+        return out
+
+
+def fill(out: NDArray[Any], blocks: Iterator[NDArray[Any]]) -> None:
+    """Copy blocks into ``out`` until it is full."""
+    done = 0
+    while done < len(out):
+        block = next(blocks)[: len(out) - done]
+        out[done : done + len(block)] = block
+        done += len(block)
+
+
+def _recut(blocks: Iterator[NDArray[Any]], m: int, rows: int) -> Iterator[NDArray[Any]]:
+    """Cut a stream of blocks anew, ``rows`` at a time, up to ``m`` rows."""
+    held: NDArray[Any] = np.empty((0, 0))
+    done = 0
+    while done < m:
+        want = min(rows, m - done)
+        pieces = []
+        while want > 0:
+            if not len(held):
+                held = next(blocks)
+            pieces.append(held[:want])
+            held = held[want:]
+            want -= len(pieces[-1])
+        # Each chunk is the reader's own: writing into it must not touch the rows still to come.
+        chunk = pieces[0].copy() if len(pieces) == 1 else np.concatenate(pieces)
+        done += len(chunk)
+        yield chunk

@@ -1,0 +1,154 @@
+"""Independent Gaussian rows with known answers: mixtures and spiked covariances."""
+
+from collections.abc import Iterator
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eigenstream._checks import check_finite, check_number, check_whole
+from eigenstream._linalg import Floats
+from eigenstream.processes.base import (
+    BLOCK,
+    Process,
+    fill,
+    generators,
+    one_each,
+    random_basis,
+    seed_sequence,
+)
+
+
+class GaussianMixture(Process):
+    """Rows from a mixture of isotropic normal laws.
+
+    Parameters
+    ----------
+    means : array (k, n_features)
+        The centres.
+    spread : float or array (k,)
+        The standard deviation of each component along every axis.
+    weights : array (k,), optional
+        The probabilities of the components; equal by default.
+    random_state : int, generator or None
+        None draws a seed once: reading again still gives the same rows.
+
+    Attributes
+    ----------
+    means, spread, weights : arrays
+        As given, one entry a component.
+    mean : array (n_features,)
+        The mean of a row.
+    covariance : array (n_features, n_features)
+        The covariance of a row, exactly.
+
+    Examples
+    --------
+    >>> process = GaussianMixture([[0.0, 0.0], [4.0, 0.0]], random_state=0)
+    >>> process.take(3).shape, process.labels(3).shape
+    ((3, 2), (3,))
+    >>> process.mean, process.covariance
+    (array([2., 0.]), array([[5., 0.], [0., 1.]]))
+    """
+
+    def __init__(
+        self,
+        means: ArrayLike,
+        *,
+        spread: float | ArrayLike = 1.0,
+        weights: ArrayLike | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.means = np.array(means, dtype=np.float64)
+        if self.means.ndim != 2 or not self.means.size:
+            raise ValueError(f"means must have shape (k, n_features), got {self.means.shape}.")
+        check_finite(self.means, name="means")
+        k, self.n_features = self.means.shape
+        self.spread = one_each(spread, k, "spread")
+        self.weights = one_each(1.0 / k if weights is None else weights, k, "weights")
+        if abs(self.weights.sum() - 1.0) > 1e-9:
+            raise ValueError(f"weights must add up to 1, they add up to {self.weights.sum()!r}.")
+        self.mean = self.weights @ self.means
+        gaps = self.means - self.mean
+        within = float(self.weights @ self.spread**2)
+        self.covariance = (gaps.T * self.weights) @ gaps + within * np.eye(self.n_features)
+        self._seed = seed_sequence(random_state)
+
+    def labels(self, m: int) -> NDArray[np.intp]:
+        """Return which component each of the first ``m`` rows came from."""
+        out = np.empty(check_whole(m, "m", least=0), dtype=np.intp)
+        fill(out, (labels for labels, _ in self._draws()))
+        return out
+
+    def _draws(self) -> Iterator[tuple[NDArray[np.intp], np.random.Generator]]:
+        choose, spray = generators(self._seed, 2)
+        edges = np.cumsum(self.weights)[:-1]
+        while True:
+            yield np.searchsorted(edges, choose.random(BLOCK), side="right"), spray
+
+    def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
+        for labels, spray in self._draws():
+            noise = spray.standard_normal((BLOCK, self.n_features))
+            yield (self.means[labels] + self.spread[labels, None] * noise).astype(dtype)
+
+
+class SpikedGaussian(Process):
+    """Rows of white noise with extra variance along a few random directions.
+
+    Parameters
+    ----------
+    n_features : int
+    spikes : sequence of float
+        The variances that the directions have above the noise, largest first.
+    noise : float
+        The variance of the noise along every axis.
+    random_state : int, generator or None
+        None draws a seed once: reading again still gives the same rows.
+
+    Attributes
+    ----------
+    subspace : array (n_features, d)
+        The spiked directions, orthonormal columns.
+    covariance : array (n_features, n_features)
+        ``subspace @ diag(spikes) @ subspace.T + noise * I``, exactly.
+
+    Examples
+    --------
+    >>> process = SpikedGaussian(6, (4.0, 2.0), random_state=0)
+    >>> process.take(3).shape, process.subspace.shape
+    ((3, 6), (6, 2))
+    >>> np.linalg.eigvalsh(process.covariance).round(9)
+    array([1., 1., 1., 1., 3., 5.])
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        spikes: ArrayLike = (5.0, 4.0, 3.0, 2.0, 1.0),
+        *,
+        noise: float = 1.0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features = check_whole(n_features, "n_features")
+        self.spikes = np.array(spikes, dtype=np.float64)
+        if self.spikes.ndim != 1 or not 0 < self.spikes.size <= self.n_features:
+            raise ValueError(
+                f"spikes must hold between 1 and n_features = {self.n_features} variances, "
+                f"got shape {self.spikes.shape}."
+            )
+        if not (self.spikes > 0).all() or (np.diff(self.spikes) > 0).any():
+            raise ValueError(f"spikes must be positive and descending, got {self.spikes}.")
+        self.noise = check_number(noise, "noise", least=0)
+        self._seed = seed_sequence(random_state)
+        self.subspace = random_basis(self._seed, self.n_features, self.spikes.size)
+        self.covariance = (self.subspace * self.spikes) @ self.subspace.T
+        self.covariance[np.diag_indices(self.n_features)] += self.noise
+
+    def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
+        signal, spray = generators(self._seed, 2)
+        lift = (self.subspace * np.sqrt(self.spikes)).T
+        while True:
+            rows = sqrt(self.noise) * spray.standard_normal((BLOCK, self.n_features))
+            rows += signal.standard_normal((BLOCK, self.spikes.size)) @ lift
+            yield rows.astype(dtype)

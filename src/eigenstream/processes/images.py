@@ -1,0 +1,186 @@
+"""Periodic gray images to take views of: a page of letters, 1/f noise, dead leaves."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from string import ascii_letters
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from eigenstream._checks import check_choice, check_number, check_whole
+from eigenstream._linalg import Float64s
+from eigenstream.processes._fonts import POLARITIES, TEXT_FACES, Polarity, font
+from eigenstream.processes.base import generators, seed_sequence
+
+
+def page_image(
+    size: int = 512,
+    *,
+    font_sizes: tuple[float, float] = (16.0, 27.0),
+    alphabet: str = ascii_letters,
+    fonts: Sequence[str | Path] = TEXT_FACES,
+    polarity: Polarity = "black_on_white",
+    supersample: int = 4,
+    random_state: Any = None,
+) -> Float64s:
+    """Draw a periodic page of print: rows of random letters in random faces, no digits.
+
+    Parameters
+    ----------
+    size : int
+        The page has ``size`` x ``size`` pixels.
+    font_sizes : (float, float)
+        Each row takes a font size, in pixels, uniformly from this interval.
+    alphabet : str
+        The symbols, all equally likely; every seventh place, on average, is a space.
+    fonts : sequence
+        Each letter takes one of these faces: bundled names or paths of font files.
+    polarity : "black_on_white" or "white_on_black"
+    supersample : int
+        Drawn this many times larger and averaged down.
+    random_state : int, generator or None
+
+    Returns
+    -------
+    array (size, size)
+        Gray values in [0, 1].
+
+    Examples
+    --------
+    >>> page = page_image(64, supersample=1, random_state=0)
+    >>> page.shape, bool(page.min() >= 0), bool(page.max() <= 1)
+    ((64, 64), True, True)
+    """
+    size = check_whole(size, "size")
+    supersample = check_whole(supersample, "supersample")
+    check_choice(polarity, "polarity", POLARITIES)
+    smallest = check_number(font_sizes[0], "the smaller font size", above=0)
+    largest = check_number(font_sizes[1], "the larger font size", least=smallest)
+    if not alphabet or not fonts:
+        raise ValueError("a page needs at least one symbol and one font.")
+    (rng,) = generators(seed_sequence(random_state), 1)
+
+    side = size * supersample
+    sheet = Image.new("L", (side, side))
+    pen = ImageDraw.Draw(sheet)
+    y = 0.0
+    while y < side:
+        pixels = rng.uniform(smallest, largest) * supersample
+        faces = [font(name, pixels) for name in fonts]
+        # Lines of print stand about 1.2 font sizes apart; the last one takes what is left.
+        height = 1.2 * pixels
+        if side - (y + height) < 1.2 * smallest * supersample:
+            height = side - y
+        x = 0.0
+        while x < side:
+            face = faces[rng.integers(len(faces))]
+            symbol = alphabet[rng.integers(len(alphabet))]
+            if rng.random() < 1 / 7:
+                symbol = " "
+            # What hangs over the right or the lower border comes back at the other side.
+            for column in (x, x - side):
+                for row in (y, y - side):
+                    pen.text((column, row), symbol, fill=255, font=face)
+            x += face.getlength(symbol)
+        y += height
+    ink = _averaged(np.asarray(sheet, dtype=np.float64) / 255.0, supersample)
+    return 1.0 - ink if polarity == "black_on_white" else ink
+
+
+def noise_image(size: int = 512, *, exponent: float = 1.0, random_state: Any = None) -> Float64s:
+    """Draw periodic noise whose amplitude falls like 1/frequency, as in pictures of nature.
+
+    Parameters
+    ----------
+    size : int
+        The image has ``size`` x ``size`` pixels.
+    exponent : float
+        The amplitude at frequency f is ``f ** -exponent``.
+    random_state : int, generator or None
+
+    Returns
+    -------
+    array (size, size)
+        Gray values from 0 to 1.
+
+    Examples
+    --------
+    >>> image = noise_image(32, random_state=0)
+    >>> image.shape, float(image.min()), float(image.max())
+    ((32, 32), 0.0, 1.0)
+    """
+    size = check_whole(size, "size", least=2)
+    exponent = check_number(exponent, "exponent", least=0)
+    (rng,) = generators(seed_sequence(random_state), 1)
+    frequency = np.hypot(np.fft.fftfreq(size)[:, None], np.fft.rfftfreq(size))
+    frequency[0, 0] = np.inf  # no constant part
+    spectrum = np.fft.rfft2(rng.normal(size=(size, size))) * frequency**-exponent
+    field: Float64s = np.fft.irfft2(spectrum, s=(size, size))
+    field -= field.min()
+    field /= field.max()
+    return field
+
+
+def dead_leaves_image(
+    size: int = 512,
+    *,
+    radii: tuple[float, float] = (3.0, 100.0),
+    supersample: int = 2,
+    random_state: Any = None,
+) -> Float64s:
+    """Draw the periodic dead-leaves image: disks of every size that hide one another.
+
+    Radii have density proportional to r^-3, which makes the image look alike at all scales, as
+    pictures of nature do; gray values are uniform.
+
+    Parameters
+    ----------
+    size : int
+        The image has ``size`` x ``size`` pixels.
+    radii : (float, float)
+        The smallest and the largest radius, in pixels.
+    supersample : int
+        Drawn this many times larger and averaged down.
+    random_state : int, generator or None
+
+    Returns
+    -------
+    array (size, size)
+        Gray values in [0, 1].
+
+    Examples
+    --------
+    >>> image = dead_leaves_image(32, random_state=0)
+    >>> image.shape, bool(image.min() >= 0), bool(image.max() <= 1)
+    ((32, 32), True, True)
+    """
+    size = check_whole(size, "size")
+    supersample = check_whole(supersample, "supersample")
+    small = check_number(radii[0], "the smallest radius", above=0) * supersample
+    large = check_number(radii[1], "the largest radius", above=radii[0]) * supersample
+    (rng,) = generators(seed_sequence(random_state), 1)
+    side = size * supersample
+    # From the front to the back: a leaf shows where nothing lies above it, until all is covered.
+    field = np.full((side, side), np.nan)
+    bare = side * side
+    while bare:
+        radius = (small**-2 - rng.random() * (small**-2 - large**-2)) ** -0.5
+        row, column = rng.uniform(0, side, 2)
+        gray = rng.random()
+        reach = min(radius, side / 2)
+        rows = np.arange(np.ceil(row - reach), np.ceil(row + reach), dtype=np.intp)
+        columns = np.arange(np.ceil(column - reach), np.ceil(column + reach), dtype=np.intp)
+        window = np.ix_(rows % side, columns % side)
+        inside = (rows[:, None] - row) ** 2 + (columns - column) ** 2 < radius**2
+        shows = inside & np.isnan(field[window])
+        bare -= int(shows.sum())
+        field[window] = np.where(shows, gray, field[window])
+    return _averaged(field, supersample)
+
+
+def _averaged(fine: Float64s, supersample: int) -> Float64s:
+    """Average squares of supersample x supersample pixels into one."""
+    size = len(fine) // supersample
+    coarse: Float64s = fine.reshape(size, supersample, size, supersample).mean(axis=(1, 3))
+    return coarse

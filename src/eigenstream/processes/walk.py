@@ -1,0 +1,304 @@
+"""Views of a periodic image by random walks of position, rotation, scale ([SLOW] section 6)."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import ceil, pi, sqrt
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from eigenstream._checks import check_choice, check_finite, check_number, check_whole
+from eigenstream._linalg import Float64s, Floats
+from eigenstream.kernels.views import bounded_walk, sample_views
+from eigenstream.processes.base import (
+    BLOCK,
+    Process,
+    check_dtype,
+    fill,
+    generators,
+    seed_sequence,
+)
+
+#: A law of increments: called with a generator and a count, it returns that many increments.
+Law = Callable[[np.random.Generator, int], ArrayLike]
+
+
+@dataclass(frozen=True)
+class ViewStates:
+    """Where each view looks.
+
+    ``positions`` (m, 2) hold (row, column) in pixels, wrapped into the image; ``angles`` lie in
+    [-pi, pi); ``scales`` are above 1 where a view covers more of the image than its own size.
+    """
+
+    positions: Float64s
+    angles: Float64s
+    scales: Float64s
+
+    def __len__(self) -> int:
+        """Return how many views there are."""
+        return len(self.angles)
+
+
+class ViewProcess(Process):
+    """A stream of views of one periodic gray image; what moves them, the heirs decide."""
+
+    def __init__(
+        self, image: ArrayLike, size: int, bounds: tuple[float, float], random_state: Any
+    ) -> None:
+        self.size = check_whole(size, "size")
+        self.bounds = _checked_bounds(bounds)
+        pixels = _checked_image(image, self.size)
+        self.shape = pixels.shape
+        self.n_features = self.size**2
+        # The farthest corner of a view, and a pixel more for its bilinear neighbour and rounding.
+        self._margin = ceil((self.size - 1) / sqrt(2) * self.bounds[1]) + 2
+        self._padded = np.pad(pixels, self._margin, mode="wrap")
+        self._seed = seed_sequence(random_state)
+
+    @abstractmethod
+    def _state_blocks(self) -> Iterator[ViewStates]:
+        """Yield the states from the first on, ``BLOCK`` at a time, without end."""
+
+    def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
+        for states in self._state_blocks():
+            yield self._sampled(states, dtype)
+
+    def states(self, m: int) -> ViewStates:
+        """Return where the first ``m`` views look."""
+        m = check_whole(m, "m", least=0)
+        table = np.empty((m, 4))
+        fill(
+            table,
+            (
+                np.column_stack([block.positions, block.angles, block.scales])
+                for block in self._state_blocks()
+            ),
+        )
+        return ViewStates(table[:, :2].copy(), table[:, 2].copy(), table[:, 3].copy())
+
+    def view(self, states: ViewStates, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Return the views at the given states, one a row; scales must keep to the bounds."""
+        low, high = self.bounds
+        outside = np.flatnonzero((states.scales < low) | (states.scales > high))
+        if outside.size:
+            at = int(outside[0])
+            raise ValueError(
+                f"the scale {states.scales[at]!r} of view {at} is outside the bounds "
+                f"[{low:g}, {high:g}]; build the process with wider bounds."
+            )
+        positions = np.mod(states.positions, self.shape)
+        return self._sampled(
+            ViewStates(positions, states.angles, states.scales), check_dtype(dtype)
+        )
+
+    def _sampled(self, states: ViewStates, dtype: np.dtype[Any]) -> Floats:
+        out = np.empty((len(states), self.n_features), dtype=dtype)
+        rows, columns = np.ascontiguousarray(states.positions.T + self._margin)
+        sample_views(
+            self._padded, rows, columns, states.angles, states.scales, self.size, True, out
+        )
+        return out
+
+
+class ImageViews(ViewProcess):
+    """Independent views of a periodic gray image: uniform positions, angles and scales.
+
+    The stationary companion of :class:`ImageWalk`, for means and for tests: its law exactly when
+    the walk reflects at its bounds of scale (a walk that is clipped rests on them now and then).
+
+    Parameters
+    ----------
+    image : array (height, width)
+        Finite gray values; beyond its borders the image goes on periodically.
+    size : int
+        A view has ``size`` x ``size`` pixels; the image must be at least as large.
+    bounds : (float, float)
+        The interval of scales.
+    random_state : int, generator or None
+        None draws a seed once: reading again still gives the same views.
+
+    Examples
+    --------
+    >>> from eigenstream.processes import noise_image
+    >>> views = ImageViews(noise_image(64, random_state=0), size=8, random_state=0)
+    >>> np.linalg.norm(views.take(5), axis=1)
+    array([1., 1., 1., 1., 1.])
+    """
+
+    def __init__(
+        self,
+        image: ArrayLike,
+        *,
+        size: int = 28,
+        bounds: tuple[float, float] = (0.5, 1.5),
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(image, size, bounds, random_state)
+
+    def _state_blocks(self) -> Iterator[ViewStates]:
+        where, turn, zoom = generators(self._seed, 3)
+        while True:
+            yield ViewStates(
+                where.uniform(0.0, self.shape, (BLOCK, 2)),
+                turn.uniform(-pi, pi, BLOCK),
+                zoom.uniform(*self.bounds, BLOCK),
+            )
+
+
+class ImageWalk(ViewProcess):
+    """Views of a periodic gray image by random walks of position, rotation and scale.
+
+    View t shows ``image(x_t + s_t R(r_t) p)`` for p on a centred grid of ``size`` x ``size``
+    points one pixel apart, sampled bilinearly and divided by its euclidean norm (a view that is
+    zero everywhere stays zero). The walk starts at position (0, 0), angle 0 and scale 1 (or the
+    bound nearest to 1). It is a recipe, not a tap: ``take`` and ``chunks`` always start at the
+    first view, and give the same views however they are cut.
+
+    Parameters
+    ----------
+    image : array (height, width)
+        Finite gray values; beyond its borders the image goes on periodically.
+    size : int
+        A view has ``size`` x ``size`` pixels; the image must be at least as large.
+    rotation : float or callable
+        Increments of the angle are uniform on [-rotation, rotation].
+    scale : float or callable
+        Increments of the scale are uniform on [-scale, scale].
+    translation : float or callable
+        Increments of the position are normal, with this standard deviation in pixels.
+    bounds : (float, float)
+        The interval that the scale is held in.
+    at_bounds : "clip" or "reflect"
+        Whether a step past a bound ends on the bound or is mirrored by it.
+    random_state : int, generator or None
+        None draws a seed once: reading again still gives the same views.
+
+    Any of the three laws may be a callable ``(rng, n) -> increments``, of shape (n,), for
+    ``translation`` (n, 2); each has a generator of its own.
+
+    Examples
+    --------
+    >>> from eigenstream.processes import noise_image
+    >>> walk = ImageWalk(noise_image(64, random_state=0), size=8, random_state=0)
+    >>> walk.take(1000).shape
+    (1000, 64)
+    >>> [chunk.shape for chunk in walk.chunks(10, rows=4)]
+    [(4, 64), (4, 64), (2, 64)]
+    >>> start = walk.states(1)
+    >>> start.positions, start.angles, start.scales
+    (array([[0., 0.]]), array([0.]), array([1.]))
+    """
+
+    def __init__(
+        self,
+        image: ArrayLike,
+        *,
+        size: int = 28,
+        rotation: float | Law = pi,
+        scale: float | Law = 0.01,
+        translation: float | Law = 0.5,
+        bounds: tuple[float, float] = (0.5, 1.5),
+        at_bounds: Literal["clip", "reflect"] = "clip",
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(image, size, bounds, random_state)
+        self.rotation = (
+            rotation if callable(rotation) else check_number(rotation, "rotation", least=0)
+        )
+        self.scale = scale if callable(scale) else check_number(scale, "scale", least=0)
+        self.translation = (
+            translation
+            if callable(translation)
+            else check_number(translation, "translation", least=0)
+        )
+        self.at_bounds = check_choice(at_bounds, "at_bounds", ("clip", "reflect"))
+
+    def stationary(self) -> ImageViews:
+        """Return independent views of the same image at uniform positions, angles and scales."""
+        margin = self._margin
+        seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, 3))
+        return ImageViews(
+            self._padded[margin:-margin, margin:-margin],
+            size=self.size,
+            bounds=self.bounds,
+            random_state=seed,
+        )
+
+    def _state_blocks(self) -> Iterator[ViewStates]:
+        where, turn, zoom = generators(self._seed, 3)
+        position, angle = np.zeros(2), 0.0
+        scale = min(max(1.0, self.bounds[0]), self.bounds[1])
+        first = True
+        while True:
+            moves = self._moves(where)
+            turns = _increments(self.rotation, turn, "rotation", (BLOCK,))
+            zooms = _increments(self.scale, zoom, "scale", (BLOCK,))
+            if first:  # the walk starts where it stands
+                moves[0], turns[0], zooms[0], first = 0.0, 0.0, 0.0, False
+            positions = np.mod(position + np.cumsum(moves, axis=0), self.shape)
+            angles = np.mod(angle + np.cumsum(turns) + pi, 2 * pi) - pi
+            scales = np.empty(BLOCK)
+            bounded_walk(scale, zooms, *self.bounds, self.at_bounds == "reflect", scales)
+            position, angle, scale = positions[-1], angles[-1], scales[-1]
+            yield ViewStates(positions, angles, scales)
+
+    def _moves(self, rng: np.random.Generator) -> Float64s:
+        if callable(self.translation):
+            return _drawn(self.translation, rng, "translation", (BLOCK, 2))
+        return rng.normal(0.0, self.translation, (BLOCK, 2))
+
+
+def _increments(
+    law: float | Law, rng: np.random.Generator, name: str, shape: tuple[int, ...]
+) -> Float64s:
+    return _drawn(law, rng, name, shape) if callable(law) else rng.uniform(-law, law, shape)
+
+
+def _drawn(law: Law, rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> Float64s:
+    """Return what a law of the user's own gives, or say what is wrong with it."""
+    steps = np.array(law(rng, shape[0]), dtype=np.float64)
+    if steps.shape != shape:
+        raise ValueError(
+            f"the law given as {name} must return increments of shape {shape} when asked for "
+            f"{shape[0]}; it returned shape {steps.shape}."
+        )
+    check_finite(
+        steps.reshape(shape[0], -1),
+        name=f"the increments from the law given as {name}",
+        remedy="Let the law return finite numbers.",
+    )
+    return steps
+
+
+def _checked_image(image: ArrayLike, size: int) -> Float64s:
+    pixels = np.asarray(image, dtype=np.float64)
+    if pixels.ndim != 2:
+        raise ValueError(
+            f"image must be one gray image (height, width), got shape {pixels.shape}; "
+            "average the colours of a colour image."
+        )
+    if min(pixels.shape) < size:
+        raise ValueError(
+            f"the image, {pixels.shape[0]} x {pixels.shape[1]}, is smaller than a view of "
+            f"{size} x {size}; give a larger image or a smaller size."
+        )
+    check_finite(pixels, name="image", remedy="Fill such pixels first.")
+    return pixels
+
+
+def _checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
+    try:
+        low, high = bounds
+    except (TypeError, ValueError):
+        raise ValueError(f"bounds must be a pair (low, high) of scales, got {bounds!r}.") from None
+    low = check_number(low, "the lower bound of the scale", above=0)
+    high = check_number(high, "the upper bound of the scale", above=0)
+    if not low < high:
+        raise ValueError(
+            f"bounds ({low:g}, {high:g}) leave no interval for the scale: the lower must be below "
+            "the upper. For a scale that never changes give scale=0."
+        )
+    return low, high
