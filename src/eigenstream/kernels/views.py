@@ -3,11 +3,13 @@
 from math import cos, floor, sin, sqrt
 from typing import Any
 
+import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 
-@njit(cache=True, nogil=True)
+# Sums may be reordered, so that they run in vector registers.
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def sample_views(
     image: NDArray[Any],
     rows: NDArray[Any],
@@ -21,35 +23,45 @@ def sample_views(
     """Write view k, ``image(x_k + s_k R_k p)`` for p on a size x size grid, into ``out[k]``.
 
     The grid is centred and one pixel apart; ``x`` is in pixels of ``image``, which the caller has
-    padded so that no view leaves it: the inner loop neither wraps nor tests.
+    padded so that no view leaves it: the inner loops neither wrap nor test.
     """
     half = (size - 1) / 2.0
+    width = image.shape[1]
+    pixels = image.reshape(-1)
+    corner = np.empty(size, np.uint32)  # unsigned: no test for indices that count from the end
+    down = np.empty(size)
+    right = np.empty(size)
     for k in range(rows.shape[0]):
         c = scales[k] * cos(angles[k])
         s = scales[k] * sin(angles[k])
-        total = 0.0
+        view = out[k]
         for i in range(size):
-            u = i - half
-            row_start = rows[k] + c * u
-            column_start = columns[k] + s * u
+            row_start = rows[k] + c * (i - half)
+            column_start = columns[k] + s * (i - half)
+            # Two loops, since the first runs in vector registers when no pixel is fetched in it.
             for j in range(size):
-                v = j - half
-                y = row_start - s * v
-                x = column_start + c * v
-                y0 = int(y)  # coordinates inside the padding are never negative
-                x0 = int(x)
-                fy = y - y0
-                fx = x - x0
-                top = image[y0, x0] + fx * (image[y0, x0 + 1] - image[y0, x0])
-                low = image[y0 + 1, x0] + fx * (image[y0 + 1, x0 + 1] - image[y0 + 1, x0])
-                value = top + fy * (low - top)
-                total += value * value
-                out[k, i * size + j] = value
-        # A blank view has no direction: it stays zero rather than become NaN.
-        if unit_norm and total > 0.0:
-            factor = 1.0 / sqrt(total)
+                y = row_start - s * (j - half)
+                x = column_start + c * (j - half)
+                y0 = np.int32(y)  # rounds down: inside the padding nothing is negative
+                x0 = np.int32(x)
+                down[j] = y - y0
+                right[j] = x - x0
+                corner[j] = y0 * width + x0
+            for j in range(size):
+                here = corner[j]
+                below = np.uint32(here + width)
+                top = pixels[here] + right[j] * (pixels[np.uint32(here + 1)] - pixels[here])
+                low = pixels[below] + right[j] * (pixels[np.uint32(below + 1)] - pixels[below])
+                view[i * size + j] = top + down[j] * (low - top)
+        if unit_norm:
+            total = 0.0
             for j in range(size * size):
-                out[k, j] *= factor
+                total += view[j] * view[j]
+            # A blank view has no direction: it stays zero rather than become NaN.
+            if total > 0.0:
+                factor = 1.0 / sqrt(total)
+                for j in range(size * size):
+                    view[j] *= factor
 
 
 @njit(cache=True, nogil=True)

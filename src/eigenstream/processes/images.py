@@ -78,7 +78,9 @@ def page_image(
             symbol = alphabet[rng.integers(len(alphabet))]
             if rng.random() < 1 / 7:
                 symbol = " "
-            # What hangs over the right or the lower border comes back at the other side.
+            if x > 0 and x + face.getlength(symbol) > side:
+                break
+            # What hangs over a border, as slanted letters do, comes back at the other side.
             for column in (x, x - side):
                 for row in (y, y - side):
                     pen.text((column, row), symbol, fill=255, font=face)

@@ -1,0 +1,16 @@
+"""How good are the features? Pair ROC, balanced risk, one-shot error, angles to the truth."""
+
+from eigenstream.evaluation.one_shot import OneShotError, one_shot_error
+from eigenstream.evaluation.pairs import BalancedRisk, PairROC, balanced_risk, pair_roc
+from eigenstream.evaluation.subspaces import captured, subspace_angles
+
+__all__ = [
+    "BalancedRisk",
+    "OneShotError",
+    "PairROC",
+    "balanced_risk",
+    "captured",
+    "one_shot_error",
+    "pair_roc",
+    "subspace_angles",
+]

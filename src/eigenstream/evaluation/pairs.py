@@ -1,0 +1,247 @@
+"""Does distance tell same from different? Over all pairs of distinct examples."""
+
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eigenstream._checks import check_number
+from eigenstream._linalg import Float64s
+from eigenstream.evaluation.base import Labelled, labelled
+from eigenstream.kernels.pairs import pair_distances, pair_histogram, pair_sums
+
+#: Up to this many pairs (1448 examples) every distance is held and sorted; above, a histogram.
+EXACT_PAIRS = 2**20
+
+#: Bins of the histogram, from 0 to the diameter of a ball around all examples. That is at most
+#: twice the largest distance, so a bin is never wider than 2 / BINS of it.
+BINS = 2**14
+
+
+@dataclass(frozen=True)
+class PairROC:
+    """How well a small distance detects that two examples are of the same class.
+
+    Attributes
+    ----------
+    area : float
+        The chance that a pair of the same class is nearer than one of different classes; ties
+        count one half.
+    area_error : float
+        ``area`` is within this of the exact area: 0 when all distances were sorted.
+    standard_error : float
+        Of the area, over fresh examples of the same classes; see :func:`pair_roc`.
+    interval : (float, float)
+        The confidence interval at ``level``.
+    level : float
+    thresholds : array
+        Ascending distances; entry k calls "same" all pairs up to ``thresholds[k]``.
+    false_positive_rate, true_positive_rate : arrays
+        The share of different and of same pairs called "same"; both start at 0 (at threshold
+        -inf, which calls no pair same) and end at 1. The points lie on the exact curve.
+    n_same, n_different : int
+        The numbers of pairs.
+    """
+
+    area: float
+    area_error: float
+    standard_error: float
+    interval: tuple[float, float]
+    level: float
+    thresholds: Float64s
+    false_positive_rate: Float64s
+    true_positive_rate: Float64s
+    n_same: int
+    n_different: int
+
+
+@dataclass(frozen=True)
+class BalancedRisk:
+    """The risk of telling same from different by one threshold, either kind weighing one half.
+
+    Attributes
+    ----------
+    risk : float
+        The smallest risk over all thresholds ([HPCA] R(P)).
+    risk_error : float
+        The exact smallest risk is at most this much smaller: 0 when all distances were sorted.
+    threshold : float
+        A threshold that attains ``risk``.
+    thresholds, risks : arrays
+        The whole curve, thresholds ascending.
+    n_same, n_different : int
+        The numbers of pairs.
+    """
+
+    risk: float
+    risk_error: float
+    threshold: float
+    thresholds: Float64s
+    risks: Float64s
+    n_same: int
+    n_different: int
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """How many pairs of either kind have a distance of at most each threshold."""
+
+    thresholds: Float64s
+    same: NDArray[np.int64]
+    different: NDArray[np.int64]
+    exact: bool
+
+
+def pair_roc(Z: ArrayLike, labels: ArrayLike, *, level: float = 0.95) -> PairROC:
+    """Return the ROC curve of distance as a detector of class equality, over all pairs.
+
+    Up to 1448 examples all distances are sorted and the area is exact. Above that they go into a
+    histogram, in memory that does not grow with their number: the points of the curve stay exact,
+    the area is known up to the pairs of both kinds that share a bin (``area_error``).
+
+    Pairs share examples, so they are far from independent. The standard error is the infinitesimal
+    jackknife over EXAMPLES: how much the area changes with the weight of each, the classes and
+    their sizes held fixed. It speaks of fresh examples of the same classes, not of other classes.
+
+    Parameters
+    ----------
+    Z : array (n, n_features)
+        Features; their euclidean distance is the detector.
+    labels : array (n,)
+        At least two classes, at least one of them with two examples.
+    level : float
+        The level of the confidence interval (normal, cut to [0, 1]).
+
+    Examples
+    --------
+    >>> roc = pair_roc([[0.0], [1.0], [5.0], [7.0]], ["a", "a", "b", "b"])
+    >>> roc.area, roc.n_same, roc.n_different
+    (1.0, 2, 4)
+    """
+    level = check_number(level, "level", above=0, below=1)
+    data = labelled(Z, labels)
+    histogram, width = _histogram(data)
+    counts = _sorted_counts(data) if _is_small(data) else _histogram_counts(histogram, width)
+
+    positives = np.concatenate([[0], counts.same]) / data.n_same
+    negatives = np.concatenate([[0], counts.different]) / data.n_different
+    area = float((positives[1:] + positives[:-1]) @ np.diff(negatives)) / 2
+    # Inside a bin the curve may run anywhere between the corners of its step.
+    corner = float(np.diff(positives) @ np.diff(negatives)) / 2
+    standard_error = _standard_error(data, histogram, width)
+    reach = NormalDist().inv_cdf(0.5 + level / 2) * standard_error
+    return PairROC(
+        area=area,
+        area_error=0.0 if counts.exact else corner,
+        standard_error=standard_error,
+        interval=(max(0.0, area - reach), min(1.0, area + reach)),
+        level=level,
+        thresholds=np.concatenate([[-np.inf], counts.thresholds * data.scale]),
+        false_positive_rate=negatives,
+        true_positive_rate=positives,
+        n_same=data.n_same,
+        n_different=data.n_different,
+    )
+
+
+def balanced_risk(Z: ArrayLike, labels: ArrayLike) -> BalancedRisk:
+    """Return the least balanced risk of a distance threshold, and the whole curve.
+
+    A threshold c errs on a pair of the same class at distance >= c and on one of different classes
+    at distance <= c: an undecided pair counts as an error ([HPCA]). Each kind weighs one half.
+
+    Exact up to 1448 examples; above that from a histogram, with the bound ``risk_error``.
+
+    >>> found = balanced_risk([[0.0], [1.0], [5.0], [7.0]], ["a", "a", "b", "b"])
+    >>> found.risk, found.threshold  # all same pairs are nearer than 3, all others from 4 on
+    (0.0, 3.0)
+    """
+    data = labelled(Z, labels)
+    counts = _sorted_counts(data) if _is_small(data) else _histogram_counts(*_histogram(data))
+    missed = 1.0 - np.concatenate([[0], counts.same]) / data.n_same
+    fooled = np.concatenate([[0], counts.different]) / data.n_different
+    risks = (missed + fooled) / 2
+    ends = counts.thresholds
+    if counts.exact:
+        # Between two neighbouring distances the risk is constant: stand in the middle.
+        between = np.concatenate([[ends[0] / 2], (ends[:-1] + ends[1:]) / 2, [2 * ends[-1]]])
+        bound = 0.0
+    else:
+        between = np.concatenate([[0.0], ends])
+        # Inside a bin: no fewer misses than at its upper end, no fewer fooled than at its lower.
+        bound = float(risks.min() - ((missed[1:] + fooled[:-1]) / 2).min())
+    if ends[0] == 0.0:  # no threshold stands below a distance of zero
+        between, risks = between[1:], risks[1:]
+    best = int(np.argmin(risks))
+    return BalancedRisk(
+        risk=float(risks[best]),
+        risk_error=bound,
+        threshold=float(between[best] * data.scale),
+        thresholds=between * data.scale,
+        risks=risks,
+        n_same=data.n_same,
+        n_different=data.n_different,
+    )
+
+
+def _is_small(data: Labelled) -> bool:
+    return data.n_same + data.n_different <= EXACT_PAIRS
+
+
+def _histogram(data: Labelled) -> tuple[NDArray[np.int64], float]:
+    """Count the pairs of either kind (rows) by distance; return the counts and a bin's width."""
+    centre = data.points.mean(axis=1, keepdims=True)
+    radius = sqrt(float(((data.points - centre) ** 2).sum(axis=0).max()))
+    width = 2.0 * radius / BINS if radius > 0 else 1.0
+    counts = np.zeros((2, BINS + 1), dtype=np.int64)
+    pair_histogram(data.points, data.codes, 1.0 / width, counts)
+    return counts, width
+
+
+def _histogram_counts(histogram: NDArray[np.int64], width: float) -> _Counts:
+    same, different = np.cumsum(histogram, axis=1)
+    return _Counts(width * np.arange(BINS + 1, dtype=np.float64), same, different, exact=False)
+
+
+def _sorted_counts(data: Labelled) -> _Counts:
+    same, different = np.empty(data.n_same), np.empty(data.n_different)
+    pair_distances(data.points, data.codes, same, different)
+    same.sort()
+    different.sort()
+    thresholds = np.unique(np.concatenate([same, different]))
+    return _Counts(
+        thresholds,
+        np.searchsorted(same, thresholds, side="right"),
+        np.searchsorted(different, thresholds, side="right"),
+        exact=True,
+    )
+
+
+def _standard_error(data: Labelled, histogram: NDArray[np.int64], width: float) -> float:
+    """Return the infinitesimal jackknife's standard error of the area, over examples.
+
+    With a weight w_i on each example, the area is a ratio: numerator, the weights' products summed
+    over all couples of a same and a different pair in the right order; denominator, the product of
+    the summed weights of both kinds of pair. Its derivative at w = 1 is a sum over the pairs of i.
+    """
+    n_same, n_different = data.n_same, data.n_different
+    same, different = histogram
+    below = np.cumsum(same) - same / 2  # ties, here pairs in one bin, count one half
+    above = n_different - np.cumsum(different) + different / 2
+    area = float(same @ above) / (n_same * n_different)
+    table = np.stack(
+        [
+            above / (n_same * n_different) - area / n_same,
+            below / (n_same * n_different) - area / n_different,
+        ]
+    )
+    slopes = np.zeros(len(data.codes))
+    pair_sums(data.points, data.codes, 1.0 / width, table, slopes)
+    # Fresh examples of the same classes: only the variation inside each class counts.
+    sizes = data.sizes[data.codes]
+    means = np.bincount(data.codes, weights=slopes) / data.sizes
+    inside = (slopes - means[data.codes]) ** 2 * sizes / np.maximum(sizes - 1, 1)
+    # The spread inside a class of one example is unknown: its whole slope stands in for it.
+    return sqrt(float(np.where(sizes > 1, inside, slopes**2).sum()))
