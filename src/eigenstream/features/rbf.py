@@ -1,0 +1,243 @@
+"""Radial basis functions at prototypes from the data ([SLOW] section 6; Nystroem features)."""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from eigenstream._checks import check_choice, check_finite, check_number, check_whole
+from eigenstream._linalg import Float64s, Floats
+
+#: Kernel values held at a time while transforming: 16 MB of float64.
+KERNEL_VALUES = 2**21
+
+
+class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Map x to tau(x) = G^(-1/2) kappa(prototypes, x), whose inner products are the kernel's.
+
+    The kernel is ``kappa(x, y) = exp(-gamma |x - y|^2)`` and ``G`` its values between prototypes,
+    rows of the data that are drawn once and then kept. On them ``<tau(p_i), tau(p_j)>`` is
+    ``kappa(p_i, p_j)``; elsewhere it is the best approximation by the prototypes' features. Any
+    linear method behind this map becomes a nonlinear one.
+
+    Parameters
+    ----------
+    n_prototypes : int
+        How many prototypes, and so how many features come out.
+    gamma : float, "scale" or "median"
+        The kernel's sharpness: a number; or 1 over the number of features times the variance of
+        the prototypes' entries; or 1 over the median squared distance between prototypes.
+    spacing : int
+        Prototypes are taken from every ``spacing``-th row only: in a stream whose rows hang
+        together, a spacing beyond the mixing time makes the prototypes nearly independent.
+    random_state : int, RandomState or None
+        Which of these rows ``fit`` draws, without replacement. ``partial_fit`` draws nothing: it
+        takes the first ones, since rows that have passed are gone.
+
+    Attributes
+    ----------
+    prototypes_ : array (n_prototypes, n_features_in_)
+        In the order of the rows they were.
+    gamma_ : float
+    whitening_ : array (n_prototypes, n_prototypes)
+        G^(-1/2); a pseudo-inverse when prototypes repeat or nearly do.
+    rank_ : int
+        The rank of G as far as the precision of the data tells: eigenvalues up to
+        ``4 * n_prototypes * eps`` are cut (the mean eigenvalue is 1).
+    n_prototypes_seen_ : int
+        How many prototypes have been collected.
+    is_ready_ : bool
+        Whether all have been, so that ``transform`` works.
+    n_samples_seen_ : int
+
+    Notes
+    -----
+    ``partial_fit`` gives the same network for any chunking. Once it is ready, further rows change
+    nothing. ``transform`` works in blocks of rows by matrix multiplication; its memory beyond the
+    result does not grow with the rows. float32 rows are mapped in float32 when the prototypes came
+    as float32; squared distances are taken about the prototypes' mean, so a large common offset
+    costs no precision.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> network = RBFNetwork(20, gamma=0.5, random_state=0).fit(X)
+    >>> network.transform(X).shape
+    (200, 20)
+
+    From a stream, one prototype every tenth row:
+
+    >>> network = RBFNetwork(4, gamma="median", spacing=10)
+    >>> for chunk in np.array_split(X, 8):
+    ...     network = network.partial_fit(chunk)
+    ...     if network.is_ready_:
+    ...         break
+    >>> network.n_samples_seen_, bool((network.prototypes_ == X[:40:10]).all())
+    (50, True)
+    """
+
+    def __init__(
+        self,
+        n_prototypes: int = 500,
+        *,
+        gamma: float | Literal["scale", "median"] = 4.0,
+        spacing: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.gamma = gamma
+        self.spacing = spacing
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the prototypes from every ``spacing``-th row of X."""
+        n_prototypes, spacing = self._checked()
+        rows = self._rows(X, reset=True)
+        candidates = np.arange(0, len(rows), spacing)
+        if len(candidates) < n_prototypes:
+            samples = "1 sample" if len(rows) == 1 else f"{len(rows)} samples"
+            raise ValueError(
+                f"X has {samples}, which at spacing={spacing} offer {len(candidates)} prototypes, "
+                f"fewer than n_prototypes={n_prototypes}; lower n_prototypes or spacing, or give "
+                "more rows."
+            )
+        rng = check_random_state(self.random_state)
+        chosen = np.sort(rng.choice(candidates, n_prototypes, replace=False))
+        self.n_samples_seen_ = len(rows)
+        self.n_prototypes_seen_ = n_prototypes
+        self._finish(rows[chosen])
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Collect prototypes from the next rows of a stream; once all are there, do nothing."""
+        n_prototypes, spacing = self._checked()
+        first = not hasattr(self, "n_samples_seen_")
+        rows = self._rows(X, reset=first)
+        if first:
+            self.n_samples_seen_ = 0
+            self.n_prototypes_seen_ = 0
+            self._collected = np.empty((n_prototypes, rows.shape[1]), dtype=rows.dtype)
+        if not self.is_ready_:
+            have = self.n_prototypes_seen_
+            # Rows are counted from the start of the stream, whatever the chunks.
+            fresh = rows[-self.n_samples_seen_ % spacing :: spacing][: n_prototypes - have]
+            self._collected[have : have + len(fresh)] = fresh
+            self.n_prototypes_seen_ = have + len(fresh)
+            if self.n_prototypes_seen_ == n_prototypes:
+                self._finish(self._collected)
+        self.n_samples_seen_ += len(rows)
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return tau(x) for each row, (n, n_prototypes), in the dtype of the rows."""
+        if not self.is_ready_:
+            raise NotFittedError(
+                f"this RBFNetwork has collected {getattr(self, 'n_prototypes_seen_', 0)} of its "
+                f"{self.n_prototypes} prototypes; call fit, or partial_fit with more rows."
+            )
+        rows = self._rows(X, reset=False)
+        out = np.empty((len(rows), len(self.prototypes_)), dtype=rows.dtype)
+        work = np.result_type(rows.dtype, self.prototypes_.dtype)
+        centre = self.prototypes_.mean(axis=0, dtype=np.float64)
+        exponent = _exponent_map(self.prototypes_ - centre, self.gamma_).astype(work, copy=False)
+        whitening = self.whitening_.astype(work, copy=False)
+        n_features = rows.shape[1]
+        block = max(1, KERNEL_VALUES // len(self.prototypes_))
+        # [x, |x|^2, 1] @ exponent = -gamma |x - prototype|^2: one product does it all.
+        extended = np.ones((min(block, len(rows)), n_features + 2), dtype=work)
+        kernel = np.empty((len(extended), len(self.prototypes_)), dtype=work)
+        for start in range(0, len(rows), block):
+            part = rows[start : start + block]
+            left, values = extended[: len(part)], kernel[: len(part)]
+            np.subtract(part, centre, out=left[:, :n_features], casting="same_kind")
+            centred = left[:, :n_features]
+            left[:, n_features] = np.einsum("ij,ij->i", centred, centred)
+            np.matmul(left, exponent, out=values)
+            np.minimum(values, 0.0, out=values)  # rounding may leave a distance below zero
+            np.exp(values, out=values)
+            if out.dtype == work:
+                np.matmul(values, whitening, out=out[start : start + block])
+            else:
+                out[start : start + block] = values @ whitening
+        return out
+
+    @property
+    def is_ready_(self) -> bool:
+        """Whether all prototypes are there, so that ``transform`` works."""
+        return hasattr(self, "whitening_")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Say that the network is fitted once it is ready."""
+        return self.is_ready_
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare that float32 stays float32."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.prototypes_)
+
+    def _checked(self) -> tuple[int, int]:
+        """Check the parameters; return n_prototypes and spacing."""
+        if isinstance(self.gamma, str):
+            check_choice(self.gamma, "gamma", ("scale", "median"))
+        else:
+            check_number(self.gamma, "gamma", above=0)
+        return check_whole(self.n_prototypes, "n_prototypes"), check_whole(self.spacing, "spacing")
+
+    def _rows(self, X: Any, *, reset: bool) -> Floats:
+        """Check the rows; NaN and infinity are refused with their place."""
+        rows: Floats = validate_data(
+            self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+        check_finite(rows, first_row=0 if reset else getattr(self, "n_samples_seen_", 0))
+        return rows
+
+    def _finish(self, prototypes: Floats) -> None:
+        """Keep the prototypes and compute G^(-1/2)."""
+        exact = prototypes.astype(np.float64)
+        # Differences, not a product: repeated prototypes are at distance 0, exactly.
+        squares = cdist(exact, exact, "sqeuclidean")
+        self.gamma_ = self._resolved_gamma(exact, squares)
+        eigenvalues, vectors = eigh(np.exp(-self.gamma_ * squares))
+        # The mean eigenvalue is 1 and the largest at most p: the solver's rounding stays below
+        # 4 p eps. An eigenvalue as small as that, in the precision that rows will be mapped in,
+        # is noise, and the inverse of its root would magnify it.
+        cut = 4 * len(prototypes) * float(np.finfo(prototypes.dtype).eps)
+        self.rank_ = int((eigenvalues > cut).sum())
+        kept = slice(len(prototypes) - self.rank_, None)
+        self.whitening_ = (vectors[:, kept] / np.sqrt(eigenvalues[kept])) @ vectors[:, kept].T
+        self.prototypes_ = prototypes
+        if hasattr(self, "_collected"):
+            del self._collected
+
+    def _resolved_gamma(self, prototypes: Float64s, squares: Float64s) -> float:
+        if not isinstance(self.gamma, str):
+            return float(self.gamma)
+        if self.gamma == "scale":
+            unit = prototypes.shape[1] * float(prototypes.var())
+        else:
+            apart = squares[np.tril_indices(len(squares), -1)]
+            apart = apart[apart > 0]
+            unit = float(np.median(apart)) if apart.size else 0.0
+        return 1.0 / unit if unit > 0 else 1.0  # prototypes all alike have no scale of their own
+
+
+def _exponent_map(prototypes: Float64s, gamma: float) -> Float64s:
+    """Return the matrix that takes [x, |x|^2, 1] to -gamma |x - prototype|^2."""
+    p, n_features = prototypes.shape
+    out = np.empty((n_features + 2, p))
+    out[:n_features] = 2.0 * gamma * prototypes.T
+    out[n_features] = -gamma
+    out[n_features + 1] = -gamma * np.einsum("ij,ij->i", prototypes, prototypes)
+    return out

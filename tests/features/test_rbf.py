@@ -1,0 +1,175 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eigenstream.features import RBFNetwork
+from eigenstream.features import rbf as module
+
+
+@parametrize_with_checks([RBFNetwork(3), RBFNetwork(1, gamma="median")])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def data(n=300, d=6, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def kernel(left, right, gamma):
+    """kappa, entry by entry."""
+    return np.array([[np.exp(-gamma * ((x - y) ** 2).sum()) for y in right] for x in left])
+
+
+@pytest.mark.parametrize("gamma", [0.3, 4.0, "scale", "median"])
+def test_inner_products_on_prototypes_are_the_kernel(gamma):
+    network = RBFNetwork(40, gamma=gamma, random_state=0).fit(data())
+    features = network.transform(network.prototypes_)
+    gram = kernel(network.prototypes_, network.prototypes_, network.gamma_)
+    # tau_i . tau_j = k_i G^+ k_j: rounding of k, some eps, enters to first order; the sum of p
+    # products of entries at most 1 adds p eps.
+    np.testing.assert_allclose(features @ features.T, gram, rtol=0, atol=40 * 40 * 2.3e-16)
+
+
+def test_transform_is_the_formula():
+    X = data()
+    network = RBFNetwork(25, gamma=0.4, random_state=1).fit(X)
+    gram = kernel(network.prototypes_, network.prototypes_, 0.4)
+    values, vectors = np.linalg.eigh(gram)
+    root = vectors @ np.diag(values**-0.5) @ vectors.T
+    expected = kernel(X, network.prototypes_, 0.4) @ root
+    # Entries of k carry rounding of about 10 eps, the root amplifies it by its norm.
+    atol = 25 * 10 * 2.3e-16 * values[0] ** -0.5 * max(1.0, values[0] ** -0.5)
+    np.testing.assert_allclose(network.transform(X), expected, rtol=0, atol=atol)
+
+
+def test_agrees_with_nystroem_on_the_same_prototypes():
+    X = data()
+    ours = RBFNetwork(30, gamma=0.5, random_state=0).fit(X)
+    theirs = Nystroem(gamma=0.5, n_components=30, random_state=0).fit(ours.prototypes_)
+    a, b = ours.transform(X), theirs.transform(X)
+    # The bases differ by the order of the prototypes; the kernels that they span do not.
+    np.testing.assert_allclose(a @ a.T, b @ b.T, rtol=0, atol=1e-10)
+
+
+def test_gamma_by_name():
+    X = data()
+    network = RBFNetwork(30, gamma="scale", random_state=0).fit(X)
+    assert network.gamma_ == pytest.approx(1 / (6 * network.prototypes_.var()), rel=1e-12)
+    network = RBFNetwork(30, gamma="median", random_state=0).fit(X)
+    p = network.prototypes_
+    squares = [((p[i] - p[j]) ** 2).sum() for i in range(30) for j in range(i)]
+    assert network.gamma_ == pytest.approx(1 / np.median(squares), rel=1e-12)
+
+
+@pytest.mark.parametrize("spacing", [1, 3, 10])
+@pytest.mark.parametrize("rows", [1, 7, 300])
+def test_streaming_does_not_depend_on_chunks(spacing, rows):
+    X = data()
+    network = RBFNetwork(20, gamma=0.5, spacing=spacing)
+    for start in range(0, len(X), rows):
+        network.partial_fit(X[start : start + rows])
+    np.testing.assert_array_equal(network.prototypes_, X[: 20 * spacing : spacing])
+    assert network.n_samples_seen_ == len(X)
+    assert network.n_prototypes_seen_ == 20
+
+
+def test_fit_draws_from_rows_at_the_spacing():
+    X = data()
+    network = RBFNetwork(20, spacing=7, random_state=3).fit(X)
+    at = [int(np.flatnonzero((p == X).all(axis=1))[0]) for p in network.prototypes_]
+    assert sorted(set(at)) == at
+    assert all(row % 7 == 0 for row in at)
+    again = clone(network).fit(X)
+    np.testing.assert_array_equal(network.prototypes_, again.prototypes_)
+
+
+def test_not_ready_is_said():
+    network = RBFNetwork(20).partial_fit(data(12))
+    assert not network.is_ready_
+    with pytest.raises(NotFittedError, match="12 of its 20 prototypes"):
+        network.transform(data(5))
+    network.partial_fit(data(12))
+    assert network.is_ready_
+    assert network.transform(data(5)).shape == (5, 20)
+
+
+def test_fit_after_partial_fit_starts_anew():
+    network = RBFNetwork(20, random_state=0).partial_fit(data(12))
+    network.fit(data(100))
+    np.testing.assert_array_equal(
+        network.prototypes_, RBFNetwork(20, random_state=0).fit(data(100)).prototypes_
+    )
+    assert network.n_samples_seen_ == 100
+
+
+def test_blocks_do_not_matter(monkeypatch):
+    X = data()
+    network = RBFNetwork(20, gamma=0.5, random_state=0).fit(X)
+    whole = network.transform(X)
+    monkeypatch.setattr(module, "KERNEL_VALUES", 20 * 7)  # seven rows at a time
+    np.testing.assert_allclose(network.transform(X), whole, rtol=0, atol=1e-12)
+
+
+def test_float32_stays_and_is_close():
+    X = data()
+    wide = RBFNetwork(20, gamma=0.2, random_state=0).fit(X)
+    narrow = RBFNetwork(20, gamma=0.2, random_state=0).fit(X.astype(np.float32))
+    a, b = wide.transform(X), narrow.transform(X.astype(np.float32))
+    assert b.dtype == np.float32
+    # Both kernels are the same up to float32 rounding of squared distances of about 20.
+    np.testing.assert_allclose(a @ a.T, b @ b.T, rtol=0, atol=1e-4)
+    # float32 rows through prototypes kept in float64 lose only their own last digits.
+    assert wide.transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_a_common_offset_costs_nothing():
+    X = np.round(data() * 2**20) / 2**20  # so that the shifted rows are exact
+    network = RBFNetwork(20, gamma=0.5, random_state=0).fit(X)
+    shifted = RBFNetwork(20, gamma=0.5, random_state=0).fit(X + 2.0**20)
+    a, b = network.transform(X), shifted.transform(X + 2.0**20)
+    np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)
+
+
+def test_repeated_prototypes():
+    X = np.repeat(data(10), 5, axis=0)
+    network = RBFNetwork(50, gamma=0.5).fit(X)
+    assert network.rank_ == 10
+    features = network.transform(X)
+    assert np.isfinite(features).all()
+    np.testing.assert_allclose(features @ features.T, kernel(X, X, 0.5), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [0.0, 1e-200, 1e-8, 1e8, 1e100])
+@pytest.mark.parametrize("gamma", [4.0, "scale", "median"])
+def test_any_scale_is_finite(factor, gamma):
+    X = factor * data(60)
+    assert np.isfinite(RBFNetwork(10, gamma=gamma).fit(X).transform(X)).all()
+
+
+def test_bad_input():
+    X = data(30)
+    with pytest.raises(ValueError, match=r"30 samples.*spacing=2 offer 15.*n_prototypes=20"):
+        RBFNetwork(20, spacing=2).fit(X)
+    X[4, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN at row 4, column 2"):
+        RBFNetwork(3).fit(X)
+    with pytest.raises(ValueError, match="gamma must be one of 'scale', 'median'"):
+        RBFNetwork(3, gamma="auto").fit(data())
+    with pytest.raises(ValueError, match="gamma must be a number in"):
+        RBFNetwork(3, gamma=0.0).fit(data())
+    with pytest.raises(TypeError, match="spacing must be a whole number"):
+        RBFNetwork(3, spacing=1.5).fit(data())
+
+
+def test_in_a_pipeline():
+    X = data()
+    y = (X**2).sum(axis=1) > 5
+    model = make_pipeline(RBFNetwork(100, gamma=0.1, random_state=0), LogisticRegression(C=100))
+    # A ball is not linearly separable: the majority class alone gives about a half.
+    assert model.fit(X, y).score(X, y) > 0.9
+    assert list(model[0].get_feature_names_out()[:2]) == ["rbfnetwork0", "rbfnetwork1"]
