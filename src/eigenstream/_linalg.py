@@ -1,6 +1,6 @@
 """Small pieces of linear algebra that every floor uses: BLAS updates, orthonormality, angles."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,12 +114,11 @@ def principal_angles(left: Floats, right: Floats) -> Float64s:
     )
 
 
-def numerical_rank(eigenvalues: Floats, cut: float | Literal["auto"] = "auto") -> int:
-    """Count the eigenvalues whose size stands above rounding: ``cut`` times the largest.
+def numerical_rank(eigenvalues: Floats, cut: float, floor: float = 0.0) -> int:
+    """Count the eigenvalues whose size stands above ``cut`` times the largest, and above ``floor``.
 
-    ``"auto"`` cuts at ``n * eps``, the rounding of a symmetric eigensolver.
+    >>> numerical_rank(np.array([2.0, -1.0, 1e-17]), cut=1e-15)
+    2
     """
     size = np.abs(eigenvalues)
-    if cut == "auto":
-        cut = size.size * float(np.finfo(np.float64).eps)
-    return int((size > cut * size.max(initial=0.0)).sum())
+    return int((size > max(cut * size.max(initial=0.0), floor)).sum())

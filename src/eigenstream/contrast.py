@@ -80,6 +80,11 @@ class Contrast:
         return total
 
     @property
+    def rounding(self) -> float:
+        """The relative error of the scatters' matrices: eigenvalues below it are noise."""
+        return max(scatter.rounding for scatter in self._scatters())
+
+    @property
     def n_features(self) -> int:
         """The width of the rows."""
         return self.reward.n_features

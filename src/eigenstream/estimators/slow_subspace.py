@@ -11,7 +11,9 @@ from scipy.optimize import minimize_scalar
 from eigenstream._checks import check_choice, check_number, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
-from eigenstream.estimators.base import Solution, SubspaceEstimator
+from eigenstream.estimators import _input
+from eigenstream.estimators._streaming import StreamEstimator
+from eigenstream.estimators.base import Solution
 from eigenstream.scatters import VarianceScatter, VelocityScatter
 from eigenstream.solvers import dense, krylov
 from eigenstream.solvers.base import Eigenpairs
@@ -36,7 +38,7 @@ class AlphaPath:
     n_positive: NDArray[np.int64]
 
 
-class SlowSubspace(SubspaceEstimator):
+class SlowSubspace(StreamEstimator):
     """The subspace whose features have a large variance and a small velocity [SLOW].
 
     Maximises ``L(P) = mean of alpha |P (x_t - mean)|^2 - (1 - alpha) |P (x_t - x_{t - lag})|^2``
@@ -104,7 +106,7 @@ class SlowSubspace(SubspaceEstimator):
         criterion: str = "difference",
         solver: str = "auto",
         center: bool = True,
-        missing: str = "raise",
+        missing: _input.Missing = "raise",
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -125,8 +127,8 @@ class SlowSubspace(SubspaceEstimator):
         else:
             check_number(self.alpha, "alpha", above=0, most=1)
 
-    def _check_krylov(self, sequences: Any) -> None:
-        super()._check_krylov(sequences)
+    def _check_krylov(self) -> None:
+        super()._check_krylov()
         if self.criterion == "ratio" or self.alpha == "bound":
             what = "criterion='ratio'" if self.criterion == "ratio" else "alpha='bound'"
             raise ValueError(
@@ -151,7 +153,7 @@ class SlowSubspace(SubspaceEstimator):
         mean = contrast.reward.mean if self.center else np.zeros(len(reward))
         if self.criterion == "ratio":
             wanted = len(reward) if self.n_components is None else self.n_components
-            pairs = dense.largest_ratios(reward, penalty, wanted)
+            pairs = dense.largest_ratios(reward, penalty, wanted, contrast.rounding)
             if len(pairs.values) < wanted and self.n_components is not None:
                 warnings.warn(
                     f"the velocities span {len(pairs.values)} directions only; n_components="
@@ -166,7 +168,7 @@ class SlowSubspace(SubspaceEstimator):
         total = alpha * reward - (1.0 - alpha) * penalty
         if self.n_components is None:
             pairs = dense.largest(total, len(total))
-            positive = max(int((pairs.values > 0).sum()), 1)
+            positive = max(int((pairs.values > contrast.rounding * pairs.values[0]).sum()), 1)
             pairs = Eigenpairs(pairs.values[:positive], pairs.vectors[:, :positive])
         else:
             pairs = dense.largest(total, self.n_components)
@@ -193,7 +195,7 @@ class SlowSubspace(SubspaceEstimator):
         if self.alpha != "auto":
             return float(self.alpha), None
         wanted = len(reward) if self.n_components is None else self.n_components
-        threshold = dense.smallest_positive_weight(reward, penalty, wanted)
+        threshold = dense.smallest_positive_weight(reward, penalty, wanted, contrast.rounding)
         return threshold + AUTO_STEP * (1.0 - threshold), None
 
     def _minimise_bound(
@@ -264,7 +266,8 @@ class SlowSubspace(SubspaceEstimator):
         alpha = self.alpha_
         if alpha is None or "contrast_" not in self.__dict__:
             return int((self.eigenvalues_ > 0).sum())
-        return dense.positive_and_rank(self.contrast_.matrix((alpha, 1.0 - alpha)))[0]
+        matrix = self.contrast_.matrix((alpha, 1.0 - alpha))
+        return dense.count_positive(matrix, self.contrast_.rounding)
 
     def _patterns(self) -> Float64s:
         if self.criterion == "ratio":
@@ -287,14 +290,14 @@ class SlowSubspace(SubspaceEstimator):
         array([1, 3, 3])
         """
         if "contrast_" not in self.__dict__:
-            raise NotImplementedError("path needs the scatters: fit with solver='dense' first.")
+            raise ValueError("path needs the scatters: fit with solver='dense' first.")
         weights = [check_number(alpha, "alpha", above=0, most=1) for alpha in np.ravel(alphas)]
         wanted = self.n_components_
         found, positive = [], []
         for alpha in weights:
             total = self.contrast_.matrix((alpha, 1.0 - alpha))
             found.append(dense.largest(total, wanted))
-            positive.append(dense.positive_and_rank(total)[0])
+            positive.append(dense.count_positive(total, self.contrast_.rounding))
         values = np.array([pairs.values for pairs in found])
         return AlphaPath(
             np.array(weights),

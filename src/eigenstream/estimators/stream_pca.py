@@ -9,14 +9,15 @@ from eigenstream._checks import check_number, check_whole, is_sparse
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input
-from eigenstream.estimators.base import Solution, SubspaceEstimator
+from eigenstream.estimators._streaming import StreamEstimator
+from eigenstream.estimators.base import Solution
 from eigenstream.scatters import Scatter, VarianceScatter
 from eigenstream.solvers import krylov
 from eigenstream.solvers.base import Eigenpairs
 from eigenstream.solvers.dense import largest
 
 
-class StreamPCA(SubspaceEstimator):
+class StreamPCA(StreamEstimator):
     """Principal component analysis, exact in one pass over a stream of any length.
 
     Where an incremental PCA forgets what its buffer cannot hold, this one keeps the scatter matrix
@@ -73,7 +74,7 @@ class StreamPCA(SubspaceEstimator):
         *,
         solver: str = "auto",
         center: bool = True,
-        missing: str = "raise",
+        missing: _input.Missing = "raise",
     ) -> None:
         self.n_components = n_components
         self.solver = solver
@@ -103,7 +104,7 @@ class StreamPCA(SubspaceEstimator):
         else:
             pairs = largest(matrix, len(matrix))
             if n is None:
-                kept = max(numerical_rank(pairs.values), 1)
+                kept = max(numerical_rank(pairs.values, scatter.rounding, scatter.floor), 1)
             else:
                 shares = np.cumsum(pairs.values) / max(np.trace(matrix), np.finfo(float).tiny)
                 kept = min(int(np.searchsorted(shares, n, side="right")) + 1, len(shares))
@@ -162,7 +163,8 @@ class StreamPCA(SubspaceEstimator):
         rows = _input.as_floats(_input.validated(self, X, reset=False))
         variances, noise = self.explained_variance_, self.noise_variance_
         rest = rows.shape[1] - len(variances)
-        if variances.min() <= 0 or (rest > 0 and noise <= 0):
+        least = variances.max() * len(self.mean_) * np.finfo(np.float64).eps
+        if variances.min() <= least or (rest > 0 and noise <= least):
             raise ValueError(
                 f"the model gives some directions no variance (rank {self.rank_} of "
                 f"{rows.shape[1]}), so rows have no density. Use fewer components or more data."

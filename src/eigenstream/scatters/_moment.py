@@ -14,6 +14,10 @@ from eigenstream._linalg import Float64s, Floats, mirrored, rank_update
 #: small enough that the block's copy, centred or scaled, stays in cache.
 BLOCK_VALUES = 1 << 20
 
+#: The error that float32 products leave in a scatter, relative to its largest eigenvalue: blocks
+#: are shifted and short, so it is a few units of float32's last place (law 5 allows 1e-5).
+FLOAT32_ROUNDING = 1e-6
+
 #: Fewer rows than this wait until there are enough of them for one BLAS call.
 PENDING_ROWS = 64
 
@@ -37,6 +41,8 @@ class SecondMoment:
         self.center = center
         self.count = 0
         self.weight = 0.0
+        #: The relative error of the products beyond that of float64: eigenvalues below are noise.
+        self.rounding = 0.0
         self._mean = np.zeros(n_features)
         self._total = np.zeros((n_features, n_features), order="F")
         self._pending: list[tuple[Floats, Weights | None]] = []
@@ -60,6 +66,7 @@ class SecondMoment:
         self._flush()
         settled = other.settled()
         self._absorb(settled.count, settled.weight, settled._mean, settled._total)
+        self.rounding = max(self.rounding, settled.rounding)
 
     def settled(self) -> "SecondMoment":
         """Return a moment with no rows waiting: itself, or a copy. Never changes this one."""
@@ -108,6 +115,8 @@ class SecondMoment:
         self._add_dense(rows, weights)
 
     def _add_dense(self, rows: Floats, weights: Weights | None) -> None:
+        if rows.dtype == np.float32:
+            self.rounding = FLOAT32_ROUNDING
         step = block_rows(self.n_features)
         buffer = np.empty((min(step, len(rows)), self.n_features), rows.dtype)
         for start in range(0, len(rows), step):

@@ -116,6 +116,21 @@ class Scatter(ABC):
         return self._moment.totals()[1]
 
     @property
+    def rounding(self) -> float:
+        """The error of the matrix relative to its largest eigenvalue: what lies below is noise."""
+        float64 = self.n_features * float(np.finfo(np.float64).eps)
+        return max(self._moment.settled().rounding, float64)
+
+    @property
+    def floor(self) -> float:
+        """How large eigenvalues can be from rounding of the mean alone, as for constant rows."""
+        if not self.center:
+            return 0.0
+        dtype = np.float32 if self._moment.settled().rounding else np.float64
+        eps = float(np.finfo(dtype).eps)
+        return float(self.n_features * (eps * np.linalg.norm(self.mean)) ** 2)
+
+    @property
     def n_rows(self) -> int:
         """The number of rows seen, those without a past included."""
         return self._border.n_rows

@@ -22,21 +22,20 @@ def largest(matrix: Float64s, n_components: int) -> Eigenpairs:
     return canonical(values, vectors)
 
 
-def whitener(matrix: Float64s, cut: float | None = None) -> Float64s:
+def whitener(matrix: Float64s, cut: float) -> Float64s:
     """Return W with ``W^T matrix W = I`` on the range of a positive semidefinite matrix.
 
-    Directions whose eigenvalue is below ``cut`` times the largest (by default ``D * eps``, the
-    rounding of the eigensolver) count as outside of the range and are dropped.
+    Directions whose eigenvalue is below ``cut`` times the largest count as outside of the range
+    and are dropped.
     """
     values, vectors = eigh(matrix, check_finite=False)
-    relative = len(values) * np.finfo(np.float64).eps if cut is None else cut
-    kept = values > relative * max(values[-1], 0.0)
+    kept = values > cut * max(values[-1], 0.0)
     scaled: Float64s = vectors[:, kept] / np.sqrt(values[kept])
     return scaled
 
 
 def largest_ratios(
-    reward: Float64s, penalty: Float64s, n_components: int, cut: float | None = None
+    reward: Float64s, penalty: Float64s, n_components: int, cut: float
 ) -> Eigenpairs:
     """Return the largest generalised eigenpairs of ``reward v = ratio * penalty v``.
 
@@ -54,7 +53,9 @@ def largest_ratios(
     return canonical(pairs.values, vectors)
 
 
-def smallest_positive_weight(reward: Float64s, penalty: Float64s, n_components: int) -> float:
+def smallest_positive_weight(
+    reward: Float64s, penalty: Float64s, n_components: int, cut: float
+) -> float:
     """Return the alpha above which ``n_components`` eigenvalues of T are positive.
 
     ``T = alpha A - (1 - alpha) B`` has as many positive eigenvalues as A v = theta (A + B) v has
@@ -62,19 +63,32 @@ def smallest_positive_weight(reward: Float64s, penalty: Float64s, n_components: 
     this is alpha = 1 / (1 + mu_d), and it needs no inverse of B. When the data have fewer than
     ``n_components`` directions, those that they have decide; 1.0 when they have none.
 
-    >>> smallest_positive_weight(np.diag([4.0, 1.0]), np.diag([1.0, 1.0]), 2)
-    0.5
+    >>> weight = smallest_positive_weight(np.diag([9.0, 3.0]), np.eye(2), 2, cut=1e-15)
+    >>> round(weight, 12)
+    0.25
     """
-    white = whitener(reward + penalty)
-    rank = white.shape[1]
-    if rank == 0:
+    white = whitener(reward + penalty, cut)
+    directions = white.shape[1]
+    if directions == 0:
         return 1.0
-    theta = largest(white.T @ reward @ white, min(n_components, rank)).values[-1]
+    theta = largest(white.T @ reward @ white, min(n_components, directions)).values[-1]
     return float(np.clip(1.0 - theta, 0.0, 1.0))
 
 
-def positive_and_rank(matrix: Float64s) -> tuple[int, int]:
-    """Return how many eigenvalues of a symmetric matrix are positive, and its numerical rank."""
+def count_positive(matrix: Float64s, cut: float) -> int:
+    """Return how many eigenvalues of a symmetric matrix are positive, by more than ``cut``.
+
+    >>> count_positive(np.diag([2.0, -1.0, 0.0]), cut=1e-15)
+    1
+    """
     values = eigh(matrix, eigvals_only=True, check_finite=False)
-    rounding = len(values) * np.finfo(np.float64).eps * np.abs(values).max(initial=0.0)
-    return int((values > rounding).sum()), numerical_rank(values)
+    return int((values > cut * np.abs(values).max(initial=0.0)).sum())
+
+
+def rank(matrix: Float64s, cut: float, floor: float = 0.0) -> int:
+    """Return the numerical rank of a symmetric matrix (see ``numerical_rank``).
+
+    >>> rank(np.diag([2.0, -1.0, 0.0]), cut=1e-15)
+    2
+    """
+    return numerical_rank(eigh(matrix, eigvals_only=True, check_finite=False), cut, floor)

@@ -1,0 +1,1 @@
+"""Speed and accuracy beside the peers: `make bench`, or `python -m benchmarks NAME ...`."""

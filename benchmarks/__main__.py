@@ -1,0 +1,16 @@
+"""Run every benchmark, or those named on the command line."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+NAMES = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if not p.stem.startswith("_"))
+
+if __name__ == "__main__":
+    chosen = sys.argv[1:] or NAMES
+    unknown = [name for name in chosen if name not in NAMES]
+    if unknown:
+        print(f"no benchmark named {', '.join(unknown)}; there are {', '.join(NAMES)}")
+        sys.exit(2)
+    for name in chosen:
+        import_module(f"benchmarks.{name}").main()

@@ -1,0 +1,203 @@
+"""Learning from rows in time order: whole, in chunks, in separate sequences, and merged."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_weights
+from eigenstream.contrast import Contrast
+from eigenstream.estimators import _input
+from eigenstream.estimators._callbacks import CallbackSupportMixin, reported, with_callbacks
+from eigenstream.estimators.base import Solution, SubspaceEstimator
+from eigenstream.solvers import krylov
+from eigenstream.solvers.base import choose_solver, fits_dense
+
+
+class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
+    """Base of the estimators that learn from rows in time order.
+
+    A subclass says which scatters its contrast has and how the contrast is solved.
+    """
+
+    center: bool
+
+    @abstractmethod
+    def _lag(self) -> int:
+        """Return how many rows back the contrast looks."""
+
+    @abstractmethod
+    def _new_contrast(self, n_features: int) -> Contrast:
+        """Return the empty contrast for rows of this width."""
+
+    @abstractmethod
+    def _solve_krylov(self, operator: krylov.LaggedOperator, n_rows: int) -> Solution:
+        """Solve matrix-free."""
+
+    def _unready(self, contrast: Contrast) -> str:
+        return (
+            f"has seen {contrast.n_rows} row(s), none with a past {self._lag()} row(s) back: "
+            "call partial_fit with more."
+        )
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from all of ``X``, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), or a list of them
+            Rows in time order. A list holds separate sequences: no velocity crosses from one to
+            the next. Memory-mapped arrays are read chunk by chunk.
+        y : ignored
+        sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
+            Non-negative weights of the rows.
+        """
+        with self._unchanged_on_error():
+            self._check_parameters()
+            sequences = _input.as_sequences(self, X, sample_weight, reset=True)
+            self._check_lengths(sequences)
+            self._check_width()
+            n_rows, width = sum(map(len, sequences)), self.n_features_in_
+            solver = choose_solver(width, n_rows) if self.solver == "auto" else self.solver
+            if solver == "krylov":
+                solution = self._fit_krylov(sequences)
+                self.__dict__.pop("contrast_", None)
+            else:
+                parts = _input.chunks(sequences, self.missing)
+                self.contrast_ = self._collected(
+                    reported(self, parts, _input.count_chunks(sequences), X), width
+                )
+                solution = self._solve_dense(self.contrast_)
+            self.solver_ = solver
+            self._solution = solution
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, new_sequence: bool = False
+    ) -> Self:
+        """Go on learning with a chunk of rows that follows the rows seen so far.
+
+        Any chunking, down to one row a call from the first call on, gives the result of one pass.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D)
+        y : ignored
+        sample_weight : array-like of shape (n,)
+        new_sequence : bool
+            The chunk starts a new sequence: no velocity from the last row seen to its first.
+        """
+        with self._unchanged_on_error():
+            self._check_parameters()
+            if self.solver == "krylov":
+                raise ValueError(
+                    "solver='krylov' reads the data many times and cannot learn chunk by chunk. "
+                    "Use solver='dense', or fit on all the data."
+                )
+            if hasattr(self, "_solution") and not hasattr(self, "contrast_"):
+                raise ValueError(
+                    "this estimator was fitted by solver_='krylov', which keeps no scatters to go "
+                    "on from. Fit with solver='dense' first."
+                )
+            first = not hasattr(self, "contrast_")
+            rows = _input.validated(self, X, reset=first)
+            self._check_width()
+            n = rows.shape[0]
+            weights = None if sample_weight is None else check_weights(sample_weight, n)
+            part = _input.clean(rows, weights, self.missing, new_sequence)
+            if first:
+                if self.solver == "auto" and not fits_dense(self.n_features_in_):
+                    raise ValueError(
+                        f"scatters of {self.n_features_in_} features do not fit in this machine's "
+                        "memory. Reduce the features first, or fit on all the data with "
+                        "solver='krylov'."
+                    )
+                self.contrast_ = self._new_contrast(self.n_features_in_)
+                self.solver_ = "dense"
+            self.contrast_.update(
+                part.rows, sample_weight=part.weights, new_sequence=part.new_sequence
+            )
+            self.__dict__.pop("_solution", None)
+        return self
+
+    def merge(self, other: Self, *, new_sequence: bool = False) -> Self:
+        """Return an estimator that has learned what this one and then the other one saw.
+
+        Exact: the same as one pass over both. Neither estimator is changed.
+
+        Parameters
+        ----------
+        other : fitted estimator of the same kind and width
+        new_sequence : bool
+            The other's rows start a new sequence, instead of following this one's in time.
+        """
+        for estimator in (self, other):
+            if not hasattr(estimator, "contrast_"):
+                raise ValueError(
+                    f"merge needs two estimators with scatters, and {estimator!r} has none: fit "
+                    "it with solver='dense' first."
+                )
+        merged = self._bare_copy()
+        merged.contrast_ = self.contrast_.merge(other.contrast_, new_sequence=new_sequence)
+        return merged
+
+    def _bare_copy(self) -> Self:
+        """Return a shallow copy with no solution: it is solved anew when read."""
+        copy = type(self)(**self.get_params(deep=False))
+        copy.__dict__.update(self.__dict__)
+        copy.__dict__.pop("_solution", None)
+        return copy
+
+    def _collected(self, parts: Iterator[_input.Chunk], width: int) -> Contrast:
+        """Return the contrast of chunks of rows."""
+        contrast = self._new_contrast(width)
+        for part in parts:
+            contrast.update(part.rows, sample_weight=part.weights, new_sequence=part.new_sequence)
+        self._check_terms(contrast.reward.count)
+        return contrast
+
+    def _fit_krylov(self, sequences: list[_input.Sequence]) -> Solution:
+        self._check_krylov()
+
+        def read() -> Iterator[krylov.Block]:
+            return _input.lagged_blocks(sequences, self._lag(), self.missing)
+
+        operator = krylov.LaggedOperator(read, self.n_features_in_, self._lag(), self.center)
+        self._check_terms(operator.count)
+        return self._solve_krylov(operator, sum(map(len, sequences)))
+
+    def _scored_contrast(self, X: Any) -> Contrast:
+        """Return the contrast of other data."""
+        check_is_fitted(self)
+        sequences = _input.as_sequences(self, X, None, reset=False)
+        self._check_lengths(sequences)
+        return self._collected(_input.chunks(sequences, self.missing), self.n_features_in_)
+
+    # ---- checks ----------------------------------------------------------------------------
+
+    def _check_lengths(self, sequences: list[_input.Sequence]) -> None:
+        least = self._lag() + 1
+        for sequence in sequences:
+            if len(sequence) < least:
+                raise ValueError(
+                    f"{sequence.name} has n_samples={len(sequence)}, and a velocity at "
+                    f"lag={self._lag()} takes at least {least} rows in time order. Drop the "
+                    "sequence or choose a smaller lag."
+                )
+
+    def _check_krylov(self) -> None:
+        n, width = self.n_components, self.n_features_in_
+        if not isinstance(n, int | np.integer) or n >= width:
+            raise ValueError(
+                f"solver='krylov' finds a few components of many: n_components must be a whole "
+                f"number below the number of features, {width}, got {n!r}. Use solver='dense'."
+            )
+
+    def _check_terms(self, count: int) -> None:
+        if count == 0:
+            raise ValueError(
+                "no row is left to learn from: all have a weight of zero or a missing value."
+            )

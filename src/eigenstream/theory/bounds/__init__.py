@@ -1,0 +1,57 @@
+"""The bounds, one function a statement: plain numbers in, a small result out."""
+
+from eigenstream.theory._blocks import Deviation
+from eigenstream.theory.bounds.pairs import (
+    RiskBound,
+    margin_bound,
+    margin_function,
+    margin_risk,
+    operator_bound,
+    pair_bound,
+    pair_confidence,
+    pair_samples,
+    smallest_margin_risk,
+    threshold_risk,
+)
+from eigenstream.theory.bounds.slow import (
+    MetricRuleError,
+    independent_bound,
+    independent_tail,
+    mean_bound,
+    metric_rule_alpha,
+    metric_rule_error,
+    process_bound,
+    process_confidence,
+    process_samples,
+    slow_bound,
+    slow_confidence,
+    slow_samples,
+    smallest_alpha,
+)
+
+__all__ = [
+    "Deviation",
+    "MetricRuleError",
+    "RiskBound",
+    "independent_bound",
+    "independent_tail",
+    "margin_bound",
+    "margin_function",
+    "margin_risk",
+    "mean_bound",
+    "metric_rule_alpha",
+    "metric_rule_error",
+    "operator_bound",
+    "pair_bound",
+    "pair_confidence",
+    "pair_samples",
+    "process_bound",
+    "process_confidence",
+    "process_samples",
+    "slow_bound",
+    "slow_confidence",
+    "slow_samples",
+    "smallest_alpha",
+    "smallest_margin_risk",
+    "threshold_risk",
+]

@@ -1,0 +1,277 @@
+"""[HPCA]: how well a threshold on the distance tells like pairs from unlike ones.
+
+A pair (x, x') has the label r = +1 (same class) or -1, and its squared distance after the map is
+q = |P(x - x')|^2. The rule with threshold c says "same" iff q < c^2; a tie counts as an error.
+Assumed throughout: |x - x'| <= 1, so that q and c lie in [0, 1], and m pairs drawn independently
+from one law. Balanced risks need pairs drawn from the balanced law.
+"""
+
+from dataclasses import dataclass
+from math import ceil, exp, log, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._checks import check_finite, check_number, check_whole
+
+Float64s = NDArray[np.float64]
+
+
+def margin_function(values: Any, margin: float) -> Float64s:
+    """Return f(t): 1 for t <= 0, 1 - t/margin up to the margin, then 0 ([HPCA] section 4).
+
+    It lies between the error indicators at margins 0 and ``margin``, with slope -1/margin.
+
+    >>> margin_function([-1.0, 0.0, 0.1, 0.2, 0.3], margin=0.2)
+    array([1. , 1. , 0.5, 0. , 0. ])
+    """
+    margin = _check_margin(margin)
+    return np.clip(1 - np.asarray(values, dtype=np.float64) / margin, 0.0, 1.0)
+
+
+def margin_risk(squared_distances: Any, labels: Any, threshold: float, margin: float) -> float:
+    """Return R^_margin(P, c, S), the mean margin function of r (c^2 - q) ([HPCA] section 4).
+
+    >>> margin_risk([0.1, 0.9, 0.3], [1, -1, -1], threshold=0.5, margin=0.1)
+    0.166...
+    """
+    q, r = _check_pairs(squared_distances, labels)
+    threshold = check_number(threshold, "threshold", above=0, below=1)
+    return float(margin_function(r * (threshold**2 - q), margin).mean())
+
+
+def smallest_margin_risk(squared_distances: Any, labels: Any, margin: float) -> tuple[float, float]:
+    """Return inf over c in (0, 1) of the margin risk, and a threshold c that (nearly) attains it.
+
+    Exact: as a function of c^2 the margin risk is piecewise linear and continuous, so it is
+    smallest at one of its corners q, q +- margin (or at 0 or 1). Sorting once, O(m log m).
+
+    >>> risk, threshold = smallest_margin_risk([0.1, 0.9, 0.3], [1, -1, -1], margin=0.1)
+    >>> round(risk, 9), round(threshold, 4)
+    (0.0, 0.4472)
+    """
+    q, r = _check_pairs(squared_distances, labels)
+    margin = _check_margin(margin)
+    corners = np.concatenate([q, q[r > 0] + margin, q[r < 0] - margin, [0.0, 1.0]])
+    corners = np.unique(np.clip(corners, 0.0, 1.0))
+    risk = (_ramp(q[r > 0], corners, margin) + _ramp(-q[r < 0], -corners, margin)) / q.size
+    best = int(np.argmin(risk))
+    return float(max(risk[best], 0.0)), float(np.sqrt(corners[best]))
+
+
+def _ramp(points: Float64s, at: Float64s, margin: float) -> Float64s:
+    """Sum f(at - point) over the points, for each ``at``, from running sums."""
+    points = np.sort(points)
+    sums = np.concatenate([[0.0], np.cumsum(points)])
+    below = np.searchsorted(points, at, side="left")  # at - point > 0
+    past = np.searchsorted(points, at - margin, side="right")  # at - point >= margin
+    inside = below - past
+    slopes = inside * at - (sums[below] - sums[past])
+    return np.asarray(points.size - past - slopes / margin, dtype=np.float64)
+
+
+def threshold_risk(squared_distances: Any, labels: Any, threshold: float) -> float:
+    """Return the share of pairs with r (c - |P(x - x')|) <= 0: undecided counts as an error.
+
+    The risk R(P, c) of [HPCA] section 2, for the pairs given.
+
+    >>> threshold_risk([0.1, 0.9, 0.25], [1, -1, -1], threshold=0.5)
+    0.333...
+    """
+    q, r = _check_pairs(squared_distances, labels)
+    threshold = check_number(threshold, "threshold", above=0, below=1)
+    return float((r * (threshold**2 - q) <= 0).mean())
+
+
+@dataclass(frozen=True)
+class RiskBound:
+    """What a bound says: with probability > 1 - delta the risk is at most ``value``.
+
+    ``value`` is the empirical margin risk plus ``gap``, the price of having ``m`` pairs.
+
+    >>> print(pair_bound(100_000, 10, 0.1, 0.05, empirical_risk=0.02))
+    risk at most 0.287 = 0.02 + 0.267 with probability > 0.95 (m = 100000)
+    """
+
+    empirical_risk: float
+    gap: float
+    delta: float
+    m: int
+
+    @property
+    def value(self) -> float:
+        """The bound: empirical risk plus gap."""
+        return self.empirical_risk + self.gap
+
+    @property
+    def vacuous(self) -> bool:
+        """True if the statement says nothing: a risk is at most 1 anyway, or delta is 1."""
+        return self.value >= 1.0 or self.delta >= 1.0
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        sure = f"1 - {self.delta:.1e}" if self.delta < 1e-4 else f"{1 - self.delta:.6g}"
+        text = (
+            f"risk at most {self.value:.3g} = {self.empirical_risk:.3g} + {self.gap:.3g} "
+            f"with probability > {sure} (m = {self.m})"
+        )
+        return f"{text}, which is vacuous" if self.vacuous else text
+
+
+def pair_bound(
+    m: int, d: int, margin: float, delta: float, *, empirical_risk: float = 0.0
+) -> RiskBound:
+    """Bound the risk of every d-dimensional projection by its margin risk ([HPCA] Theorem 1).
+
+    With probability > 1 - delta, for every P at once (so also for the learned one),
+
+        R(P) <= inf over c of R^_margin(P, c)
+                + (2 (sqrt(d) + 1)/margin + sqrt(ln(1/delta)/2)) / sqrt(m).
+
+    ``empirical_risk`` is the infimum (``smallest_margin_risk``); 0 shows the gap alone.
+
+    Assumes m independent pairs with |x - x'| <= 1, margin and delta in (0, 1) and a margin chosen
+    before seeing the data.
+
+    >>> result = pair_bound(100_000, 10, 0.1, 0.05)
+    >>> round(result.gap, 4), result.vacuous
+    (0.2671, False)
+    """
+    return operator_bound(m, sqrt(check_whole(d, "d")), 1.0, margin, delta, empirical_risk)
+
+
+def pair_samples(precision: float, d: int, margin: float, delta: float) -> RiskBound:
+    """Turn ``pair_bound`` round: the smallest number of pairs whose gap is at most ``precision``.
+
+    Assumes what [HPCA] Theorem 1 assumes. The answer is the result's ``m``.
+
+    >>> pair_samples(0.1, 10, 0.1, 0.05).m
+    713...
+    """
+    precision = check_number(precision, "precision", above=0)
+    one = pair_bound(1, d, margin, delta).gap
+    m = max(ceil((one / precision) ** 2), 1)
+    # The division may round to the wrong side of a whole number; the bound itself decides.
+    while m > 1 and pair_bound(m - 1, d, margin, delta).gap <= precision:
+        m -= 1
+    while pair_bound(m, d, margin, delta).gap > precision:
+        m += 1
+    return pair_bound(m, d, margin, delta)
+
+
+def pair_confidence(m: int, d: int, margin: float, precision: float) -> RiskBound:
+    """Turn ``pair_bound`` round: the smallest delta whose gap is at most ``precision``.
+
+    Assumes what [HPCA] Theorem 1 assumes. The answer is the result's ``delta``; it is 1, and the
+    result vacuous, when m pairs support no confidence at this precision.
+
+    >>> pair_confidence(100_000, 10, 0.1, 0.1).vacuous
+    True
+    >>> pair_confidence(1_000_000, 10, 0.1, 0.0845).delta < 0.1
+    True
+    """
+    m = check_whole(m, "m")
+    margin = _check_margin(margin)
+    precision = check_number(precision, "precision", above=0)
+    reach = sqrt(m) * precision - 2 * (sqrt(check_whole(d, "d")) + 1) / margin
+    # exp may underflow to 0: say the smallest delta there is, never certainty.
+    delta = max(exp(-2 * reach**2), float(np.finfo(np.float64).tiny)) if reach > 0 else 1.0
+    return RiskBound(0.0, precision, delta, m)
+
+
+def margin_bound(
+    m: int,
+    norm: float,
+    product: float,
+    margin: float,
+    delta: float,
+    empirical_risk: float = 0.0,
+) -> RiskBound:
+    """Bound the error of thresholded linear functionals by their margin error ([HPCA] Theorem 2).
+
+    With probability > 1 - delta, for every v in the class and every |t| <= ``product``,
+
+        Pr{ y (<w, v> - t) <= 0 } <= mean f(y_i (<w_i, v> - t))
+                                     + (2 (norm + product)/margin + sqrt(ln(1/delta)/2)) / sqrt(m),
+
+    ``norm`` = sup |v|, ``product`` = sup |<w, v>|, |w| <= 1.
+
+    Assumes m independent draws; margin and delta in (0, 1).
+
+    >>> round(margin_bound(10_000, norm=1.0, product=1.0, margin=0.5, delta=0.05).gap, 4)
+    0.0922
+    """
+    m = check_whole(m, "m")
+    norm = check_number(norm, "norm", above=0)
+    product = check_number(product, "product", above=0)
+    margin = _check_margin(margin)
+    delta = check_number(delta, "delta", above=0, below=1)
+    empirical_risk = check_number(empirical_risk, "empirical_risk", least=0, most=1)
+    if product > norm * (1 + 1e-12):  # the caller's own rounding is no offence
+        raise ValueError(
+            f"product = {product:g} breaks |<w, v>| <= |v| for |w| <= 1; "
+            f"the largest product is {norm:g}."
+        )
+    gap = (2 * (norm + product) / margin + sqrt(log(1 / delta) / 2)) / sqrt(m)
+    return RiskBound(empirical_risk, gap, delta, m)
+
+
+def operator_bound(
+    m: int,
+    hs_norm: float,
+    operator_norm: float,
+    margin: float,
+    delta: float,
+    empirical_risk: float = 0.0,
+) -> RiskBound:
+    """Bound the risk of the maps T^(1/2), T in a class of positive operators ([HPCA] Theorem 3).
+
+    With probability > 1 - delta, for every T in the class and every c in (0, sqrt(operator_norm)),
+
+        R(T^(1/2), c) <= R^_margin(T^(1/2), c)
+                         + (2 (hs_norm + operator_norm)/margin + sqrt(ln(1/delta)/2)) / sqrt(m),
+
+    ``hs_norm`` and ``operator_norm`` the largest Hilbert-Schmidt and operator norm in the class.
+    For d-dimensional projections they are sqrt(d) and 1: that is ``pair_bound``.
+
+    Assumes m independent pairs with |x - x'| <= 1; margin and delta in (0, 1).
+
+    >>> round(operator_bound(10_000, 2.0, 1.0, margin=0.5, delta=0.05).gap, 4)
+    0.1322
+    """
+    hs_norm = check_number(hs_norm, "hs_norm", above=0)
+    operator_norm = check_number(operator_norm, "operator_norm", above=0)
+    if operator_norm > hs_norm * (1 + 1e-12):
+        raise ValueError(
+            f"operator_norm = {operator_norm:g} is above hs_norm = {hs_norm:g}, but no operator's "
+            f"is; the largest operator_norm is {hs_norm:g}."
+        )
+    return margin_bound(m, hs_norm, operator_norm, margin, delta, empirical_risk)
+
+
+def _check_margin(margin: float) -> float:
+    return check_number(margin, "margin", above=0, below=1)
+
+
+def _check_pairs(squared_distances: Any, labels: Any) -> tuple[Float64s, Float64s]:
+    q = np.asarray(squared_distances, dtype=np.float64)
+    r = np.asarray(labels, dtype=np.float64)
+    if q.ndim != 1 or q.size == 0 or r.shape != q.shape:
+        raise ValueError(
+            "squared_distances and labels must be two lists of the same length, at least 1; "
+            f"got shapes {q.shape} and {r.shape}."
+        )
+    check_finite(q[:, None], name="squared_distances")
+    # Rounding may carry a squared distance of 1 a little over; the bounds need <= 1.
+    outside = np.flatnonzero((q < 0) | (q > 1 + 1e-9))
+    if outside.size:
+        raise ValueError(
+            f"squared_distances must lie in [0, 1] (|x - x'| <= 1), got {q[outside[0]]:g} at "
+            f"{outside[0]}; divide the data by the largest distance, here at least "
+            f"{np.sqrt(q.max()):g}."
+        )
+    wrong = np.flatnonzero(np.abs(r) != 1)
+    if wrong.size:
+        raise ValueError(f"labels must be +1 or -1, got {r[wrong[0]]:g} at {wrong[0]}.")
+    return np.minimum(q, 1.0), r

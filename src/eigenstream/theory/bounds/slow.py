@@ -1,0 +1,348 @@
+"""[SLOW]: how far an average over a stationary process can be from its expectation.
+
+Every function takes plain numbers. ``tight=True`` stops the proof before its last rounding, where
+1 + 1/sqrt(l) is replaced by 2: a smaller bound, as valid. ``a`` is the length of the blocks that
+the proof cuts the sample into; left out, it is chosen to make the bound smallest, exactly over all
+whole numbers.
+"""
+
+from dataclasses import dataclass
+from math import exp, log, sqrt
+
+from eigenstream._checks import check_number, check_whole
+from eigenstream.theory._blocks import Blocking, Deviation
+from eigenstream.theory.base import MixingProfile
+
+
+def _slow(d: int, lag: int, tight: bool) -> Blocking:
+    # The terms alpha Q_x - (1 - alpha) Q_xdot lie in the unit ball of Hilbert-Schmidt operators and
+    # meet projectors of norm sqrt(d). They are not mean zero (Corollary 2) and reach back by lag,
+    # so their beta(a) is at most the process's beta(a - lag). L and L^ lie in [alpha - 1, alpha/4].
+    radius = sqrt(check_whole(d, "d"))
+    return Blocking(radius, 1.0, 2, check_whole(lag, "lag", least=0), tight, largest=1.0)
+
+
+def slow_bound(
+    m: int,
+    d: int,
+    delta: float,
+    mixing: MixingProfile,
+    *,
+    lag: int = 1,
+    tight: bool = False,
+    a: int | None = None,
+) -> Deviation:
+    """Bound |L^(P) - L(P)| over all d-dimensional projections at once ([SLOW] Theorem 2).
+
+    With probability > 1 - delta, for every P (so also for the learned one),
+
+        |L^(P) - L(P)| <= 4/sqrt(l) (sqrt(d) + sqrt(1/2 ln(1 / (delta/2 - l beta(a - 1))))),
+
+    l = floor(m / (2a)). ``m`` counts the terms of the average, so the sample has m + lag rows. A
+    velocity over ``lag`` steps takes beta(a - lag); plain PCA (alpha = 1) is ``lag=0``.
+
+    Assumes a stationary process with mean zero and |X_t| <= 1/2 whose beta is at most ``mixing``;
+    a < m/2 and l beta(a - lag) < delta/2. L and L^ lie in an interval no longer than 1, so a value
+    of 1 or more is vacuous.
+
+    >>> from eigenstream.theory import Geometric
+    >>> result = slow_bound(10**6, 10, 0.05, Geometric(1, 0.99))
+    >>> round(result.value, 3), result.a, result.blocks, result.vacuous
+    (0.851, 1046, 478, False)
+    >>> round(slow_bound(10**6, 10, 0.05, Geometric(1, 0.99), tight=True).value, 3)
+    0.574
+    >>> slow_bound(1000, 10, 0.05, Geometric(1, 0.99), a=500)
+    Traceback (most recent call last):
+        ...
+    ValueError: a = 500 breaks the condition a < m/2 with m = 1000; the largest a is 499.
+    """
+    return _slow(d, lag, tight).deviation(m, delta, mixing, a)
+
+
+def slow_samples(
+    precision: float,
+    d: int,
+    delta: float,
+    mixing: MixingProfile,
+    *,
+    lag: int = 1,
+    tight: bool = False,
+) -> Deviation:
+    """Turn ``slow_bound`` round: the smallest m whose bound is at most ``precision``.
+
+    Assumes what [SLOW] Theorem 2 assumes. The answer is exact, and is the result's ``m``.
+
+    >>> from eigenstream.theory import Geometric
+    >>> slow_samples(0.1, 10, 0.05, Geometric(1, 0.99)).m
+    101799052
+    """
+    return _slow(d, lag, tight).samples(precision, delta, mixing)
+
+
+def slow_confidence(
+    m: int,
+    d: int,
+    precision: float,
+    mixing: MixingProfile,
+    *,
+    lag: int = 1,
+    tight: bool = False,
+) -> Deviation:
+    """Turn ``slow_bound`` round: the smallest delta whose bound is at most ``precision``.
+
+    Assumes what [SLOW] Theorem 2 assumes. The answer is the result's ``delta``; it is 1, and the
+    result vacuous, when m rows support no confidence at this precision.
+
+    >>> from eigenstream.theory import FiniteMemory
+    >>> round(slow_confidence(500_000, 10, 0.12, FiniteMemory(9)).delta, 4)
+    0.0135
+    """
+    return _slow(d, lag, tight).confidence(m, precision, mixing)
+
+
+def _process(
+    v_norm: float, w_norm: float, product: float | None, zero_mean: bool, tight: bool
+) -> Blocking:
+    radius, width = _norms(v_norm, w_norm, product)
+    factor = 1 if zero_mean else 2
+    # A mean of <w, X> is at most |<V, W>|, and at most twice that from its expectation.
+    return Blocking(radius, width, factor, 0, tight, largest=factor * width)
+
+
+def _norms(v_norm: float, w_norm: float, product: float | None) -> tuple[float, float]:
+    """Return |V| |W| and |<V, W>|, the latter at most the former."""
+    radius = check_number(v_norm, "v_norm", above=0) * check_number(w_norm, "w_norm", above=0)
+    if product is None:
+        return radius, radius
+    width = check_number(product, "product", above=0)
+    if width > radius * (1 + 1e-12):  # the caller's own rounding is no offence
+        raise ValueError(
+            f"product = {width:g} breaks |<V, W>| <= |V| |W| (Cauchy-Schwarz); "
+            f"the largest product is {radius:g}."
+        )
+    return radius, width
+
+
+def process_bound(
+    m: int,
+    v_norm: float,
+    w_norm: float,
+    product: float | None,
+    delta: float,
+    mixing: MixingProfile,
+    *,
+    zero_mean: bool = True,
+    tight: bool = False,
+    a: int | None = None,
+) -> Deviation:
+    """Bound sup over w in W of |mean of <w, X_i>| for a vector process in V ([SLOW] Theorem 4).
+
+    With probability > 1 - delta it is at most
+
+        2/sqrt(l) ( |V| |W| + |<V, W>| sqrt(1/2 ln(1 / (delta/2 - l beta(a)))) ),
+
+    ``v_norm`` = sup |v|, ``w_norm`` = sup |w|, ``product`` = sup |<v, w>| (None: the product of
+    the norms). ``zero_mean=False`` bounds the distance of the mean from its expectation instead, at
+    twice the value ([SLOW] Corollary 2).
+
+    Assumes a stationary process whose beta is at most ``mixing``; mean zero unless
+    ``zero_mean=False``; a < m/2 and l beta(a) < delta/2.
+
+    >>> from eigenstream.theory import FiniteMemory
+    >>> round(process_bound(10_000, 1.0, 2.0, 1.0, 0.05, FiniteMemory(5)).value, 3)
+    0.212
+    """
+    return _process(v_norm, w_norm, product, zero_mean, tight).deviation(m, delta, mixing, a)
+
+
+def process_samples(
+    precision: float,
+    v_norm: float,
+    w_norm: float,
+    product: float | None,
+    delta: float,
+    mixing: MixingProfile,
+    *,
+    zero_mean: bool = True,
+    tight: bool = False,
+) -> Deviation:
+    """Turn ``process_bound`` round: the smallest m whose bound is at most ``precision``.
+
+    Assumes what [SLOW] Theorem 4 (or Corollary 2) assumes. The answer is the result's ``m``.
+
+    >>> from eigenstream.theory import Independent
+    >>> process_samples(0.1, 1.0, 1.0, None, 0.05, Independent()).m
+    4450
+    """
+    return _process(v_norm, w_norm, product, zero_mean, tight).samples(precision, delta, mixing)
+
+
+def process_confidence(
+    m: int,
+    v_norm: float,
+    w_norm: float,
+    product: float | None,
+    precision: float,
+    mixing: MixingProfile,
+    *,
+    zero_mean: bool = True,
+    tight: bool = False,
+) -> Deviation:
+    """Turn ``process_bound`` round: the smallest delta whose bound is at most ``precision``.
+
+    Assumes what [SLOW] Theorem 4 (or Corollary 2) assumes. The answer is the result's ``delta``.
+
+    >>> from eigenstream.theory import Independent
+    >>> process_confidence(4450, 1.0, 1.0, None, 0.1, Independent()).delta <= 0.05
+    True
+    """
+    return _process(v_norm, w_norm, product, zero_mean, tight).confidence(m, precision, mixing)
+
+
+def mean_bound(
+    m: int,
+    v_norm: float,
+    delta: float,
+    mixing: MixingProfile,
+    *,
+    zero_mean: bool = True,
+    tight: bool = False,
+    a: int | None = None,
+) -> Deviation:
+    """Bound the norm of the mean of a vector process ([SLOW] Corollary 1).
+
+    With probability > 1 - delta it is at most
+
+        2 |V| / sqrt(l) (1 + sqrt(1/2 ln(1 / (delta/2 - l beta(a))))).
+
+    ``zero_mean=False`` bounds its distance from the expectation, at twice the value ([SLOW]
+    Corollary 2): how far an estimated mean can be off.
+
+    Assumes what ``process_bound`` assumes, with |X_t| <= ``v_norm``.
+
+    >>> from eigenstream.theory import Independent
+    >>> round(mean_bound(10_000, 0.5, 0.05, Independent()).value, 4)
+    0.0333
+    """
+    return process_bound(m, v_norm, 1.0, None, delta, mixing, zero_mean=zero_mean, tight=tight, a=a)
+
+
+def independent_tail(
+    m: int, precision: float, v_norm: float, w_norm: float, product: float | None = None
+) -> float:
+    """Bound Pr{ sup over w of |mean of <w, X_i>| > precision } without dependence ([SLOW] Lemma 4).
+
+    exp( -(sqrt(m) precision - |V| |W|)^2 / (2 |<V, W>|^2) ).
+
+    Assumes independent, identically distributed X_i with mean zero and values in V;
+    |V| |W| < sqrt(m) precision.
+
+    >>> round(independent_tail(1000, 0.1, 1.0, 1.0), 4)
+    0.0965
+    >>> independent_tail(100, 0.1, 1.0, 1.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: The condition |V| |W| < sqrt(m) precision fails: 1 is not below 1; the smallest m \
+that meets it is 101, or take a precision above 0.1.
+    """
+    m = check_whole(m, "m")
+    precision = check_number(precision, "precision", above=0)
+    radius, width = _norms(v_norm, w_norm, product)
+    reach = sqrt(m) * precision - radius
+    if reach <= 0:
+        raise ValueError(
+            f"The condition |V| |W| < sqrt(m) precision fails: {radius:g} is not below "
+            f"{sqrt(m) * precision:g}; the smallest m that meets it is "
+            f"{int((radius / precision) ** 2) + 1}, or take a precision above "
+            f"{radius / sqrt(m):g}."
+        )
+    return exp(-((reach / width) ** 2) / 2)
+
+
+def independent_bound(
+    m: int, delta: float, v_norm: float, w_norm: float, product: float | None = None
+) -> float:
+    """Solve [SLOW] Lemma 4 for the precision: what holds with probability at least 1 - delta.
+
+    (|V| |W| + |<V, W>| sqrt(2 ln(1/delta))) / sqrt(m). Assumes what ``independent_tail`` assumes.
+
+    >>> round(independent_bound(1000, 0.05, 1.0, 1.0), 4)
+    0.109
+    """
+    m = check_whole(m, "m")
+    delta = check_number(delta, "delta", above=0, below=1)
+    radius, width = _norms(v_norm, w_norm, product)
+    return (radius + width * sqrt(2 * log(1 / delta))) / sqrt(m)
+
+
+@dataclass(frozen=True)
+class MetricRuleError:
+    """The bound of [SLOW] Theorem 5 on the error of the rule "same class iff distance^2 < alpha".
+
+    >>> metric_rule_error(0.0, alpha=0.5, same_class=0.1).vacuous
+    True
+    """
+
+    value: float
+    alpha: float
+
+    @property
+    def vacuous(self) -> bool:
+        """True if the bound is 1 or more, as every probability of an error is at most 1."""
+        return self.value >= 1.0
+
+
+def metric_rule_error(objective: float, alpha: float, same_class: float) -> MetricRuleError:
+    """Bound the error of calling two observations alike iff |P x - P x'|^2 < alpha.
+
+    Err <= (1 - 2/alpha L_alpha(P)) / (1 - alpha) - R ([SLOW] Theorem 5), with ``objective`` =
+    L_alpha(P), the true one (from data: subtract a bound such as ``slow_bound`` first), and
+    ``same_class`` = R, the probability that two independent observations are of one class.
+
+    Assumes features with mean zero and norm at most 1/2, alpha in (0, 1), and classes continuous
+    with respect to the process: knowing that a class occurs now makes every event inside the class
+    more likely one step later ([SLOW] Definition 2). A negative value shows that an assumption
+    fails. Answering always alike errs with probability 1 - R, always different with R.
+
+    >>> round(metric_rule_error(0.045, alpha=0.2, same_class=0.1).value, 4)
+    0.5875
+    """
+    alpha = check_number(alpha, "alpha", above=0, below=1)
+    objective = check_number(objective, "objective", least=alpha - 1, most=alpha / 4)
+    same_class = check_number(same_class, "same_class", above=0, most=1)
+    return MetricRuleError((1 - 2 / alpha * objective) / (1 - alpha) - same_class, alpha)
+
+
+def metric_rule_alpha(variance: float, velocity: float) -> float:
+    """Return the alpha that minimises the bound of [SLOW] Theorem 5 for one projection.
+
+    With ``variance`` = E|PX|^2 and ``velocity`` = E|P Xdot|^2 the bound is
+    (1 - 2 variance) / (1 - alpha) + 2 velocity / alpha - R, smallest where
+    alpha = sqrt(2 velocity) / (sqrt(2 velocity) + sqrt(1 - 2 variance)).
+
+    Assumes what ``metric_rule_error`` assumes, hence variance <= 1/4 and velocity <= 1. A velocity
+    of 0 has no smallest value: the bound keeps falling as alpha goes to 0.
+
+    >>> round(metric_rule_alpha(0.2, 0.003), 4)
+    0.0909
+    """
+    variance = check_number(variance, "variance", least=0, most=0.25)
+    velocity = check_number(velocity, "velocity", above=0, most=1)
+    pull = sqrt(2 * velocity)
+    return pull / (pull + sqrt(1 - 2 * variance))
+
+
+def smallest_alpha(ratio: float) -> float:
+    """Return the alpha above which T has d positive eigenvalues, the rule behind alpha="auto".
+
+    [SLOW] section 4 asks for a small alpha that keeps the eigenvalues positive. By Sylvester's law
+    of inertia alpha A - (1 - alpha) B has d positive ones just above alpha = 1 / (1 + ratio), with
+    ``ratio`` the d-th largest generalised eigenvalue mu of A v = mu B v (A the covariance, B that
+    of the velocity).
+
+    Assumes B positive definite on the span considered, and a positive ratio.
+
+    >>> smallest_alpha(9.0)
+    0.1
+    """
+    return 1 / (1 + check_number(ratio, "ratio", above=0))

@@ -1,0 +1,23 @@
+"""Shared by all tests: where the real data are, and Hypothesis without deadlines."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+# Timing on shared machines says nothing about correctness.
+settings.register_profile("default", deadline=None, max_examples=60)
+settings.load_profile("default")
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    """The folder of real data sets, or a skip that says how to run the test."""
+    folder = os.environ.get("EIGENSTREAM_DATA")
+    if not folder:
+        pytest.skip("needs real data: set EIGENSTREAM_DATA to their folder")
+    return Path(folder)

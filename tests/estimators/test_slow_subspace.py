@@ -1,0 +1,120 @@
+"""SlowSubspace: the objective, the choice of alpha, and what it is for."""
+
+import numpy as np
+import pytest
+
+import oracles
+from eigenstream import SlowSubspace
+from eigenstream._linalg import orthonormality_error, principal_angles
+
+ROWS = oracles.slow_sources(m=500)
+
+
+def objective(rows, components, mean, alpha, lag):
+    """L^(P) of [SLOW], term by term."""
+    total = 0.0
+    for t in range(lag, len(rows)):
+        now, before = components @ (rows[t] - mean), components @ (rows[t - lag] - mean)
+        total += alpha * now @ now - (1 - alpha) * (now - before) @ (now - before)
+    return total / (len(rows) - lag)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("lag", [1, 3])
+def test_score_is_the_objective(lag, center):
+    model = SlowSubspace(3, alpha=0.9, lag=lag, center=center).fit(ROWS[:300])
+    for rows in (ROWS[:300], ROWS[300:]):
+        expected = objective(rows, model.components_, model.mean_, 0.9, lag)
+        assert model.score(rows) == pytest.approx(expected, rel=1e-10)
+    assert model.score(ROWS[:300]) == pytest.approx(model.objective_, rel=1e-10)
+
+
+def test_no_other_projection_does_better():
+    model = SlowSubspace(3, alpha=0.7).fit(ROWS)
+    rng = np.random.default_rng(0)
+    for step in (1e-3, 1e-1, 10.0):
+        for _ in range(50):
+            moved = model.components_.T + step * rng.standard_normal((8, 3))
+            other = np.linalg.qr(moved)[0].T
+            assert objective(ROWS, other, model.mean_, 0.7, 1) <= model.objective_ + 1e-12
+
+
+def test_components_are_orthonormal_and_signed():
+    model = SlowSubspace(4).fit(ROWS)
+    assert orthonormality_error(model.components_.T) < 1e-14
+    largest = np.abs(model.components_).argmax(axis=1)
+    assert (model.components_[np.arange(4), largest] > 0).all()
+    assert (np.diff(model.eigenvalues_) <= 0).all()
+
+
+def test_alpha_one_is_pca_of_the_rows_with_a_past():
+    model = SlowSubspace(3, alpha=1.0).fit(ROWS)
+    assert (
+        principal_angles(model.components_.T, oracles.top(oracles.variance(ROWS[1:]), 3)[1]).max()
+        < 1e-9
+    )
+
+
+def test_path_needs_no_data():
+    model = SlowSubspace(3).fit(ROWS)
+    alphas = [0.3, 0.7, 1.0]
+    path = model.path(alphas)
+    for i, alpha in enumerate(alphas):
+        direct = SlowSubspace(3, alpha=alpha)
+        if alpha == 0.3:
+            with pytest.warns(UserWarning, match="positive"):
+                direct.fit(ROWS)
+        else:
+            direct.fit(ROWS)
+        np.testing.assert_allclose(path.components[i], direct.components_, atol=1e-10)
+        np.testing.assert_allclose(path.eigenvalues[i], direct.eigenvalues_, atol=1e-12)
+        assert path.objective[i] == pytest.approx(direct.objective_)
+        assert path.n_positive[i] == direct.n_positive_
+    assert (np.diff(path.n_positive) >= 0).all()
+
+
+def test_none_keeps_what_raises_the_objective():
+    model = SlowSubspace(None, alpha=0.6).fit(ROWS)
+    assert model.n_components_ == model.n_positive_ < 8
+    assert (model.eigenvalues_ > 0).all()
+
+
+def test_bound_warns_when_vacuous_and_reports_its_value():
+    with pytest.warns(UserWarning, match="vacuous"):
+        model = SlowSubspace(2, alpha="bound").fit(ROWS)
+    assert model.bound_ >= 1.0
+    # Two states that hardly ever change, at the largest norm allowed: a bound that says something.
+    rng = np.random.default_rng(0)
+    states = np.where(rng.random(20000) < 0.002, -1.0, 1.0).cumprod()
+    rows = np.column_stack([states, 0.01 * rng.standard_normal(20000)])
+    rows -= rows.mean(axis=0)
+    tight = SlowSubspace(1, alpha="bound").fit(rows)
+    assert tight.bound_ < 0.9
+    assert SlowSubspace(1).fit(rows).bound_ is None
+    # Its value is the formula's, and no other alpha does better.
+    radius = np.linalg.norm(rows, axis=1).max() + np.linalg.norm(rows[1:].mean(axis=0))
+
+    def formula(alpha):
+        model = SlowSubspace(1, alpha=alpha).fit(rows / (2 * radius))
+        return (1 - 2 / alpha * model.objective_) / (1 - alpha)
+
+    assert tight.bound_ == pytest.approx(formula(tight.alpha_), rel=1e-6)
+    assert tight.bound_ <= min(formula(alpha) for alpha in (0.05, 0.2, 0.5, 0.9)) + 1e-6
+
+
+def test_finds_the_slow_source_among_strong_fast_ones():
+    rng = np.random.default_rng(4)
+    t = np.arange(5000)
+    slow = np.sin(t / 200)
+    fast = 3.0 * rng.standard_normal((5000, 9))
+    mixing = np.linalg.qr(rng.standard_normal((10, 10)))[0]
+    rows = np.column_stack([slow, fast]) @ mixing
+    learned = SlowSubspace(1).fit(rows).transform(rows)[:, 0]
+    assert abs(np.corrcoef(learned, slow)[0, 1]) > 0.99
+    variance_only = SlowSubspace(1, alpha=1.0).fit(rows).transform(rows)[:, 0]
+    assert abs(np.corrcoef(variance_only, slow)[0, 1]) < 0.5
+
+
+def test_few_positive_eigenvalues_are_reported():
+    with pytest.warns(UserWarning, match=r"only 0 of the 3 .* Raise alpha"):
+        SlowSubspace(3, alpha=0.01).fit(np.random.default_rng(0).standard_normal((200, 5)))

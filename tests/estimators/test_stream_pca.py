@@ -1,0 +1,90 @@
+"""StreamPCA: exact, chunk by chunk, and scikit-learn's PCA where that is exact."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import PCA
+
+import oracles
+from eigenstream import StreamPCA
+from eigenstream._linalg import principal_angles
+
+rng = np.random.default_rng(0)
+ROWS = rng.standard_normal((400, 10)) @ np.diag(np.linspace(5, 1, 10)) + rng.standard_normal(10)
+
+
+@pytest.mark.parametrize("d", [1, 4, 9, 10])
+def test_agrees_with_scikit_learn(d):
+    ours, theirs = StreamPCA(d).fit(ROWS), PCA(d, svd_solver="full").fit(ROWS)
+    assert principal_angles(ours.components_.T, theirs.components_.T).max() < 1e-10
+    for k in range(d):
+        one = principal_angles(ours.components_[k : k + 1].T, theirs.components_[k : k + 1].T)
+        assert one.max() < 1e-10
+    for name in ("explained_variance_", "explained_variance_ratio_", "noise_variance_", "mean_"):
+        np.testing.assert_allclose(
+            getattr(ours, name), getattr(theirs, name), atol=1e-12, rtol=1e-10
+        )
+    np.testing.assert_allclose(ours.score(ROWS), theirs.score(ROWS), rtol=1e-10)
+    np.testing.assert_allclose(ours.score_samples(ROWS), theirs.score_samples(ROWS), rtol=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.999])
+def test_share_of_variance(share):
+    ours, theirs = StreamPCA(share).fit(ROWS), PCA(share, svd_solver="full").fit(ROWS)
+    assert ours.n_components_ == theirs.n_components_
+    assert ours.explained_variance_ratio_.sum() >= share
+
+
+def test_none_keeps_all_that_has_variance():
+    assert StreamPCA(None).fit(ROWS).n_components_ == 10
+    flat = ROWS.copy()
+    flat[:, 3] = flat[:, 4] + flat[:, 5]
+    assert StreamPCA(None).fit(flat).n_components_ == 9
+
+
+def test_float32_with_a_large_mean_where_scikit_learn_is_wrong():
+    """Law 5, and beside it what scikit-learn's default gives on the same rows."""
+    spread = np.random.default_rng(1).standard_normal((5000, 20)) @ np.diag(np.linspace(1, 2, 20))
+    rows = (spread + 1e4).astype(np.float32)
+    exact = StreamPCA(None).fit(rows.astype(np.float64)).explained_variance_
+    ours = StreamPCA(None).fit(rows).explained_variance_
+    theirs = PCA().fit(rows).explained_variance_
+    assert np.abs(ours / exact - 1).max() <= 1e-5
+    assert np.abs(theirs / exact - 1).max() > 1e-3
+    features = StreamPCA(3).fit(rows).transform(rows)
+    assert features.dtype == np.float32
+    np.testing.assert_allclose(features.mean(axis=0), 0.0, atol=1e-4)
+
+
+def test_uncentred():
+    ours = StreamPCA(3, center=False).fit(ROWS)
+    values, vectors = oracles.top(oracles.variance(ROWS, center=False), 3)
+    np.testing.assert_allclose(ours.eigenvalues_, values, rtol=1e-12)
+    np.testing.assert_array_equal(ours.mean_, 0.0)
+    assert principal_angles(ours.components_.T, vectors).max() < 1e-10
+
+
+def test_weights_count_as_repetitions():
+    weights = rng.integers(0, 4, len(ROWS))
+    weighted = StreamPCA(4).fit(ROWS, sample_weight=weights)
+    repeated = StreamPCA(4).fit(np.repeat(ROWS, weights, axis=0))
+    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-10)
+    np.testing.assert_allclose(
+        weighted.explained_variance_, repeated.explained_variance_, rtol=1e-12
+    )
+
+
+def test_matrix_free_gives_all_the_same_figures():
+    wide = rng.standard_normal((60, 200)) @ np.diag(np.linspace(3, 0.1, 200)) + 2.0
+    for rows in (wide, sp.csr_array(wide), wide.astype(np.float32)):
+        a, b = StreamPCA(3, solver="dense").fit(rows), StreamPCA(3, solver="krylov").fit(rows)
+        tolerance = 1e-5 if rows.dtype == np.float32 else 1e-9
+        for name in ("explained_variance_", "explained_variance_ratio_", "noise_variance_"):
+            np.testing.assert_allclose(getattr(b, name), getattr(a, name), rtol=tolerance)
+        np.testing.assert_allclose(b.components_, a.components_, atol=1e3 * tolerance)
+
+
+def test_no_density_without_noise():
+    model = StreamPCA(2).fit(np.outer(np.arange(5.0), np.ones(3)))
+    with pytest.raises(ValueError, match=r"rank 1 of 3.*fewer components"):
+        model.score(np.ones((2, 3)))

@@ -1,0 +1,197 @@
+"""Laws 4 and 6 for the estimators, and everything that a stream can be."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import oracles
+from eigenstream import SlowSubspace, StreamPCA
+from eigenstream._linalg import principal_angles
+from eigenstream.testing import check_finite_everywhere, check_streaming, check_transform
+
+ROWS = oracles.slow_sources(m=120)
+LEARNERS = [
+    StreamPCA(3),
+    StreamPCA(0.8, center=False),
+    SlowSubspace(3),
+    SlowSubspace(3, alpha=0.9, lag=3),
+    SlowSubspace(3, alpha=0.9, lag=10, center=False),
+    SlowSubspace(3, criterion="ratio"),
+]
+every_learner = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+
+
+@every_learner
+@given(cuts=st.lists(st.integers(1, 119), max_size=119))
+def test_law_4_any_chunking_learns_the_same(learner, cuts):
+    check_streaming(clone(learner), ROWS, cuts)
+
+
+@every_learner
+def test_law_4_one_row_a_call_from_the_first_call(learner):
+    check_streaming(clone(learner), ROWS, range(120))
+
+
+@every_learner
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_law_4_transform_is_pure(learner, dtype):
+    check_transform(clone(learner).fit(ROWS), ROWS.astype(dtype))
+
+
+@every_learner
+def test_law_1_merging_equals_one_pass(learner):
+    whole = clone(learner).fit(ROWS)
+    left, right = clone(learner).fit(ROWS[:50]), clone(learner).fit(ROWS[50:])
+    before = left.components_.copy()
+    merged = left.merge(right)
+    np.testing.assert_allclose(merged.components_, whole.components_, atol=1e-9)
+    np.testing.assert_array_equal(left.components_, before)
+    apart = left.merge(right, new_sequence=True)
+    as_list = clone(learner).fit([ROWS[:50], ROWS[50:]])
+    np.testing.assert_allclose(apart.components_, as_list.components_, atol=1e-9)
+    assert merged.n_samples_seen_ == 120
+
+
+@every_learner
+def test_sequences_by_partial_fit_equal_a_list(learner):
+    grown = clone(learner)
+    for part in (ROWS[:30], ROWS[30:70], ROWS[70:]):
+        grown.partial_fit(part[:7], new_sequence=True).partial_fit(part[7:])
+    as_list = clone(learner).fit([ROWS[:30], ROWS[30:70], ROWS[70:]])
+    np.testing.assert_allclose(grown.components_, as_list.components_, atol=1e-9)
+
+
+DEGENERATE = {
+    "constant": np.ones((30, 5)),
+    "zero": np.zeros((30, 5)),
+    "rank one": np.outer(np.arange(30.0), np.arange(1.0, 6.0)),
+    "duplicated": np.repeat(oracles.slow_sources(m=6, n_features=5), 5, axis=0),
+    "tiny": 1e-100 * oracles.slow_sources(m=30, n_features=5),
+    "huge": 1e100 * oracles.slow_sources(m=30, n_features=5),
+    "few rows": oracles.slow_sources(m=12, n_features=5)[:12],
+    "one moving column": np.eye(5)[[0] * 30] * np.arange(30.0)[:, None],
+}
+RANKS = {"constant": 0, "zero": 0, "rank one": 1, "one moving column": 1, "tiny": 5, "huge": 5}
+
+
+@every_learner
+@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.filterwarnings("ignore:.*(eigenvalues are positive|directions only)")
+def test_law_6_degenerate_data(learner, name):
+    check_finite_everywhere(clone(learner), DEGENERATE[name])
+    if name in RANKS and learner.center:
+        assert clone(learner).fit(DEGENERATE[name]).rank_ == RANKS[name]
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-3, 1e3, 1e100])
+@every_learner
+def test_scale_changes_nothing_but_the_eigenvalues(learner, scale):
+    plain, scaled = clone(learner).fit(ROWS), clone(learner).fit(scale * ROWS)
+    assert principal_angles(plain.components_.T, scaled.components_.T).max() < 1e-9
+    if isinstance(learner, SlowSubspace) and learner.criterion == "difference":
+        assert scaled.alpha_ == pytest.approx(plain.alpha_, rel=1e-9)
+
+
+@every_learner
+def test_inputs_of_every_kind_give_the_same(learner, tmp_path):
+    np.save(tmp_path / "rows.npy", ROWS)
+    expected = clone(learner).fit(ROWS)
+    pandas = pytest.importorskip("pandas")
+    for rows in (
+        np.asfortranarray(ROWS),
+        np.load(tmp_path / "rows.npy", mmap_mode="r"),
+        sp.csr_array(ROWS),
+        sp.csc_matrix(ROWS),
+        ROWS.tolist(),
+        [ROWS],
+        pandas.DataFrame(ROWS),
+    ):
+        found = clone(learner).fit(rows)
+        np.testing.assert_allclose(found.components_, expected.components_, atol=1e-8)
+
+
+@every_learner
+def test_missing_rows_are_skipped_with_both_velocities(learner):
+    spoiled = ROWS.copy()
+    spoiled[40, 2], spoiled[77] = np.nan, np.inf
+    skipping = clone(learner).set_params(missing="skip").fit(spoiled)
+    weights = np.ones(120)
+    weights[[40, 77]] = 0.0
+    weighted = clone(learner).fit(ROWS, sample_weight=weights)
+    np.testing.assert_allclose(skipping.components_, weighted.components_, atol=1e-9)
+    np.testing.assert_allclose(skipping.mean_, weighted.mean_, atol=1e-12)
+    chunked = clone(learner).set_params(missing="skip")
+    for start in range(0, 120, 13):
+        chunked.partial_fit(spoiled[start : start + 13])
+    np.testing.assert_allclose(chunked.components_, skipping.components_, atol=1e-9)
+
+
+@every_learner
+def test_pickle_then_go_on(learner):
+    half = clone(learner).partial_fit(ROWS[:61])
+    revived = pickle.loads(pickle.dumps(half)).partial_fit(ROWS[61:])
+    np.testing.assert_array_equal(revived.components_, half.partial_fit(ROWS[61:]).components_)
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_output_as_data_frames(container):
+    library = pytest.importorskip(container)
+    frame = library.DataFrame({f"sensor {i}": ROWS[:, i] for i in range(8)})
+    features = SlowSubspace(2).set_output(transform=container).fit_transform(frame)
+    assert type(features).__module__.startswith(container)
+    assert list(features.columns) == ["slowsubspace0", "slowsubspace1"]
+
+
+def test_weights_are_routed_through_a_pipeline():
+    weights = np.linspace(0, 1, 120)
+    with sklearn.config_context(enable_metadata_routing=True):
+        learner = SlowSubspace(2, alpha=0.9).set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), learner)
+        pipeline.fit(ROWS, sample_weight=weights)
+    direct = SlowSubspace(2, alpha=0.9).fit(StandardScaler().fit_transform(ROWS), None, weights)
+    np.testing.assert_allclose(pipeline[-1].components_, direct.components_, atol=1e-12)
+
+
+def test_grid_search_over_alpha():
+    search = GridSearchCV(SlowSubspace(2), {"alpha": [0.8, 0.95]}, cv=KFold(3)).fit(ROWS)
+    assert search.best_params_["alpha"] in (0.8, 0.95)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_callbacks_follow_the_fit():
+    callback = pytest.importorskip("sklearn.callback")
+    seen = []
+
+    class Recorder:
+        def setup(self, estimator, context):
+            seen.append("setup")
+
+        def on_fit_task_begin(self, estimator, context):
+            seen.append("begin")
+
+        def on_fit_task_end(self, estimator, context):
+            seen.append("end")
+
+        def teardown(self, estimator, context):
+            seen.append("teardown")
+
+    StreamPCA(2).set_callbacks(Recorder()).fit([ROWS[:60], ROWS[60:]])
+    assert seen[0] == "setup"
+    assert seen[-1] == "teardown"
+    assert seen.count("begin") == seen.count("end") == 3  # the fit and its two chunks
+    seen.clear()
+    spoiled = ROWS.copy()
+    spoiled[3] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        StreamPCA(2).set_callbacks(Recorder()).fit(spoiled)
+    assert seen[-1] == "teardown"
+    StreamPCA(2).set_callbacks(callback.ProgressBar()).fit(ROWS)

@@ -1,0 +1,41 @@
+"""The slow, obvious twins: dense float64 NumPy, written from the formulas and nothing else."""
+
+import numpy as np
+
+
+def variance(rows, *, center=True, lag=0, weights=None):
+    """Weighted mean of (x - mean)(x - mean)^T over the rows that have a past."""
+    x = np.asarray(rows, dtype=np.float64)[lag:]
+    w = np.ones(len(x)) if weights is None else np.asarray(weights)[lag:]
+    mean = np.average(x, axis=0, weights=w) if center else np.zeros(x.shape[1])
+    return sum(w[t] * np.outer(x[t] - mean, x[t] - mean) for t in range(len(x))) / w.sum()
+
+
+def velocity(rows, *, lag=1, weights=None):
+    """Weighted mean of v v^T over v = x_t - x_{t - lag}; a velocity weighs as its lighter row."""
+    x = np.asarray(rows, dtype=np.float64)
+    w = np.ones(len(x)) if weights is None else np.asarray(weights)
+    total, weight = np.zeros((x.shape[1], x.shape[1])), 0.0
+    for t in range(lag, len(x)):
+        lighter = min(w[t], w[t - lag])
+        total += lighter * np.outer(x[t] - x[t - lag], x[t] - x[t - lag])
+        weight += lighter
+    return total / weight
+
+
+def top(matrix, d):
+    """The d largest algebraic eigenvalues, descending, and their eigenvectors as columns."""
+    values, vectors = np.linalg.eigh(matrix)
+    return values[::-1][:d], vectors[:, ::-1][:, :d]
+
+
+def slow_sources(m=400, n_features=8, seed=0):
+    """Rows mixed from autoregressive sources of different speeds: all eigenvalues well apart."""
+    rng = np.random.default_rng(seed)
+    speed = np.linspace(0.97, 0.1, n_features)
+    sources = np.zeros((m, n_features))
+    noise = rng.standard_normal((m, n_features)) * np.sqrt(1 - speed**2)
+    for t in range(1, m):
+        sources[t] = speed * sources[t - 1] + noise[t]
+    mixing = np.linalg.qr(rng.standard_normal((n_features, n_features)))[0]
+    return (sources * np.linspace(3, 1, n_features)) @ mixing + rng.standard_normal(n_features)

@@ -1,0 +1,206 @@
+"""Scatters: the monoid's laws, and agreement with the formulas written out."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+from eigenstream.scatters import VarianceScatter, VelocityScatter, merge
+from eigenstream.testing import (
+    assert_same_scatter,
+    check_merging,
+    check_reading,
+    chunked,
+)
+
+LAGS = (0, 1, 3, 10)
+ROWS = np.random.default_rng(1).standard_normal((90, 4)) @ np.diag([4.0, 2.0, 1.0, 0.5]) + 7.0
+WEIGHTS = np.random.default_rng(2).integers(0, 4, 90).astype(float)
+
+cuttings = st.lists(st.integers(1, 89), max_size=90)
+
+
+def kinds(lag):
+    yield lambda: VarianceScatter(4, lag=lag)
+    yield lambda: VarianceScatter(4, lag=lag, center=False)
+    if lag:
+        yield lambda: VelocityScatter(4, lag=lag)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize("lag", LAGS)
+@given(cuts=cuttings)
+def test_law_1_every_chunking_merges_to_one_pass(lag, weights, cuts):
+    for kind in kinds(lag):
+        check_merging(kind, ROWS, cuts, weights)
+
+
+@pytest.mark.parametrize("lag", LAGS)
+@given(cuts=cuttings, breaks=st.sets(st.integers(0, 10)))
+def test_merge_is_associative_across_gaps_too(lag, cuts, breaks):
+    for kind in kinds(lag):
+        parts = [kind().update(part) for part in chunked(ROWS, cuts)]
+        broken = [i in breaks for i in range(len(parts))]
+        left = parts[0]
+        for part, gap in zip(parts[1:], broken[1:], strict=True):
+            left = merge(left, part, new_sequence=gap)
+        right = parts[-1]
+        for i in range(len(parts) - 2, -1, -1):
+            right = merge(parts[i], right, new_sequence=broken[i + 1])
+        grown = kind()
+        for part, gap in zip(chunked(ROWS, cuts), broken, strict=True):
+            grown.update(part, new_sequence=gap)
+        assert_same_scatter(left, right)
+        assert_same_scatter(left, grown)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize("lag", LAGS)
+def test_agrees_with_the_formula(lag, weights):
+    for center in (True, False):
+        scatter = VarianceScatter(4, lag=lag, center=center).update(ROWS, sample_weight=weights)
+        expected = oracles.variance(ROWS, center=center, lag=lag, weights=weights)
+        np.testing.assert_allclose(scatter.matrix(), expected, rtol=1e-12, atol=1e-12)
+    if lag:
+        scatter = VelocityScatter(4, lag=lag).update(ROWS, sample_weight=weights)
+        expected = oracles.velocity(ROWS, lag=lag, weights=weights)
+        np.testing.assert_allclose(scatter.matrix(), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("lag", [1, 3])
+def test_separate_sequences_have_no_velocity_across_the_gap(lag):
+    first, second = ROWS[:40], ROWS[40:] + 1000.0
+    merged = merge(
+        VelocityScatter(4, lag=lag).update(first),
+        VelocityScatter(4, lag=lag).update(second),
+        new_sequence=True,
+    )
+    a, b = oracles.velocity(first, lag=lag), oracles.velocity(second, lag=lag)
+    m, n = 40 - lag, 50 - lag
+    assert merged.count == m + n
+    np.testing.assert_allclose(merged.matrix(), (m * a + n * b) / (m + n), rtol=1e-12)
+
+
+def test_a_sequence_of_weight_three_is_three_sequences():
+    first, second = ROWS[:40], ROWS[40:]
+    for kind in kinds(1):
+        weighted = kind().update(first, sample_weight=np.full(40, 3.0))
+        weighted.update(second, new_sequence=True)
+        repeated = kind()
+        for part in (first, first, first, second):
+            repeated.update(part, new_sequence=True)
+        np.testing.assert_allclose(weighted.matrix(), repeated.matrix(), rtol=1e-12)
+        assert weighted.weight == repeated.weight
+
+
+def test_a_row_of_weight_zero_takes_both_velocities_out():
+    weights = np.ones(90)
+    weights[17] = 0.0
+    scatter = VelocityScatter(4).update(ROWS, sample_weight=weights)
+    spoiled = ROWS.copy()
+    spoiled[17] = 1e6
+    again = VelocityScatter(4).update(spoiled, sample_weight=weights)
+    assert scatter.count == 87
+    np.testing.assert_allclose(scatter.matrix(), again.matrix(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("lag", LAGS)
+def test_reading_never_changes_a_scatter(lag):
+    for kind in kinds(lag):
+        for rows in (ROWS[:0], ROWS[:5], ROWS):
+            check_reading(kind().update(rows))
+
+
+def layouts(rows, folder):
+    yield "C", np.ascontiguousarray(rows)
+    yield "F", np.asfortranarray(rows)
+    yield "strided", np.repeat(np.repeat(rows, 2, axis=0), 3, axis=1)[::2, ::3]
+    yield "reversed", rows[::-1].copy()[::-1]
+    file = np.lib.format.open_memmap(folder / "rows.npy", "w+", rows.dtype, rows.shape)
+    file[:] = rows
+    file.flush()
+    yield "memmap", np.load(folder / "rows.npy", mmap_mode="r")
+    frozen = rows.copy()
+    frozen.flags.writeable = False
+    yield "read-only", frozen
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16, np.uint8, np.float16, ">f8"])
+def test_layout_and_dtype_do_not_matter(dtype, tmp_path):
+    rows = (ROWS * 10).clip(0, 250).astype(dtype)
+    exact = rows.astype(np.float64)
+    # Small whole numbers are exact in every dtype; float32 products round at 2^-24.
+    tolerance = 1e-6 if dtype == np.float32 else 1e-12
+    for name, laid in layouts(rows, tmp_path):
+        for kind in kinds(1):
+            ours = kind().update(laid).matrix()
+            theirs = kind().update(exact).matrix()
+            error = np.abs(ours - theirs).max() / np.abs(theirs).max()
+            assert error <= tolerance, f"{name}: {error}"
+
+
+@pytest.mark.parametrize("container", [sp.csr_array, sp.csc_array, sp.csr_matrix])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_sparse_rows_give_the_dense_result(container, weights):
+    rows = np.where(ROWS > 7.5, ROWS, 0.0)
+    for lag in LAGS:
+        for kind in kinds(lag):
+            dense = kind().update(rows, sample_weight=weights)
+            sparse = kind()
+            for part, w in zip(
+                chunked(container(rows).tocsr(), [10, 50]),
+                [None] * 3 if weights is None else chunked(weights, [10, 50]),
+                strict=True,
+            ):
+                sparse.update(part, sample_weight=w)
+            assert_same_scatter(sparse, dense, rounding=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1e2, 1e4])
+def test_law_5_float32_is_as_good_as_float64(offset):
+    rng = np.random.default_rng(3)
+    rows = rng.standard_normal((20000, 30)) @ np.diag(np.linspace(1, 3, 30)) + offset
+    rows = rows.astype(np.float32)
+    for lag, kind in ((0, VarianceScatter), (1, VelocityScatter)):
+        single = kind(30, lag=lag).update(rows)
+        double = kind(30, lag=lag).update(rows.astype(np.float64))
+        ours = np.linalg.eigvalsh(single.matrix())
+        exact = np.linalg.eigvalsh(double.matrix())
+        assert np.abs(ours / exact - 1).max() <= 1e-5
+        # The noise level that rank decisions use is not below the noise there is.
+        error = np.linalg.norm(single.matrix() - double.matrix(), 2)
+        assert error <= single.rounding * exact.max()
+
+
+def test_float32_squares_beyond_its_range_are_taken_in_float64():
+    for scale in (1e-25, 1e25):
+        rows = (ROWS * scale).astype(np.float32)
+        ours = VarianceScatter(4, center=False).update(rows).matrix() / scale**2
+        exact = oracles.variance(rows.astype(np.float64) / scale, center=False)
+        np.testing.assert_allclose(ours, exact, rtol=1e-5)
+
+
+def test_memory_does_not_grow_with_the_stream():
+    scatter = VelocityScatter(4, lag=2)
+    sizes = []
+    for _ in range(50):
+        scatter.update(ROWS)
+        kept = [scatter._moment._total, scatter._border.head.rows, scatter._border.tail.rows]
+        kept += [rows for rows, _ in scatter._moment._pending]
+        sizes.append(sum(array.nbytes for array in kept))
+    assert max(sizes[10:]) == max(sizes[:10])
+
+
+def test_refusals_name_the_remedy():
+    with pytest.raises(ValueError, match=r"shape \(n, 4\).*\(3, 5\)"):
+        VarianceScatter(4).update(np.ones((3, 5)))
+    with pytest.raises(ValueError, match="lag must be a whole number of at least 1"):
+        VelocityScatter(4, lag=0)
+    with pytest.raises(TypeError, match="lag must be a whole number"):
+        VelocityScatter(4, lag=1.5)
+    with pytest.raises(ValueError, match=r"not be negative, got -1\.0 at row 2"):
+        VarianceScatter(4).update(ROWS[:3], sample_weight=[1, 1, -1])
+    with pytest.raises(ValueError, match="one kind"):
+        merge(VarianceScatter(4), VarianceScatter(4, lag=1))

@@ -1,0 +1,269 @@
+from math import inf, log, sqrt
+
+import numpy as np
+import pytest
+
+from eigenstream.theory import (
+    Algebraic,
+    FiniteMemory,
+    Geometric,
+    Independent,
+    Table,
+    autoregressive_mixing,
+    independent_bound,
+    independent_tail,
+    markov_mixing,
+    mean_bound,
+    metric_rule_alpha,
+    metric_rule_error,
+    process_bound,
+    process_confidence,
+    process_samples,
+    slow_bound,
+    slow_confidence,
+    slow_samples,
+    smallest_alpha,
+)
+
+PROFILES = [
+    Independent(),
+    FiniteMemory(7),
+    Geometric(1, 0.8),
+    Geometric(0.001, 0.9),
+    Algebraic(0.5, 2.5),
+    Table([0.001, 0.0005, 0.0001, 0.0]),
+    Table([0.3, 0.0001, 0.0], lags=[2, 15, 90]),
+    Geometric(0.1, 0.7) + FiniteMemory(3),
+    markov_mixing([[0.9, 0.1], [0.3, 0.7]]),
+    autoregressive_mixing(0.7),
+]
+
+
+def best_by_trying(m, d, delta, mixing, lag, tight):
+    """The right side as printed, the smallest over all a; infinite if the conditions never hold."""
+    a = np.arange(1, m + 1)
+    a = a[a < m / 2]
+    blocks = m // (2 * a)
+    beta = np.where(a >= lag, mixing(np.maximum(a - lag, 0)), 1.0)
+    left = delta / 2 - blocks * beta
+    blocks, left = blocks[left > 0], left[left > 0]
+    u, v = sqrt(d), np.sqrt(np.log(1 / left) / 2)
+    if tight:
+        values = 2 / np.sqrt(blocks) * ((1 + 1 / np.sqrt(blocks)) * u + 2 * v)
+    else:
+        values = 4 / np.sqrt(blocks) * (u + v)
+    return values.min(initial=inf)
+
+
+@pytest.mark.parametrize("mixing", PROFILES, ids=repr)
+@pytest.mark.parametrize("tight", [False, True])
+def test_the_best_a_is_the_best_of_all(mixing, tight):
+    possible = 0
+    for m in [3, 4, 5, 6, 7, 8, 11, 30, 99, 100, 640, 1999]:
+        for delta, lag, d in [(0.05, 1, 3), (0.5, 0, 1), (0.01, 4, 10)]:
+            best = best_by_trying(m, d, delta, mixing, lag, tight)
+            if best == inf:
+                with pytest.raises(ValueError, match="No a < m/2 meets the condition"):
+                    slow_bound(m, d, delta, mixing, lag=lag, tight=tight)
+                continue
+            possible += 1
+            found = slow_bound(m, d, delta, mixing, lag=lag, tight=tight)
+            assert found.value == pytest.approx(best, rel=1e-13)
+            assert found.a < m / 2
+            assert found.blocks == m // (2 * found.a)
+            again = slow_bound(m, d, delta, mixing, lag=lag, tight=tight, a=found.a)
+            assert again == found
+    assert possible > 8
+
+
+@pytest.mark.parametrize("mixing", PROFILES, ids=repr)
+def test_the_smallest_m_is_the_smallest_of_all(mixing):
+    for precision, delta, tight in [(4.0, 0.05, False), (2.0, 0.2, False), (1.5, 0.05, True)]:
+        found = slow_samples(precision, 1, delta, mixing, tight=tight)
+        assert found.value <= precision
+        assert found.m < 20_000
+        lengths = np.arange(1, found.m // 2 + 1)
+        beta = mixing(lengths - 1)
+        for m in range(3, found.m):
+            a, b = lengths[2 * lengths < m], beta[: (m - 1) // 2]
+            left = delta / 2 - m // (2 * a) * b
+            ok = left > 0
+            root = np.sqrt(m // (2 * a[ok]))
+            v = np.sqrt(-np.log(left[ok]) / 2)
+            shift = 1 + 1 / root if tight else 2.0
+            assert (2 / root * (shift + 2 * v) > precision).all()
+
+
+@pytest.mark.parametrize("mixing", PROFILES, ids=repr)
+def test_confidence_is_the_best_of_all_and_meets_the_bound(mixing):
+    m, d, precision = 3000, 2, 1.7
+    found = slow_confidence(m, d, precision, mixing)
+    a = np.arange(1, (m + 1) // 2)
+    blocks = m // (2 * a)
+    reach = np.maximum(np.sqrt(blocks) * precision / 4 - sqrt(d), 0)
+    delta = 2 * (np.exp(-2 * reach**2) + blocks * mixing(a - 1))
+    assert found.delta == pytest.approx(min(delta.min(), 1.0), rel=1e-12)
+    if not found.vacuous and found.delta < 1:
+        assert slow_bound(m, d, found.delta, mixing).value == pytest.approx(precision, rel=1e-9)
+
+
+def test_questions_turned_round_agree():
+    mixing = Geometric(1, 0.99)
+    asked = slow_samples(0.1, 10, 0.05, mixing)
+    assert asked.value <= 0.1 < slow_bound(asked.m - 1, 10, 0.05, mixing).value
+    assert slow_confidence(asked.m, 10, asked.value, mixing).delta == pytest.approx(0.05, rel=1e-9)
+    sharp = slow_samples(0.1, 10, 0.05, mixing, tight=True)
+    assert sharp.m < asked.m
+
+
+@pytest.mark.parametrize("mixing", [Geometric(1, 0.9999), Algebraic(1, 1), FiniteMemory(100)])
+def test_large_m_is_as_exact(mixing):
+    """All 44721 values of l at m = 10^9, without the search."""
+    m, d, delta = 10**9, 10, 0.05
+    blocks = np.unique(np.concatenate([m // 2 // np.arange(1, 22361), np.arange(1, 22361)]))
+    a = np.minimum(m // 2 // blocks, (m - 1) // 2)
+    left = delta / 2 - blocks * mixing(a - 1)
+    ok = left > 0
+    values = 4 / np.sqrt(blocks[ok]) * (sqrt(d) + np.sqrt(-np.log(left[ok]) / 2))
+    assert slow_bound(m, d, delta, mixing).value == pytest.approx(values.min(), rel=1e-13)
+
+
+def test_theorem_2_takes_beta_one_step_earlier():
+    """With memory a0 the block length is a0 + 1, as after the theorem."""
+    result = slow_bound(10_000, 1, 0.05, FiniteMemory(9), a=10)
+    assert (result.leak, result.blocks) == (0.0, 500)
+    with pytest.raises(
+        ValueError, match=r"l\*beta\(a-1\) < delta/2: 555 is not below 0.025; .* 10\."
+    ):
+        slow_bound(10_000, 1, 0.05, FiniteMemory(9), a=9)
+    assert process_bound(10_000, 1, 1, None, 0.05, FiniteMemory(9), a=9).leak == 0.0
+
+
+def test_the_leak_must_stay_strictly_below_half_of_delta():
+    table = Table([0.02, 0.0125, 0.0])
+    # l beta = 2 * 0.0125 = delta / 2: the condition is strict.
+    with pytest.raises(
+        ValueError, match=r"0\.025 is not below 0\.025; the smallest a that meets it is 3"
+    ):
+        slow_bound(10, 1, 0.05, table, a=2)
+    assert slow_bound(10, 1, 0.050001, table, a=2).leak == 0.025
+
+
+def test_statements_agree_with_each_other():
+    mixing = Geometric(1, 0.9)
+    # Theorem 2 is Theorem 4 for terms of norm 1 and projectors, about the mean (Corollary 2).
+    slow = slow_bound(50_000, 7, 0.1, mixing, lag=0)
+    general = process_bound(50_000, 1, sqrt(7), 1, 0.1, mixing, zero_mean=False)
+    assert slow.value == pytest.approx(general.value, rel=1e-14)
+    assert (slow.largest, general.largest) == (1.0, 2.0)
+    # Corollary 2 doubles.
+    half = process_bound(50_000, 1, sqrt(7), 1, 0.1, mixing)
+    assert general.value == pytest.approx(2 * half.value, rel=1e-14)
+    # Corollary 1 is Theorem 4 for the unit ball.
+    ball = mean_bound(50_000, 0.5, 0.1, mixing)
+    assert ball.value == process_bound(50_000, 0.5, 1, None, 0.1, mixing).value
+    assert ball.value == pytest.approx(
+        1 / sqrt(ball.blocks) * (1 + sqrt(log(1 / (0.05 - ball.leak)) / 2)), rel=1e-14
+    )
+    # The tight form is below the printed one, and above half of it.
+    tight = slow_bound(50_000, 7, 0.1, mixing, lag=0, tight=True)
+    assert slow.value / 2 < tight.value < slow.value
+
+
+def test_process_questions_turned_round_agree():
+    mixing = Algebraic(1, 3)
+    for options in ({}, {"zero_mean": False}, {"tight": True}):
+        asked = process_samples(0.2, 1.0, 2.0, 1.5, 0.05, mixing, **options)
+        assert asked.value <= 0.2
+        bound = process_bound(asked.m, 1.0, 2.0, 1.5, 0.05, mixing, **options)
+        assert bound == asked
+        sure = process_confidence(asked.m, 1.0, 2.0, 1.5, asked.value, mixing, **options)
+        assert sure.delta == pytest.approx(0.05, rel=1e-9)
+
+
+def test_vacuous_is_said():
+    assert slow_bound(100, 10, 0.05, Independent()).vacuous
+    assert "vacuous" in str(slow_bound(100, 10, 0.05, Independent()))
+    hopeless = slow_confidence(100, 10, 0.1, Independent())
+    assert hopeless.delta == 1.0
+    assert hopeless.vacuous
+    sure = slow_confidence(10**8, 10, 0.5, Independent())
+    assert 0 < sure.delta < 1e-300
+    assert "probability > 1 - 2" in str(sure)
+    assert metric_rule_error(0.0, 0.1, 0.05).vacuous
+    assert not metric_rule_error(0.1, 0.5, 0.3).vacuous
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: slow_bound(2, 1, 0.05, Independent()), "smallest m is 3"),
+        (lambda: slow_bound(10**19, 1, 0.05, Independent()), "beyond 1e18"),
+        (lambda: slow_bound(1000.0, 1, 0.05, Independent()), "m must be a whole number"),
+        (lambda: slow_bound(1000, 0, 0.05, Independent()), "d must be a whole number"),
+        (lambda: slow_bound(1000, 1, 0.05, Independent(), lag=-1), "lag must be a whole number"),
+        (lambda: slow_bound(1000, 1, 1.0, Independent()), r"delta must be a number in \(0, 1\)"),
+        (lambda: slow_bound(1000, 1, 0.05, 0.9), "mixing must be a profile"),
+        (lambda: slow_bound(1000, 1, 0.05, Independent(), a=500), "a < m/2 .* largest a is 499"),
+        (lambda: slow_bound(1001, 1, 0.05, Independent(), a=501), "largest a is 500"),
+        (lambda: slow_bound(1000, 1, 0.05, FiniteMemory(600)), "smallest m that meets it is 1203"),
+        (lambda: slow_bound(1000, 1, 0.05, Table([0.1])), r"every delta above 0\.2 meets it"),
+        (lambda: slow_samples(0.1, 1, 0.05, Table([0.1])), "beta does not fall below delta/2"),
+        (lambda: slow_samples(1e-9, 1, 0.05, Independent()), "No m up to 1e18"),
+        (lambda: slow_samples(0.0, 1, 0.05, Independent()), "precision must be a number"),
+        (lambda: slow_confidence(1000, 1, -1.0, Independent()), "precision must be a number"),
+        (lambda: process_bound(99, 1, 1, 2, 0.05, Independent()), "largest product is 1"),
+        (lambda: independent_tail(100, 0.05, 1, 1), "smallest m that meets it is 401"),
+        (lambda: metric_rule_error(0.0, 1.0, 0.1), r"alpha must be a number in \(0, 1\)"),
+        (
+            lambda: metric_rule_error(0.3, 0.5, 0.1),
+            r"objective must be a number in \[-0.5, 0.125\]",
+        ),
+        (lambda: metric_rule_alpha(0.1, 0.0), "velocity must be a number"),
+        (lambda: smallest_alpha(0.0), "ratio must be a number"),
+    ],
+)
+def test_conditions_are_named(ask, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        ask()
+
+
+def test_the_named_nearest_values_meet_the_condition():
+    assert slow_bound(1203, 1, 0.05, FiniteMemory(600)).blocks == 1
+    with pytest.raises(ValueError, match="No a < m/2"):
+        slow_bound(1202, 1, 0.05, FiniteMemory(600))
+    assert 0 < independent_tail(401, 0.05, 1, 1) < 1
+    assert slow_bound(1000, 1, 0.2001, Table([0.1])).blocks == 1
+
+
+def test_lemma_4_and_its_inverse():
+    for m, delta in [(100, 0.05), (5000, 0.5), (10**6, 1e-6)]:
+        precision = independent_bound(m, delta, 2.0, 3.0, 1.0)
+        assert independent_tail(m, precision, 2.0, 3.0, 1.0) == pytest.approx(delta, rel=1e-9)
+
+
+def test_the_rule_for_alpha_minimises_the_error_bound():
+    variance, velocity = 0.2, 0.01
+    best = metric_rule_alpha(variance, velocity)
+
+    def error(alpha):
+        objective = alpha * variance - (1 - alpha) * velocity
+        return metric_rule_error(objective, alpha, 0.1).value
+
+    grid = np.linspace(0.01, 0.99, 999)
+    assert error(best) <= min(error(alpha) for alpha in grid)
+    # The closed form of the minimum, and of the bound in terms of variance and velocity.
+    assert error(best) == pytest.approx((sqrt(1 - 0.4) + sqrt(0.02)) ** 2 - 0.1, rel=1e-12)
+
+
+def test_the_smallest_alpha_keeps_d_eigenvalues_positive():
+    rng = np.random.default_rng(0)
+    factor, other = rng.normal(size=(2, 6, 6))
+    reward, penalty = factor @ factor.T, other @ other.T
+    ratios = np.sort(np.linalg.eigvals(np.linalg.solve(penalty, reward)).real)[::-1]
+    for d in (1, 3, 6):
+        alpha = smallest_alpha(ratios[d - 1])
+        for shift, positive in ((1e-6, d), (-1e-6, d - 1)):
+            at = alpha + shift
+            spectrum = np.linalg.eigvalsh(at * reward - (1 - at) * penalty)
+            assert (spectrum > 0).sum() == positive

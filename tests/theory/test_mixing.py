@@ -1,0 +1,300 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import ndtr
+
+from eigenstream.theory import (
+    Algebraic,
+    FiniteMemory,
+    Geometric,
+    Independent,
+    MixingProfile,
+    Table,
+    autoregressive_mixing,
+    estimate_mixing,
+    from_text,
+    markov_mixing,
+)
+
+LAGS = np.array([0, 1, 2, 3, 5, 10, 100, 1000, 10**6, 10**9])
+CHAIN = np.array([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]])
+PROFILES = [
+    Independent(),
+    FiniteMemory(5),
+    Geometric(3, 0.9),
+    Geometric(0.1, 0.9),
+    Algebraic(2, 0.5),
+    Table([0.9, 0.5, 0.0]),
+    Table([0.5, 0.25], lags=[3, 7]),
+    Geometric(0.5, 0.9) + Algebraic(0.5, 2),
+    Geometric(0.5, 0.9) | FiniteMemory(3),
+    markov_mixing(CHAIN),
+    autoregressive_mixing(-0.95),
+    estimate_mixing(np.random.default_rng(0).normal(size=2000), lags=[1, 2, 5]),
+]
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=repr)
+def test_profiles_are_coefficients(profile):
+    beta = profile(LAGS)
+    assert beta.shape == LAGS.shape
+    assert ((beta >= 0) & (beta <= 1)).all()
+    # Exact profiles are computed to rounding, so they may grow by rounding.
+    assert (np.diff(beta) <= 4 * np.finfo(float).eps).all()
+    # One value at a time gives the same numbers, as floats (sums of up to 400 terms, rounded).
+    single = [profile(int(lag)) for lag in LAGS]
+    assert all(type(value) is float for value in single)
+    np.testing.assert_allclose(single, beta, rtol=400 * np.finfo(float).eps)
+    np.testing.assert_array_equal(profile(LAGS.reshape(2, 5)), beta.reshape(2, 5))
+
+
+def test_a_lag_is_a_whole_number_from_zero():
+    with pytest.raises(TypeError, match="whole number"):
+        Independent()(0.5)
+    with pytest.raises(ValueError, match="at least 0"):
+        Independent()([1, -2])
+
+
+def test_combinations_keep_their_parts_flat():
+    p, q, r = Geometric(1, 0.5), Algebraic(1, 2), FiniteMemory(3)
+    assert p + q + r == p + (q + r)
+    assert (p | q) | r == p | (q | r)
+    assert repr((p | q) + r) == f"({p!r} | {q!r}) + {r!r}"
+    np.testing.assert_allclose((p + q)([2, 4]), [0.5, 0.125])
+    with pytest.raises(TypeError, match="must be a profile"):
+        p + 3
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: FiniteMemory(0), "a0 must be a whole number of at least 1"),
+        (lambda: Geometric(1, 1.0), r"rho must be a number in \(0, 1\)"),
+        (lambda: Geometric(0, 0.5), r"c must be a number in \(0, inf\)"),
+        (lambda: Algebraic(1, 0), r"r must be a number in \(0, inf\)"),
+        (lambda: Table([]), "list of numbers"),
+        (lambda: Table([1.5]), r"values\[0\] must be a number in \[0, 1\]"),
+        (lambda: Table([np.nan]), r"values\[0\] must be a number in \[0, 1\]"),
+        (lambda: Table([0.1, 0.2]), r"values\[1\] = 0.2 follows 0.1"),
+        (lambda: Table([0.2, 0.1], lags=[1]), "one a value"),
+        (lambda: Table([0.2, 0.1], lags=[2, 2]), "grow strictly"),
+        (lambda: autoregressive_mixing(1.0), r"coefficient must be a number in \(-1, 1\)"),
+        (lambda: markov_mixing([[0.5, 0.5]]), "square"),
+        (lambda: markov_mixing([[1.2, -0.2], [0.5, 0.5]]), "row 0, column 0"),
+        (lambda: markov_mixing([[0.5, 0.4], [0.5, 0.5]]), "Row 0 .* sums to 0.9"),
+        (lambda: markov_mixing(np.eye(2)), r"2 closed classes \(states \[0\] and \[1\]\)"),
+        (lambda: estimate_mixing(np.zeros(10), lags=[2, 1]), "strictly growing"),
+        (lambda: estimate_mixing(np.zeros(10), lags=[20]), "longer sample"),
+        (lambda: estimate_mixing([0.0, np.nan], lags=[1]), "NaN at row 1"),
+    ],
+)
+def test_bad_profiles_are_refused(make, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("text", "profile"),
+    [
+        ("independent", Independent()),
+        ("finite:10", FiniteMemory(10)),
+        ("geometric:1,0.99", Geometric(1.0, 0.99)),
+        ("geometric:1e+1, 0.5", Geometric(10.0, 0.5)),
+        ("algebraic:2,3", Algebraic(2.0, 3.0)),
+        ("table:1,0.5,0", Table([1.0, 0.5, 0.0])),
+        (
+            "finite:3+geometric:1,0.5|independent",
+            (FiniteMemory(3) + Geometric(1.0, 0.5)) | Independent(),
+        ),
+    ],
+)
+def test_text_gives_the_profile(text, profile):
+    assert from_text(text) == profile
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no profile of that name; write one of independent, finite:a0"),
+        ("gauss:1", "mixing 'gauss:1': no profile of that name"),
+        ("geometric", r"write geometric:c,rho \(2 numbers, got 0\)"),
+        ("geometric:1,x", "write geometric:c,rho with plain numbers"),
+        ("geometric:1,2", r"mixing 'geometric:1,2': rho must be a number in \(0, 1\)"),
+        ("finite:2.5", "a0 must be a whole number of steps, got 2.5"),
+        ("table:", "list of numbers"),
+        ("finite:3+", "plain numbers"),
+    ],
+)
+def test_text_errors_are_one_clear_line(text, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        from_text(text)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.1, 0.1), (0.02, 0.3), (0.9, 0.8)])
+def test_two_state_switching_has_its_closed_form(p, q):
+    lags = np.array([0, 1, 2, 10, 100, 1000])
+    profile = markov_mixing([[1 - p, p], [q, 1 - q]])
+    exact = 2 * p * q / (p + q) ** 2 * np.abs(1 - p - q) ** lags.astype(float)
+    # Repeated squaring multiplies relative errors up: about one rounding a step.
+    np.testing.assert_allclose(profile(lags), exact, rtol=1000 * 4 * np.finfo(float).eps)
+
+
+def test_markov_mixing_is_total_variation_from_independence():
+    profile = markov_mixing(CHAIN)
+    pi = profile.stationary
+    np.testing.assert_allclose(pi @ CHAIN, pi, atol=1e-15)
+    for lag in range(8):
+        power = np.linalg.matrix_power(CHAIN, lag)
+        joint = pi[:, None] * power
+        assert profile(lag) == pytest.approx(
+            0.5 * np.abs(joint - np.outer(pi, pi)).sum(), abs=1e-14
+        )
+
+
+def test_a_longer_future_adds_nothing_for_a_markov_chain():
+    """The definition takes all of the future; two future observations give the same number."""
+    profile = markov_mixing(CHAIN)
+    pi = profile.stationary
+    for lag in (1, 3):
+        power = np.linalg.matrix_power(CHAIN, lag)
+        given = power[:, :, None] * CHAIN[None]
+        free = pi[:, None] * CHAIN
+        variation = 0.5 * np.abs(given - free).sum(axis=(1, 2))
+        assert profile(lag) == pytest.approx(pi @ variation, abs=1e-14)
+
+
+def test_chains_with_special_structure():
+    periodic = markov_mixing([[0, 1], [1, 0]])
+    np.testing.assert_allclose(periodic([0, 1, 10, 10**9]), 0.5)
+    transient = markov_mixing([[0.5, 0.5, 0.0], [0.0, 0.9, 0.1], [0.0, 0.1, 0.9]])
+    np.testing.assert_allclose(transient.stationary, [0, 0.5, 0.5], atol=1e-15)
+    assert transient(3) == pytest.approx(0.5 * 0.8**3)
+    one = markov_mixing([[1.0]])
+    np.testing.assert_array_equal(one([0, 1, 5]), 0.0)
+
+
+def gaussian_dependence(r):
+    """The same number by adaptive quadrature of the mean total variation."""
+    sd, width = np.sqrt(1 - r * r), -np.log1p(-r * r)
+
+    def integrand(x):
+        root = sd * np.sqrt(x * x + width)
+        inside = [(x - root) / r, (x + root) / r]
+        conditional, marginal = (
+            np.diff(ndtr((np.array(inside) - r * x) / sd)),
+            np.diff(ndtr(inside)),
+        )
+        return np.sqrt(2 / np.pi) * np.exp(-x * x / 2) * float((conditional - marginal)[0])
+
+    corners = [0, *(np.sqrt(width) * np.array([0.3, 1, 3])), 5, 10]
+    pieces = pairwise(corners)
+    return sum(quad(integrand, a, b, epsrel=1e-11, epsabs=0)[0] for a, b in pieces)
+
+
+@pytest.mark.parametrize("r", [0.01, 0.1, 0.5, 0.9])
+def test_autoregression_agrees_with_adaptive_quadrature(r):
+    assert autoregressive_mixing(r)(1) == pytest.approx(gaussian_dependence(r), rel=1e-9)
+
+
+def test_autoregression_agrees_with_the_plane():
+    """Half the L1 distance between the joint density and the product, by a Riemann sum."""
+    r, x = 0.5, np.linspace(-7, 7, 701)
+    grid = x[:, None]
+    joint = np.exp(-(grid**2 - 2 * r * grid * x + x**2) / (2 * (1 - r * r))) / np.sqrt(1 - r * r)
+    product = np.exp(-(grid**2 + x**2) / 2)
+    sum_ = 0.5 * np.abs(joint - product).sum() * (x[1] - x[0]) ** 2 / (2 * np.pi)
+    # The integrand has kinks: the error is about the step squared, 4e-4.
+    assert autoregressive_mixing(r)(1) == pytest.approx(sum_, abs=4e-4)
+
+
+def test_autoregression_lies_below_what_is_known():
+    lags = np.arange(1, 400)
+    for coefficient in (0.3, -0.9, 0.99):
+        beta = autoregressive_mixing(coefficient)(lags)
+        r = np.abs(coefficient) ** lags.astype(float)
+        assert (beta <= Geometric(1, abs(coefficient))(lags)).all()
+        # Total variation is at most half the root of chi squared, r^2 / (1 - r^2) here.
+        assert (beta <= 0.5 * r / np.sqrt(1 - r**2) * (1 + 1e-9)).all()
+        # And it meets its first-order term.
+        assert beta[-1] / r[-1] == pytest.approx(1 / np.pi, rel=2 * r[-1] + 1e-9)
+        assert (np.diff(beta) <= 0).all()
+
+
+def test_autoregression_is_continuous_where_the_method_changes():
+    above, below = autoregressive_mixing(1.0001e-5)(1), autoregressive_mixing(0.9999e-5)(1)
+    assert above / 1.0001e-5 == pytest.approx(below / 0.9999e-5, rel=1e-9)
+
+
+def two_state(m, switch, rng):
+    return np.cumsum(rng.random(m) < switch) % 2
+
+
+def test_estimates_meet_a_chain_with_known_coefficients():
+    rng = np.random.default_rng(1)
+    m, switch, lags = 50_000, 0.1, [1, 2, 4, 8]
+    estimate = estimate_mixing(two_state(m, switch, rng), lags=lags)
+    exact = markov_mixing([[1 - switch, switch], [switch, 1 - switch]])(np.array(lags))
+    # For two states the estimate is half the lag-k correlation. Bartlett: its variance is at most
+    # (1 + 2 rho^2 / (1 - rho^2)) / m with rho = 1 - 2 switch; four standard errors.
+    error = 0.5 * np.sqrt((1 + 2 * 0.64 / 0.36) / m)
+    np.testing.assert_allclose(estimate.raw, exact, atol=4 * error)
+
+
+def test_noise_gives_the_noise_floor():
+    estimate = estimate_mixing(np.random.default_rng(2).normal(size=20_000), lags=[1, 3, 9, 27])
+    assert estimate.n_bins == 14
+    # A mean of 196 absolute deviations: relative spread sqrt((pi/2 - 1) / 196) = 0.054.
+    np.testing.assert_allclose(estimate.raw, estimate.noise_floor, rtol=4 * 0.054)
+
+
+def test_binning_underestimates_and_the_floor_overestimates():
+    rng = np.random.default_rng(3)
+    m, r = 40_000, 0.8
+    noise = rng.normal(size=m) * np.sqrt(1 - r * r)
+    x = np.empty(m)
+    x[0] = rng.normal()
+    for t in range(1, m):
+        x[t] = r * x[t - 1] + noise[t]
+    exact = autoregressive_mixing(r)(np.arange(1, 6))
+    fine, coarse = (estimate_mixing(x, range(1, 6), n_bins=bins) for bins in (20, 2))
+    assert (np.array(coarse.raw) < np.array(fine.raw)).all()
+    assert (np.array(coarse.raw) < exact).all()
+    assert (np.array(fine.raw) < exact + 2 * fine.noise_floor).all()
+    c, rho = fine.geometric_fit()
+    assert (Geometric(c, rho)([1, 2, 3]) >= np.array(fine.values[:3]) * (1 - 1e-12)).all()
+    # Increasing maps of the data change nothing: bins are quantiles.
+    assert estimate_mixing(np.exp(x), range(1, 6), n_bins=20).raw == fine.raw
+    # A second column that repeats the first adds no dependence; an order of 2 neither (Markov).
+    twice = estimate_mixing(np.column_stack([x, x]), [1], n_bins=4)
+    assert twice.raw == pytest.approx(estimate_mixing(x, [1], n_bins=4).raw)
+    two = estimate_mixing(x, [1], order=2, n_bins=4).raw[0]
+    assert two == pytest.approx(estimate_mixing(x, [1], n_bins=4).raw[0], abs=0.05)
+
+
+def test_a_fit_needs_estimates_above_the_noise():
+    noise = estimate_mixing(np.random.default_rng(4).normal(size=5000), lags=[1, 2])
+    with pytest.raises(ValueError, match="Only 0 of 2 estimates"):
+        noise.geometric_fit()
+
+
+def test_a_profile_of_ones_own_needs_one_method():
+    class Half(MixingProfile):
+        def _beta(self, lags):
+            return 0.5 ** lags.astype(float)
+
+    assert Half()(3) == 0.125
+
+
+@pytest.mark.parametrize("rare", [0.02, 0.98])
+def test_rare_states_keep_their_own_bin(rare):
+    """Ties at the lowest or the highest value must not swallow the other one."""
+    x = (np.random.default_rng(5).random(5000) < rare).astype(float)
+    repeated = np.repeat(x, 5)  # beta(1) > 0: four of five neighbours are the same draw
+    for n_bins in (2, 7):
+        raw = estimate_mixing(repeated, lags=[1], n_bins=n_bins).raw[0]
+        share = x.mean()
+        # beta of one draw seen twice is 2 p (1 - p), and four fifths of the pairs are that.
+        assert raw == pytest.approx(0.8 * 2 * share * (1 - share), abs=0.002)

@@ -1,0 +1,139 @@
+"""The statements hold on processes with known answers, with the ratio of bound to measurement."""
+
+import importlib.util
+import sys
+from itertools import pairwise
+from math import sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eigenstream.theory import (
+    Independent,
+    independent_tail,
+    markov_mixing,
+    mean_bound,
+    metric_rule_error,
+    slow_bound,
+)
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "bounds_and_measurements.py"
+
+
+@pytest.fixture(scope="module")
+def example():
+    spec = importlib.util.spec_from_file_location("bounds_and_measurements", EXAMPLE)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+@pytest.mark.parametrize("name", ["independent", "moving_average", "switching"])
+def test_the_processes_have_the_covariances_they_state(example, name):
+    process = getattr(example, name)()
+    rows = 200_000
+    x = process.sample(rows, np.random.default_rng(0))
+    assert np.linalg.norm(x, axis=1).max() <= 0.5 + 1e-12
+    velocity = np.diff(x, axis=0)
+    # Entries are means of products at most 1/4 (1 for velocities) correlated over about ten steps.
+    error = 5 * sqrt(20 / rows)
+    np.testing.assert_allclose(x.T @ x / rows, process.covariance, atol=error / 4)
+    np.testing.assert_allclose(velocity.T @ velocity / rows, process.velocity, atol=error)
+
+
+@pytest.mark.parametrize("name", ["independent", "moving_average", "switching"])
+def test_theorem_2_holds_over_many_runs(example, name):
+    process = getattr(example, name)()
+    rows, d, delta, runs = 10_000, 2, 0.1, 200
+    for alpha in (0.2, 0.8):
+        gaps = example.slow_runs(process, rows, runs, d=d, alpha=alpha)
+        for tight in (False, True):
+            bound = slow_bound(rows, d, delta, process.mixing, tight=tight)
+            assert not bound.vacuous
+            failures = (gaps > bound.value).mean()
+            ratio = bound.value / gaps.max()
+            message = f"{name}: {failures:.0%} above the bound; bound/measured = {ratio:.1f}"
+            assert failures <= delta, message
+            # Far from sharp, as distribution-free bounds are: the ratio is known to be large.
+            assert ratio > 10, message
+
+
+def test_theorem_3_the_gap_falls_to_zero(example):
+    """Consistency for an absolutely regular process."""
+    gaps = [example.slow_runs(example.switching(), m, 20) for m in (10**3, 10**4, 10**5)]
+    means = [gap.mean() for gap in gaps]
+    # The central limit says a factor sqrt(10) a step; the mean of 20 spreads by about a tenth.
+    for before, after in pairwise(means):
+        assert after < before / 2, f"gaps {means}"
+    # In probability: a threshold that is often exceeded at first and never in the end.
+    often, sometimes, never = ((gap > means[1]).mean() for gap in gaps)
+    assert often > 0.9 > sometimes > 0.1 > never == 0
+
+
+def test_corollary_1_and_lemma_4_hold_for_means(example):
+    m, runs, delta = 2000, 400, 0.1
+    for process in (example.independent(), example.switching()):
+        rng = np.random.default_rng(1)
+        norms = np.array([np.linalg.norm(process.sample(m, rng).mean(axis=0)) for _ in range(runs)])
+        bound = mean_bound(m, 0.5, delta, process.mixing)
+        assert (norms > bound.value).mean() <= delta, f"bound/measured {bound.value / norms.max()}"
+        if process.mixing == Independent():
+            for precision in (0.013, 0.02, 0.03):
+                tail = independent_tail(m, precision, 0.5, 1.0)
+                # The measured share of 400 may lie above by three standard errors.
+                share = (norms > precision).mean()
+                assert share <= tail + 3 * sqrt(tail * (1 - tail) / runs) + 1 / runs
+
+
+def test_pair_bound_holds_over_many_samples(example):
+    delta = 0.1
+    risks, bounds = example.pair_runs(8000, 100, delta=delta)
+    values = np.array([bound.value for bound in bounds])
+    ratio = np.median(values / risks)
+    message = f"bound/risk = {ratio:.1f}, risks up to {risks.max():.3f}"
+    assert not any(bound.vacuous for bound in bounds), message
+    assert risks.min() > 0.01, message
+    assert (risks > values).mean() <= delta, message
+    assert ratio > 1, message
+
+
+def metric_rule(scale, stay, rng):
+    """A chain in three classes of four states, continuous with respect to the process."""
+    classes = np.repeat(np.arange(3), 4)
+    pi = rng.dirichlet(np.full(12, 20.0))
+    same = classes[:, None] == classes[None, :]
+    # Stay inside the class with probability ``stay``, else draw afresh.
+    inside = same * pi / (same * pi).sum(axis=1, keepdims=True)
+    transition = stay * inside + (1 - stay) * pi
+    centers = rng.normal(size=(3, 5)) @ np.diag([1, 1, 0.1, 0.1, 0.1])
+    features = centers[classes] + scale * rng.normal(size=(12, 5))
+    features -= pi @ features
+    features *= 0.5 / np.linalg.norm(features, axis=1).max()
+    return pi, transition, classes, features
+
+
+@pytest.mark.parametrize("stay", [0.9, 0.99, 0.999])
+def test_theorem_5_bounds_the_exact_error(stay):
+    rng = np.random.default_rng(5)
+    told = 0
+    for scale in (0.01, 0.1, 0.5):
+        for _ in range(10):
+            pi, transition, classes, features = metric_rule(scale, stay, rng)
+            same = classes[:, None] == classes[None, :]
+            pair, step = np.outer(pi, pi), pi[:, None] * transition
+            assert (pair[same] <= step[same] * (1 + 1e-12)).all()  # Definition 2
+            np.testing.assert_allclose(markov_mixing(transition).stationary, pi, atol=1e-12)
+            projected = features[:, :2]
+            distance = ((projected[:, None] - projected[None]) ** 2).sum(axis=2)
+            variance = pi @ (projected**2).sum(axis=1)
+            velocity = (step * distance).sum()
+            for alpha in (0.01, 0.05, 0.2, 0.5):
+                error = pair[(distance < alpha) != same].sum()
+                objective = alpha * variance - (1 - alpha) * velocity
+                bound = metric_rule_error(objective, alpha, pair[same].sum())
+                assert error <= bound.value + 1e-12
+                told += not bound.vacuous
+    assert told > 20, "the bound says something on some of these"

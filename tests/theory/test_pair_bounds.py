@@ -1,0 +1,104 @@
+from math import log, sqrt
+
+import numpy as np
+import pytest
+
+from eigenstream.theory import (
+    margin_bound,
+    margin_function,
+    margin_risk,
+    operator_bound,
+    pair_bound,
+    pair_confidence,
+    pair_samples,
+    smallest_margin_risk,
+    threshold_risk,
+)
+
+
+def test_the_margin_function_lies_between_the_errors():
+    t = np.linspace(-1, 1, 201)
+    for margin in (0.01, 0.3, 0.99):
+        f = margin_function(t, margin)
+        assert ((t <= 0) <= f).all()
+        assert (f <= (t < margin)).all()
+        assert np.abs(np.diff(f) / np.diff(t)).max() <= 1 / margin * (1 + 1e-9)
+
+
+def test_margin_risk_and_risk_by_hand():
+    q, r = np.array([0.04, 0.25, 0.36]), np.array([1, 1, -1])
+    # c^2 = 0.25: t = 0.21, 0, 0.11; the tie at 0 is an error.
+    assert margin_risk(q, r, 0.5, 0.2) == pytest.approx((0 + 1 + 0.45) / 3)
+    assert threshold_risk(q, r, 0.5) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_smallest_margin_risk_is_the_smallest(seed):
+    rng = np.random.default_rng(seed)
+    q, r = rng.random(60), rng.choice([-1, 1], 60)
+    margin = float(rng.uniform(0.02, 0.6))
+    risk, threshold = smallest_margin_risk(q, r, margin)
+    grid = np.sqrt(np.linspace(1e-6, 1 - 1e-6, 4001))
+    tried = min(margin_risk(q, r, c, margin) for c in grid)
+    assert risk <= tried + 1e-12
+    # The grid steps by 2.5e-4 in c^2 and the risk has slope at most 1/margin.
+    assert tried <= risk + 2.5e-4 / margin
+    inside = min(max(threshold, 1e-9), 1 - 1e-9)
+    assert margin_risk(q, r, inside, margin) == pytest.approx(risk, abs=1e-6 / margin)
+
+
+def test_one_kind_of_pair_is_easily_told():
+    risk, threshold = smallest_margin_risk([0.1, 0.2], [1, 1], 0.3)
+    assert risk == 0
+    assert threshold == pytest.approx(sqrt(0.5))
+    assert smallest_margin_risk([0.1, 0.2], [-1, -1], 0.05)[0] == pytest.approx(0, abs=1e-15)
+
+
+def test_theorem_1_is_theorem_3_is_theorem_2():
+    m, d, margin, delta = 5000, 4, 0.2, 0.1
+    expected = (2 * (2 + 1) / margin + sqrt(log(1 / delta) / 2)) / sqrt(m)
+    for result in (
+        pair_bound(m, d, margin, delta, empirical_risk=0.1),
+        operator_bound(m, 2.0, 1.0, margin, delta, 0.1),
+        margin_bound(m, 2.0, 1.0, margin, delta, 0.1),
+    ):
+        assert result.gap == pytest.approx(expected, rel=1e-14)
+        assert result.value == pytest.approx(0.1 + expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("precision", [0.01, 0.1, 0.5, 3.0, 100.0])
+def test_pair_questions_turned_round_agree(precision):
+    result = pair_samples(precision, 10, 0.1, 0.05)
+    assert result.gap <= precision
+    assert result.m == 1 or pair_bound(result.m - 1, 10, 0.1, 0.05).gap > precision
+    sure = pair_confidence(result.m, 10, 0.1, result.gap)
+    assert sure.delta == pytest.approx(0.05, rel=1e-6)
+
+
+def test_vacuous_is_said():
+    assert pair_bound(100, 10, 0.01, 0.05).vacuous
+    assert "vacuous" in str(pair_bound(100, 10, 0.01, 0.05))
+    assert pair_confidence(100, 10, 0.01, 0.5).delta == 1.0
+    assert not pair_bound(10**6, 10, 0.1, 0.05).vacuous
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: pair_bound(100, 1, 1.0, 0.05), r"margin must be a number in \(0, 1\), got 1.0"),
+        (lambda: pair_bound(100, 1, 0.0, 0.05), r"margin must be a number in \(0, 1\)"),
+        (lambda: pair_bound(100, 1, 0.1, 0.0), r"delta must be a number in \(0, 1\)"),
+        (lambda: pair_bound(0, 1, 0.1, 0.05), "m must be a whole number of at least 1"),
+        (lambda: pair_bound(9, 1, 0.1, 0.05, empirical_risk=2), "empirical_risk must be a number"),
+        (lambda: margin_bound(9, 1, 2, 0.1, 0.05), "largest product is 1"),
+        (lambda: operator_bound(9, 1, 2, 0.1, 0.05), "largest operator_norm is 1"),
+        (lambda: margin_risk([0.1], [0], 0.5, 0.1), r"labels must be \+1 or -1"),
+        (lambda: margin_risk([4.0], [1], 0.5, 0.1), "largest distance, here at least 2"),
+        (lambda: margin_risk([0.1, 0.2], [1], 0.5, 0.1), "same length"),
+        (lambda: threshold_risk([np.nan], [1], 0.5), "NaN at row 0"),
+        (lambda: threshold_risk([0.5], [1], 1.0), r"threshold must be a number in \(0, 1\)"),
+    ],
+)
+def test_conditions_are_named(ask, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        ask()
