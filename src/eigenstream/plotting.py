@@ -20,7 +20,10 @@ from PIL import Image
 from eigenstream._checks import check_finite
 
 #: Colours that read on white and on black, in the order in which curves are drawn.
-COLOURS = ("#8a8f98", "#e08a1e", "#1c8fc4", "#c2488f", "#3a9d5d", "#7d6bd6", "#b5651d", "#d0504a")
+COLOURS = (
+    *("#8a8f98", "#e08a1e", "#1c8fc4", "#c2488f", "#3a9d5d"),
+    *("#7d6bd6", "#a0763f", "#d0504a", "#2aa5a0", "#a7a12f"),
+)
 
 #: Stands for the colour of the page's text: in an SVG it becomes ``currentColor``.
 INK = "#010203"
@@ -146,6 +149,7 @@ def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None)
             color="black",
             bbox={"boxstyle": "circle,pad=0.15", "fc": "white", "ec": colour, "alpha": 0.9},
         )
+    ax.margins(0.09)  # room for the names
     ax.set(xlabel="first feature", ylabel="second feature", xticks=[], yticks=[])
     return ax
 
@@ -184,10 +188,10 @@ def traces(series: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
     ):
         y = np.asarray(values, dtype=np.float64)
         low, high = float(y.min()), float(y.max())
-        ax.plot(0.8 * (y - low) / ((high - low) or 1.0) - row, lw=1.3, color=colour)
-        ax.text(0.0, 0.87 - row, name, color=colour)
+        ax.plot(0.72 * (y - low) / ((high - low) or 1.0) - row, lw=1.3, color=colour)
+        ax.text(0.0, 0.8 - row, name, color=colour)
     ax.set(xlabel="view", yticks=[], ylim=(0.9 - len(series), 1.05))
-    ax.spines["left"].set_visible(False)
+    ax.spines[["left", "top", "right"]].set_visible(False)
     return ax
 
 
