@@ -63,6 +63,10 @@ def row_squares(rows: Any) -> Float64s:
     """Return the squared euclidean norms of rows, dense or sparse, in float64."""
     if is_sparse(rows):
         return np.asarray(rows.astype(np.float64).power(2).sum(axis=1)).ravel()
+    if rows.dtype == np.float32:
+        squares = np.einsum("ij,ij->i", rows, rows)
+        if np.isfinite(squares).all():
+            return np.asarray(squares, np.float64)
     return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 

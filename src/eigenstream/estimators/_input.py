@@ -31,6 +31,11 @@ class Sequence:
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
+    def first(self, n: int) -> "Sequence":
+        """Return the first ``n`` rows."""
+        weights = None if self.weights is None else self.weights[:n]
+        return Sequence(self.rows[:n], weights, self.name)
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -39,6 +44,13 @@ class Chunk:
     rows: Any
     weights: Weights | None
     new_sequence: bool
+
+    def after(self, n: int) -> "Chunk":
+        """Return what follows the first ``n`` rows."""
+        if n == 0:
+            return self
+        weights = None if self.weights is None else self.weights[n:]
+        return Chunk(self.rows[n:], weights, self.new_sequence)
 
 
 def is_list_of_sequences(X: Any) -> bool:
@@ -165,7 +177,7 @@ def clean(
     if missing == "raise":
         check_finite(rows, name=name, first_row=first_row, remedy=SKIP_REMEDY)
         return Chunk(rows, weights, new_sequence)
-    finite = _finite_rows(rows)
+    finite = finite_rows(rows)
     if not finite.all():
         # A row of zeros that weighs nothing, and a velocity weighs as little as its lighter row.
         weights = (np.ones(len(finite)) if weights is None else weights) * finite
@@ -174,7 +186,8 @@ def clean(
     return Chunk(rows, weights, new_sequence)
 
 
-def _finite_rows(rows: Any) -> NDArray[np.bool_]:
+def finite_rows(rows: Any) -> NDArray[np.bool_]:
+    """Tell of every row, dense or sparse, whether all its values are finite."""
     if not is_sparse(rows):
         return np.asarray(np.isfinite(rows).all(axis=1))
     entries = rows.tocoo()

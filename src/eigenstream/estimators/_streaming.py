@@ -2,14 +2,16 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_weights
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _input
+from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import CallbackSupportMixin, reported, with_callbacks
 from eigenstream.estimators.base import Solution, SubspaceEstimator
 from eigenstream.solvers import krylov
@@ -59,11 +61,11 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
             self._check_parameters()
             sequences = _input.as_sequences(self, X, sample_weight, reset=True)
             self._check_lengths(sequences)
-            self._check_width()
-            n_rows, width = sum(map(len, sequences)), self.n_features_in_
+            width = self._fit_features(sequences)
+            n_rows = sum(map(len, sequences))
             solver = choose_solver(width, n_rows) if self.solver == "auto" else self.solver
             if solver == "krylov":
-                solution = self._fit_krylov(sequences)
+                solution = self._fit_krylov(sequences, width)
                 self.__dict__.pop("contrast_", None)
             else:
                 parts = _input.chunks(sequences, self.missing)
@@ -102,26 +104,64 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
                     "this estimator was fitted by solver_='krylov', which keeps no scatters to go "
                     "on from. Fit with solver='dense' first."
                 )
-            first = not hasattr(self, "contrast_")
-            rows = _input.validated(self, X, reset=first)
-            self._check_width()
+            rows = _input.validated(self, X, reset=not hasattr(self, "n_features_in_"))
             n = rows.shape[0]
             weights = None if sample_weight is None else check_weights(sample_weight, n)
             part = _input.clean(rows, weights, self.missing, new_sequence)
-            if first:
-                if self.solver == "auto" and not fits_dense(self.n_features_in_):
-                    raise ValueError(
-                        f"scatters of {self.n_features_in_} features do not fit in this machine's "
-                        "memory. Reduce the features first, or fit on all the data with "
-                        "solver='krylov'."
-                    )
-                self.contrast_ = self._new_contrast(self.n_features_in_)
-                self.solver_ = "dense"
+            taken = self._collect_features(rows)
+            if taken == n:
+                return self
+            part = part.after(taken)
+            learned_in = _mapping.mapped(self._map, part.rows)
+            if not hasattr(self, "contrast_"):
+                self._begin(learned_in.shape[1])
             self.contrast_.update(
-                part.rows, sample_weight=part.weights, new_sequence=part.new_sequence
+                learned_in, sample_weight=part.weights, new_sequence=part.new_sequence
             )
             self.__dict__.pop("_solution", None)
         return self
+
+    def _begin(self, width: int) -> None:
+        """Start the contrast of a stream."""
+        self._check_width(width)
+        if self.solver == "auto" and not fits_dense(width):
+            raise ValueError(
+                f"scatters of {width} features do not fit in this machine's memory. Reduce the "
+                "features first, or fit on all the data with solver='krylov'."
+            )
+        self.contrast_ = self._new_contrast(width)
+        self.solver_ = "dense"
+
+    @property
+    def _map(self) -> Any:
+        """The learned feature map, or None."""
+        return None if self.features is None else self.features_
+
+    def _fit_features(self, sequences: list[_input.Sequence]) -> int:
+        """Learn the feature map; return the width of the rows behind it."""
+        if self.features is None:
+            width = int(self.n_features_in_)
+        else:
+            self.features_ = _mapping.fitted(self.features, sequences)
+            sample = next(_input.chunks([sequences[0].first(1)], "skip")).rows
+            width = int(self.features_.transform(sample).shape[1])
+        self._check_width(width)
+        return width
+
+    def _collect_features(self, rows: Any) -> int:
+        """Let the feature map learn from a stream first; return how many rows that took."""
+        if self.features is None:
+            return 0
+        learning = self.__dict__.get("features_")
+        learning = clone(self.features) if learning is None else learning
+        if _mapping.is_ready(learning):
+            self.features_ = learning
+            return 0
+        # A copy, so that a refused chunk leaves the map as it was.
+        learning = deepcopy(learning)
+        taken = _mapping.collect(learning, rows)
+        self.features_ = learning
+        return taken
 
     def merge(self, other: Self, *, new_sequence: bool = False) -> Self:
         """Return an estimator that has learned what this one and then the other one saw.
@@ -155,17 +195,19 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return the contrast of chunks of rows."""
         contrast = self._new_contrast(width)
         for part in parts:
-            contrast.update(part.rows, sample_weight=part.weights, new_sequence=part.new_sequence)
+            rows = _mapping.mapped(self._map, part.rows)
+            contrast.update(rows, sample_weight=part.weights, new_sequence=part.new_sequence)
         self._check_terms(contrast.reward.count)
         return contrast
 
-    def _fit_krylov(self, sequences: list[_input.Sequence]) -> Solution:
-        self._check_krylov()
+    def _fit_krylov(self, sequences: list[_input.Sequence], width: int) -> Solution:
+        self._check_krylov(width)
 
         def read() -> Iterator[krylov.Block]:
-            return _input.lagged_blocks(sequences, self._lag(), self.missing)
+            for rows, weights in _input.lagged_blocks(sequences, self._lag(), self.missing):
+                yield _mapping.mapped(self._map, rows), weights
 
-        operator = krylov.LaggedOperator(read, self.n_features_in_, self._lag(), self.center)
+        operator = krylov.LaggedOperator(read, width, self._lag(), self.center)
         self._check_terms(operator.count)
         return self._solve_krylov(operator, sum(map(len, sequences)))
 
@@ -174,7 +216,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         check_is_fitted(self)
         sequences = _input.as_sequences(self, X, None, reset=False)
         self._check_lengths(sequences)
-        return self._collected(_input.chunks(sequences, self.missing), self.n_features_in_)
+        return self._collected(_input.chunks(sequences, self.missing), len(self.mean_))
 
     # ---- checks ----------------------------------------------------------------------------
 
@@ -188,8 +230,8 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
                     "sequence or choose a smaller lag."
                 )
 
-    def _check_krylov(self) -> None:
-        n, width = self.n_components, self.n_features_in_
+    def _check_krylov(self, width: int) -> None:
+        n = self.n_components
         if not isinstance(n, int | np.integer) or n >= width:
             raise ValueError(
                 f"solver='krylov' finds a few components of many: n_components must be a whole "

@@ -39,10 +39,12 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     # What a subclass's __init__ sets.
     n_components: Any
     solver: str
+    features: Any
     missing: _input.Missing
 
     # What learning sets.
     contrast_: Contrast
+    features_: Any
 
     #: Every solver that the estimator knows.
     SOLVERS: tuple[str, ...] = ("auto", "dense", "krylov")
@@ -121,7 +123,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             self._solved()
             scatter = self.contrast_.reward
             return dense.rank(scatter.matrix(), scatter.rounding, scatter.floor)
-        return numerical_rank(self.eigenvalues_, self.n_features_in_ * np.finfo(np.float64).eps)
+        return numerical_rank(self.eigenvalues_, len(self.mean_) * np.finfo(np.float64).eps)
 
     @property
     def _n_features_out(self) -> int:
@@ -141,12 +143,25 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Z : array of shape (n, n_components)
         """
         check_is_fitted(self)
+        mean, columns = self.mean_, self.components_.T
         rows = _input.as_floats(_input.validated(self, X, reset=False))
-        return _input.projected(rows, self.mean_, self.components_.T)
+        if self.features is None:
+            return _input.projected(rows, mean, columns)
+        step = _input.chunk_rows(max(rows.shape[1], len(mean)))
+        parts = [
+            _input.projected(self.features_.transform(rows[i : i + step]), mean, columns)
+            for i in range(0, rows.shape[0], step)
+        ]
+        return np.concatenate(parts)
 
     def inverse_transform(self, Z: Any) -> Any:
-        """Return the rows in the space of the data that project to ``Z``."""
+        """Return the rows in the space of the data that project to ``Z``.
+
+        With ``features`` they must have an ``inverse_transform`` of their own.
+        """
         check_is_fitted(self)
+        if self.features is not None and not hasattr(self.features_, "inverse_transform"):
+            raise ValueError(f"{self.features!r} has no inverse_transform to return to the data.")
         components = self.components_
         Z = np.asarray(Z)
         if Z.ndim != 2 or Z.shape[1] != len(components):
@@ -156,7 +171,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         dtype = Z.dtype if Z.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         Z = Z.astype(dtype, copy=False)
         check_finite(Z, name="Z")
-        return Z @ self._patterns().astype(dtype) + self.mean_.astype(dtype)
+        rows = Z @ self._patterns().astype(dtype) + self.mean_.astype(dtype)
+        return rows if self.features is None else self.features_.inverse_transform(rows)
 
     def _patterns(self) -> Float64s:
         """Return the rows that turn features back into data: the components' pseudo-inverse."""
@@ -168,12 +184,12 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_choice(self.solver, "solver", self.SOLVERS)
         check_choice(self.missing, "missing", ("raise", "skip"))
 
-    def _check_width(self) -> None:
+    def _check_width(self, width: int) -> None:
         n = self.n_components
-        if isinstance(n, int | np.integer) and n > self.n_features_in_:
+        if isinstance(n, int | np.integer) and n > width:
             raise ValueError(
-                f"n_components={n} is more than the number of features, {self.n_features_in_}. "
-                f"Choose n_components <= {self.n_features_in_}, or None."
+                f"n_components={n} is more than the number of features, {width}. "
+                f"Choose n_components <= {width}, or None."
             )
 
     @contextmanager

@@ -65,6 +65,8 @@ class SlowSubspace(StreamEstimator):
         As in StreamPCA. "krylov" needs ``criterion="difference"``.
     center : bool, default=True
         Take the variance about the mean.
+    features : transformer, optional
+        A map to apply first, such as RBFNetwork; as in StreamPCA.
     missing : {"raise", "skip"}, default="raise"
         "skip" leaves out rows with NaN or infinity, and both velocities of each.
 
@@ -106,6 +108,7 @@ class SlowSubspace(StreamEstimator):
         criterion: str = "difference",
         solver: str = "auto",
         center: bool = True,
+        features: Any = None,
         missing: _input.Missing = "raise",
     ) -> None:
         self.n_components = n_components
@@ -114,6 +117,7 @@ class SlowSubspace(StreamEstimator):
         self.criterion = criterion
         self.solver = solver
         self.center = center
+        self.features = features
         self.missing = missing
 
     def _check_parameters(self) -> None:
@@ -127,8 +131,8 @@ class SlowSubspace(StreamEstimator):
         else:
             check_number(self.alpha, "alpha", above=0, most=1)
 
-    def _check_krylov(self) -> None:
-        super()._check_krylov()
+    def _check_krylov(self, width: int) -> None:
+        super()._check_krylov(width)
         if self.criterion == "ratio" or self.alpha == "bound":
             what = "criterion='ratio'" if self.criterion == "ratio" else "alpha='bound'"
             raise ValueError(

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_number, check_whole, is_sparse
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _input
+from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._streaming import StreamEstimator
 from eigenstream.estimators.base import Solution
 from eigenstream.scatters import Scatter, VarianceScatter
@@ -35,6 +35,11 @@ class StreamPCA(StreamEstimator):
         number of rows and the memory of the machine; ``solver_`` says what it chose.
     center : bool, default=True
         Take off the mean. Without it the components are those of the uncentred second moment.
+    features : transformer, optional
+        A map to apply first, such as RBFNetwork. ``fit`` fits a clone of it (``features_``) on all
+        the rows. ``partial_fit`` lets it collect the first rows of the stream until it is ready,
+        and learns from the rows after those; a map that is fitted already goes in as
+        ``sklearn.frozen.FrozenEstimator(map)``.
     missing : {"raise", "skip"}, default="raise"
         What to do about rows with NaN or infinity: refuse them, or leave them out of the learning.
 
@@ -74,11 +79,13 @@ class StreamPCA(StreamEstimator):
         *,
         solver: str = "auto",
         center: bool = True,
+        features: Any = None,
         missing: _input.Missing = "raise",
     ) -> None:
         self.n_components = n_components
         self.solver = solver
         self.center = center
+        self.features = features
         self.missing = missing
 
     def _check_parameters(self) -> None:
@@ -161,6 +168,7 @@ class StreamPCA(StreamEstimator):
         """Return the log-likelihood of each row under probabilistic PCA [TIPPING]."""
         check_is_fitted(self)
         rows = _input.as_floats(_input.validated(self, X, reset=False))
+        rows = _mapping.mapped(self._map, rows)
         variances, noise = self.explained_variance_, self.noise_variance_
         rest = rows.shape[1] - len(variances)
         least = variances.max() * len(self.mean_) * np.finfo(np.float64).eps

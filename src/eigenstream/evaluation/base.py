@@ -47,7 +47,7 @@ def labelled(Z: ArrayLike, labels: ArrayLike) -> Labelled:
     classes, codes = np.unique(names, return_inverse=True)
     sizes = np.bincount(codes, minlength=len(classes)).astype(np.intp)
     if len(classes) < 2:
-        found = f"only {classes[0]!r}" if len(classes) else "none"
+        found = f"only {classes.tolist()[0]!r}" if len(classes) else "none"
         raise ValueError(
             f"labels must name at least two classes, found {found}: "
             "without a second class there is nothing to tell apart."

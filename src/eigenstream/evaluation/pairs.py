@@ -166,7 +166,8 @@ def balanced_risk(Z: ArrayLike, labels: ArrayLike) -> BalancedRisk:
     ends = counts.thresholds
     if counts.exact:
         # Between two neighbouring distances the risk is constant: stand in the middle.
-        between = np.concatenate([[ends[0] / 2], (ends[:-1] + ends[1:]) / 2, [2 * ends[-1]]])
+        beyond = 2 * ends[-1] if ends[-1] > 0 else 1.0
+        between = np.concatenate([[ends[0] / 2], (ends[:-1] + ends[1:]) / 2, [beyond]])
         bound = 0.0
     else:
         between = np.concatenate([[0.0], ends])

@@ -54,6 +54,8 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         How many prototypes have been collected.
     is_ready_ : bool
         Whether all have been, so that ``transform`` works.
+    n_rows_needed_ : int
+        How many more rows ``partial_fit`` needs until then.
     n_samples_seen_ : int
 
     Notes
@@ -172,6 +174,14 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def is_ready_(self) -> bool:
         """Whether all prototypes are there, so that ``transform`` works."""
         return hasattr(self, "whitening_")
+
+    @property
+    def n_rows_needed_(self) -> int:
+        """How many more rows of a stream ``partial_fit`` needs until all prototypes are there."""
+        if self.is_ready_:
+            return 0
+        last = (self.n_prototypes - 1) * self.spacing + 1
+        return int(last - getattr(self, "n_samples_seen_", 0))
 
     def __sklearn_is_fitted__(self) -> bool:
         """Say that the network is fitted once it is ready."""

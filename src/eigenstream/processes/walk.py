@@ -86,7 +86,7 @@ class ViewProcess(Process):
         if outside.size:
             at = int(outside[0])
             raise ValueError(
-                f"the scale {states.scales[at]!r} of view {at} is outside the bounds "
+                f"the scale {float(states.scales[at])!r} of view {at} is outside the bounds "
                 f"[{low:g}, {high:g}]; build the process with wider bounds."
             )
         positions = np.mod(states.positions, self.shape)

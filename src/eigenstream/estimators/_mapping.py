@@ -1,0 +1,65 @@
+"""The feature map in front of a subspace: learned first, then applied to every chunk."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import is_sparse
+from eigenstream.estimators import _input
+
+
+def fitted(features: Any, sequences: list[_input.Sequence]) -> Any:
+    """Return a clone of the map that has learned from all the rows.
+
+    Rows with NaN or infinity are left out; where the map's own checks allow them is its own affair.
+    """
+    parts = [_complete(sequence.rows) for sequence in sequences]
+    learned = clone(features)
+    if len(parts) == 1:
+        return learned.fit(parts[0])
+    return learned.fit(sp.vstack(parts) if is_sparse(parts[0]) else np.concatenate(parts))
+
+
+def _complete(rows: Any) -> Any:
+    """Return the rows without those that hold NaN or infinity; the rows themselves if none does."""
+    if not np.issubdtype(rows.dtype, np.floating):
+        return rows
+    finite = _input.finite_rows(rows)
+    return rows if finite.all() else rows[finite]
+
+
+def is_ready(features: Any) -> bool:
+    """Tell whether a map can be applied already."""
+    try:
+        check_is_fitted(features)
+    except NotFittedError:
+        return False
+    return True
+
+
+def collect(features: Any, rows: Any) -> int:
+    """Let a map that is not ready learn from the next rows of a stream; return how many it took.
+
+    A map that says how many rows it still needs (``n_rows_needed_``) takes just those, so that the
+    chunking of the stream makes no difference; another one takes the whole chunk.
+    """
+    if not hasattr(features, "partial_fit"):
+        raise ValueError(
+            f"{features!r} cannot learn chunk by chunk (it has no partial_fit). Fit it first and "
+            "pass features=FrozenEstimator(...) of sklearn.frozen, or use fit."
+        )
+    complete = np.flatnonzero(_input.finite_rows(rows))
+    needed = getattr(features, "n_rows_needed_", len(complete))
+    used = complete[:needed]
+    if len(used):
+        features.partial_fit(rows[used])
+    return int(used[-1]) + 1 if 0 < needed <= len(complete) else int(rows.shape[0])
+
+
+def mapped(features: Any, rows: Any) -> Any:
+    """Return rows in the space of the features; as they are when there is no map."""
+    return rows if features is None else features.transform(rows)

@@ -1,0 +1,84 @@
+"""A feature map in front of the scatters: law 2 behind it, streams through it, and refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import PolynomialFeatures
+
+import oracles
+from eigenstream import SlowSubspace, StreamPCA
+from eigenstream._linalg import principal_angles
+from eigenstream.features import RBFNetwork
+
+ROWS = oracles.slow_sources(m=200, n_features=5)
+NETWORK = RBFNetwork(12, gamma="median", spacing=3, random_state=0)
+
+
+@pytest.mark.parametrize("features", [NETWORK, PolynomialFeatures(2)], ids=["rbf", "polynomial"])
+@pytest.mark.parametrize("solver", ["dense", "krylov"])
+def test_law_2_behind_a_map(features, solver):
+    mapped = clone(features).fit(ROWS).transform(ROWS)
+    model = StreamPCA(3, solver=solver, features=features).fit(ROWS)
+    exact = oracles.top(oracles.variance(mapped), 3)[1]
+    assert principal_angles(model.components_.T, exact).max() < 1e-6
+    np.testing.assert_allclose(
+        model.transform(ROWS), (mapped - mapped.mean(axis=0)) @ model.components_.T, atol=1e-9
+    )
+    slow = SlowSubspace(3, alpha=0.9, solver=solver, features=features).fit([ROWS[:90], ROWS[90:]])
+    reward = oracles.variance(np.concatenate([mapped[1:90], mapped[91:]]))
+    penalty = (89 * oracles.velocity(mapped[:90]) + 109 * oracles.velocity(mapped[90:])) / 198
+    exact = oracles.top(0.9 * reward - 0.1 * penalty, 3)[1]
+    assert principal_angles(slow.components_.T, exact).max() < 1e-6
+    assert slow.score(ROWS) == pytest.approx(
+        SlowSubspace(3, alpha=0.9).fit(mapped).score(mapped), rel=0.1
+    )
+
+
+@given(cuts=st.lists(st.integers(1, 199), max_size=30))
+def test_a_stream_feeds_the_map_first_whatever_the_chunks(cuts):
+    model = SlowSubspace(3, alpha=0.9, features=NETWORK)
+    for part in np.split(ROWS, sorted(set(cuts))):
+        model.partial_fit(part)
+    needed = 11 * 3 + 1
+    network = clone(NETWORK).partial_fit(ROWS)
+    expected = SlowSubspace(3, alpha=0.9).fit(network.transform(ROWS[needed:]))
+    np.testing.assert_array_equal(model.features_.prototypes_, ROWS[:needed:3])
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-8)
+
+
+def test_missing_rows_are_no_prototypes():
+    spoiled = ROWS.copy()
+    spoiled[[0, 7]] = np.nan
+    model = StreamPCA(3, features=NETWORK, missing="skip").partial_fit(spoiled[:50])
+    kept = np.delete(ROWS, [0, 7], axis=0)
+    np.testing.assert_array_equal(model.features_.prototypes_, kept[:34:3])
+    assert np.isfinite(
+        StreamPCA(3, features=NETWORK, missing="skip").fit(spoiled).components_
+    ).all()
+
+
+def test_a_frozen_map_is_used_as_it_is():
+    frozen = FrozenEstimator(PCA(4).fit(ROWS))
+    model = StreamPCA(2, features=frozen)
+    for part in np.split(ROWS, [1, 30]):
+        model.partial_fit(part)
+    plain = StreamPCA(2).fit(ROWS)
+    back = model.inverse_transform(model.transform(ROWS))
+    np.testing.assert_allclose(back, plain.inverse_transform(plain.transform(ROWS)), atol=1e-9)
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match=r"PCA.*no partial_fit.*FrozenEstimator"):
+        StreamPCA(2, features=PCA(3)).partial_fit(ROWS)
+    with pytest.raises(ValueError, match="n_components=13 is more than the number of features, 12"):
+        StreamPCA(13, features=NETWORK).fit(ROWS)
+    with pytest.raises(ValueError, match="has no inverse_transform"):
+        StreamPCA(2, features=NETWORK).fit(ROWS).inverse_transform(np.ones((1, 2)))
+    waiting = StreamPCA(2, features=NETWORK).partial_fit(ROWS[:20])
+    with pytest.raises(ValueError, match="NaN at row 1"):
+        waiting.partial_fit(np.where(np.arange(5)[:, None] == 1, np.nan, ROWS[:5]))
+    assert waiting.features_.n_rows_needed_ == 14

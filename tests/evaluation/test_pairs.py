@@ -1,0 +1,194 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score, roc_curve
+
+from eigenstream.evaluation import balanced_risk, pair_roc
+from eigenstream.evaluation import pairs as module
+
+
+def all_pairs(Z, labels):
+    """Distances and kinds of all pairs, one by one."""
+    found = [
+        (np.sqrt(((Z[i] - Z[j]) ** 2).sum()), labels[i] == labels[j])
+        for i, j in combinations(range(len(Z)), 2)
+    ]
+    distances, same = map(np.array, zip(*found, strict=True))
+    return distances[same], distances[~same]
+
+
+def blobs(n, d=3, classes=4, gap=1.5, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % classes
+    return rng.normal(size=(n, d)) + gap * rng.normal(size=(classes, d))[labels], labels
+
+
+@st.composite
+def labelled_grids(draw):
+    """Small whole-number features, full of ties, with at least one pair of either kind."""
+    n = draw(st.integers(3, 12))
+    d = draw(st.integers(1, 3))
+    numbers = draw(st.lists(st.integers(-3, 3), min_size=n * d, max_size=n * d))
+    labels = draw(st.lists(st.integers(0, 2), min_size=n - 3, max_size=n - 3))
+    return np.array(numbers, dtype=float).reshape(n, d), np.array([0, 0, 1, *labels])
+
+
+@given(labelled_grids())
+@settings(max_examples=100, deadline=None)
+def test_area_counts_every_couple_of_pairs(case):
+    Z, labels = case
+    same, different = all_pairs(Z, labels)
+    nearer = (same[:, None] < different).mean() + (same[:, None] == different).mean() / 2
+    roc = pair_roc(Z, labels)
+    assert roc.area == pytest.approx(nearer, abs=1e-12)
+    assert roc.area_error == 0
+    assert (roc.n_same, roc.n_different) == (len(same), len(different))
+    assert roc.interval[0] <= roc.area <= roc.interval[1]
+
+
+@given(labelled_grids())
+@settings(max_examples=100, deadline=None)
+def test_risk_is_the_least_over_all_thresholds(case):
+    Z, labels = case
+    same, different = all_pairs(Z, labels)
+
+    def risk(c):
+        return ((same >= c).mean() + (different <= c).mean()) / 2
+
+    found = balanced_risk(Z, labels)
+    assert risk(found.threshold) == pytest.approx(found.risk, abs=1e-12)
+    ends = np.unique(np.concatenate([[0.0], same, different, [100.0]]))
+    candidates = np.concatenate([ends, (ends[1:] + ends[:-1]) / 2])
+    assert found.risk == pytest.approx(min(risk(c) for c in candidates), abs=1e-12)
+    for c, value in zip(found.thresholds, found.risks, strict=True):
+        assert risk(c) == pytest.approx(value, abs=1e-12)
+
+
+def test_curve_is_that_of_scikit_learn():
+    Z, labels = blobs(60)
+    same, different = all_pairs(Z, labels)
+    truth = np.repeat([1, 0], [len(same), len(different)])
+    score = -np.concatenate([same, different])
+    roc = pair_roc(Z, labels)
+    assert roc.area == pytest.approx(roc_auc_score(truth, score), abs=1e-12)
+    fpr, tpr, thresholds = roc_curve(truth, score, drop_intermediate=False)
+    np.testing.assert_allclose(roc.false_positive_rate, fpr, atol=1e-12)
+    np.testing.assert_allclose(roc.true_positive_rate, tpr, atol=1e-12)
+    np.testing.assert_allclose(roc.thresholds[1:], -thresholds[1:], rtol=1e-14)
+
+
+@pytest.mark.parametrize("bins", [16, 256, 2**14])
+def test_the_histogram_keeps_its_bounds(monkeypatch, bins):
+    Z, labels = blobs(150)
+    exact, exact_risk = pair_roc(Z, labels), balanced_risk(Z, labels)
+    monkeypatch.setattr(module, "EXACT_PAIRS", 0)
+    monkeypatch.setattr(module, "BINS", bins)
+    rough, rough_risk = pair_roc(Z, labels), balanced_risk(Z, labels)
+    assert rough.area_error > 0
+    assert abs(rough.area - exact.area) <= rough.area_error
+    assert 0 <= rough_risk.risk - exact_risk.risk <= rough_risk.risk_error + 1e-15
+    # Its points are points of the exact curve.
+    at = np.searchsorted(exact.thresholds, rough.thresholds[1:], side="right") - 1
+    np.testing.assert_allclose(rough.true_positive_rate[1:], exact.true_positive_rate[at])
+    np.testing.assert_allclose(rough.false_positive_rate[1:], exact.false_positive_rate[at])
+
+
+def test_standard_error_is_the_infinitesimal_jackknife():
+    rng = np.random.default_rng(1)
+    # Whole numbers: distinct distances fall into distinct bins, so the histogram loses nothing.
+    Z = rng.integers(-4, 5, size=(14, 2)).astype(float)
+    labels = np.array([0] * 5 + [1] * 5 + [2] * 4)
+    couples = list(combinations(range(14), 2))
+    distance = {(i, j): ((Z[i] - Z[j]) ** 2).sum() for i, j in couples}
+
+    def area(w):
+        """The area when example i counts w[i] times."""
+        hits = total_same = total_different = 0.0
+        kinds = [(p, w[p[0]] * w[p[1]], labels[p[0]] == labels[p[1]]) for p in couples]
+        total_same = sum(weight for _, weight, same in kinds if same)
+        total_different = sum(weight for _, weight, same in kinds if not same)
+        for p, wp, p_same in kinds:
+            for q, wq, q_same in kinds:
+                if p_same and not q_same:
+                    less, equal = distance[p] < distance[q], distance[p] == distance[q]
+                    hits += wp * wq * (less + equal / 2)
+        return hits / (total_same * total_different)
+
+    h = 1e-5
+    slopes = np.array(
+        [(area(1 + h * np.eye(14)[i]) - area(1 - h * np.eye(14)[i])) / (2 * h) for i in range(14)]
+    )
+    variance = sum(
+        ((slopes[labels == c] - slopes[labels == c].mean()) ** 2).sum() * n / (n - 1)
+        for c, n in enumerate((5, 5, 4))
+    )
+    # Central differences: truncation of order h^2, rounding of order eps / h.
+    assert pair_roc(Z, labels).standard_error == pytest.approx(variance**0.5, rel=1e-6)
+
+
+def test_interval_speaks_of_fresh_examples():
+    areas, variances = [], []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        labels = np.repeat([0, 1, 2], 15)
+        Z = rng.normal(size=(45, 2)) + 2.0 * np.eye(3)[labels, :2]
+        roc = pair_roc(Z, labels)
+        areas.append(roc.area)
+        variances.append(roc.standard_error**2)
+    # A variance from 300 draws errs by sqrt(2 / 300) = 0.08 of itself: five of those, and a tenth
+    # for the jackknife's own bias of order 1 / (examples a class). Pairs taken as independent
+    # would claim a variance several times too small.
+    assert np.mean(variances) == pytest.approx(np.var(areas), rel=0.5)
+
+
+@pytest.mark.parametrize("factor", [2.0**-600, 1e-200, 1.0, 1e150, 1e300])
+def test_scale_does_not_matter(factor):
+    Z, labels = blobs(40)
+    plain, scaled = pair_roc(Z, labels), pair_roc(factor * Z, labels)
+    assert scaled.area == pytest.approx(plain.area, abs=1e-12)
+    a, b = balanced_risk(Z, labels), balanced_risk(factor * Z, labels)
+    assert b.risk == pytest.approx(a.risk, abs=1e-12)
+    assert b.threshold == pytest.approx(factor * a.threshold, rel=1e-9)
+
+
+def test_identical_features_tell_nothing():
+    roc = pair_roc(np.ones((6, 2)), [0, 0, 1, 1, 2, 2])
+    assert roc.area == 0.5
+    assert balanced_risk(np.ones((6, 2)), [0, 0, 1, 1, 2, 2]).risk == 0.5
+
+
+def test_any_array_and_any_labels():
+    Z, labels = blobs(30)
+    plain = pair_roc(Z, labels).area
+    assert pair_roc(np.asfortranarray(Z), np.array(list("abcd"))[labels]).area == plain
+    assert pair_roc(Z.tolist(), labels.tolist()).area == plain
+    assert (
+        pair_roc(np.round(Z * 8).astype(int), labels).area == pair_roc(np.round(Z * 8), labels).area
+    )
+    narrow = Z.astype(np.float32)
+    assert pair_roc(narrow, labels).area == pair_roc(narrow.astype(float), labels).area
+
+
+@pytest.mark.parametrize("measure", [pair_roc, balanced_risk])
+def test_bad_input(measure):
+    Z = np.arange(8.0).reshape(4, 2)
+    with pytest.raises(ValueError, match="at least two classes, found only 1"):
+        measure(Z, [1, 1, 1, 1])
+    with pytest.raises(ValueError, match="every class has a single example"):
+        measure(Z, [1, 2, 3, 4])
+    with pytest.raises(ValueError, match="one label a row of Z, 4 in all"):
+        measure(Z, [1, 2, 3])
+    with pytest.raises(ValueError, match="at least two classes, found none"):
+        measure(Z[:0], [])
+    with pytest.raises(ValueError, match=r"shape \(n, n_features\)"):
+        measure(Z[0], [1, 2])
+    with pytest.raises(TypeError, match="real numbers"):
+        measure(Z + 1j, [1, 1, 2, 2])
+    Z[2, 1] = np.nan
+    with pytest.raises(ValueError, match="Z contains NaN at row 2, column 1"):
+        measure(Z, [1, 1, 2, 2])
+    with pytest.raises(ValueError, match="level must be a number in"):
+        pair_roc(Z[:2], [1, 2], level=1.0)

@@ -1,0 +1,131 @@
+import os
+from math import pi
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eigenstream.processes import characters, digit_set, letter_set, move_images
+from eigenstream.processes.characters import _moved
+
+
+def ink(**options):
+    images, labels = characters(
+        polarity="white_on_black", unit_norm=False, random_state=0, **options
+    )
+    return images.reshape(len(images), 28, 28), labels
+
+
+def test_labels_come_class_after_class():
+    images, labels = characters("bA3", 4, random_state=0)
+    assert images.shape == (12, 784)
+    assert "".join(labels) == "bbbbAAAA3333"
+    np.testing.assert_allclose(np.linalg.norm(images, axis=1), 1.0, rtol=1e-14)
+
+
+def test_a_zero_stands_as_high_as_asked_and_centred():
+    zero = ink(symbols="0", n_per_class=1, height=18.0)[0][0]
+    rows = np.flatnonzero(zero.max(axis=1) > 0.5)
+    columns = np.flatnonzero(zero.max(axis=0) > 0.5)
+    # The outline meets whole pixels up to one pixel of either side.
+    assert rows[-1] - rows[0] + 1 == pytest.approx(18, abs=1)
+    assert (rows[0] + rows[-1]) / 2 == pytest.approx(13.5, abs=0.5)
+    assert (columns[0] + columns[-1]) / 2 == pytest.approx(13.5, abs=0.5)
+
+
+def test_turning_keeps_the_ink():
+    images, _ = ink(symbols="4", n_per_class=50, height=14.0, rotation=pi)
+    amounts = images.sum(axis=(1, 2))
+    # Sampling on a turned grid six times finer than the pixels errs at the outline only.
+    np.testing.assert_allclose(amounts, amounts.mean(), rtol=0.01)
+    assert images.std(axis=0).max() > 0.3
+
+
+def test_magnifying_scales_the_ink_by_its_square():
+    small, _ = ink(symbols="8", n_per_class=1, height=16.0, magnification=(0.5, 0.5))
+    large, _ = ink(symbols="8", n_per_class=1, height=16.0, magnification=(1.5, 1.5))
+    assert large.sum() / small.sum() == pytest.approx(9.0, rel=0.02)
+
+
+def test_polarities_are_complements():
+    black, _ = characters("5", 3, rotation=pi, unit_norm=False, random_state=0)
+    white, _ = characters(
+        "5", 3, rotation=pi, unit_norm=False, polarity="white_on_black", random_state=0
+    )
+    np.testing.assert_allclose(black + white, 1.0, atol=1e-12)
+
+
+def test_seed_and_fonts_decide():
+    a, _ = digit_set("both", 5, random_state=1)
+    np.testing.assert_array_equal(a, digit_set("both", 5, random_state=1)[0])
+    assert not np.array_equal(a, digit_set("both", 5, random_state=2)[0])
+    mixed, _ = characters("A", 40, fonts=("DejaVuSans", "DejaVuSerif-Bold"), random_state=0)
+    assert len(np.unique(mixed.round(12), axis=0)) == 2
+
+
+@pytest.mark.parametrize(
+    ("maker", "invariance", "classes"),
+    [
+        (digit_set, "rotation", 9),
+        (digit_set, "scale", 10),
+        (digit_set, "both", 9),
+        (letter_set, "rotation", 20),
+        (letter_set, "scale", 44),
+        (letter_set, "both", 20),
+    ],
+)
+def test_the_sets_have_the_papers_classes(maker, invariance, classes):
+    images, labels = maker(invariance, 2, supersample=1, random_state=0)
+    assert len(np.unique(labels)) == classes
+    assert images.shape == (2 * classes, 784)
+    assert np.isfinite(images).all()
+
+
+def test_a_quarter_turn_is_a_quarter_turn():
+    source = np.random.default_rng(0).random((12, 12))
+    turned = _moved(source, 12, 1, np.array([pi / 2]), np.array([1.0]))[0].reshape(12, 12)
+    # Pixels fall on pixels: only the rounding of cos(pi / 2) is left.
+    np.testing.assert_allclose(turned, np.rot90(source, -1), rtol=0, atol=1e-12)
+
+
+def test_moving_by_nothing_changes_nothing():
+    images = np.random.default_rng(0).random((3, 10, 10))
+    still = move_images(images, supersample=1, unit_norm=False, fill=0.3)
+    np.testing.assert_allclose(still.reshape(images.shape), images, rtol=0, atol=1e-12)
+
+
+def test_moved_images_keep_to_their_fill_outside():
+    images = np.full((2, 10, 10), 0.8)
+    moved = move_images(
+        images, size=20, magnification=(0.5, 0.5), fill=0.2, unit_norm=False, random_state=0
+    ).reshape(2, 20, 20)
+    np.testing.assert_allclose(moved[:, 0], 0.2, atol=1e-15)
+    np.testing.assert_allclose(moved[:, 9:11, 9:11], 0.8, atol=1e-12)
+
+
+def test_real_digits_turn():
+    home = Path(os.environ.get("EIGENSTREAM_DATA", "absent"))
+    if not (home / "mnist.npz").exists():
+        pytest.skip("no EIGENSTREAM_DATA with mnist.npz")
+    with np.load(home / "mnist.npz") as held:
+        images = held["images"][:100] / 255.0
+    moved = move_images(images, rotation=pi, unit_norm=False, random_state=0)
+    # Handwritten digits fit a circle in the view but for a few corners: their ink stays.
+    np.testing.assert_allclose(moved.sum(axis=1), images.sum(axis=(1, 2)), rtol=0.02)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="symbols must be distinct"):
+        characters("00")
+    with pytest.raises(ValueError, match="symbols must be distinct"):
+        characters("")
+    with pytest.raises(ValueError, match="leaves no ink"):
+        characters(" ")
+    with pytest.raises(ValueError, match="fonts is empty"):
+        characters("0", fonts=())
+    with pytest.raises(ValueError, match="the largest magnification"):
+        characters("0", magnification=(2.0, 1.0))
+    with pytest.raises(ValueError, match="invariance must be one of 'rotation', 'scale', 'both'"):
+        digit_set("shear")
+    with pytest.raises(ValueError, match=r"shape \(n, height, width\)"):
+        move_images(np.zeros((3, 784)))

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from eigenstream.processes import dead_leaves_image, noise_image, page_image
+
+MAKERS = {
+    "page": lambda seed: page_image(96, supersample=2, random_state=seed),
+    "noise": lambda seed: noise_image(96, random_state=seed),
+    "leaves": lambda seed: dead_leaves_image(96, radii=(3, 30), random_state=seed),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_images_are_gray_deterministic_and_differ_by_seed(name):
+    image = MAKERS[name](0)
+    assert image.shape == (96, 96)
+    assert image.min() >= 0
+    assert image.max() <= 1
+    assert image.std() > 0.1
+    np.testing.assert_array_equal(image, MAKERS[name](0))
+    assert not np.array_equal(image, MAKERS[name](1))
+
+
+@pytest.mark.parametrize("name", ["noise", "leaves"])
+def test_images_go_on_across_their_borders(name):
+    inside, across = [], []
+    for seed in range(10):
+        image = MAKERS[name](seed)
+        inside.append(np.abs(np.diff(image, axis=0)).mean())
+        across.append(np.abs(image[0] - image[-1]).mean())
+    # Ten images; the step across a border is one more step, up to its own scatter.
+    error = np.std(across, ddof=1) / 10**0.5
+    assert np.mean(across) == pytest.approx(np.mean(inside), abs=5 * error)
+
+
+def test_polarities_are_complements():
+    black = page_image(64, supersample=2, random_state=0)
+    white = page_image(64, supersample=2, polarity="white_on_black", random_state=0)
+    np.testing.assert_allclose(black + white, 1.0, atol=1e-15)
+    assert black.mean() > 0.5 > white.mean()
+
+
+def test_print_wraps_around_the_lower_border():
+    # The line is as high as the page, less than the letter: its foot comes back at the top.
+    page = page_image(
+        44, font_sizes=(44, 44), alphabet="g", polarity="white_on_black", supersample=1
+    )
+    assert page[:2].max() > 0
+
+
+def test_noise_has_its_spectrum():
+    image = noise_image(128, exponent=1.0, random_state=0)
+    power = np.abs(np.fft.fft2(image)) ** 2
+    frequency = np.hypot(np.fft.fftfreq(128)[:, None], np.fft.fftfreq(128))
+    ring = (frequency > 0.02) & (frequency < 0.4)
+    slope = np.polyfit(np.log(frequency[ring]), np.log(power[ring]), 1)[0]
+    # Log-power scatters by 1.28 about its line; thousands of frequencies, half of them copies.
+    spread = np.log(frequency[ring]).std() * (ring.sum() / 2) ** 0.5
+    assert slope == pytest.approx(-2.0, abs=5 * 1.3 / spread)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="no font 'Nonesuch'"):
+        page_image(32, fonts=["Nonesuch"])
+    with pytest.raises(ValueError, match="at least one symbol and one font"):
+        page_image(32, alphabet="")
+    with pytest.raises(ValueError, match="polarity must be one of"):
+        page_image(32, polarity="grey")
+    with pytest.raises(ValueError, match="the larger font size"):
+        page_image(32, font_sizes=(20, 10))
+    with pytest.raises(ValueError, match="the largest radius"):
+        dead_leaves_image(32, radii=(5, 5))
+    with pytest.raises(ValueError, match="exponent"):
+        noise_image(32, exponent=-1)

@@ -1,0 +1,210 @@
+"""Every process: the same rows however they are read, and the law that it states."""
+
+import tracemalloc
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from eigenstream.processes import (
+    Autoregressive,
+    GaussianMixture,
+    ImageViews,
+    ImageWalk,
+    SpikedGaussian,
+    noise_image,
+)
+
+IMAGE = noise_image(40, random_state=0)
+
+
+def make(name, seed=0):
+    return {
+        "walk": lambda: ImageWalk(IMAGE, size=5, random_state=seed),
+        "views": lambda: ImageViews(IMAGE, size=5, random_state=seed),
+        "mixture": lambda: GaussianMixture(np.eye(3), spread=0.5, random_state=seed),
+        "spiked": lambda: SpikedGaussian(6, (3.0, 1.0), random_state=seed),
+        "autoregressive": lambda: Autoregressive(
+            (0.9, 0.5), n_features=4, noise=0.1, random_state=seed
+        ),
+    }[name]()
+
+
+NAMES = ("walk", "views", "mixture", "spiked", "autoregressive")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("rows", [1, 7, 1023, 1024, 1025, 5000])
+def test_any_chunking_gives_the_same_rows(name, rows):
+    m = 2100
+    process = make(name)
+    chunks = list(process.chunks(m, rows=rows))
+    assert all(len(chunk) == rows for chunk in chunks[:-1])
+    np.testing.assert_array_equal(np.concatenate(chunks), process.take(m))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reading_is_pure(name):
+    process = make(name)
+    first = process.take(1500)
+    chunk = next(process.chunks(10, rows=10))
+    chunk[:] = -1.0  # a reader may write into its rows
+    np.testing.assert_array_equal(process.take(1500), first)
+    np.testing.assert_array_equal(process.take(3), first[:3])
+    np.testing.assert_array_equal(make(name).take(1500), first)
+    assert not np.array_equal(make(name, seed=1).take(1500), first)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_seed_is_one_seed(name):
+    process = make(name, seed=None)
+    np.testing.assert_array_equal(process.take(5), process.take(5))
+    assert not np.array_equal(process.take(5), make(name, seed=None).take(5))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shapes_and_dtypes(name):
+    process = make(name)
+    assert process.take(0).shape == (0, process.n_features)
+    assert list(process.chunks(0)) == []
+    narrow = process.take(100, dtype=np.float32)
+    assert narrow.dtype == np.float32
+    # Rounded once, from float64 values of size at most about 10.
+    np.testing.assert_allclose(narrow, process.take(100), rtol=2e-7, atol=2e-7)
+    with pytest.raises(TypeError, match="dtype must be float32 or float64"):
+        process.take(3, dtype=int)
+    with pytest.raises(ValueError, match="m must be a whole number of at least 0"):
+        process.take(-1)
+
+
+def test_a_seed_of_any_kind():
+    for seed in (np.random.default_rng(0), np.random.RandomState(0)):
+        process = make("spiked", seed=seed)
+        np.testing.assert_array_equal(process.take(4), process.take(4))
+    with pytest.raises(TypeError, match="random_state"):
+        make("spiked", seed="seven")
+
+
+def test_memory_does_not_grow_with_the_stream():
+    walk = ImageWalk(IMAGE, size=28, random_state=0)
+    row = 28 * 28 * 8
+    tracemalloc.start()
+    try:
+        for _ in walk.chunks(8000, rows=100):
+            pass
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # Two blocks of 1024 views, the chunk, and a megabyte for the rest; the stream is 50 MB.
+    assert peak < (2 * 1024 + 2 * 100) * row + 2**20
+
+
+def test_mixture_has_its_moments():
+    process = GaussianMixture(
+        [[0.0, 0.0], [4.0, 1.0], [0.0, -3.0]],
+        spread=[1.0, 0.5, 2.0],
+        weights=[0.5, 0.3, 0.2],
+        random_state=0,
+    )
+    m = 100_000
+    X, labels = process.take(m), process.labels(m)
+    # A sample moment misses by its standard deviation / sqrt(m); products of entries up to about
+    # 10 have standard deviations below 20. Five of those.
+    np.testing.assert_allclose(X.mean(axis=0), process.mean, atol=5 * 3 / m**0.5)
+    np.testing.assert_allclose(np.cov(X.T), process.covariance, atol=5 * 20 / m**0.5)
+    np.testing.assert_allclose(np.bincount(labels) / m, process.weights, atol=5 * 0.5 / m**0.5)
+    for k in range(3):
+        mine = X[labels == k]
+        spread = process.spread[k]
+        np.testing.assert_allclose(
+            mine.mean(axis=0), process.means[k], atol=5 * spread / len(mine) ** 0.5
+        )
+        np.testing.assert_allclose(mine.std(axis=0), spread, atol=5 * spread / len(mine) ** 0.5)
+
+
+def test_mixture_refuses():
+    with pytest.raises(ValueError, match="weights must add up to 1"):
+        GaussianMixture([[0.0], [1.0]], weights=[0.5, 0.6])
+    with pytest.raises(ValueError, match="spread must be finite and not negative"):
+        GaussianMixture([[0.0], [1.0]], spread=[1.0, -1.0])
+    with pytest.raises(ValueError, match="means must have shape"):
+        GaussianMixture([0.0, 1.0])
+
+
+def test_spiked_has_its_covariance():
+    process = SpikedGaussian(8, (6.0, 2.0), noise=0.5, random_state=0)
+    values, vectors = np.linalg.eigh(process.covariance)
+    np.testing.assert_allclose(values, [0.5] * 6 + [2.5, 6.5], atol=1e-12)
+    projector = vectors[:, -2:] @ vectors[:, -2:].T
+    np.testing.assert_allclose(process.subspace @ process.subspace.T, projector, atol=1e-12)
+    m = 100_000
+    X = process.take(m)
+    # An entry of the sample covariance deviates by at most sqrt(2) * 6.5 / sqrt(m).
+    np.testing.assert_allclose(X.T @ X / m, process.covariance, atol=5 * 9.2 / m**0.5)
+    with pytest.raises(ValueError, match="positive and descending"):
+        SpikedGaussian(8, (1.0, 2.0))
+    with pytest.raises(ValueError, match="between 1 and n_features = 2"):
+        SpikedGaussian(2, (3.0, 2.0, 1.0))
+
+
+def test_autoregressive_has_its_covariances():
+    process = Autoregressive(
+        (0.8, 0.3, -0.5), n_features=4, variances=(3.0, 2.0, 1.0), noise=0.25, random_state=0
+    )
+    m = 200_000
+    X = process.take(m)
+    # Slow sources count for less: their effective number is m (1 - a) / (1 + a).
+    atol = 5 * 2**0.5 * 3.25 / (m * (1 - 0.8) / (1 + 0.8)) ** 0.5
+    np.testing.assert_allclose(X.T @ X / m, process.covariance, atol=atol)
+    for lag in (1, 3):
+        pairs = X[lag:].T @ X[:-lag] / (m - lag)
+        np.testing.assert_allclose(pairs, process.lagged_covariance(lag), atol=atol)
+        velocity = X[lag:] - X[:-lag]
+        np.testing.assert_allclose(
+            velocity.T @ velocity / (m - lag), process.velocity_covariance(lag), atol=4 * atol
+        )
+
+
+def test_autoregressive_starts_stationary():
+    first = np.array(
+        [
+            Autoregressive((0.99,), variances=4.0, random_state=seed).take(1)[0]
+            for seed in range(800)
+        ]
+    )
+    # The variance of 800 draws deviates by sqrt(2 / 800) of itself.
+    assert first.var() == pytest.approx(4.0, rel=5 * 0.05)
+
+
+def test_autoregressive_subspace_is_that_of_its_loadings():
+    loadings = np.array([[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]])
+    process = Autoregressive((0.9, 0.1), loadings=loadings, random_state=0)
+    assert process.n_features == 3
+    np.testing.assert_allclose(np.abs(process.subspace(1)), [[1.0], [0.0], [0.0]], atol=1e-15)
+    assert not process.take(10)[:, 2].any()
+    with pytest.raises(ValueError, match="2 sources, fewer than d = 3"):
+        process.subspace(3)
+    with pytest.raises(ValueError, match="a column for each of the 3 sources"):
+        Autoregressive((0.9, 0.5, 0.1), loadings=loadings)
+    with pytest.raises(ValueError, match=r"lie in \(-1, 1\) and descend"):
+        Autoregressive((0.1, 0.9))
+    with pytest.raises(ValueError, match="n_features must be a whole number of at least 2"):
+        Autoregressive((0.9, 0.1), n_features=1)
+
+
+def test_mixing_bounds_the_true_coefficient():
+    process = Autoregressive((0.9,))
+    # For one Gaussian source beta is the total variation between the pair's law and the product
+    # of its marginals: a plain integral on a grid.
+    grid = np.linspace(-7, 7, 1401)
+    step = grid[1] - grid[0]
+    x, y = np.meshgrid(grid, grid)
+    apart = np.exp(-(x**2 + y**2) / 2) / (2 * np.pi)
+    for gap in (1, 5, 20):
+        r = 0.9**gap
+        joint = np.exp(-(x**2 - 2 * r * x * y + y**2) / (2 * (1 - r * r)))
+        joint /= 2 * np.pi * np.sqrt(1 - r * r)
+        beta = 0.5 * np.abs(joint - apart).sum() * step**2
+        assert beta <= process.mixing(gap) < 2 * beta
+    gaps = [Autoregressive((0.9, 0.2)).mixing(gap) for gap in range(1, 30)]
+    assert all(a >= b for a, b in pairwise(gaps))

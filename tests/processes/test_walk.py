@@ -1,0 +1,190 @@
+from math import cos, floor, pi, sin
+
+import numpy as np
+import pytest
+
+from eigenstream.processes import ImageViews, ImageWalk, ViewStates, noise_image
+
+IMAGE = noise_image(48, random_state=1)[:, :40].copy()
+
+
+def slow_view(image, position, angle, scale, size):
+    """One view, pixel by pixel, wrapped by the remainder."""
+    height, width = image.shape
+    half = (size - 1) / 2
+    out = np.empty((size, size))
+    for i in range(size):
+        for j in range(size):
+            u, v = i - half, j - half
+            y = position[0] + scale * (cos(angle) * u - sin(angle) * v)
+            x = position[1] + scale * (sin(angle) * u + cos(angle) * v)
+            a, b = floor(y), floor(x)
+            fy, fx = y - a, x - b
+            out[i, j] = (
+                (1 - fy) * (1 - fx) * image[a % height, b % width]
+                + (1 - fy) * fx * image[a % height, (b + 1) % width]
+                + fy * (1 - fx) * image[(a + 1) % height, b % width]
+                + fy * fx * image[(a + 1) % height, (b + 1) % width]
+            )
+    return out.ravel() / np.linalg.norm(out)
+
+
+@pytest.mark.parametrize("size", [1, 4, 28])
+def test_views_equal_the_slow_ones(size):
+    views = ImageViews(IMAGE, size=size, bounds=(0.3, 2.0), random_state=0)
+    states = views.states(40)
+    corners = [[0.0, 0.0], [47.999, 39.999], [0.0, 39.5], [47.5, 0.0]]
+    states.positions[:4] = corners
+    found = views.view(states)
+    slow = [
+        slow_view(IMAGE, states.positions[k], states.angles[k], states.scales[k], size)
+        for k in range(40)
+    ]
+    # Coordinates up to 100 carry rounding of 1e-14; gray values differ by less than 1 a pixel.
+    np.testing.assert_allclose(found, slow, rtol=0, atol=1e-12)
+
+
+def test_states_say_what_the_views_show():
+    walk = ImageWalk(IMAGE, size=9, random_state=0)
+    states = walk.states(1500)
+    np.testing.assert_array_equal(walk.view(states), walk.take(1500))
+    assert len(states) == 1500
+    assert (states.positions >= 0).all()
+    assert (states.positions <= IMAGE.shape).all()
+    assert (np.abs(states.angles) <= pi).all()
+    assert (states.scales >= 0.5).all()
+    assert (states.scales <= 1.5).all()
+
+
+def test_positions_are_periodic():
+    walk = ImageWalk(IMAGE, size=9)
+    here = ViewStates(np.array([[3.25, 4.5]]), np.array([0.7]), np.array([1.1]))
+    there = ViewStates(here.positions + np.array([48, -80]), here.angles, here.scales)
+    np.testing.assert_allclose(walk.view(here), walk.view(there), rtol=0, atol=1e-12)
+
+
+def test_the_walk_starts_at_the_origin():
+    states = ImageWalk(IMAGE, size=9, random_state=5).states(1)
+    assert not states.positions.any()
+    assert states.angles[0] == 0
+    assert states.scales[0] == 1
+    assert ImageWalk(IMAGE, size=9, bounds=(1.2, 2.0)).states(1).scales[0] == 1.2
+
+
+def test_increments_follow_their_laws():
+    m = 20_000
+    walk = ImageWalk(
+        IMAGE,
+        size=5,
+        rotation=0.3,
+        scale=0.01,
+        translation=0.5,
+        at_bounds="reflect",
+        random_state=0,
+    )
+    states = walk.states(m)
+    moves = np.diff(states.positions, axis=0)
+    shape = np.array(IMAGE.shape)
+    moves = (moves + shape / 2) % shape - shape / 2
+    turns = (np.diff(states.angles) + pi) % (2 * pi) - pi
+    zooms = np.diff(states.scales)
+    # Five standard errors of a mean and of a variance over m increments.
+    assert np.abs(moves.mean(axis=0)).max() < 5 * 0.5 / m**0.5
+    np.testing.assert_allclose(moves.var(axis=0), 0.25, rtol=5 * (2 / m) ** 0.5)
+    assert np.abs(turns).max() <= 0.3 + 1e-12
+    assert turns.var() == pytest.approx(0.3**2 / 3, rel=5 / m**0.5)
+    assert np.abs(zooms).max() <= 0.01 + 1e-12
+
+
+@pytest.mark.parametrize("at_bounds", ["clip", "reflect"])
+@pytest.mark.parametrize("scale", [0.1, 1.0, 7.0])
+def test_scale_is_held_in_its_bounds(at_bounds, scale):
+    steps = []
+
+    def law(rng, n):
+        steps.append(rng.uniform(-scale, scale, n))
+        return steps[-1]
+
+    walk = ImageWalk(IMAGE, size=5, scale=law, at_bounds=at_bounds, random_state=0)
+    found = walk.states(1500).scales
+    value, expected = 1.0, [1.0]
+    for step in np.concatenate(steps)[1:1500]:
+        value += step
+        if at_bounds == "clip":
+            value = min(max(value, 0.5), 1.5)
+        while not 0.5 <= value <= 1.5:  # mirror after mirror
+            value = 1.0 - value if value < 0.5 else 3.0 - value
+        expected.append(value)
+    # A mirrored walk magnifies no rounding: 1500 steps of a few eps of 7.
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1500 * 7 * 2.3e-16 * 4)
+
+
+def test_laws_of_ones_own():
+    def turn(rng, n):
+        return np.full(n, 0.25)
+
+    def move(rng, n):
+        return np.tile([0.0, 1.0], (n, 1))
+
+    walk = ImageWalk(IMAGE, size=5, rotation=turn, translation=move, scale=0.0)
+    states = walk.states(50)
+    np.testing.assert_allclose(np.cos(states.angles), np.cos(0.25 * np.arange(50)), atol=1e-12)
+    np.testing.assert_allclose(states.positions[:, 1], np.arange(50) % 40, atol=1e-12)
+    assert (states.scales == 1).all()
+
+
+def test_still_views_are_independent_and_uniform():
+    m = 20_000
+    states = ImageWalk(IMAGE, size=5, random_state=0).stationary().states(m)
+    uniform = [
+        states.positions[:, 0] / 48,
+        states.positions[:, 1] / 40,
+        states.angles / (2 * pi) + 0.5,
+        states.scales - 0.5,
+    ]
+    for u in uniform:
+        assert u.mean() == pytest.approx(0.5, abs=5 * (1 / 12 / m) ** 0.5)
+        assert u.var() == pytest.approx(1 / 12, abs=5 * (1 / 180 / m) ** 0.5)
+        assert abs(np.corrcoef(u[1:], u[:-1])[0, 1]) < 5 / m**0.5
+
+
+def test_blank_views_stay_zero():
+    image = np.zeros((40, 40))
+    image[0, 0] = 1.0
+    views = ImageViews(image, size=5, random_state=0).take(200)
+    norms = np.linalg.norm(views, axis=1)
+    assert np.isfinite(views).all()
+    assert ((norms == 0) | (np.abs(norms - 1) < 1e-12)).all()
+    assert (norms == 0).any()
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="48 x 40, is smaller than a view of 41 x 41"):
+        ImageWalk(IMAGE, size=41)
+    with pytest.raises(ValueError, match=r"bounds \(1, 1\) leave no interval"):
+        ImageWalk(IMAGE, bounds=(1, 1))
+    with pytest.raises(ValueError, match="leave no interval"):
+        ImageWalk(IMAGE, bounds=(1.5, 0.5))
+    with pytest.raises(ValueError, match="lower bound of the scale"):
+        ImageWalk(IMAGE, bounds=(0, 1))
+    with pytest.raises(ValueError, match=r"bounds must be a pair"):
+        ImageWalk(IMAGE, bounds=1.5)
+    with pytest.raises(ValueError, match="one gray image"):
+        ImageWalk(np.zeros((40, 40, 3)))
+    with pytest.raises(ValueError, match="at_bounds must be one of 'clip', 'reflect'"):
+        ImageWalk(IMAGE, at_bounds="wrap")
+    with pytest.raises(ValueError, match="translation must be a number"):
+        ImageWalk(IMAGE, translation=-1.0)
+    with pytest.raises(
+        ValueError, match=r"translation must return increments of shape \(1024, 2\)"
+    ):
+        ImageWalk(IMAGE, translation=lambda rng, n: np.zeros(n)).take(1)
+    with pytest.raises(ValueError, match="law given as rotation contains NaN at row 3"):
+        ImageWalk(IMAGE, rotation=lambda rng, n: np.where(np.arange(n) == 3, np.nan, 0)).take(1)
+    holed = IMAGE.copy()
+    holed[3, 5] = np.nan
+    with pytest.raises(ValueError, match="image contains NaN at row 3, column 5"):
+        ImageWalk(holed)
+    states = ViewStates(np.zeros((1, 2)), np.zeros(1), np.array([2.0]))
+    with pytest.raises(ValueError, match=r"scale 2\.0 of view 0 is outside the bounds"):
+        ImageWalk(IMAGE).view(states)
