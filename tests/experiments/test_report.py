@@ -91,8 +91,6 @@ def test_the_demo_does_what_it_says(found):
     # Ten slow directions of a thousand views are rough, and still far ahead.
     assert found.judged["slow subspace"].error < 0.1 < found.judged["PCA"].error
     assert found.judged["raw pixels"].area < 0.7
-    again = demo.run(views=1000, seed=1)
-    assert again.judged["slow subspace"].area == found.judged["slow subspace"].area
 
 
 def test_text_is_escaped():
