@@ -167,9 +167,9 @@ def report(found: Demo) -> Report:
         lead=(
             f"A window of {SIZE} × {SIZE} pixels drifted over a page of printed letters, turning "
             f"at random, for {found.views:,} views. What changes from view to view is mostly the "
-            "angle; what stays is what is being looked at. Ten linear features that vary much over "
-            "the page, but little from one moment to the next, tell rotated digits apart that were "
-            "never seen, although no label was ever given."
+            "angle; what stays is what is being looked at. Ten linear features were learned that "
+            "vary much over the page, but little from one moment to the next; no label was ever "
+            "given. Then they were asked which rotated digits, never seen, are the same."
         ),
         facts=(
             ("views", f"{found.views:,}"),
@@ -191,14 +191,13 @@ def report(found: Demo) -> Report:
                     Drawing(
                         _map(found.pca, found, "pca"),
                         "The digits seen by PCA",
-                        "In the first two principal components every digit is smeared over all "
-                        "its angles.",
+                        "The test digits, 100 angles each, in the first two principal components.",
                     ),
                     Drawing(
                         _map(slow, found, "slow"),
                         "The same digits seen by the slow subspace",
-                        "In the first two slow features each digit, at a hundred angles, is "
-                        "nearly one point.",
+                        "The same images in the first two slow features: the less a digit spreads, "
+                        "the less its angle matters.",
                     ),
                     Drawing(
                         plotting.svg(
@@ -243,8 +242,8 @@ def report(found: Demo) -> Report:
             Section(
                 "What it learned",
                 "Each feature weighs the pixels with one of these filters, blue negative, red "
-                "positive, given with its eigenvalue. The slow ones are rings: a ring reads the "
-                "same whichever way the window turns.",
+                "positive, given with its eigenvalue. A ring reads the same whichever way the "
+                "window turns.",
                 (
                     Tiles(
                         _filters(slow.components_, slow.eigenvalues_),
