@@ -177,7 +177,9 @@ def balanced_pair_bound(
     return RiskBound(empirical_risk, sum(parts) / 2, delta, m_like + m_unlike)
 
 
-def pair_samples(precision: float, d: int, margin: float, delta: float) -> RiskBound:
+def pair_samples(
+    precision: float, d: int, margin: float, delta: float, *, empirical_risk: float = 0.0
+) -> RiskBound:
     """Turn ``pair_bound`` round: the smallest number of pairs whose gap is at most ``precision``.
 
     Assumes what [HPCA] Theorem 1 assumes. The answer is the result's ``m``.
@@ -193,10 +195,12 @@ def pair_samples(precision: float, d: int, margin: float, delta: float) -> RiskB
         m -= 1
     while pair_bound(m, d, margin, delta).gap > precision:
         m += 1
-    return pair_bound(m, d, margin, delta)
+    return pair_bound(m, d, margin, delta, empirical_risk=empirical_risk)
 
 
-def pair_confidence(m: int, d: int, margin: float, precision: float) -> RiskBound:
+def pair_confidence(
+    m: int, d: int, margin: float, precision: float, *, empirical_risk: float = 0.0
+) -> RiskBound:
     """Turn ``pair_bound`` round: the smallest delta whose gap is at most ``precision``.
 
     Assumes what [HPCA] Theorem 1 assumes. The answer is the result's ``delta``; it is 1, and the
@@ -210,10 +214,11 @@ def pair_confidence(m: int, d: int, margin: float, precision: float) -> RiskBoun
     m = check_whole(m, "m")
     margin = _check_margin(margin)
     precision = check_number(precision, "precision", above=0)
+    empirical_risk = check_number(empirical_risk, "empirical_risk", least=0, most=1)
     reach = sqrt(m) * precision - 2 * (sqrt(check_whole(d, "d")) + 1) / margin
     # exp may underflow to 0: say the smallest delta there is, never certainty.
     delta = max(exp(-2 * reach**2), float(np.finfo(np.float64).tiny)) if reach > 0 else 1.0
-    return RiskBound(0.0, precision, delta, m)
+    return RiskBound(empirical_risk, precision, delta, m)
 
 
 def margin_bound(
