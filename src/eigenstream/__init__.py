@@ -1,7 +1,7 @@
 """Learn what stays the same: low-dimensional features from streams, from time and from pairs."""
 
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import AlphaPath, SlowSubspace, StreamPCA
+from eigenstream.estimators import AlphaPath, SlowSubspace, StreamPCA, SubspaceBound
 from eigenstream.scatters import Scatter, VarianceScatter, VelocityScatter, merge
 
 __version__ = "0.1.0"
@@ -12,6 +12,7 @@ __all__ = [
     "Scatter",
     "SlowSubspace",
     "StreamPCA",
+    "SubspaceBound",
     "VarianceScatter",
     "VelocityScatter",
     "__version__",

@@ -2,7 +2,9 @@
 
 from typing import Any, Self
 
-from eigenstream._linalg import Float64s, largest_norm
+from eigenstream._checks import check_weights
+from eigenstream._linalg import Float64s
+from eigenstream.scatters._ball import Balls
 from eigenstream.scatters.base import Scatter
 
 
@@ -43,8 +45,8 @@ class Contrast:
         self.reward = reward
         self.penalty = penalty
         self.weights = weights
-        #: The largest euclidean norm of a row seen: what the theory's assumptions are about.
-        self.largest_norm = 0.0
+        #: How far away rows lie: what the theory's assumptions are about.
+        self.balls = Balls()
 
     def empty(self) -> Self:
         """Return a contrast of the same kind that has seen nothing."""
@@ -55,7 +57,8 @@ class Contrast:
         """Add a chunk of rows to both scatters; return the contrast itself."""
         for scatter in self._scatters():
             scatter.update(chunk, sample_weight=sample_weight, new_sequence=new_sequence)
-        self.largest_norm = max(self.largest_norm, largest_norm(chunk))
+        weights = None if sample_weight is None else check_weights(sample_weight, chunk.shape[0])
+        self.balls.add(chunk, weights)
         return self
 
     def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
@@ -67,7 +70,7 @@ class Contrast:
             penalty = self.penalty.merge(later.penalty, new_sequence=new_sequence)
         reward = self.reward.merge(later.reward, new_sequence=new_sequence)
         merged = type(self)(reward, penalty, self.weights)
-        merged.largest_norm = max(self.largest_norm, later.largest_norm)
+        merged.balls = self.balls.merge(later.balls)
         return merged
 
     def matrix(self, weights: tuple[float, float] | None = None) -> Float64s:
