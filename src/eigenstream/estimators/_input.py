@@ -169,7 +169,9 @@ def lagged_blocks(
         for start in range(lag, len(sequence), step):
             rows = slice(start - lag, min(start + step, len(sequence)))
             weights = None if sequence.weights is None else sequence.weights[rows]
-            chunk = clean(sequence.rows[rows], weights, missing, start == lag, sequence.name, start - lag)
+            chunk = clean(
+                sequence.rows[rows], weights, missing, start == lag, sequence.name, start - lag
+            )
             yield chunk.rows, chunk.weights
 
 
