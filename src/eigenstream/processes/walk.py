@@ -25,7 +25,7 @@ from eigenstream.processes.base import (
 Law = Callable[[np.random.Generator, int], ArrayLike]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ViewStates:
     """Where each view looks.
 
@@ -217,7 +217,11 @@ class ImageWalk(ViewProcess):
         self.at_bounds = check_choice(at_bounds, "at_bounds", ("clip", "reflect"))
 
     def stationary(self) -> ImageViews:
-        """Return independent views of the same image at uniform positions, angles and scales."""
+        """Return independent views of the same image at uniform positions, angles and scales.
+
+        Their mean is the one to centre by: a walk of small steps explores the image slowly, and
+        the mean of its own first views is that of one corner.
+        """
         margin = self._margin
         seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, 3))
         return ImageViews(
