@@ -2,6 +2,7 @@
 
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import AlphaPath, SlowSubspace, StreamPCA, SubspaceBound
+from eigenstream.features import RBFNetwork
 from eigenstream.scatters import Scatter, VarianceScatter, VelocityScatter, merge
 
 __version__ = "0.1.0"
@@ -9,6 +10,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AlphaPath",
     "Contrast",
+    "RBFNetwork",
     "Scatter",
     "SlowSubspace",
     "StreamPCA",

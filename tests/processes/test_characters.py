@@ -120,6 +120,8 @@ def test_bad_input():
         characters("0", fonts=())
     with pytest.raises(ValueError, match="the largest magnification"):
         characters("0", magnification=(2.0, 1.0))
+    with pytest.raises(TypeError, match="magnification must be a pair"):
+        characters("0", magnification=2.0)
     with pytest.raises(ValueError, match="invariance must be one of 'rotation', 'scale', 'both'"):
         digit_set("shear")
     with pytest.raises(ValueError, match=r"shape \(n, height, width\)"):
