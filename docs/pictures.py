@@ -13,8 +13,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from eigenstream import plotting
+from eigenstream import SlowSubspace, plotting
 from eigenstream.experiments import demo
+from eigenstream.processes import Autoregressive
+from eigenstream.theory import Geometric, Independent, MixingProfile
 
 ROOT = Path(__file__).parents[1]
 HERE = ROOT / "docs" / "pictures"
@@ -97,7 +99,25 @@ def make_alanine() -> None:
     save(figure, "alanine")
 
 
-PICTURES = {"demo": make_demo, "alanine": make_alanine}
+def make_theory() -> None:
+    """The bound against the number of rows, and what each alpha gives on slow sources."""
+    figure = Figure(figsize=(8.8, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    profiles: dict[str, MixingProfile] = {"independent": Independent()}
+    profiles |= {
+        f"forgets {100 * (1 - rho):.2g}% a step": Geometric(1, rho) for rho in (0.9, 0.99, 0.999)
+    }
+    plotting.bounds(profiles, 10, ax=left)
+    rows = Autoregressive((0.99, 0.95, 0.9, 0.5, 0.3, 0.1), random_state=0).take(20_000)
+    path = SlowSubspace(3).fit(rows).path(np.linspace(0.005, 1, 200))
+    plotting.alphas(path, ax=right)
+    for ax in (left, right):
+        ax.grid(True, alpha=0.15)
+        ax.spines[["top", "right"]].set_visible(False)
+    save(figure, "theory")
+
+
+PICTURES = {"demo": make_demo, "alanine": make_alanine, "theory": make_theory}
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from eigenstream._checks import check_finite
+from eigenstream.theory import MixingProfile, slow_bound
 
 #: Colours that read on white and on black, in the order in which curves are drawn.
 COLOURS = (
@@ -171,6 +172,77 @@ def sweep(
     ax.set(xlabel="alpha, the weight of the variance", ylabel="ROC area", xlim=(0, 1.02))
     if chosen:
         _legend(ax, "best")
+    return ax
+
+
+def bounds(
+    profiles: Mapping[str, MixingProfile],
+    d: int,
+    *,
+    delta: float = 0.05,
+    rows: tuple[float, float] = (1e3, 1e9),
+    ax: Axes | None = None,
+    **known: Any,
+) -> Axes:
+    """Draw the bound of [SLOW] Theorem 2 against the number of rows, a curve for each profile.
+
+    Above the dotted line the bound says nothing. ``known`` goes to ``theory.slow_bound``: alpha,
+    lag, tight.
+
+    Examples
+    --------
+    >>> from eigenstream.theory import FiniteMemory
+    >>> times = {f"memory {a0}": FiniteMemory(a0) for a0 in (1, 10, 100)}
+    >>> bounds(times, d=10).get_legend_handles_labels()[1]
+    ['memory 1', 'memory 10', 'memory 100']
+    """
+    ax = axes() if ax is None else ax
+    alpha = known.get("alpha")
+    empty = 1.0 if alpha is None else 1.0 - 0.75 * alpha  # no gap of L can be larger
+    counts = np.unique(np.geomspace(*rows, 61).astype(np.int64))
+    colours = _colours(len(profiles) + 1)[1:]
+    for (name, mixing), colour in zip(profiles.items(), colours, strict=True):
+        gaps = []
+        for m in counts:
+            try:
+                gaps.append(slow_bound(int(m), d, delta, mixing, **known).value)
+            except ValueError:  # no block length is admissible: too few rows for this profile
+                gaps.append(np.nan)
+        ax.loglog(counts, gaps, lw=2, color=colour, label=name)
+    ax.axhline(empty, color=INK, lw=0.8, ls=":", alpha=0.6)
+    ax.set(xlabel="rows", ylabel=f"gap of the objective, confidence {1 - delta:g}")
+    ax.legend(loc="best")
+    return ax
+
+
+def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw what ``SlowSubspace.path`` found at each alpha, and what the two rules choose.
+
+    The eigenvalues of T and their sum L are drawn relative to the largest L, on one scale with
+    the share of the wanted eigenvalues that are positive and with Theorem 5's bound.
+
+    Examples
+    --------
+    >>> from eigenstream import SlowSubspace
+    >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+    >>> path = SlowSubspace(2).fit(rows).path(np.linspace(0.02, 1, 50))
+    >>> len(alphas(path).get_legend_handles_labels()[1])
+    6
+    """
+    ax = axes() if ax is None else ax
+    scale = float(np.abs(path.objective).max()) or 1.0
+    wanted = path.eigenvalues.shape[1]
+    lines = ax.plot(path.alphas, path.eigenvalues / scale, color=COLOURS[0], lw=1)
+    lines[0].set_label("eigenvalues")
+    ax.plot(path.alphas, path.objective / scale, color=COLOURS[2], lw=2, label="objective L")
+    share = np.minimum(path.n_positive, wanted) / wanted
+    ax.step(path.alphas, share, where="post", color=COLOURS[4], label=f"positive of {wanted}")
+    ax.plot(path.alphas, path.error_bound, color=COLOURS[3], lw=1.5, label="error bound")
+    ax.axvline(path.auto, color=COLOURS[1], lw=1.5, ls="--", label=f"auto: {path.auto:.3g}")
+    best = path.alphas[np.argmin(path.error_bound)]
+    ax.axvline(best, color=COLOURS[3], lw=1.5, ls=":", label=f"bound: {best:.3g}")
+    ax.set(xlabel="alpha, the weight of the variance", xlim=(0, 1.02), ylim=(-1.4, 1.6))
+    ax.legend(loc="lower right", ncols=2)
     return ax
 
 
