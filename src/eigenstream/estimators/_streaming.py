@@ -1,5 +1,6 @@
 """Learning from rows in time order: whole, in chunks, in separate sequences, and merged."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from copy import deepcopy
@@ -115,6 +116,8 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
             learned_in = _mapping.mapped(self._map, part.rows)
             if not hasattr(self, "contrast_"):
                 self._begin(learned_in.shape[1])
+            elif new_sequence:
+                self._warn_of_short_sequence(self.contrast_.reward.sequence_rows)
             self.contrast_.update(
                 learned_in, sample_weight=part.weights, new_sequence=part.new_sequence
             )
@@ -217,6 +220,14 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         sequences = _input.as_sequences(self, X, None, reset=False)
         self._check_lengths(sequences)
         return self._collected(_input.chunks(sequences, self.missing), len(self.mean_))
+
+    def _warn_of_short_sequence(self, n_rows: int) -> None:
+        if 0 < n_rows <= self._lag():
+            warnings.warn(
+                f"the sequence that ends before this chunk has {n_rows} row(s) and gave no "
+                f"velocity at lag={self._lag()}: nothing was learned from it.",
+                stacklevel=4,
+            )
 
     # ---- checks ----------------------------------------------------------------------------
 

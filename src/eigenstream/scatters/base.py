@@ -136,9 +136,9 @@ class Scatter(ABC):
         return self._border.n_rows
 
     @property
-    def open_rows(self) -> int:
-        """How many rows of the running sequence are carried over, at most ``lag``."""
-        return len(self._border.tail)
+    def sequence_rows(self) -> int:
+        """The number of rows of the running sequence seen so far."""
+        return self._border.last_rows
 
     def _add_crossing(self, later: Border) -> None:
         """Add the terms whose rows lie in ``later`` and whose pasts lie in what came before."""
