@@ -1,0 +1,215 @@
+"""The block engine: a sequential rule, one observation at a time, at matrix-multiply speed.
+
+Every Hebbian rule sees its data only through inner products. Over a block of rows r_1..r_n the
+weights stay in the span of Z = [V; rows], so the engine forms the Gram matrix of the block with one
+matrix product, lets the rule take its steps on coefficients in a compiled loop, and lifts the
+result with one more. Nothing is approximated: to rounding, the result is the sequential rule's.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from eigenstream._linalg import Float64s
+
+__all__ = ["BlockEngine", "Rule", "UnstableStepError", "default_block_size"]
+
+#: Responses larger than this mean that the weights explode; float32 still holds their squares.
+EXPLODED = 1e18
+
+
+class UnstableStepError(ArithmeticError):
+    """A learning step gave numbers that are not finite or that explode.
+
+    ``step`` counts from 0; the weights are those after the last good block.
+    """
+
+    def __init__(self, step: int, gain: float) -> None:
+        self.step = step
+        self.gain = gain
+        super().__init__(
+            f"the learning rate {gain:.3g} makes step {step} unstable: the weights are no longer "
+            "finite or explode. Use a smaller learning rate or schedule='auto', or scale the data "
+            "down. The weights after the last good block are kept."
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the two numbers, so that it crosses process borders."""
+        return type(self), (self.step, self.gain)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: its compiled loop, and what it asks of the engine.
+
+    ``run(moved, gram, own, signs, gains, rates, adapt, responses) -> steps done`` takes the block's
+    steps one after the other. With d weight vectors, and r input vectors u a step:
+
+    - ``moved`` (d, d + steps * r): everything that is linear in the weights, one row a unit, updated
+      in place. Its first d columns are the coefficients of the weights in the old ones. The
+      column of an input vector holds its inner products <w_k, u> up to its own step, and its
+      coefficients from then on: a vector needs the one only before, the other only after.
+    - ``gram``: inner products of the input vectors;  ``own`` (d, d): those of the weights, kept up to
+      date by the rule, or empty unless ``norms``.
+    - ``signs`` (steps, r): the signed weight of each vector;  ``gains`` (steps,): learning rates,
+      replaced by the ones really used;  ``rates`` (d,): one factor a unit.
+    - ``adapt``: (running sum, c, share kept a step) of the adaptive gain; c = 0 switches it off.
+    - ``responses`` (steps * r, d): filled with <w_k, u> as the rule saw them.
+
+    A return value short of the number of steps names the step that was not finite.
+    """
+
+    name: str
+    run: Callable[..., int]
+    orthonormal: bool = False
+    norms: bool = False
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def next_gain(gains: Any, step: int, strength: float, adapt: Any) -> float:
+    """Return this step's learning rate: the schedule's, or c / sqrt(sum of |A_s V_s|^2)."""
+    adapt[0] = adapt[2] * adapt[0] + strength
+    if adapt[1] > 0.0:
+        gains[step] = adapt[1] / np.sqrt(adapt[0]) if adapt[0] > 0.0 else 0.0
+    return float(gains[step])
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def respond(moved: Any, slot: int, responses: Any, row: int) -> float:
+    """Read <w_k, u> from u's column, free the column for coefficients; return |response|^2."""
+    total = 0.0
+    for k in range(moved.shape[0]):
+        y = moved[k, slot]
+        responses[row, k] = y
+        moved[k, slot] = 0.0
+        total += y * y
+    return total
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def add_input(line: Any, factor: float, gram: Any, slot: int, n_units: int) -> None:
+    """Add ``factor * u`` to a row of ``moved``: to its own coefficient and the later products."""
+    line[slot] += factor
+    u = slot - n_units
+    for j in range(slot + 1, line.shape[0]):
+        line[j] += factor * gram[u, j - n_units]
+
+
+def default_block_size(n_components: int, n_features: int, itemsize: int) -> int:
+    """Return the number of steps taken between two lifts.
+
+    A larger block costs a larger Gram matrix, a smaller one more lifts: about d + 22 rows balance
+    them (measured for d = 10 and 50). A block of very wide rows is kept near 32 MiB.
+    """
+    balanced = min(max(8 * round((n_components + 22) / 8), 24), 128)
+    return max(min(balanced, 2**25 // (n_features * itemsize)), 8)
+
+
+class BlockEngine:
+    """Runs a rule over blocks of rows: two matrix products and one compiled call a block.
+
+    ``weights`` (d, D) are copied. The caller fills ``rows(n)`` and calls ``advance``.
+
+    >>> import numpy as np
+    >>> from eigenstream.rules import HEBB
+    >>> engine = BlockEngine(HEBB, np.array([[1.0, 0.0]]), max_rows=4)
+    >>> engine.rows(1)[:] = [[2.0, 1.0]]
+    >>> _ = engine.advance(1, gains=np.array([0.5]), adapt=np.zeros(3))
+    >>> engine.weights  # w + 0.5 y x with y = 2
+    array([[3., 1.]])
+    """
+
+    def __init__(self, rule: Rule, weights: Any, *, max_rows: int, watched: Any = None) -> None:
+        self.rule = rule
+        self._d = weights.shape[0]
+        self._w = 0 if watched is None else watched.shape[0]
+        head = self._w + self._d
+        # One buffer, so that [watched; V; rows] is one operand of each matrix product.
+        self._z = np.empty((head + max_rows, weights.shape[1]), weights.dtype)
+        if watched is not None:
+            self._z[: self._w] = watched
+        self._z[self._w : head] = weights
+        self._lifted = np.empty_like(weights, order="C")
+        self._blocks = 0
+        # float32 sums drift by about 1e-7 a lift.
+        self._every = 8 if weights.dtype == np.float32 else 64
+
+    @property
+    def weights(self) -> NDArray[Any]:
+        """The weight vectors, one a row (a view)."""
+        return self._z[self._w : self._w + self._d]
+
+    @property
+    def watched(self) -> NDArray[Any]:
+        """Vectors that ride along to have their responses measured (a view)."""
+        return self._z[: self._w]
+
+    def rows(self, n: int) -> NDArray[Any]:
+        """Return the buffer for the next block's ``n`` rows, to be filled."""
+        start = self._w + self._d
+        return self._z[start : start + n]
+
+    def advance(
+        self,
+        n: int,
+        *,
+        gains: Float64s,
+        adapt: Float64s,
+        mix: Float64s | None = None,
+        signs: Float64s | None = None,
+        rates: Float64s | None = None,
+        first_step: int = 0,
+    ) -> tuple[Float64s, Float64s]:
+        """Take the block's steps; return the responses of the weights and of the watched vectors.
+
+        The input vectors are ``mix @ rows`` (the rows themselves by default), r of them a step;
+        ``adapt`` is updated. On a bad step the weights stay those before the block.
+        """
+        d, w = self._d, self._w
+        steps = gains.shape[0]
+        operand = self._z[: w + d + n]
+        products = np.dot(operand[w + d :], operand.T).astype(np.float64, copy=False)
+        gram, cross = products[:, w + d :], products[:, : w + d]
+        if mix is not None:
+            cross = mix @ cross
+            gram = mix @ gram @ mix.T
+        moved = np.empty((d, d + gram.shape[0]))
+        moved[:, :d] = np.eye(d)
+        moved[:, d:] = cross[:, w:].T
+        own = np.empty((0, 0))
+        if self.rule.norms:
+            own = (self.weights @ self.weights.T).astype(np.float64)
+        elif self.rule.orthonormal and self._blocks % self._every == 0:
+            # One Newton-Schulz step to the nearest orthonormal basis: the same span, no rotation,
+            # and free, since it rides on the lift.
+            near = 1.5 * np.eye(d) - 0.5 * (self.weights @ self.weights.T)
+            moved = near @ moved
+        if signs is None:
+            signs = np.ones((steps, 1))
+        responses = np.empty((gram.shape[0], d))
+        state = adapt.copy()
+        used = gains.copy()
+        done = self.rule.run(
+            moved,
+            np.ascontiguousarray(gram),
+            own,
+            signs,
+            used,
+            np.ones(d) if rates is None else rates,
+            state,
+            responses,
+        )
+        if done < steps:
+            raise UnstableStepError(first_step + done, float(used[done]))
+        on_rows = moved[:, d:] if mix is None else moved[:, d:] @ mix
+        lift = np.concatenate([moved[:, :d], on_rows], axis=1).astype(self._z.dtype, copy=False)
+        np.dot(lift, operand[w:], out=self._lifted)
+        self.weights[...] = self._lifted
+        adapt[:] = state
+        gains[:] = used
+        self._blocks += 1
+        return responses, cross[:, :w]
