@@ -21,6 +21,10 @@ __all__ = ["BlockEngine", "Rule", "UnstableStepError", "default_block_size"]
 #: Responses larger than this mean that the weights explode; float32 still holds their squares.
 EXPLODED = 1e18
 
+#: A penalised term makes the frame V^T V = I unstable: a departure grows by exp(strain). It is
+#: put right before it has grown tenfold.
+STRAIN = 2.0
+
 
 class UnstableStepError(ArithmeticError):
     """A learning step gave numbers that are not finite or that explode.
@@ -49,12 +53,12 @@ class Rule:
     ``run(moved, gram, own, signs, gains, rates, adapt, responses) -> steps done`` takes the block's
     steps one after the other. With d weight vectors, and r input vectors u a step:
 
-    - ``moved`` (d, d + steps * r): everything that is linear in the weights, one row a unit, updated
-      in place. Its first d columns are the coefficients of the weights in the old ones. The
-      column of an input vector holds its inner products <w_k, u> up to its own step, and its
+    - ``moved`` (d, d + steps * r): everything that is linear in the weights, one row a unit,
+      updated in place. Its first d columns are the coefficients of the weights in the old ones.
+      The column of an input vector holds its inner products <w_k, u> up to its own step, and its
       coefficients from then on: a vector needs the one only before, the other only after.
-    - ``gram``: inner products of the input vectors;  ``own`` (d, d): those of the weights, kept up to
-      date by the rule, or empty unless ``norms``.
+    - ``gram``: inner products of the input vectors;  ``own`` (d, d): those of the weights, kept
+      up to date by the rule, or empty unless ``norms``.
     - ``signs`` (steps, r): the signed weight of each vector;  ``gains`` (steps,): learning rates,
       replaced by the ones really used;  ``rates`` (d,): one factor a unit.
     - ``adapt``: (running sum, c, share kept a step) of the adaptive gain; c = 0 switches it off.
@@ -71,10 +75,14 @@ class Rule:
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def next_gain(gains: Any, step: int, strength: float, adapt: Any) -> float:
-    """Return this step's learning rate: the schedule's, or c / sqrt(sum of |A_s V_s|^2)."""
+    """Return this step's learning rate: the schedule's, or c / sqrt(sum of |A_s V_s|^2).
+
+    The latter is held at 1 / |A_t V_t|, so that the first steps turn V by 45 degrees at most.
+    """
     adapt[0] = adapt[2] * adapt[0] + strength
     if adapt[1] > 0.0:
-        gains[step] = adapt[1] / np.sqrt(adapt[0]) if adapt[0] > 0.0 else 0.0
+        square = max(adapt[0] / adapt[1] ** 2, strength)
+        gains[step] = 1.0 / np.sqrt(square) if square > 0.0 else 0.0
     return float(gains[step])
 
 
@@ -87,6 +95,18 @@ def respond(moved: Any, slot: int, responses: Any, row: int) -> float:
         responses[row, k] = y
         moved[k, slot] = 0.0
         total += y * y
+    return total
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def _strain(responses: Any, signs: Any, gains: Any) -> float:
+    """Return sum eta |c| |V^T u|^2: the exponent at which a departure from V^T V = I may grow."""
+    total = 0.0
+    r = signs.shape[1]
+    for t in range(signs.shape[0]):
+        for i in range(r):
+            for k in range(responses.shape[1]):
+                total += gains[t] * abs(signs[t, i]) * responses[r * t + i, k] ** 2
     return total
 
 
@@ -134,8 +154,8 @@ class BlockEngine:
             self._z[: self._w] = watched
         self._z[self._w : head] = weights
         self._lifted = np.empty_like(weights, order="C")
-        self._blocks = 0
-        # float32 sums drift by about 1e-7 a lift.
+        # Blocks and strain since the last orthonormalisation; float32 drifts by 1e-7 a lift.
+        self._blocks, self._strain = 0, np.inf
         self._every = 8 if weights.dtype == np.float32 else 64
 
     @property
@@ -183,11 +203,12 @@ class BlockEngine:
         own = np.empty((0, 0))
         if self.rule.norms:
             own = (self.weights @ self.weights.T).astype(np.float64)
-        elif self.rule.orthonormal and self._blocks % self._every == 0:
+        elif self.rule.orthonormal and (self._blocks >= self._every or self._strain > STRAIN):
             # One Newton-Schulz step to the nearest orthonormal basis: the same span, no rotation,
-            # and free, since it rides on the lift.
+            # and it rides on the lift.
             near = 1.5 * np.eye(d) - 0.5 * (self.weights @ self.weights.T)
             moved = near @ moved
+            self._blocks, self._strain = 0, 0.0
         if signs is None:
             signs = np.ones((steps, 1))
         responses = np.empty((gram.shape[0], d))
@@ -212,4 +233,5 @@ class BlockEngine:
         adapt[:] = state
         gains[:] = used
         self._blocks += 1
+        self._strain += _strain(responses, signs, used)
         return responses, cross[:, :w]

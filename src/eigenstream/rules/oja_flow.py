@@ -1,8 +1,8 @@
 """The Oja-Karhunen flow with orthonormalisation, for any signed contrast ([SLOW] eq. 6).
 
-One step is W = V + eta (I - V V^T) A V with A = sum_j c_j u_j u_j^T, then V = W orthonormalised. The
-span does not depend on how one orthonormalises, so V = W (W^T W)^(-1/2), which is closed form: with
-y_j = V^T u_j, K = (<y_i, y_j>), G = (<u_i, u_j>), C = diag(c),
+One step is W = V + eta (I - V V^T) A V with A = sum_j c_j u_j u_j^T, then V = W orthonormalised.
+The span does not depend on how one orthonormalises, so V = W (W^T W)^(-1/2), which is closed form:
+with y_j = V^T u_j, K = (<y_i, y_j>), G = (<u_i, u_j>), C = diag(c),
 
     S = eta^2 C (G - K) C,   R = (I + S K)^(1/2),   M = -(R (R + I))^(-1) S,   N = eta C (I + K M)
     V <- V + sum_ij [ V y_i (M - N)_ij + u_i N_ij ] y_j^T
