@@ -153,7 +153,7 @@ class BlockEngine:
         if watched is not None:
             self._z[: self._w] = watched
         self._z[self._w : head] = weights
-        self._lifted = np.empty_like(weights, order="C")
+        self._lifted = np.empty(weights.shape, weights.dtype)
         # Blocks and strain since the last orthonormalisation; float32 drifts by 1e-7 a lift.
         self._blocks, self._strain = 0, np.inf
         self._every = 8 if weights.dtype == np.float32 else 64
@@ -168,9 +168,18 @@ class BlockEngine:
         """Vectors that ride along to have their responses measured (a view)."""
         return self._z[: self._w]
 
+    @property
+    def watched_and_weights(self) -> NDArray[Any]:
+        """Both, stacked (a view)."""
+        return self._z[: self._w + self._d]
+
     def rows(self, n: int) -> NDArray[Any]:
         """Return the buffer for the next block's ``n`` rows, to be filled."""
         start = self._w + self._d
+        if start + n > len(self._z):
+            grown = np.empty((start + n, self._z.shape[1]), self._z.dtype)
+            grown[:start] = self._z[:start]
+            self._z = grown
         return self._z[start : start + n]
 
     def advance(
@@ -235,3 +244,19 @@ class BlockEngine:
         self._blocks += 1
         self._strain += _strain(responses, signs, used)
         return responses, cross[:, :w]
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next block depends on, as arrays."""
+        return {
+            "vectors": self.weights.copy(),
+            "watched": self.watched.copy(),
+            "frame": np.array([self._blocks, self._strain]),
+        }
+
+    @classmethod
+    def restored(cls, rule: Rule, state: dict[str, Any]) -> "BlockEngine":
+        """Return an engine that goes on from a ``state``."""
+        watched = state["watched"] if len(state["watched"]) else None
+        engine = cls(rule, np.asarray(state["vectors"]), max_rows=0, watched=watched)
+        engine._blocks, engine._strain = int(state["frame"][0]), float(state["frame"][1])
+        return engine
