@@ -122,11 +122,13 @@ def add_input(line: Any, factor: float, gram: Any, slot: int, n_units: int) -> N
 def default_block_size(n_components: int, n_features: int, itemsize: int) -> int:
     """Return the number of steps taken between two lifts.
 
-    A larger block costs a larger Gram matrix, a smaller one more lifts: about d + 22 rows balance
-    them (measured for d = 10 and 50). A block of very wide rows is kept near 32 MiB.
+    A step costs about 2 D (b + 2 d + d^2 / b) operations in a block of b, and a share 1 / b of a
+    block's fixed cost, worth about 10^6 operations: least at b^2 = d^2 + 10^6 / 2 D. Matrix
+    products want 24 rows at least, and a block of very wide rows is kept near 32 MiB.
     """
-    balanced = min(max(8 * round((n_components + 22) / 8), 24), 128)
-    return max(min(balanced, 2**25 // (n_features * itemsize)), 8)
+    balanced = (n_components**2 + 5e5 / n_features) ** 0.5
+    size = 8 * round(min(max(balanced, 24), 128) / 8)
+    return int(max(min(size, 2**25 // (n_features * itemsize)), 8))
 
 
 class BlockEngine:
