@@ -17,6 +17,7 @@ from eigenstream.rules import (
     SANGER_NORMALIZED,
     BlockEngine,
     UnstableStepError,
+    Weave,
 )
 
 OFF = np.zeros(3)
@@ -140,17 +141,14 @@ def test_flow_equals_qr_after_every_step(alpha):
     expected = flow_by_qr(V, terms, gains)
 
     engine = BlockEngine(OJA_FLOW, V.T, max_rows=block + 1)
-    mix = np.zeros((2 * block, block + 1))
-    for t in range(block):
-        mix[2 * t, t + 1] = mix[2 * t + 1, t + 1] = 1
-        mix[2 * t + 1, t] = -1
+    weave = Weave(np.arange(1, block + 1), np.arange(block), np.zeros(block), True)
     for start in range(0, steps, block):
         engine.rows(block + 1)[:] = rows[start : start + block + 1]
         engine.advance(
             block + 1,
             gains=gains[start : start + block].copy(),
             adapt=OFF,
-            mix=mix,
+            weave=weave,
             signs=np.tile(signs, (block, 1)),
         )
     got = engine.weights.T
@@ -202,9 +200,9 @@ def test_flow_started_in_the_span_of_its_data():
     rows = rng.standard_normal((3, 8))
     engine = BlockEngine(OJA_FLOW, orthonormalized(rows.T).T, max_rows=3)
     engine.rows(3)[:] = rows
-    mix = np.array([[1.0, 0, 0], [0, 1, 0], [0, 1, 0], [-1, 1, 0], [0, 0, 1], [0, -1, 1]])
-    signs = np.tile([0.2, -0.8], (3, 1))
-    engine.advance(3, gains=np.full(3, 1.0), adapt=np.zeros(3), mix=mix, signs=signs)
+    weave = Weave(np.array([1, 2]), np.array([0, 1]), np.zeros(2), True)
+    signs = np.tile([0.2, -0.8], (2, 1))
+    engine.advance(3, gains=np.full(2, 1.0), adapt=np.zeros(3), weave=weave, signs=signs)
     assert orthonormality_error(engine.weights.T) < 1e-12
 
 

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s
 
-__all__ = ["BlockEngine", "Rule", "UnstableStepError", "default_block_size"]
+__all__ = ["BlockEngine", "Rule", "UnstableStepError", "Weave", "default_block_size"]
 
 #: Responses larger than this mean that the weights explode; float32 still holds their squares.
 EXPLODED = 1e18
+
+NONE = np.empty((0, 0))
 
 #: A penalised term makes the frame V^T V = I unstable: a departure grows by exp(strain). It is
 #: put right before it has grown tenfold.
@@ -119,6 +121,82 @@ def add_input(line: Any, factor: float, gram: Any, slot: int, n_units: int) -> N
         line[j] += factor * gram[u, j - n_units]
 
 
+@dataclass(frozen=True)
+class Weave:
+    """How input vectors arise from a block's rows: centred rows, and lagged differences.
+
+    Step t's first vector is row ``now[t]`` less a running mean of the rows of the steps before,
+    m <- (1 - s) m + s row with s = ``shares[t]``; if ``paired``, its second is row ``now[t]`` less
+    row ``past[t]``, which needs no centring. Rows are relative to the mean before the block.
+    """
+
+    now: Any
+    past: Any
+    shares: Any
+    paired: bool
+
+    def mean(self, n: int) -> Float64s:
+        """Return the coefficients on ``n`` rows of the running mean after the block."""
+        after = np.append(np.cumprod(1.0 - self.shares[:0:-1])[::-1], 1.0)
+        mean = np.zeros(n)
+        mean[self.now] = self.shares * after
+        return mean
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def _woven(products: Any, start: int, now: Any, past: Any, shares: Any, paired: bool) -> Any:
+    """Return the inner products of the input vectors, given those of the rows.
+
+    ``products`` (n, start + n) holds the rows' with ``start`` other vectors, then with themselves.
+    """
+    r = 2 if paired else 1
+    steps = now.shape[0]
+    half = np.empty((r * steps, products.shape[1]))
+    mean = np.zeros(products.shape[1])
+    for t in range(steps):
+        for j in range(products.shape[1]):
+            value = products[now[t], j]
+            half[r * t, j] = value - mean[j]
+            mean[j] += shares[t] * (value - mean[j])
+            if paired:
+                half[r * t + 1, j] = value - products[past[t], j]
+    gram = np.empty((r * steps, r * steps))
+    for i in range(r * steps):
+        offset = 0.0
+        for t in range(steps):
+            value = half[i, start + now[t]]
+            gram[i, r * t] = value - offset
+            offset += shares[t] * (value - offset)
+            if paired:
+                gram[i, r * t + 1] = value - half[i, start + past[t]]
+    return half[:, :start], gram
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def _unwoven(moved: Any, n: int, now: Any, past: Any, shares: Any, paired: bool, lift: Any) -> None:
+    """Write coefficients on weights and rows to ``lift``, given those on weights and vectors.
+
+    This is the transpose of the map from rows to vectors, so the recursion of the mean runs back.
+    """
+    d = moved.shape[0]
+    r = 2 if paired else 1
+    for k in range(d):
+        for j in range(d):
+            lift[k, j] = moved[k, j]
+        for j in range(n):
+            lift[k, d + j] = 0.0
+        later = 0.0
+        for t in range(now.shape[0] - 1, -1, -1):
+            value = moved[k, d + r * t]
+            at = d + now[t]
+            lift[k, at] += value + shares[t] * later
+            later = (1.0 - shares[t]) * later - value
+            if paired:
+                value = moved[k, d + r * t + 1]
+                lift[k, at] += value
+                lift[k, d + past[t]] -= value
+
+
 def default_block_size(n_components: int, n_features: int, itemsize: int) -> int:
     """Return the number of steps taken between two lifts.
 
@@ -190,62 +268,56 @@ class BlockEngine:
         *,
         gains: Float64s,
         adapt: Float64s,
-        mix: Float64s | None = None,
+        weave: Weave | None = None,
         signs: Float64s | None = None,
         rates: Float64s | None = None,
         first_step: int = 0,
     ) -> tuple[Float64s, Float64s]:
         """Take the block's steps; return the responses of the weights and of the watched vectors.
 
-        The input vectors are ``mix @ rows`` (the rows themselves by default), r of them a step;
-        ``adapt`` is updated. On a bad step the weights stay those before the block.
+        The input vectors are the rows, one a step, or what ``weave`` makes of them; ``adapt`` and
+        ``gains`` are updated. On a bad step all stays as before the block.
         """
-        d, w = self._d, self._w
+        d, head = self._d, self._w + self._d
         steps = gains.shape[0]
-        operand = self._z[: w + d + n]
-        products = np.dot(operand[w + d :], operand.T).astype(np.float64, copy=False)
-        gram, cross = products[:, w + d :], products[:, : w + d]
-        if mix is not None:
-            cross = mix @ cross
-            gram = mix @ gram @ mix.T
-        moved = np.empty((d, d + gram.shape[0]))
-        moved[:, :d] = np.eye(d)
-        moved[:, d:] = cross[:, w:].T
-        own = np.empty((0, 0))
-        if self.rule.norms:
-            own = (self.weights @ self.weights.T).astype(np.float64)
-        elif self.rule.orthonormal and (self._blocks >= self._every or self._strain > STRAIN):
+        operand = self._z[: head + n]
+        products = np.dot(operand[head:], operand.T).astype(np.float64, copy=False)
+        if weave is None:
+            cross, gram = products[:, :head], np.ascontiguousarray(products[:, head:])
+        else:
+            cross, gram = _woven(products, head, weave.now, weave.past, weave.shares, weave.paired)
+        moved = np.zeros((d, d + len(gram)))
+        moved[:, d:] = cross[:, self._w :].T
+        if self.rule.orthonormal and (self._blocks >= self._every or self._strain > STRAIN):
             # One Newton-Schulz step to the nearest orthonormal basis: the same span, no rotation,
             # and it rides on the lift.
             near = 1.5 * np.eye(d) - 0.5 * (self.weights @ self.weights.T)
-            moved = near @ moved
+            moved[:, d:] = near @ moved[:, d:]
+            moved[:, :d] = near
             self._blocks, self._strain = 0, 0.0
+        else:
+            moved.ravel()[: d * moved.shape[1] : moved.shape[1] + 1] = 1.0
+        own = (self.weights @ self.weights.T).astype(np.float64) if self.rule.norms else NONE
         if signs is None:
             signs = np.ones((steps, 1))
-        responses = np.empty((gram.shape[0], d))
-        state = adapt.copy()
-        used = gains.copy()
-        done = self.rule.run(
-            moved,
-            np.ascontiguousarray(gram),
-            own,
-            signs,
-            used,
-            np.ones(d) if rates is None else rates,
-            state,
-            responses,
-        )
+        responses = np.empty((len(gram), d))
+        state, used = adapt.copy(), gains.copy()
+        if rates is None:
+            rates = np.ones(d)
+        done = self.rule.run(moved, gram, own, signs, used, rates, state, responses)
         if done < steps:
             raise UnstableStepError(first_step + done, float(used[done]))
-        on_rows = moved[:, d:] if mix is None else moved[:, d:] @ mix
-        lift = np.concatenate([moved[:, :d], on_rows], axis=1).astype(self._z.dtype, copy=False)
-        np.dot(lift, operand[w:], out=self._lifted)
+        if weave is None:
+            np.dot(moved.astype(self._z.dtype, copy=False), operand[self._w :], out=self._lifted)
+        else:
+            lift = np.empty((d, d + n))
+            _unwoven(moved, n, weave.now, weave.past, weave.shares, weave.paired, lift)
+            np.dot(lift.astype(self._z.dtype, copy=False), operand[self._w :], out=self._lifted)
         self.weights[...] = self._lifted
-        adapt[:] = state
-        gains[:] = used
+        adapt[:], gains[:] = state, used
         self._blocks += 1
         self._strain += _strain(responses, signs, used)
-        return responses, cross[:, :w]
+        return responses, cross[:, : self._w]
 
     def state(self) -> dict[str, Any]:
         """Return what the next block depends on, as arrays."""

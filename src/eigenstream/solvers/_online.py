@@ -9,8 +9,14 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from eigenstream._linalg import Float64s, mirrored, orthonormalized
-from eigenstream.kernels.centering import centered_terms
-from eigenstream.rules.base import BlockEngine, Rule, UnstableStepError, default_block_size
+from eigenstream.kernels.centering import mean_shares
+from eigenstream.rules.base import (
+    BlockEngine,
+    Rule,
+    UnstableStepError,
+    Weave,
+    default_block_size,
+)
 from eigenstream.schedules import Auto, as_schedule
 from eigenstream.solvers._plan import Plan, Progress
 from eigenstream.solvers._terms import Block, TermStream
@@ -168,11 +174,13 @@ class OnlineLearner:
         block = self._stream.peek(min(self._needed(), self._stream.pending))
         rows = np.empty((len(block.needed), D))
         block.fill(rows)
-        mix = centered_terms(block.now, block.now, block.weights, 0.0, 1.0, plan.center, False)[0]
-        # The first centred observation is no information: it is its own mean.
-        first = (mix @ rows)[int(plan.center) :]
+        rows = rows[block.now]
+        if plan.center:
+            # The first observation is no information about the others' spread.
+            totals = np.cumsum(block.weights)[:-1, None]
+            rows = rows[1:] - np.cumsum(block.weights[:-1, None] * rows[:-1], axis=0) / totals
         basis = np.zeros((D, 0))
-        for vector in (*first, *random.standard_normal((d, D))):
+        for vector in (*rows, *random.standard_normal((d, D))):
             left = vector - basis @ (basis.T @ vector)
             left -= basis @ (basis.T @ left)
             norm = np.linalg.norm(left)
@@ -187,32 +195,36 @@ class OnlineLearner:
         plan = self.plan
         steps, n = len(block.now), len(block.needed)
         rows = engine.rows(n)
-        shift = self._mean.astype(self._dtype) if plan.center else None
+        shift: Any = self._mean.astype(self._dtype, copy=False) if plan.center else None
         block.fill(rows, shift)
         signs = np.empty((steps, 2 if self._paired else 1))
         signs[:, 0] = plan.weights[0] * block.weights
-        mix = None
-        total = self._total
-        if plan.center or self._paired:
-            mix, shrink, mean, left, total = centered_terms(
-                block.now, block.past, block.weights, total, self._keep, plan.center, self._paired
-            )
-            signs[:, 0] *= shrink
         if self._paired:
             signs[:, 1] = -plan.weights[1] * block.past_weights
+        weave = mean = None
+        total = self._total
+        if plan.center:
+            shares, total = mean_shares(block.weights, total, self._keep)
+            # An observation counts W / (W + w) times, and is centred by the mean of those before
+            # it: the terms then add up to exactly the scatter about the final mean [CHAN].
+            signs[:, 0] *= 1.0 - shares
+            weave = Weave(block.now, block.past, shares, self._paired)
+            mean = weave.mean(n).astype(self._dtype, copy=False) @ rows
+        elif self._paired:
+            weave = Weave(block.now, block.past, np.zeros(steps), True)
         gains = self.schedule.gains(self.steps, steps)
-        moved_mean = mean @ rows if plan.center else None
         responses, watched = engine.advance(
             n,
             gains=gains,
             adapt=self._adapt,
-            mix=mix,
+            weave=weave,
             signs=signs,
             rates=plan.rates,
             first_step=self.steps,
         )
-        if shift is not None:
-            self._mean = shift + left * (self._mean - shift) + moved_mean
+        if mean is not None:
+            left = float(np.prod(1.0 - shares))
+            self._mean = shift + left * (self._mean - shift) + mean
         self._total = total
         self._account(watched if watched.shape[1] else responses, signs, block.weights)
         self.steps += steps
@@ -252,7 +264,9 @@ class OnlineLearner:
             else:  # V has left the averaged subspace: start again from V
                 engine.watched[...] = engine.weights
         self._averaged_at = self.steps
-        self._average_next = self.steps + min(STRIDE, self.steps // 16)
+        self._average_next = self.steps + min(
+            max(STRIDE, 16 * self.plan.n_components), self.steps // 4
+        )
 
     def _show(self, steps: int) -> None:
         plan = self.plan
