@@ -137,10 +137,18 @@ class Weave:
 
     def mean(self, n: int) -> Float64s:
         """Return the coefficients on ``n`` rows of the running mean after the block."""
-        after = np.append(np.cumprod(1.0 - self.shares[:0:-1])[::-1], 1.0)
-        mean = np.zeros(n)
-        mean[self.now] = self.shares * after
+        mean: Float64s = _mean(self.now, self.shares, n)
         return mean
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def _mean(now: Any, shares: Any, n: int) -> Any:
+    mean = np.zeros(n)
+    left = 1.0
+    for t in range(now.shape[0] - 1, -1, -1):
+        mean[now[t]] = left * shares[t]
+        left *= 1.0 - shares[t]
+    return mean
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
