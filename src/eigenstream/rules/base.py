@@ -127,32 +127,38 @@ class Weave:
 
     Step t's first vector is row ``now[t]`` less a running mean of the rows of the steps before,
     m <- (1 - s) m + s row with s = ``shares[t]``; if ``paired``, its second is row ``now[t]`` less
-    row ``past[t]``, which needs no centring. Rows are relative to the mean before the block.
+    row ``past[t]``, which needs no centring. The running mean starts at the row ``origin``, or
+    at zero if that is negative.
     """
 
     now: Any
     past: Any
     shares: Any
     paired: bool
+    origin: int = -1
 
     def mean(self, n: int) -> Float64s:
         """Return the coefficients on ``n`` rows of the running mean after the block."""
-        mean: Float64s = _mean(self.now, self.shares, n)
+        mean: Float64s = _mean(self.now, self.shares, self.origin, n)
         return mean
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _mean(now: Any, shares: Any, n: int) -> Any:
+def _mean(now: Any, shares: Any, origin: int, n: int) -> Any:
     mean = np.zeros(n)
     left = 1.0
     for t in range(now.shape[0] - 1, -1, -1):
         mean[now[t]] = left * shares[t]
         left *= 1.0 - shares[t]
+    if origin >= 0:
+        mean[origin] = left
     return mean
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _woven(products: Any, start: int, now: Any, past: Any, shares: Any, paired: bool) -> Any:
+def _woven(
+    products: Any, start: int, now: Any, past: Any, shares: Any, paired: bool, origin: int
+) -> Any:
     """Return the inner products of the input vectors, given those of the rows.
 
     ``products`` (n, start + n) holds the rows' with ``start`` other vectors, then with themselves.
@@ -161,6 +167,8 @@ def _woven(products: Any, start: int, now: Any, past: Any, shares: Any, paired: 
     steps = now.shape[0]
     half = np.empty((r * steps, products.shape[1]))
     mean = np.zeros(products.shape[1])
+    if origin >= 0:
+        mean[:] = products[origin]
     for t in range(steps):
         for j in range(products.shape[1]):
             value = products[now[t], j]
@@ -170,7 +178,7 @@ def _woven(products: Any, start: int, now: Any, past: Any, shares: Any, paired: 
                 half[r * t + 1, j] = value - products[past[t], j]
     gram = np.empty((r * steps, r * steps))
     for i in range(r * steps):
-        offset = 0.0
+        offset = half[i, start + origin] if origin >= 0 else 0.0
         for t in range(steps):
             value = half[i, start + now[t]]
             gram[i, r * t] = value - offset
@@ -181,7 +189,16 @@ def _woven(products: Any, start: int, now: Any, past: Any, shares: Any, paired: 
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _unwoven(moved: Any, n: int, now: Any, past: Any, shares: Any, paired: bool, lift: Any) -> None:
+def _unwoven(
+    moved: Any,
+    n: int,
+    now: Any,
+    past: Any,
+    shares: Any,
+    paired: bool,
+    origin: int,
+    lift: Any,
+) -> None:
     """Write coefficients on weights and rows to ``lift``, given those on weights and vectors.
 
     This is the transpose of the map from rows to vectors, so the recursion of the mean runs back.
@@ -203,6 +220,8 @@ def _unwoven(moved: Any, n: int, now: Any, past: Any, shares: Any, paired: bool,
                 value = moved[k, d + r * t + 1]
                 lift[k, at] += value
                 lift[k, d + past[t]] -= value
+        if origin >= 0:
+            lift[k, d + origin] += later
 
 
 def default_block_size(n_components: int, n_features: int, itemsize: int) -> int:
@@ -293,7 +312,9 @@ class BlockEngine:
         if weave is None:
             cross, gram = products[:, :head], np.ascontiguousarray(products[:, head:])
         else:
-            cross, gram = _woven(products, head, weave.now, weave.past, weave.shares, weave.paired)
+            cross, gram = _woven(
+                products, head, weave.now, weave.past, weave.shares, weave.paired, weave.origin
+            )
         moved = np.zeros((d, d + len(gram)))
         moved[:, d:] = cross[:, self._w :].T
         if self.rule.orthonormal and (self._blocks >= self._every or self._strain > STRAIN):
@@ -319,7 +340,9 @@ class BlockEngine:
             np.dot(moved.astype(self._z.dtype, copy=False), operand[self._w :], out=self._lifted)
         else:
             lift = np.empty((d, d + n))
-            _unwoven(moved, n, weave.now, weave.past, weave.shares, weave.paired, lift)
+            _unwoven(
+                moved, n, weave.now, weave.past, weave.shares, weave.paired, weave.origin, lift
+            )
             np.dot(lift.astype(self._z.dtype, copy=False), operand[self._w :], out=self._lifted)
         self.weights[...] = self._lifted
         adapt[:], gains[:] = state, used

@@ -68,11 +68,11 @@ def _single(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses
     change = np.empty(width)
     for t in range(signs.shape[0]):
         c = signs[t, 0]
-        g = gram[t, t]
         k = respond(moved, d + t, responses, t)
+        # |u|^2 = |V^T u|^2 up to rounding when V holds u, as it does at the start.
+        g = max(gram[t, t], k)
         eta = next_gain(gains, t, c * c * g * k, adapt)
-        # |u|^2 - |V^T u|^2 is zero up to rounding when V holds u, as it does at the start.
-        s = eta * eta * c * c * max(g - k, 0.0)
+        s = eta * eta * c * c * (g - k)
         if not s * k < STRETCH:
             return t
         r = np.sqrt(1.0 + s * k)

@@ -95,16 +95,21 @@ class OnlineLearner:
             self._n_features = rows.shape[1]
             self._dtype = rows.dtype
             self._mean = np.zeros(self._n_features)
+            self._check_init()
+        if rows.shape[1] != self._n_features:
+            raise ValueError(
+                f"a chunk must have shape (n, {self._n_features}) as the first one had, got "
+                f"{rows.shape}."
+            )
         self.stopped = False
         self._stream.extend(rows, weights, new_sequence)
-        size = self.block_size
         try:
-            if self._engine is None and self._stream.pending >= max(size, self._needed()):
+            if self._engine is None and self._stream.pending >= self._needed():
                 self._begin()
-            if self._engine is not None and self._stream.pending >= size:
-                with self._threads(size):
-                    while self._stream.pending >= size and not self.stopped:
-                        self._learn(self._stream.take(size))
+            if self._engine is not None and self._stream.pending >= self._next_size:
+                with self._threads():
+                    while self._stream.pending >= self._next_size and not self.stopped:
+                        self._learn(self._stream.take(self._next_size))
         except UnstableStepError:
             self._stream.drop()
             raise
@@ -122,9 +127,9 @@ class OnlineLearner:
             other._hook_off = True
             if other._engine is None:
                 other._begin()
-            with other._threads(pending):
+            with other._threads():
                 while other._stream.pending:
-                    other._learn(other._stream.take(min(other._stream.pending, self.block_size)))
+                    other._learn(other._stream.take(min(other._stream.pending, other._next_size)))
             other._stream.settle()
         return other
 
@@ -138,7 +143,13 @@ class OnlineLearner:
             plan.n_components, self._n_features, self._dtype.itemsize
         )
 
-    def _threads(self, size: int) -> Any:
+    @property
+    def _next_size(self) -> int:
+        """The first blocks are small: their steps are long, and rounding grows inside a block."""
+        return min(self.block_size, max(16, self.steps))
+
+    def _threads(self) -> Any:
+        size = self.block_size
         return _few_threads(self._n_features * size * (self.plan.n_components + size))
 
     def _needed(self) -> int:
@@ -147,13 +158,23 @@ class OnlineLearner:
             return self.plan.n_components + int(self.plan.center)
         return 1
 
+    def _check_init(self) -> None:
+        d, D = self.plan.n_components, self._n_features
+        if not isinstance(self.plan.init, str):
+            vectors = np.asarray(self.plan.init, np.float64)
+            if vectors.shape != (d, D) or not np.isfinite(vectors).all():
+                raise ValueError(
+                    f"init must be 'data', 'random' or a finite array of shape "
+                    f"(n_components, n_features) = ({d}, {D}); got shape {vectors.shape}."
+                )
+
     def _begin(self) -> None:
         """Choose the start vectors and set up the engine."""
         start = np.ascontiguousarray(self._start_vectors(), self._dtype)
         self._engine = BlockEngine(
             self.rule,
             start,
-            max_rows=self.block_size + (self.plan.lag if self._paired else 0),
+            max_rows=self.block_size + 1 + (self.plan.lag if self._paired else 0),
             watched=None if self._averaging is None else start,
         )
 
@@ -163,11 +184,6 @@ class OnlineLearner:
         random = np.random.default_rng(plan.seed)
         if not isinstance(plan.init, str):
             vectors = np.asarray(plan.init, np.float64)
-            if vectors.shape != (d, D) or not np.isfinite(vectors).all():
-                raise ValueError(
-                    f"init must be 'data', 'random' or a finite array of shape "
-                    f"(n_components, n_features) = ({d}, {D}); got shape {vectors.shape}."
-                )
             return np.asarray(orthonormalized(vectors.T).T if self.rule.orthonormal else vectors)
         if plan.init == "random":
             return np.asarray(orthonormalized(random.standard_normal((D, d))).T)
@@ -194,27 +210,39 @@ class OnlineLearner:
         engine = self._ready()
         plan = self.plan
         steps, n = len(block.now), len(block.needed)
-        rows = engine.rows(n)
+        if plan.center and self._total == 0.0:
+            # Nothing has been averaged yet: any reference near the data keeps their digits.
+            block.fill(engine.rows(n))
+            self._mean = engine.rows(n)[block.now[0]].astype(np.float64)
+        # In float32 the mean is not a float32 number: what is left of it is one more row.
+        extra = int(plan.center and self._dtype == np.float32)
+        rows = engine.rows(n + extra)
         shift: Any = self._mean.astype(self._dtype, copy=False) if plan.center else None
-        block.fill(rows, shift)
+        block.fill(rows[:n], shift)
+        if extra:
+            rows[n] = self._mean - shift
         signs = np.empty((steps, 2 if self._paired else 1))
         signs[:, 0] = plan.weights[0] * block.weights
         if self._paired:
             signs[:, 1] = -plan.weights[1] * block.past_weights
-        weave = mean = None
+        weave: Weave | None = None
+        mean = None
         total = self._total
         if plan.center:
             shares, total = mean_shares(block.weights, total, self._keep)
             # An observation counts W / (W + w) times, and is centred by the mean of those before
             # it: the terms then add up to exactly the scatter about the final mean [CHAN].
             signs[:, 0] *= 1.0 - shares
-            weave = Weave(block.now, block.past, shares, self._paired)
-            mean = weave.mean(n).astype(self._dtype, copy=False) @ rows
+            weave = Weave(block.now, block.past, shares, self._paired, n if extra else -1)
+            mean = (
+                shift.astype(np.float64)
+                + weave.mean(n + extra).astype(self._dtype, copy=False) @ rows
+            )
         elif self._paired:
             weave = Weave(block.now, block.past, np.zeros(steps), True)
         gains = self.schedule.gains(self.steps, steps)
         responses, watched = engine.advance(
-            n,
+            n + extra,
             gains=gains,
             adapt=self._adapt,
             weave=weave,
@@ -223,8 +251,7 @@ class OnlineLearner:
             first_step=self.steps,
         )
         if mean is not None:
-            left = float(np.prod(1.0 - shares))
-            self._mean = shift + left * (self._mean - shift) + mean
+            self._mean = mean
         self._total = total
         self._account(watched if watched.shape[1] else responses, signs, block.weights)
         self.steps += steps

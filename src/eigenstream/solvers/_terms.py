@@ -112,6 +112,8 @@ class TermStream:
 
     def settle(self) -> None:
         """Keep the rows that pending and later terms need, and forget the chunk."""
+        if self._chunk is None:
+            return
         total = len(self._kept) + self._chunk.shape[0]
         # Whole stretches are kept, so that a row's past stays lag rows before it.
         wanted = np.zeros(total, bool)
