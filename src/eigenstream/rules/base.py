@@ -275,11 +275,6 @@ class BlockEngine:
         """Vectors that ride along to have their responses measured (a view)."""
         return self._z[: self._w]
 
-    @property
-    def watched_and_weights(self) -> NDArray[Any]:
-        """Both, stacked (a view)."""
-        return self._z[: self._w + self._d]
-
     def rows(self, n: int) -> NDArray[Any]:
         """Return the buffer for the next block's ``n`` rows, to be filled."""
         start = self._w + self._d

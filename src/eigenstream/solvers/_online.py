@@ -18,6 +18,7 @@ from eigenstream.rules.base import (
     default_block_size,
 )
 from eigenstream.schedules import Auto, as_schedule
+from eigenstream.solvers._averaging import average_frames
 from eigenstream.solvers._plan import Plan, Progress
 from eigenstream.solvers._terms import Block, TermStream
 
@@ -63,8 +64,6 @@ class OnlineLearner:
         self.schedule = as_schedule(plan.schedule)
         adaptive = isinstance(self.schedule, Auto)
         self._averaging = self.schedule.averaging if isinstance(self.schedule, Auto) else None
-        if not rule.orthonormal:  # an average of projectors says nothing about single vectors
-            self._averaging = None
         self._keep = 1.0 - (plan.forgetting or 0.0)
         c = self.schedule.c if isinstance(self.schedule, Auto) and adaptive else 0.0
         self._adapt = np.array([0.0, c, self._keep])
@@ -270,26 +269,18 @@ class OnlineLearner:
         self._moment_weight = keep * self._moment_weight + float(weights.sum())
 
     def _average(self, power: float) -> None:
-        """Take a step of orthogonal iteration on the average of the projectors V V^T.
-
-        They are weighted with t^power, as in polynomial-decay averaging [SHAMIR].
-        """
+        """Bring the average up to date, with weights t^power (polynomial decay [SHAMIR])."""
         engine = self._ready()
         share = 1.0 - (self._averaged_at / self.steps) ** (power + 1.0)
         share = max(share, 1.0 - self._keep ** (self.steps - self._averaged_at))
         if self._averaged_at == 0:
             engine.watched[...] = engine.weights
+        elif self.rule.orthonormal:
+            average_frames(engine.watched, engine.weights, share)
         else:
-            cross = (engine.watched @ engine.weights.T).astype(np.float64)
-            both = np.concatenate([(1.0 - share) * np.eye(len(cross)), share * cross], axis=1)
-            operand = engine.watched_and_weights
-            moved = both.astype(self._dtype) @ operand
-            values, vectors = np.linalg.eigh((moved @ moved.T).astype(np.float64))
-            if values[0] > 1e-6:  # the nearest orthonormal basis
-                polar = (vectors / np.sqrt(values)) @ vectors.T
-                engine.watched[...] = polar.astype(self._dtype) @ moved
-            else:  # V has left the averaged subspace: start again from V
-                engine.watched[...] = engine.weights
+            engine.watched[...] += self._dtype.type(share) * (engine.weights - engine.watched)
+            if self.rule.norms:
+                engine.watched[...] /= np.linalg.norm(engine.watched, axis=1, keepdims=True)
         self._averaged_at = self.steps
         self._average_next = self.steps + min(
             max(STRIDE, 16 * self.plan.n_components), self.steps // 4
