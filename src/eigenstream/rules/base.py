@@ -294,8 +294,11 @@ class BlockEngine:
         signs: Float64s | None = None,
         rates: Float64s | None = None,
         first_step: int = 0,
-    ) -> tuple[Float64s, Float64s]:
-        """Take the block's steps; return the responses of the weights and of the watched vectors.
+    ) -> tuple[Float64s, Float64s, Float64s]:
+        """Take the block's steps; return what was measured on the way.
+
+        That is: the responses of the weights and of the watched vectors to the input vectors, one
+        a row, and the squared norms of the input vectors.
 
         The input vectors are the rows, one a step, or what ``weave`` makes of them; ``adapt`` and
         ``gains`` are updated. On a bad step all stays as before the block.
@@ -343,7 +346,7 @@ class BlockEngine:
         adapt[:], gains[:] = state, used
         self._blocks += 1
         self._strain += _strain(responses, signs, used)
-        return responses, cross[:, : self._w]
+        return responses, cross[:, : self._w], np.diag(gram)
 
     def state(self) -> dict[str, Any]:
         """Return what the next block depends on, as arrays."""

@@ -1,6 +1,6 @@
 """What every online learner does: cut the stream into blocks, run the rule, keep the accounts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Self
@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from eigenstream._linalg import Float64s, mirrored, orthonormalized
+from eigenstream._linalg import Float64s, mirrored, orthonormalized, principal_angles
 from eigenstream.kernels.centering import mean_shares
 from eigenstream.rules.base import (
     BlockEngine,
@@ -20,6 +20,7 @@ from eigenstream.rules.base import (
 from eigenstream.schedules import Auto, as_schedule
 from eigenstream.solvers._averaging import average_frames
 from eigenstream.solvers._plan import Plan, Progress
+from eigenstream.solvers._start import observed_frame
 from eigenstream.solvers._terms import Block, TermStream
 
 __all__ = ["OnlineLearner"]
@@ -77,6 +78,8 @@ class OnlineLearner:
         self.gain = 0.0
         self._mean = np.empty(0)
         self._total = 0.0  # weight of the terms in the mean
+        self.power = 0.0  # sum of the rewarded |u|^2: total variance times weight
+        self.weight = 0.0  # of all terms
         self._moment = np.zeros((plan.n_components, plan.n_components))
         self._moment_weight = 0.0
         self._averaged_at = 0
@@ -84,8 +87,19 @@ class OnlineLearner:
 
     # ---- learning --------------------------------------------------------------------------
 
-    def update(self, rows: Any, weights: Any = None, *, new_sequence: bool = False) -> Self:
-        """Learn from a chunk of rows that follows the rows seen so far."""
+    def update(
+        self,
+        rows: Any,
+        weights: Any = None,
+        *,
+        new_sequence: bool = False,
+        exact: Callable[[], Any] | None = None,
+    ) -> Self:
+        """Learn from a chunk of rows that follows the rows seen so far.
+
+        ``exact`` gives the columns whose angle to the learned ones a hook is shown.
+        """
+        self._exact = exact
         if rows.shape[0] == 0:
             return self
         if rows.dtype not in (np.float32, np.float64):
@@ -133,6 +147,7 @@ class OnlineLearner:
         return other
 
     _hook_off = False
+    _exact: Callable[[], Any] | None = None
 
     @property
     def block_size(self) -> int:
@@ -189,20 +204,7 @@ class OnlineLearner:
         block = self._stream.peek(min(self._needed(), self._stream.pending))
         rows = np.empty((len(block.needed), D))
         block.fill(rows)
-        rows = rows[block.now]
-        if plan.center:
-            # The first observation is no information about the others' spread.
-            totals = np.cumsum(block.weights)[:-1, None]
-            rows = rows[1:] - np.cumsum(block.weights[:-1, None] * rows[:-1], axis=0) / totals
-        basis = np.zeros((D, 0))
-        for vector in (*rows, *random.standard_normal((d, D))):
-            left = vector - basis @ (basis.T @ vector)
-            left -= basis @ (basis.T @ left)
-            norm = np.linalg.norm(left)
-            # Observations that repeat earlier ones give no direction; random ones take their place.
-            if basis.shape[1] < d and norm > 1e-7 * np.linalg.norm(vector):
-                basis = np.column_stack([basis, left / norm])
-        return basis.T
+        return observed_frame(rows[block.now], block.weights, d, plan.center, random)
 
     def _learn(self, block: Block) -> None:
         """Take the steps of one block."""
@@ -240,7 +242,7 @@ class OnlineLearner:
         elif self._paired:
             weave = Weave(block.now, block.past, np.zeros(steps), True)
         gains = self.schedule.gains(self.steps, steps)
-        responses, watched = engine.advance(
+        responses, watched, squares = engine.advance(
             n + extra,
             gains=gains,
             adapt=self._adapt,
@@ -252,6 +254,10 @@ class OnlineLearner:
         if mean is not None:
             self._mean = mean
         self._total = total
+        self.power = self._keep**steps * self.power + float(
+            (np.abs(signs[:, 0]) * squares[:: signs.shape[1]]).sum()
+        )
+        self.weight = self._keep**steps * self.weight + float(block.weights.sum())
         self._account(watched if watched.shape[1] else responses, signs, block.weights)
         self.steps += steps
         self.gain = float(gains[-1])
@@ -292,7 +298,10 @@ class OnlineLearner:
             return
         if self.steps // plan.hook_every > (self.steps - steps) // plan.hook_every:
             vectors = self.vectors.copy()
-            if plan.hook(Progress(self.steps, self.gain, vectors, self)):
+            angle = None
+            if self._exact is not None:
+                angle = float(principal_angles(vectors.T, self._exact())[0])
+            if plan.hook(Progress(self.steps, self.gain, vectors, angle)):
                 self.stopped = True
 
     # ---- results ---------------------------------------------------------------------------
@@ -324,6 +333,11 @@ class OnlineLearner:
         return self._stream.n_rows
 
     @property
+    def sequence_rows(self) -> int:
+        """The number of rows of the running sequence."""
+        return self._stream.sequence_rows
+
+    @property
     def mean(self) -> Float64s:
         """The mean of the terms' rows (zeros with ``center=False``)."""
         return self._mean
@@ -350,6 +364,7 @@ class OnlineLearner:
             "adapt": self._adapt.copy(),
             "mean": self._mean.copy(),
             "total": np.array(self._total),
+            "power": np.array([self.power, self.weight]),
             "moment": self._moment.copy(),
             "moment_weight": np.array(self._moment_weight),
             "averaged": np.array([self._averaged_at, self._average_next]),
@@ -369,6 +384,7 @@ class OnlineLearner:
         self._adapt = np.array(state["adapt"], np.float64)
         self._mean = np.array(state["mean"], np.float64)
         self._total = float(state["total"])
+        self.power, self.weight = map(float, state["power"])
         self._moment = np.array(state["moment"], np.float64)
         self._moment_weight = float(state["moment_weight"])
         self._averaged_at, self._average_next = map(int, state["averaged"])

@@ -48,9 +48,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a hook is shown: the number of steps taken, the last learning rate, the weights."""
+    """What a hook is shown: steps taken, the last learning rate, the vectors, one a row.
+
+    ``angle`` is the largest principal angle to the exact answer, in radians, where that is tracked.
+    """
 
     step: int
     gain: float
     components: Any
-    learner: Any
+    angle: float | None = None

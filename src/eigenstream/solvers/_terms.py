@@ -56,7 +56,7 @@ class TermStream:
     def __init__(self, lag: int) -> None:
         self.lag = lag
         self.n_rows = 0
-        self._open = 0  # rows of the running sequence among the kept ones, at most lag
+        self.sequence_rows = 0  # of the running sequence, seen so far
         self._kept: Any = None
         self._chunk: Any = None
         self._weights = np.empty(0)  # of kept rows and of the chunk's
@@ -73,15 +73,15 @@ class TermStream:
         if self._kept is None:
             self._kept = np.empty((0, chunk.shape[1]), chunk.dtype)
         if new_sequence:
-            self._open = 0
+            self.sequence_rows = 0
         first = len(self._kept)
         self._chunk = chunk
         self._weights = np.concatenate([self._weights, np.ones(n) if weights is None else weights])
-        fresh = np.arange(first + max(self.lag - self._open, 0), first + n)
+        fresh = np.arange(first + max(self.lag - self.sequence_rows, 0), first + n)
         if weights is not None:
             fresh = fresh[self._weights[fresh] > 0]
         self._now = np.concatenate([self._now, fresh])
-        self._open = min(self._open + n, self.lag)
+        self.sequence_rows += n
         self.n_rows += n
 
     def take(self, size: int) -> Block:
@@ -117,7 +117,7 @@ class TermStream:
         total = len(self._kept) + self._chunk.shape[0]
         # Whole stretches are kept, so that a row's past stays lag rows before it.
         wanted = np.zeros(total, bool)
-        wanted[total - self._open :] = True
+        wanted[total - min(self.sequence_rows, self.lag) :] = True
         for offset in range(self.lag + 1):
             wanted[self._now - offset] = True
         needed = np.flatnonzero(wanted)
@@ -132,7 +132,7 @@ class TermStream:
     def drop(self) -> None:
         """Forget all pending terms and the past of the next row."""
         self._now = self._now[:0]
-        self._open = 0
+        self.sequence_rows = 0
         self.settle()
 
     def state(self) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class TermStream:
             "kept": self._kept,
             "kept_weights": self._weights,
             "pending": self._now,
-            "open_rows": np.array(self._open),
+            "sequence_rows": np.array(self.sequence_rows),
             "n_rows": np.array(self.n_rows),
         }
 
@@ -150,5 +150,5 @@ class TermStream:
         self._kept = np.array(state["kept"])
         self._weights = np.array(state["kept_weights"], np.float64)
         self._now = np.array(state["pending"], np.int64)
-        self._open = int(state["open_rows"])
+        self.sequence_rows = int(state["sequence_rows"])
         self.n_rows = int(state["n_rows"])

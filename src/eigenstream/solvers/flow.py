@@ -13,7 +13,7 @@ from eigenstream.solvers._online import OnlineLearner
 from eigenstream.solvers._plan import Plan, Progress
 from eigenstream.solvers.base import Eigenpairs, canonical
 
-__all__ = ["FlowSolution", "FlowSolver", "Progress"]
+__all__ = ["FlowMonitor", "FlowSolution", "FlowSolver", "Progress"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class FlowSolution:
     n_terms: int
     n_rows: int
     gain: float
+    weight: float  # of the terms
+    total: float  # the mean of the rewarded |u|^2: the trace of the rewarded scatter
 
     @property
     def components(self) -> Float64s:
@@ -35,6 +37,52 @@ class FlowSolution:
     def eigenvalues(self) -> Float64s:
         """Estimates of the eigenvalues of T in the subspace, descending."""
         return self.pairs.values
+
+
+class FlowMonitor:
+    """A hook that records the course of an online fit, and may end it.
+
+    Parameters
+    ----------
+    every : int
+        About how many steps apart.
+    exact : bool
+        Keep the scatters beside the flow and record the principal angle to their exact answer:
+        a diagnostic that costs what solver="dense" costs, and one eigensolve a record.
+    stop : function of a Progress, optional
+        A true answer ends the running ``fit`` or ``partial_fit``.
+
+    Attributes
+    ----------
+    history : list of Progress
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import StreamPCA
+    >>> monitor = FlowMonitor(every=500, exact=True)
+    >>> X = np.random.default_rng(0).standard_normal((3000, 8)) * np.arange(8, 0, -1)
+    >>> pca = StreamPCA(2, solver="flow", hook=monitor).fit(X)
+    >>> monitor.history[0].angle > monitor.history[-1].angle
+    True
+    """
+
+    def __init__(
+        self,
+        every: int = 1000,
+        *,
+        exact: bool = False,
+        stop: Callable[[Progress], Any] | None = None,
+    ) -> None:
+        self.every = every
+        self.exact = exact
+        self.stop = stop
+        self.history: list[Progress] = []
+
+    def __call__(self, progress: Progress) -> bool:
+        """Record; say whether to stop."""
+        self.history.append(progress)
+        return bool(self.stop is not None and self.stop(progress))
 
 
 class FlowSolver:
@@ -107,13 +155,21 @@ class FlowSolver:
         )
         self._learner = OnlineLearner(OJA_FLOW, self.plan)
 
-    def update(self, rows: Any, weights: Any = None, *, new_sequence: bool = False) -> Self:
+    def update(
+        self,
+        rows: Any,
+        weights: Any = None,
+        *,
+        new_sequence: bool = False,
+        exact: Callable[[], Any] | None = None,
+    ) -> Self:
         """Learn from a chunk of rows that follows the rows seen so far; return the solver.
 
         Any chunking gives the same result. A step that is not finite raises
-        ``UnstableStepError`` and leaves what the last good block had learned.
+        ``UnstableStepError`` and leaves what the last good block had learned. ``exact`` returns
+        columns whose angle to the learned ones the hook is shown.
         """
-        self._learner.update(rows, weights, new_sequence=new_sequence)
+        self._learner.update(rows, weights, new_sequence=new_sequence, exact=exact)
         return self
 
     def solution(self) -> FlowSolution:
@@ -134,12 +190,19 @@ class FlowSolver:
             learner.steps,
             learner.n_rows,
             learner.gain,
+            learner.weight,
+            learner.power / learner.weight if learner.weight > 0 else 0.0,
         )
 
     @property
     def n_rows(self) -> int:
         """The number of rows seen."""
         return self._learner.n_rows
+
+    @property
+    def sequence_rows(self) -> int:
+        """The number of rows of the running sequence."""
+        return self._learner.sequence_rows
 
     @property
     def n_terms(self) -> int:
