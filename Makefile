@@ -45,7 +45,7 @@ types: $(VENV)/.installed-dev ## mypy --strict on src
 	$(BIN)/mypy
 
 test: lint types ## lint, types, tests and doctests
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 bench: $(VENV)/.installed-bench ## the speed figures, beside the peers
 	$(BIN)/python -m benchmarks

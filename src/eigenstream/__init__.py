@@ -9,8 +9,10 @@ from eigenstream.estimators import (
     PairSubspace,
     SlowSubspace,
     StreamPCA,
+    SubspaceBound,
     ThresholdClassifier,
 )
+from eigenstream.features import RBFNetwork
 from eigenstream.scatters import (
     ClassScatter,
     PairScatter,
@@ -30,9 +32,11 @@ __all__ = [
     "PairMetric",
     "PairScatter",
     "PairSubspace",
+    "RBFNetwork",
     "Scatter",
     "SlowSubspace",
     "StreamPCA",
+    "SubspaceBound",
     "TemporalPairs",
     "ThresholdClassifier",
     "VarianceScatter",

@@ -113,6 +113,21 @@ def check_number(
     return number
 
 
+def check_pair(value: Any, name: str) -> tuple[Any, Any]:
+    """Return the two ends of an interval, refusing what is not a pair.
+
+    >>> check_pair(1.5, "bounds")
+    Traceback (most recent call last):
+        ...
+    TypeError: bounds must be a pair (low, high), got 1.5.
+    """
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a pair (low, high), got {value!r}.") from None
+    return low, high
+
+
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of the choices; else name them.
 

@@ -70,15 +70,6 @@ def row_squares(rows: Any) -> Float64s:
     return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
-def largest_norm(rows: Any) -> float:
-    """Return the largest euclidean norm of a row; 0.0 when there are none.
-
-    >>> largest_norm(np.array([[3.0, 4.0], [1.0, 0.0]]))
-    5.0
-    """
-    return float(np.sqrt(row_squares(rows).max(initial=0.0)))
-
-
 def canonical_signs(columns: Floats) -> Floats:
     """Flip columns so that the first of their largest entries is positive (a copy).
 

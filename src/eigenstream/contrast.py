@@ -2,8 +2,11 @@
 
 from typing import Any, Self
 
-from eigenstream._linalg import Float64s, largest_norm
-from eigenstream.scatters.base import Scatter
+from eigenstream._checks import check_weights
+from eigenstream._linalg import Float64s
+from eigenstream.scatters._ball import Balls
+from eigenstream.scatters._together import go_together, update_together
+from eigenstream.scatters.base import Scatter, StreamScatter
 
 
 class Contrast:
@@ -43,8 +46,8 @@ class Contrast:
         self.reward = reward
         self.penalty = penalty
         self.weights = weights
-        #: The largest euclidean norm of a row seen: what the theory's assumptions are about.
-        self.largest_norm = 0.0
+        #: How far away rows lie: what the theory's assumptions are about.
+        self.balls = Balls()
 
     def empty(self) -> Self:
         """Return a contrast of the same kind that has seen nothing."""
@@ -53,9 +56,18 @@ class Contrast:
 
     def update(self, chunk: Any, *, sample_weight: Any = None, new_sequence: bool = False) -> Self:
         """Add a chunk of rows to both scatters; return the contrast itself."""
-        for scatter in self._scatters():
-            scatter.update(chunk, sample_weight=sample_weight, new_sequence=new_sequence)
-        self.largest_norm = max(self.largest_norm, largest_norm(chunk))
+        reward, penalty = self.reward, self.penalty
+        if (
+            isinstance(reward, StreamScatter)
+            and isinstance(penalty, StreamScatter)
+            and go_together(reward, penalty, chunk, sample_weight)
+        ):
+            update_together(reward, penalty, chunk, new_sequence=new_sequence)
+        else:
+            for scatter in self._scatters():
+                scatter.update(chunk, sample_weight=sample_weight, new_sequence=new_sequence)
+        weights = None if sample_weight is None else check_weights(sample_weight, chunk.shape[0])
+        self.balls.add(chunk, weights)
         return self
 
     def merge(self, later: Self, **how: Any) -> Self:
@@ -70,7 +82,7 @@ class Contrast:
             penalty = self.penalty.merge(later.penalty, **how)
         reward = self.reward.merge(later.reward, **how)
         merged = type(self)(reward, penalty, self.weights)
-        merged.largest_norm = max(self.largest_norm, later.largest_norm)
+        merged.balls = self.balls.merge(later.balls)
         return merged
 
     def matrix(self, weights: tuple[float, float] | None = None) -> Float64s:

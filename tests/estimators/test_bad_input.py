@@ -97,6 +97,15 @@ def test_sequences_are_named():
         StreamPCA(2).fit([ROWS, np.empty((0, 8))])
 
 
+def test_a_short_sequence_in_a_stream_is_reported():
+    model = SlowSubspace(2, lag=3).partial_fit(ROWS).partial_fit(ROWS[:2], new_sequence=True)
+    model.partial_fit(ROWS[2:3])
+    with pytest.warns(UserWarning, match=r"has 3 row\(s\) and gave no velocity at lag=3"):
+        model.partial_fit(ROWS, new_sequence=True)
+    expected = SlowSubspace(2, lag=3).fit([ROWS, ROWS])
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-10)
+
+
 def test_one_row_is_too_few_for_a_velocity():
     with pytest.raises(ValueError, match=r"n_samples=1.*at least 2 rows"):
         SlowSubspace(2).fit(ROWS[:1])

@@ -78,6 +78,17 @@ def test_streaming_does_not_depend_on_chunks(spacing, rows):
     assert network.n_prototypes_seen_ == 20
 
 
+def test_rows_needed_are_just_enough():
+    network = RBFNetwork(5, spacing=3)
+    assert network.n_rows_needed_ == 13
+    network.partial_fit(data(12))
+    assert network.n_rows_needed_ == 1
+    assert not network.is_ready_
+    network.partial_fit(data(1))
+    assert network.n_rows_needed_ == 0
+    assert network.is_ready_
+
+
 def test_fit_draws_from_rows_at_the_spacing():
     X = data()
     network = RBFNetwork(20, spacing=7, random_state=3).fit(X)
@@ -91,6 +102,7 @@ def test_fit_draws_from_rows_at_the_spacing():
 def test_not_ready_is_said():
     network = RBFNetwork(20).partial_fit(data(12))
     assert not network.is_ready_
+    assert network.n_rows_needed_ == 8
     with pytest.raises(NotFittedError, match="12 of its 20 prototypes"):
         network.transform(data(5))
     network.partial_fit(data(12))

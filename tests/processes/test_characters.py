@@ -1,6 +1,4 @@
-import os
 from math import pi
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -103,11 +101,8 @@ def test_moved_images_keep_to_their_fill_outside():
     np.testing.assert_allclose(moved[:, 9:11, 9:11], 0.8, atol=1e-12)
 
 
-def test_real_digits_turn():
-    home = Path(os.environ.get("EIGENSTREAM_DATA", "absent"))
-    if not (home / "mnist.npz").exists():
-        pytest.skip("no EIGENSTREAM_DATA with mnist.npz")
-    with np.load(home / "mnist.npz") as held:
+def test_real_digits_turn(data_folder):
+    with np.load(data_folder / "mnist.npz") as held:
         images = held["images"][:100] / 255.0
     moved = move_images(images, rotation=pi, unit_norm=False, random_state=0)
     # Handwritten digits fit a circle in the view but for a few corners: their ink stays.
@@ -125,6 +120,8 @@ def test_bad_input():
         characters("0", fonts=())
     with pytest.raises(ValueError, match="the largest magnification"):
         characters("0", magnification=(2.0, 1.0))
+    with pytest.raises(TypeError, match="magnification must be a pair"):
+        characters("0", magnification=2.0)
     with pytest.raises(ValueError, match="invariance must be one of 'rotation', 'scale', 'both'"):
         digit_set("shear")
     with pytest.raises(ValueError, match=r"shape \(n, height, width\)"):

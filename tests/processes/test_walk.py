@@ -167,7 +167,7 @@ def test_bad_input():
         ImageWalk(IMAGE, bounds=(1.5, 0.5))
     with pytest.raises(ValueError, match="lower bound of the scale"):
         ImageWalk(IMAGE, bounds=(0, 1))
-    with pytest.raises(ValueError, match=r"bounds must be a pair"):
+    with pytest.raises(TypeError, match=r"bounds must be a pair"):
         ImageWalk(IMAGE, bounds=1.5)
     with pytest.raises(ValueError, match="one gray image"):
         ImageWalk(np.zeros((40, 40, 3)))
@@ -188,3 +188,12 @@ def test_bad_input():
     states = ViewStates(np.zeros((1, 2)), np.zeros(1), np.array([2.0]))
     with pytest.raises(ValueError, match=r"scale 2\.0 of view 0 is outside the bounds"):
         ImageWalk(IMAGE).view(states)
+    for broken in (
+        ViewStates(np.array([[0.0, np.inf]]), np.zeros(1), np.ones(1)),
+        ViewStates(np.zeros((1, 2)), np.array([np.nan]), np.ones(1)),
+        ViewStates(np.zeros((1, 2)), np.zeros(1), np.array([np.nan])),
+    ):
+        with pytest.raises(ValueError, match=r"states .* contains (NaN|infinity) at row 0"):
+            ImageWalk(IMAGE).view(broken)
+    with pytest.raises(ValueError, match=r"positions of shape \(m, 2\), got \(1, 3\)"):
+        ImageWalk(IMAGE).view(ViewStates(np.zeros((1, 3)), np.zeros(1), np.ones(1)))

@@ -170,6 +170,21 @@ def test_statements_agree_with_each_other():
     assert slow.value / 2 < tight.value < slow.value
 
 
+def test_a_known_alpha_shrinks_the_terms():
+    mixing = Geometric(1, 0.9)
+    plain = slow_bound(50_000, 7, 0.1, mixing)
+    for alpha, size in ((0.0, 1.0), (0.8, 0.4), (1.0, 0.25)):
+        known = slow_bound(50_000, 7, 0.1, mixing, alpha=alpha)
+        assert known.value == pytest.approx(size * plain.value, rel=1e-14)
+        assert known.largest == pytest.approx(size)
+        assert known.vacuous == plain.vacuous
+        asked = slow_samples(0.05, 7, 0.1, mixing, alpha=alpha)
+        sure = slow_confidence(asked.m, 7, asked.value, mixing, alpha=alpha)
+        assert sure.delta == pytest.approx(0.1, rel=1e-9)
+    with pytest.raises(ValueError, match=r"alpha must be a number in \[0, 1\]"):
+        slow_bound(50_000, 7, 0.1, mixing, alpha=1.5)
+
+
 def test_process_questions_turned_round_agree():
     mixing = Algebraic(1, 3)
     for options in ({}, {"zero_mean": False}, {"tight": True}):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from eigenstream.theory import (
+    balanced_pair_bound,
     margin_bound,
     margin_function,
     margin_risk,
@@ -33,18 +34,35 @@ def test_margin_risk_and_risk_by_hand():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_smallest_margin_risk_is_the_smallest(seed):
+@pytest.mark.parametrize("balanced", [False, True])
+def test_the_smallest_margin_risk_is_the_smallest(seed, balanced):
     rng = np.random.default_rng(seed)
-    q, r = rng.random(60), rng.choice([-1, 1], 60)
+    q, r = rng.random(60), rng.choice([-1, 1], 60, p=[0.8, 0.2])
     margin = float(rng.uniform(0.02, 0.6))
-    risk, threshold = smallest_margin_risk(q, r, margin)
+    risk, threshold = smallest_margin_risk(q, r, margin, balanced=balanced)
     grid = np.sqrt(np.linspace(1e-6, 1 - 1e-6, 4001))
-    tried = min(margin_risk(q, r, c, margin) for c in grid)
+    tried = min(margin_risk(q, r, c, margin, balanced=balanced) for c in grid)
     assert risk <= tried + 1e-12
     # The grid steps by 2.5e-4 in c^2 and the risk has slope at most 1/margin.
     assert tried <= risk + 2.5e-4 / margin
     inside = min(max(threshold, 1e-9), 1 - 1e-9)
-    assert margin_risk(q, r, inside, margin) == pytest.approx(risk, abs=1e-6 / margin)
+    again = margin_risk(q, r, inside, margin, balanced=balanced)
+    assert again == pytest.approx(risk, abs=1e-6 / margin)
+
+
+def test_balanced_risks_are_the_mean_over_the_kinds():
+    rng = np.random.default_rng(9)
+    q, r = rng.random(50), np.repeat([1, -1], [5, 45])
+    for risk in (
+        lambda q, r, **how: margin_risk(q, r, 0.6, 0.2, **how),
+        lambda q, r, **how: threshold_risk(q, r, 0.6, **how),
+    ):
+        parts = [risk(q[r == kind], r[r == kind]) for kind in (1, -1)]
+        assert risk(q, r, balanced=True) == pytest.approx(np.mean(parts), rel=1e-12)
+    # As many of each kind: the bound of one kind alone, at half of delta.
+    half = balanced_pair_bound(500, 500, 3, 0.2, 0.1, empirical_risk=0.1)
+    assert half.gap == pytest.approx(pair_bound(500, 3, 0.2, 0.05).gap, rel=1e-12)
+    assert (half.delta, half.m, half.empirical_risk) == (0.1, 1000, 0.1)
 
 
 def test_one_kind_of_pair_is_easily_told():
@@ -71,7 +89,8 @@ def test_pair_questions_turned_round_agree(precision):
     result = pair_samples(precision, 10, 0.1, 0.05)
     assert result.gap <= precision
     assert result.m == 1 or pair_bound(result.m - 1, 10, 0.1, 0.05).gap > precision
-    sure = pair_confidence(result.m, 10, 0.1, result.gap)
+    sure = pair_confidence(result.m, 10, 0.1, result.gap, empirical_risk=0.3)
+    assert sure.value == pair_samples(precision, 10, 0.1, 0.05, empirical_risk=0.3).value
     assert sure.delta == pytest.approx(0.05, rel=1e-6)
 
 
@@ -95,6 +114,8 @@ def test_vacuous_is_said():
         (lambda: margin_risk([0.1], [0], 0.5, 0.1), r"labels must be \+1 or -1"),
         (lambda: margin_risk([4.0], [1], 0.5, 0.1), "largest distance, here at least 2"),
         (lambda: margin_risk([0.1, 0.2], [1], 0.5, 0.1), "same length"),
+        (lambda: margin_risk([0.1], [1], 0.5, 0.1, balanced=True), r"no unlike \(-1\) is given"),
+        (lambda: balanced_pair_bound(0, 9, 1, 0.1, 0.05), "m must be a whole number"),
         (lambda: threshold_risk([np.nan], [1], 0.5), "NaN at row 0"),
         (lambda: threshold_risk([0.5], [1], 1.0), r"threshold must be a number in \(0, 1\)"),
     ],

@@ -31,6 +31,13 @@ class Sequence:
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
+    @property
+    def step(self) -> int:
+        """How many rows make one chunk: by what is stored, for sparse rows."""
+        if is_sparse(self.rows):
+            return chunk_rows(-(-self.rows.nnz // max(len(self), 1)))
+        return chunk_rows(self.rows.shape[1])
+
     def first(self, n: int) -> "Sequence":
         """Return the first ``n`` rows."""
         weights = None if self.weights is None else self.weights[:n]
@@ -65,7 +72,7 @@ def as_sequences(estimator: Any, X: Any, sample_weight: Any, *, reset: bool) -> 
     if not is_list_of_sequences(X):
         rows = validated(estimator, X, reset=reset)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
-        return [Sequence(rows, weights)]
+        return [Sequence(_by_rows(rows), weights)]
     sequences = []
     for index, part in enumerate(X):
         name = f"sequence {index}"
@@ -73,10 +80,15 @@ def as_sequences(estimator: Any, X: Any, sample_weight: Any, *, reset: bool) -> 
             rows = validated(estimator, part, reset=reset and index == 0)
         except (ValueError, TypeError) as refusal:
             raise type(refusal)(f"{name}: {refusal}") from refusal
-        sequences.append(Sequence(rows, None, name))
+        sequences.append(Sequence(_by_rows(rows), None, name))
     if sample_weight is None:
         return sequences
     return _with_weights(sequences, sample_weight)
+
+
+def _by_rows(rows: Any) -> Any:
+    """Return sparse rows in the layout that is sliced by rows; dense ones as they are."""
+    return rows.tocsr() if is_sparse(rows) else rows
 
 
 def _with_weights(sequences: list[Sequence], sample_weight: Any) -> list[Sequence]:
@@ -136,17 +148,16 @@ def chunk_rows(n_features: int) -> int:
 def chunks(sequences: list[Sequence], missing: Missing) -> Iterator[Chunk]:
     """Yield the rows of all sequences, checked, chunk by chunk, never copied as a whole."""
     for sequence in sequences:
-        step = chunk_rows(sequence.rows.shape[1])
-        csr = sequence.rows.tocsr() if is_sparse(sequence.rows) else sequence.rows
+        step = sequence.step
         for start in range(0, len(sequence), step):
-            rows = csr[start : start + step]
+            rows = sequence.rows[start : start + step]
             weights = None if sequence.weights is None else sequence.weights[start : start + step]
             yield clean(rows, weights, missing, start == 0, sequence.name, start)
 
 
 def count_chunks(sequences: list[Sequence]) -> int:
     """Return how many chunks ``chunks`` will yield."""
-    return sum(-(-len(s) // chunk_rows(s.rows.shape[1])) for s in sequences)
+    return sum(-(-len(sequence) // sequence.step) for sequence in sequences)
 
 
 def lagged_blocks(
@@ -154,12 +165,13 @@ def lagged_blocks(
 ) -> Iterator[tuple[Any, Weights | None]]:
     """Yield blocks of rows, each led by the ``lag`` rows before it (see solvers.krylov)."""
     for sequence in sequences:
-        step = chunk_rows(sequence.rows.shape[1])
-        csr = sequence.rows.tocsr() if is_sparse(sequence.rows) else sequence.rows
+        step = sequence.step
         for start in range(lag, len(sequence), step):
             rows = slice(start - lag, min(start + step, len(sequence)))
             weights = None if sequence.weights is None else sequence.weights[rows]
-            chunk = clean(csr[rows], weights, missing, start == lag, sequence.name, start - lag)
+            chunk = clean(
+                sequence.rows[rows], weights, missing, start == lag, sequence.name, start - lag
+            )
             yield chunk.rows, chunk.weights
 
 
@@ -208,8 +220,7 @@ def _without(rows: Any, kept: NDArray[np.bool_]) -> Any:
 
 def as_floats(X: Any) -> Any:
     """Return dense or sparse rows as float32 or float64, refusing NaN and infinity."""
-    rows = clean(X, None, "raise", True).rows
-    return rows.tocsr() if is_sparse(rows) else rows
+    return _by_rows(clean(X, None, "raise", True).rows)
 
 
 def projected(rows: Any, mean: Float64s, columns: Float64s) -> Any:

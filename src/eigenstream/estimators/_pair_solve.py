@@ -131,7 +131,7 @@ def _largest(
         rest = np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
         first = start.sum(axis=1) + 1e-3 * rest
     try:
-        return krylov.largest(operator, weights, wanted, first, RESTARTS)
+        return krylov.largest(operator, weights, wanted, first, restarts=RESTARTS)
     except RuntimeError:  # no gap where the eigenvalues end
         return dense.largest(operator.matrix(*weights), wanted)
 

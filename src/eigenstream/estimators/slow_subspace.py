@@ -1,41 +1,25 @@
 """Slow subspaces: features that vary much over the data and little from one moment to the next."""
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
+from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_number, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _input
+from eigenstream.estimators import _alpha, _input
+from eigenstream.estimators._alpha import AlphaPath
+from eigenstream.estimators._bounds import SubspaceBound, slow_subspace_bound
 from eigenstream.estimators._streaming import StreamEstimator
 from eigenstream.estimators.base import Solution
 from eigenstream.scatters import VarianceScatter, VelocityScatter
 from eigenstream.solvers import dense, krylov
 from eigenstream.solvers.base import Eigenpairs
-
-#: alpha="auto" goes this share of the way from the threshold to 1, so that the last eigenvalue is
-#: positive by more than rounding.
-AUTO_STEP = 0.01
-
-
-@dataclass(frozen=True)
-class AlphaPath:
-    """Slow subspaces of the same data at several alphas; every array has one entry an alpha."""
-
-    alphas: Float64s
-    #: (n_alphas, n_components), descending in each row.
-    eigenvalues: Float64s
-    #: (n_alphas, n_components, n_features)
-    components: Float64s
-    #: The objective each subspace reaches.
-    objective: Float64s
-    #: How many eigenvalues of T are positive, of all.
-    n_positive: NDArray[np.int64]
+from eigenstream.solvers.flow import FlowSolution
+from eigenstream.theory.base import MixingProfile
 
 
 class SlowSubspace(StreamEstimator):
@@ -61,14 +45,17 @@ class SlowSubspace(StreamEstimator):
         "ratio" maximises variance over velocity instead: slow feature analysis [SFA]. Its
         components are scaled to unit variance and are not orthogonal; directions in which the
         velocity vanishes up to rounding are cut, and alpha plays no part.
-    solver : {"auto", "dense", "krylov"}, default="auto"
-        As in StreamPCA. "krylov" needs ``criterion="difference"``.
+    solver : {"auto", "dense", "krylov", "flow"}, default="auto"
+        As in StreamPCA. "krylov" and "flow" need ``criterion="difference"``, and "flow" a number
+        for ``alpha``.
     center : bool, default=True
         Take the variance about the mean.
     features : transformer, optional
         A map to apply first, such as RBFNetwork; as in StreamPCA.
     missing : {"raise", "skip"}, default="raise"
         "skip" leaves out rows with NaN or infinity, and both velocities of each.
+    schedule, init, forgetting, block_size, hook, random_state
+        For ``solver="flow"``, as in StreamPCA.
 
     Attributes
     ----------
@@ -110,6 +97,12 @@ class SlowSubspace(StreamEstimator):
         center: bool = True,
         features: Any = None,
         missing: _input.Missing = "raise",
+        schedule: Any = "auto",
+        init: Any = "data",
+        forgetting: float | None = None,
+        block_size: int | None = None,
+        hook: Callable[..., Any] | None = None,
+        random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -119,6 +112,12 @@ class SlowSubspace(StreamEstimator):
         self.center = center
         self.features = features
         self.missing = missing
+        self.schedule = schedule
+        self.init = init
+        self.forgetting = forgetting
+        self.block_size = block_size
+        self.hook = hook
+        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         self._check_common_parameters()
@@ -130,6 +129,24 @@ class SlowSubspace(StreamEstimator):
             check_choice(self.alpha, "alpha (where not a number in (0, 1])", ("auto", "bound"))
         else:
             check_number(self.alpha, "alpha", above=0, most=1)
+        if self.solver == "flow":
+            self._check_flow()
+
+    def _check_flow(self) -> None:
+        if self.criterion == "ratio" or isinstance(self.alpha, str):
+            what = "criterion='ratio'" if self.criterion == "ratio" else f"alpha={self.alpha!r}"
+            raise ValueError(
+                f"{what} needs the scatters, which solver='flow' never forms. Give alpha as a "
+                "number (that of a dense fit to a part of the stream, for one), or use "
+                "solver='dense'."
+            )
+        super()._check_flow()
+
+    def _contrast_weights(self) -> tuple[float, float]:
+        return float(self.alpha), 1.0 - float(self.alpha)
+
+    def _flow_details(self, solution: FlowSolution) -> tuple[Eigenpairs, dict[str, Any]]:
+        return solution.pairs, {"alpha": float(self.alpha), "bound": None}
 
     def _check_krylov(self, width: int) -> None:
         super()._check_krylov(width)
@@ -154,7 +171,7 @@ class SlowSubspace(StreamEstimator):
     def _solve_dense(self, contrast: Contrast) -> Solution:
         assert contrast.penalty is not None
         reward, penalty = contrast.reward.matrix(), contrast.penalty.matrix()
-        mean = contrast.reward.mean if self.center else np.zeros(len(reward))
+        mean = self._middle(contrast)
         if self.criterion == "ratio":
             wanted = len(reward) if self.n_components is None else self.n_components
             pairs = dense.largest_ratios(reward, penalty, wanted, contrast.rounding)
@@ -179,10 +196,13 @@ class SlowSubspace(StreamEstimator):
         self._warn_about_sign(pairs, alpha)
         return Solution(pairs, mean, contrast.n_rows, {"alpha": alpha, "bound": bound})
 
+    def _middle(self, contrast: Contrast) -> Float64s:
+        return contrast.reward.mean if self.center else np.zeros(contrast.n_features)
+
     def _solve_krylov(self, operator: krylov.LaggedOperator, n_rows: int) -> Solution:
         if self.alpha == "auto":
             threshold = krylov.smallest_positive_weight(operator, self.n_components)
-            alpha = threshold + AUTO_STEP * (1.0 - threshold)
+            alpha = _alpha.above(threshold)
         else:
             alpha = float(self.alpha)
         pairs = krylov.largest(operator, (alpha, 1.0 - alpha), self.n_components)
@@ -195,48 +215,12 @@ class SlowSubspace(StreamEstimator):
     ) -> tuple[float, float | None]:
         """Return alpha, and the value of Theorem 5's bound where that chose it."""
         if self.alpha == "bound":
-            return self._minimise_bound(contrast, reward, penalty)
+            radius = contrast.balls.reach(self._middle(contrast))
+            return _alpha.minimise_bound(reward, penalty, self.n_components, radius)
         if self.alpha != "auto":
             return float(self.alpha), None
         wanted = len(reward) if self.n_components is None else self.n_components
-        threshold = dense.smallest_positive_weight(reward, penalty, wanted, contrast.rounding)
-        return threshold + AUTO_STEP * (1.0 - threshold), None
-
-    def _minimise_bound(
-        self, contrast: Contrast, reward: Float64s, penalty: Float64s
-    ) -> tuple[float, float]:
-        """Minimise ``(1 - (2 / alpha) L_alpha) / (1 - alpha)`` of [SLOW] Theorem 5 over alpha."""
-        # The theorem wants |x - mean| <= 1/2; L scales with the square of the data.
-        radius = contrast.largest_norm
-        if self.center:
-            radius += float(np.linalg.norm(contrast.reward.mean))
-        shrink = 0.25 / radius**2 if radius > 0 else 1.0
-        wanted = len(reward) if self.n_components is None else self.n_components
-
-        def bound(alpha: float) -> float:
-            total = alpha * reward - (1.0 - alpha) * penalty
-            values = dense.largest(total, wanted).values
-            if self.n_components is None:
-                values = values[values > 0]
-            return float((1.0 - 2.0 / alpha * shrink * values.sum()) / (1.0 - alpha))
-
-        # One coarse look for the right valley, then its bottom.
-        grid = np.linspace(0.02, 0.98, 13)
-        best = int(np.argmin([bound(alpha) for alpha in grid]))
-        edges = np.concatenate([[1e-4], grid, [1.0 - 1e-4]])
-        found = minimize_scalar(
-            bound,
-            bounds=(edges[best], edges[best + 2]),
-            method="bounded",
-            options={"xatol": 1e-3},
-        )
-        if found.fun >= 1.0:
-            warnings.warn(
-                f"the bound of Theorem 5 is vacuous on these data: {found.fun:.3g} >= 1 even at "
-                f"its smallest, alpha={found.x:.3g}. Prefer alpha='auto'.",
-                stacklevel=5,
-            )
-        return float(found.x), float(found.fun)
+        return _alpha.automatic(reward, penalty, wanted, contrast.rounding), None
 
     def _warn_about_sign(self, pairs: Eigenpairs, alpha: float) -> None:
         if self.n_components is None or self.alpha in ("auto", "bound"):
@@ -295,21 +279,99 @@ class SlowSubspace(StreamEstimator):
         """
         if "contrast_" not in self.__dict__:
             raise ValueError("path needs the scatters: fit with solver='dense' first.")
-        weights = [check_number(alpha, "alpha", above=0, most=1) for alpha in np.ravel(alphas)]
-        wanted = self.n_components_
-        found, positive = [], []
-        for alpha in weights:
-            total = self.contrast_.matrix((alpha, 1.0 - alpha))
-            found.append(dense.largest(total, wanted))
-            positive.append(dense.count_positive(total, self.contrast_.rounding))
-        values = np.array([pairs.values for pairs in found])
-        return AlphaPath(
-            np.array(weights),
-            values,
-            np.array([pairs.vectors.T for pairs in found]),
-            values.sum(axis=1),
-            np.array(positive, dtype=np.int64),
+        radius = self.contrast_.balls.reach(self._middle(self.contrast_))
+        return _alpha.path(self.contrast_, self.n_components_, alphas, radius)
+
+    def bound(
+        self,
+        delta: float,
+        mixing: MixingProfile,
+        *,
+        radius: float | None = None,
+        tight: bool = False,
+    ) -> SubspaceBound:
+        """Bound how far the objective on these data is from the true one ([SLOW] Theorem 2).
+
+        The theorem wants data of norm at most 1/2 about their expectation. They are rescaled to it,
+        and the result says by which factor.
+
+        Parameters
+        ----------
+        delta : float in (0, 1)
+            The statement may fail with this probability.
+        mixing : MixingProfile
+            How fast the process forgets (``eigenstream.theory``).
+        radius : float, optional
+            The largest distance of a row from the mean that is possible. By default what the rows
+            seen cannot exceed, kept from the one pass: at most about three times the largest.
+        tight : bool
+            Leave out the last rounding of the proof; as valid, and smaller.
+
+        Returns
+        -------
+        SubspaceBound
+
+        Notes
+        -----
+        Assumes a stationary process whose beta is at most ``mixing``, and that rows not yet seen
+        are no farther than ``radius`` from the mean either. Separate sequences count as one, as if
+        they were no more dependent than distant parts of it. The learned mean's own error is paid
+        for with a tenth of delta.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> from eigenstream.theory import Independent
+        >>> X = np.random.default_rng(0).uniform(-1, 1, (100_000, 3))
+        >>> bound = SlowSubspace(1, alpha=0.9).fit(X).bound(0.05, Independent())
+        >>> bound.vacuous, bool(abs(bound.lower - (0.9 - 0.1 * 2) / 3) < 2 * bound.gap)
+        (False, True)
+        """
+        if self.criterion == "ratio":
+            raise ValueError(
+                "the theory bounds criterion='difference' only: a ratio of averages has no such "
+                "bound. Fit with criterion='difference'."
+            )
+        if "contrast_" not in self.__dict__:
+            check_is_fitted(self)
+            raise ValueError("bound needs the scatters: fit with solver='dense' first.")
+        objective, alpha, contrast = self.objective_, self.alpha_, self.contrast_
+        reward, penalty = contrast.reward, contrast.penalty
+        assert penalty is not None
+        assert alpha is not None
+        if not reward.weight == reward.count == penalty.count == penalty.weight:
+            raise ValueError(
+                "the theory bounds plain averages only: fit without sample_weight, and without "
+                "rows left out by missing='skip'."
+            )
+        return slow_subspace_bound(
+            penalty.count,
+            self.n_components_,
+            alpha,
+            self.lag,
+            check_number(delta, "delta", above=0, below=1),
+            mixing,
+            radius=self._radius(contrast, radius),
+            center=self.center,
+            objective=objective,
+            tight=tight,
         )
+
+    def _radius(self, contrast: Contrast, radius: float | None) -> float:
+        """Return the norm to rescale by, not below what the rows are known to reach."""
+        spread = float(np.sqrt(contrast.reward.trace()))
+        if spread == 0.0:
+            raise ValueError("all rows are the same: there is nothing to bound.")
+        if radius is None:
+            return contrast.balls.reach(self._middle(contrast))
+        radius = check_number(radius, "radius", above=0)
+        if radius < spread:
+            raise ValueError(
+                f"radius={radius:g} is smaller than the rows' root mean square distance from "
+                f"their mean, {spread:.6g}: give the largest distance, which is at least that."
+            )
+        return radius
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the objective L that the subspace reaches on other rows (in time order).

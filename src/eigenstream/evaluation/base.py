@@ -9,7 +9,7 @@ from eigenstream._checks import check_finite
 from eigenstream._linalg import Float64s
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labelled:
     """Features as columns, scaled by a power of two, with their classes as codes 0..K-1."""
 

@@ -1,6 +1,7 @@
 """The error of nearest-neighbour classification from a single example of each class."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import sqrt
 from typing import Any
 
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from eigenstream._checks import check_whole
 from eigenstream.evaluation.base import labelled
-from eigenstream.kernels.pairs import distance_rows, drawn_errors, one_shot_hits
+from eigenstream.kernels.pairs import distance_rows, drawn_errors, one_shot_misses
 
 #: Queries whose distances to all points are held at a time.
 QUERIES = 64
@@ -54,7 +55,8 @@ def one_shot_error(
             prod over c != y of #{x in c : dist(q, x) > dist(q, p)} / n_c,
 
     it is a query, and not the example itself, with probability (n_y - 1) / n_y, and there are
-    always n - K queries. Time is n sorts of n distances; memory does not grow beyond Z.
+    always n - K queries. Time is n sorts of n distances; memory beyond Z does not
+    grow with the number of pairs.
 
     Parameters
     ----------
@@ -73,24 +75,26 @@ def one_shot_error(
     """
     data = labelled(Z, labels)
     n, n_classes = len(data.codes), len(data.sizes)
-    hits = np.empty(n)
+    # Class after class, so that each class is one run of columns.
+    by_class = np.argsort(data.codes, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(data.sizes)])
+    points, codes = np.ascontiguousarray(data.points[:, by_class]), data.codes[by_class]
+    misses = np.empty(n)
     for first in range(0, n, QUERIES):
         last = min(first + QUERIES, n)
         distances = np.empty((last - first, n))
-        distance_rows(data.points, np.arange(first, last), distances)
-        order = np.argsort(distances, axis=1)
-        one_shot_hits(distances, order, first, data.codes, data.sizes, hits)
+        distance_rows(points, np.arange(first, last), distances)
+        for start, stop in pairwise(starts):
+            distances[:, start:stop].sort(axis=1)
+        one_shot_misses(distances, codes[first:last], starts, misses[first:last])
     # The n_y - 1 of a query's probability to be one cancels that of its mean over examples.
-    error = 1.0 - float((hits / data.sizes[data.codes]).sum()) / (n - n_classes)
-    error = max(0.0, error)  # rounding may leave -1e-16
+    error = float((misses / data.sizes[codes]).sum()) / (n - n_classes)
     if n_draws is None:
         return OneShotError(error, None, None, 0)
     n_draws = check_whole(n_draws, "n_draws")
     rng = np.random.default_rng(random_state)
-    by_class = np.argsort(data.codes, kind="stable")
-    starts = np.cumsum(data.sizes) - data.sizes
-    examples = by_class[starts + rng.integers(data.sizes, size=(n_draws, n_classes))]
+    examples = starts[:-1] + rng.integers(data.sizes, size=(n_draws, n_classes))
     errors = np.empty(n_draws)
-    drawn_errors(data.points, data.codes, examples, errors)
+    drawn_errors(points, codes, examples, errors)
     spread = float(errors.std(ddof=1)) if n_draws > 1 else None
     return OneShotError(error, float(errors.mean()), spread, n_draws)

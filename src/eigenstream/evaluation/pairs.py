@@ -20,7 +20,7 @@ EXACT_PAIRS = 2**20
 BINS = 2**14
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PairROC:
     """How well a small distance detects that two examples are of the same class.
 
@@ -57,7 +57,7 @@ class PairROC:
     n_different: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BalancedRisk:
     """The risk of telling same from different by one threshold, either kind weighing one half.
 
@@ -84,7 +84,7 @@ class BalancedRisk:
     n_different: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Counts:
     """How many pairs of either kind have a distance of at most each threshold."""
 

@@ -134,51 +134,35 @@ def pair_sums(
 
 
 @njit(cache=True, nogil=True)
-def one_shot_hits(
+def one_shot_misses(
     distances: NDArray[Any],
-    order: NDArray[Any],
-    first: int,
-    codes: NDArray[Any],
-    sizes: NDArray[Any],
-    hits: NDArray[Any],
+    mine: NDArray[Any],
+    starts: NDArray[Any],
+    misses: NDArray[Any],
 ) -> None:
-    """Write, for the queries from first on, the sum of the chances to be nearest.
+    """Write, for each query, the sum of the chances that its examples are not the nearest.
 
-    The sum is over the other examples of the query's class; the chance of an example at distance r
-    is the product over the other classes of the share of their points farther away than r. Row k of
-    ``distances`` holds those of query first + k, and of ``order`` the ranks that sort them.
+    Row k of ``distances`` holds those of query k to all points, class c in the columns from
+    ``starts[c]`` to ``starts[c + 1]``, ascending inside each class; the query itself, of class
+    ``mine[k]``, is first in its own. An example of that class at distance r is the nearest with a
+    chance that is the product over the other classes of the share of their points beyond r.
     """
-    n = codes.shape[0]
-    n_classes = sizes.shape[0]
+    n_classes = starts.shape[0] - 1
     for k in range(distances.shape[0]):
-        q = first + k
         row = distances[k]
-        rank = order[k]
-        mine = codes[q]
-        near = np.zeros(n_classes, np.int64)
-        total = 0.0
-        exhausted = False
-        place = 0
-        while place < n and not exhausted:
-            # Points at one distance go together: a tie is not farther, so it counts as an error.
-            end = place
-            partners = 0
-            while end < n and row[rank[end]] == row[rank[place]]:
-                point = rank[end]
-                if codes[point] != mine:
-                    near[codes[point]] += 1
-                    exhausted = exhausted or near[codes[point]] == sizes[codes[point]]
-                elif point != q:
-                    partners += 1
-                end += 1
-            if partners > 0 and not exhausted:
-                chance = 1.0
-                for c in range(n_classes):
-                    if c != mine:
-                        chance *= 1.0 - near[c] / sizes[c]
-                total += partners * chance
-            place = end
-        hits[q] = total
+        own = row[starts[mine[k]] + 1 : starts[mine[k] + 1]]
+        chance = np.ones(own.shape[0])
+        for c in range(n_classes):
+            if c == mine[k]:
+                continue
+            others = row[starts[c] : starts[c + 1]]
+            near = 0
+            for p in range(own.shape[0]):
+                # A tie is not beyond r, so it counts as an error.
+                while near < others.shape[0] and others[near] <= own[p]:
+                    near += 1
+                chance[p] *= 1.0 - near / others.shape[0]
+        misses[k] = (1.0 - chance).sum()
 
 
 @njit(cache=True, nogil=True)

@@ -134,7 +134,7 @@ def _recut(blocks: Iterator[NDArray[Any]], m: int, rows: int) -> Iterator[NDArra
             pieces.append(held[:want])
             held = held[want:]
             want -= len(pieces[-1])
-        # Each chunk is the reader's own: writing into it must not touch the rows still to come.
-        chunk = pieces[0].copy() if len(pieces) == 1 else np.concatenate(pieces)
+        # Each row is handed out once, so a reader may write into a slice of a block.
+        chunk = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
         done += len(chunk)
         yield chunk

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import check_choice, check_finite, check_number, check_whole
+from eigenstream._checks import check_choice, check_finite, check_number, check_pair, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.kernels.views import sample_views
 from eigenstream.processes._fonts import POLARITIES, Polarity, font, glyph
@@ -205,8 +205,9 @@ def _motions(
 ) -> tuple[Float64s, Float64s, np.random.Generator]:
     """Draw n angles and magnifications, and hand over a generator for whatever else is drawn."""
     rotation = check_number(rotation, "rotation", least=0)
-    low = check_number(magnification[0], "the smallest magnification", above=0)
-    high = check_number(magnification[1], "the largest magnification", least=low)
+    low, high = check_pair(magnification, "magnification")
+    low = check_number(low, "the smallest magnification", above=0)
+    high = check_number(high, "the largest magnification", least=low)
     turn, zoom, rest = generators(seed_sequence(random_state), 3)
     return turn.uniform(-rotation, rotation, n), zoom.uniform(low, high, n), rest
 

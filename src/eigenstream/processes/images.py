@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from eigenstream._checks import check_choice, check_number, check_whole
+from eigenstream._checks import check_choice, check_number, check_pair, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.processes._fonts import POLARITIES, TEXT_FACES, Polarity, font
 from eigenstream.processes.base import generators, seed_sequence
@@ -55,8 +55,9 @@ def page_image(
     size = check_whole(size, "size")
     supersample = check_whole(supersample, "supersample")
     check_choice(polarity, "polarity", POLARITIES)
-    smallest = check_number(font_sizes[0], "the smaller font size", above=0)
-    largest = check_number(font_sizes[1], "the larger font size", least=smallest)
+    smallest, largest = check_pair(font_sizes, "font_sizes")
+    smallest = check_number(smallest, "the smaller font size", above=0)
+    largest = check_number(largest, "the larger font size", least=smallest)
     if not alphabet or not fonts:
         raise ValueError("a page needs at least one symbol and one font.")
     (rng,) = generators(seed_sequence(random_state), 1)
@@ -159,8 +160,10 @@ def dead_leaves_image(
     """
     size = check_whole(size, "size")
     supersample = check_whole(supersample, "supersample")
-    small = check_number(radii[0], "the smallest radius", above=0) * supersample
-    large = check_number(radii[1], "the largest radius", above=radii[0]) * supersample
+    small, large = check_pair(radii, "radii")
+    small = check_number(small, "the smallest radius", above=0)
+    large = check_number(large, "the largest radius", above=small) * supersample
+    small *= supersample
     (rng,) = generators(seed_sequence(random_state), 1)
     side = size * supersample
     # From the front to the back: a leaf shows where nothing lies above it, until all is covered.

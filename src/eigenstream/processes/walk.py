@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from eigenstream._checks import check_choice, check_finite, check_number, check_whole
+from eigenstream._checks import check_choice, check_finite, check_number, check_pair, check_whole
 from eigenstream._linalg import Float64s, Floats
 from eigenstream.kernels.views import bounded_walk, sample_views
 from eigenstream.processes.base import (
@@ -25,7 +25,7 @@ from eigenstream.processes.base import (
 Law = Callable[[np.random.Generator, int], ArrayLike]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ViewStates:
     """Where each view looks.
 
@@ -81,18 +81,24 @@ class ViewProcess(Process):
 
     def view(self, states: ViewStates, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Return the views at the given states, one a row; scales must keep to the bounds."""
+        table = np.column_stack([states.positions, states.angles, states.scales])
+        if table.shape[1] != 4:
+            raise ValueError(
+                f"states must hold positions of shape (m, 2), got {np.shape(states.positions)}."
+            )
+        table = table.astype(np.float64)
+        # The kernel trusts its coordinates: what is not finite would send it out of the image.
+        check_finite(table, name="states (row, column, angle, scale)")
+        positions, angles, scales = np.mod(table[:, :2], self.shape), *table[:, 2:].T.copy()
         low, high = self.bounds
-        outside = np.flatnonzero((states.scales < low) | (states.scales > high))
+        outside = np.flatnonzero((scales < low) | (scales > high))
         if outside.size:
             at = int(outside[0])
             raise ValueError(
-                f"the scale {float(states.scales[at])!r} of view {at} is outside the bounds "
+                f"the scale {float(scales[at])!r} of view {at} is outside the bounds "
                 f"[{low:g}, {high:g}]; build the process with wider bounds."
             )
-        positions = np.mod(states.positions, self.shape)
-        return self._sampled(
-            ViewStates(positions, states.angles, states.scales), check_dtype(dtype)
-        )
+        return self._sampled(ViewStates(positions, angles, scales), check_dtype(dtype))
 
     def _sampled(self, states: ViewStates, dtype: np.dtype[Any]) -> Floats:
         out = np.empty((len(states), self.n_features), dtype=dtype)
@@ -217,7 +223,11 @@ class ImageWalk(ViewProcess):
         self.at_bounds = check_choice(at_bounds, "at_bounds", ("clip", "reflect"))
 
     def stationary(self) -> ImageViews:
-        """Return independent views of the same image at uniform positions, angles and scales."""
+        """Return independent views of the same image at uniform positions, angles and scales.
+
+        Their mean is the one to centre by: a walk of small steps explores the image slowly, and
+        the mean of its own first views is that of one corner.
+        """
         margin = self._margin
         seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, 3))
         return ImageViews(
@@ -290,10 +300,7 @@ def _checked_image(image: ArrayLike, size: int) -> Float64s:
 
 
 def _checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
-    try:
-        low, high = bounds
-    except (TypeError, ValueError):
-        raise ValueError(f"bounds must be a pair (low, high) of scales, got {bounds!r}.") from None
+    low, high = check_pair(bounds, "bounds")
     low = check_number(low, "the lower bound of the scale", above=0)
     high = check_number(high, "the upper bound of the scale", above=0)
     if not low < high:

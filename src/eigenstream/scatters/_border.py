@@ -51,6 +51,8 @@ class Border:
     tail: End
     unbroken: bool = True
     n_rows: int = 0
+    #: Rows of the last sequence.
+    last_rows: int = 0
 
     @classmethod
     def empty(cls, n_features: int, lag: int) -> "Border":
@@ -70,7 +72,7 @@ class Border:
             return End(dense, w)
 
         kept = min(lag, n)
-        return cls(lag, end(0, kept), end(n - kept, n), True, n)
+        return cls(lag, end(0, kept), end(n - kept, n), True, n, n)
 
     def join(self, later: "Border", *, new_sequence: bool) -> "Border":
         """Return the border of this stretch followed by a later one."""
@@ -83,7 +85,9 @@ class Border:
             if later.unbroken and len(tail) < self.lag:
                 tail = self.tail.then(tail).last(self.lag)
         unbroken = self.unbroken and later.unbroken and not new_sequence
-        return Border(self.lag, head, tail, unbroken, self.n_rows + later.n_rows)
+        follows = later.unbroken and not new_sequence
+        last_rows = later.last_rows + (self.last_rows if follows else 0)
+        return Border(self.lag, head, tail, unbroken, self.n_rows + later.n_rows, last_rows)
 
     def crossing(self, later: "Border") -> tuple[End, End]:
         """Return (now, past): the later rows whose past lies in this stretch, and that past."""

@@ -117,12 +117,14 @@ def largest(
     weights: tuple[float, float],
     n_components: int,
     start: Float64s | None = None,
+    *,
+    tolerance: float = 0.0,
     restarts: int | None = None,
 ) -> Eigenpairs:
     """Return the eigenpairs of the largest algebraic eigenvalues of a matrix-free T.
 
-    ``start`` is a vector near the wanted eigenspace, which saves passes. After so many
-    ``restarts`` (by default, ten times the size) RuntimeError says that there is no gap.
+    ``start`` is a vector near the wanted eigenspace, which saves passes; so do a relative
+    ``tolerance`` of the eigenvalues above 0, which is rounding, and a limit on ``restarts``.
     """
     size = operator.n_features
     linear = LinearOperator(
@@ -134,7 +136,7 @@ def largest(
     more = min(size, max(2 * n_components + 1, n_components + 20))
     try:
         values, vectors = eigsh(
-            linear, k=n_components, which="LA", v0=start, ncv=more, maxiter=restarts
+            linear, k=n_components, which="LA", v0=start, ncv=more, tol=tolerance, maxiter=restarts
         )
     except ArpackNoConvergence as failure:
         raise RuntimeError(
@@ -150,11 +152,18 @@ def smallest_positive_weight(
     """Return the alpha above which ``n_components`` eigenvalues of T are positive.
 
     The d-th eigenvalue of T grows with alpha, with derivative v^T (A + B) v: Newton's method from
-    alpha = 1, each step a Rayleigh quotient of the last eigenvector, warm-started.
+    alpha = 1, each step a Rayleigh quotient of the last eigenvector, warm-started. At the threshold
+    that eigenvalue is 0, as are those of directions without data: where they cannot be told apart
+    any more the last alpha is as near as it gets.
     """
     alpha, start = 1.0, None
     for _ in range(most):
-        pairs = largest(operator, (alpha, 1.0 - alpha), n_components, start)
+        weights = (alpha, 1.0 - alpha)
+        try:
+            # An eigenvalue's error is the square of its vector's: this is 1e-7 of the threshold.
+            pairs = largest(operator, weights, n_components, start, tolerance=1e-7, restarts=20)
+        except RuntimeError:
+            return alpha
         vector = pairs.vectors[:, -1]
         reward = float(vector @ operator.apply(vector, 1.0, 0.0))
         penalty = -float(vector @ operator.apply(vector, 0.0, 1.0))

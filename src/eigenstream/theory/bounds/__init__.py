@@ -3,6 +3,7 @@
 from eigenstream.theory._blocks import Deviation
 from eigenstream.theory.bounds.pairs import (
     RiskBound,
+    balanced_pair_bound,
     margin_bound,
     margin_function,
     margin_risk,
@@ -33,6 +34,7 @@ __all__ = [
     "Deviation",
     "MetricRuleError",
     "RiskBound",
+    "balanced_pair_bound",
     "independent_bound",
     "independent_tail",
     "margin_bound",

@@ -3,7 +3,7 @@
 A pair (x, x') has the label r = +1 (same class) or -1, and its squared distance after the map is
 q = |P(x - x')|^2. The rule with threshold c says "same" iff q < c^2; a tie counts as an error.
 Assumed throughout: |x - x'| <= 1, so that q and c lie in [0, 1], and m pairs drawn independently
-from one law. Balanced risks need pairs drawn from the balanced law.
+from one law. Balanced risks give like and unlike pairs half of the weight each.
 """
 
 from dataclasses import dataclass
@@ -30,18 +30,30 @@ def margin_function(values: Any, margin: float) -> Float64s:
     return np.clip(1 - np.asarray(values, dtype=np.float64) / margin, 0.0, 1.0)
 
 
-def margin_risk(squared_distances: Any, labels: Any, threshold: float, margin: float) -> float:
+def margin_risk(
+    squared_distances: Any,
+    labels: Any,
+    threshold: float,
+    margin: float,
+    *,
+    balanced: bool = False,
+) -> float:
     """Return R^_margin(P, c, S), the mean margin function of r (c^2 - q) ([HPCA] section 4).
 
     >>> margin_risk([0.1, 0.9, 0.3], [1, -1, -1], threshold=0.5, margin=0.1)
     0.166...
+    >>> margin_risk([0.1, 0.9, 0.3], [1, -1, -1], threshold=0.5, margin=0.1, balanced=True)
+    0.125...
     """
     q, r = _check_pairs(squared_distances, labels)
     threshold = check_number(threshold, "threshold", above=0, below=1)
-    return float(margin_function(r * (threshold**2 - q), margin).mean())
+    weights = _weights(r, balanced)
+    return float(margin_function(r * (threshold**2 - q), margin) @ weights)
 
 
-def smallest_margin_risk(squared_distances: Any, labels: Any, margin: float) -> tuple[float, float]:
+def smallest_margin_risk(
+    squared_distances: Any, labels: Any, margin: float, *, balanced: bool = False
+) -> tuple[float, float]:
     """Return inf over c in (0, 1) of the margin risk, and a threshold c that (nearly) attains it.
 
     Exact: as a function of c^2 the margin risk is piecewise linear and continuous, so it is
@@ -55,7 +67,10 @@ def smallest_margin_risk(squared_distances: Any, labels: Any, margin: float) -> 
     margin = _check_margin(margin)
     corners = np.concatenate([q, q[r > 0] + margin, q[r < 0] - margin, [0.0, 1.0]])
     corners = np.unique(np.clip(corners, 0.0, 1.0))
-    risk = (_ramp(q[r > 0], corners, margin) + _ramp(-q[r < 0], -corners, margin)) / q.size
+    weights = _weights(r, balanced)
+    like = _ramp(q[r > 0], corners, margin) * weights[r > 0].max(initial=0.0)
+    unlike = _ramp(-q[r < 0], -corners, margin) * weights[r < 0].max(initial=0.0)
+    risk = like + unlike
     best = int(np.argmin(risk))
     return float(max(risk[best], 0.0)), float(np.sqrt(corners[best]))
 
@@ -71,7 +86,9 @@ def _ramp(points: Float64s, at: Float64s, margin: float) -> Float64s:
     return np.asarray(points.size - past - slopes / margin, dtype=np.float64)
 
 
-def threshold_risk(squared_distances: Any, labels: Any, threshold: float) -> float:
+def threshold_risk(
+    squared_distances: Any, labels: Any, threshold: float, *, balanced: bool = False
+) -> float:
     """Return the share of pairs with r (c - |P(x - x')|) <= 0: undecided counts as an error.
 
     The risk R(P, c) of [HPCA] section 2, for the pairs given.
@@ -81,7 +98,7 @@ def threshold_risk(squared_distances: Any, labels: Any, threshold: float) -> flo
     """
     q, r = _check_pairs(squared_distances, labels)
     threshold = check_number(threshold, "threshold", above=0, below=1)
-    return float((r * (threshold**2 - q) <= 0).mean())
+    return float((r * (threshold**2 - q) <= 0) @ _weights(r, balanced))
 
 
 @dataclass(frozen=True)
@@ -141,7 +158,28 @@ def pair_bound(
     return operator_bound(m, sqrt(check_whole(d, "d")), 1.0, margin, delta, empirical_risk)
 
 
-def pair_samples(precision: float, d: int, margin: float, delta: float) -> RiskBound:
+def balanced_pair_bound(
+    m_like: int, m_unlike: int, d: int, margin: float, delta: float, *, empirical_risk: float = 0.0
+) -> RiskBound:
+    """Bound the balanced risk, from pairs drawn in any proportion ([HPCA] Theorem 3, twice).
+
+    The balanced risk is the mean of the risks on like and on unlike pairs. Each has its bound from
+    its own number of pairs at delta/2, for every threshold at once, so both hold together; the gap
+    is the mean of the two. ``empirical_risk`` is the balanced margin risk.
+
+    Assumes what ``pair_bound`` assumes, of the like and of the unlike pairs each.
+
+    >>> round(balanced_pair_bound(10_000, 1_000_000, 10, 0.1, 0.05).gap, 4)
+    0.4653
+    """
+    parts = [pair_bound(m, d, margin, delta / 2).gap for m in (m_like, m_unlike)]
+    check_number(empirical_risk, "empirical_risk", least=0, most=1)
+    return RiskBound(empirical_risk, sum(parts) / 2, delta, m_like + m_unlike)
+
+
+def pair_samples(
+    precision: float, d: int, margin: float, delta: float, *, empirical_risk: float = 0.0
+) -> RiskBound:
     """Turn ``pair_bound`` round: the smallest number of pairs whose gap is at most ``precision``.
 
     Assumes what [HPCA] Theorem 1 assumes. The answer is the result's ``m``.
@@ -157,10 +195,12 @@ def pair_samples(precision: float, d: int, margin: float, delta: float) -> RiskB
         m -= 1
     while pair_bound(m, d, margin, delta).gap > precision:
         m += 1
-    return pair_bound(m, d, margin, delta)
+    return pair_bound(m, d, margin, delta, empirical_risk=empirical_risk)
 
 
-def pair_confidence(m: int, d: int, margin: float, precision: float) -> RiskBound:
+def pair_confidence(
+    m: int, d: int, margin: float, precision: float, *, empirical_risk: float = 0.0
+) -> RiskBound:
     """Turn ``pair_bound`` round: the smallest delta whose gap is at most ``precision``.
 
     Assumes what [HPCA] Theorem 1 assumes. The answer is the result's ``delta``; it is 1, and the
@@ -174,10 +214,11 @@ def pair_confidence(m: int, d: int, margin: float, precision: float) -> RiskBoun
     m = check_whole(m, "m")
     margin = _check_margin(margin)
     precision = check_number(precision, "precision", above=0)
+    empirical_risk = check_number(empirical_risk, "empirical_risk", least=0, most=1)
     reach = sqrt(m) * precision - 2 * (sqrt(check_whole(d, "d")) + 1) / margin
     # exp may underflow to 0: say the smallest delta there is, never certainty.
     delta = max(exp(-2 * reach**2), float(np.finfo(np.float64).tiny)) if reach > 0 else 1.0
-    return RiskBound(0.0, precision, delta, m)
+    return RiskBound(empirical_risk, precision, delta, m)
 
 
 def margin_bound(
@@ -252,6 +293,17 @@ def operator_bound(
 
 def _check_margin(margin: float) -> float:
     return check_number(margin, "margin", above=0, below=1)
+
+
+def _weights(labels: Float64s, balanced: bool) -> Float64s:
+    """Return the weight of each pair: equal, or half of all for the like and the unlike each."""
+    if not balanced:
+        return np.full(labels.size, 1 / labels.size)
+    like = int((labels > 0).sum())
+    if like in (0, labels.size):
+        missing = "like (+1)" if like == 0 else "unlike (-1)"
+        raise ValueError(f"a balanced risk needs both kinds of pairs, and no {missing} is given.")
+    return np.where(labels > 0, 0.5 / like, 0.5 / (labels.size - like))
 
 
 def _check_pairs(squared_distances: Any, labels: Any) -> tuple[Float64s, Float64s]:

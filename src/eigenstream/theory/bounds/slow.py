@@ -14,12 +14,14 @@ from eigenstream.theory._blocks import Blocking, Deviation
 from eigenstream.theory.base import MixingProfile
 
 
-def _slow(d: int, lag: int, tight: bool) -> Blocking:
-    # The terms alpha Q_x - (1 - alpha) Q_xdot lie in the unit ball of Hilbert-Schmidt operators and
-    # meet projectors of norm sqrt(d). They are not mean zero (Corollary 2) and reach back by lag,
-    # so their beta(a) is at most the process's beta(a - lag). L and L^ lie in [alpha - 1, alpha/4].
-    radius = sqrt(check_whole(d, "d"))
-    return Blocking(radius, 1.0, 2, check_whole(lag, "lag", least=0), tight, largest=1.0)
+def _slow(d: int, lag: int, tight: bool, alpha: float | None) -> Blocking:
+    # The terms alpha Q_x - (1 - alpha) Q_xdot with |x| <= 1/2, |xdot| <= 1 lie in a ball of
+    # Hilbert-Schmidt operators and meet projectors of norm sqrt(d). They are not mean zero
+    # (Corollary 2) and reach back by lag, so their beta(a) is at most the process's beta(a - lag).
+    # L and L^ lie in [alpha - 1, alpha/4].
+    size = 1.0 if alpha is None else 1 - 0.75 * check_number(alpha, "alpha", least=0, most=1)
+    radius = size * sqrt(check_whole(d, "d"))
+    return Blocking(radius, size, 2, check_whole(lag, "lag", least=0), tight, largest=size)
 
 
 def slow_bound(
@@ -28,6 +30,7 @@ def slow_bound(
     delta: float,
     mixing: MixingProfile,
     *,
+    alpha: float | None = None,
     lag: int = 1,
     tight: bool = False,
     a: int | None = None,
@@ -39,11 +42,13 @@ def slow_bound(
         |L^(P) - L(P)| <= 4/sqrt(l) (sqrt(d) + sqrt(1/2 ln(1 / (delta/2 - l beta(a - 1))))),
 
     l = floor(m / (2a)). ``m`` counts the terms of the average, so the sample has m + lag rows. A
-    velocity over ``lag`` steps takes beta(a - lag); plain PCA (alpha = 1) is ``lag=0``.
+    velocity over ``lag`` steps takes beta(a - lag); plain PCA is ``alpha=1, lag=0``. A known
+    ``alpha`` makes the bound smaller by the factor alpha/4 + 1 - alpha, the largest norm of the
+    terms averaged (it is 1 in the theorem, for all alpha at once).
 
     Assumes a stationary process with mean zero and |X_t| <= 1/2 whose beta is at most ``mixing``;
-    a < m/2 and l beta(a - lag) < delta/2. L and L^ lie in an interval no longer than 1, so a value
-    of 1 or more is vacuous.
+    a < m/2 and l beta(a - lag) < delta/2. L and L^ lie in one interval of length
+    alpha/4 + 1 - alpha <= 1, so a value as large is vacuous.
 
     >>> from eigenstream.theory import Geometric
     >>> result = slow_bound(10**6, 10, 0.05, Geometric(1, 0.99))
@@ -56,7 +61,7 @@ def slow_bound(
         ...
     ValueError: a = 500 breaks the condition a < m/2 with m = 1000; the largest a is 499.
     """
-    return _slow(d, lag, tight).deviation(m, delta, mixing, a)
+    return _slow(d, lag, tight, alpha).deviation(m, delta, mixing, a)
 
 
 def slow_samples(
@@ -65,6 +70,7 @@ def slow_samples(
     delta: float,
     mixing: MixingProfile,
     *,
+    alpha: float | None = None,
     lag: int = 1,
     tight: bool = False,
 ) -> Deviation:
@@ -76,7 +82,7 @@ def slow_samples(
     >>> slow_samples(0.1, 10, 0.05, Geometric(1, 0.99)).m
     101799052
     """
-    return _slow(d, lag, tight).samples(precision, delta, mixing)
+    return _slow(d, lag, tight, alpha).samples(precision, delta, mixing)
 
 
 def slow_confidence(
@@ -85,6 +91,7 @@ def slow_confidence(
     precision: float,
     mixing: MixingProfile,
     *,
+    alpha: float | None = None,
     lag: int = 1,
     tight: bool = False,
 ) -> Deviation:
@@ -97,7 +104,7 @@ def slow_confidence(
     >>> round(slow_confidence(500_000, 10, 0.12, FiniteMemory(9)).delta, 4)
     0.0135
     """
-    return _slow(d, lag, tight).confidence(m, precision, mixing)
+    return _slow(d, lag, tight, alpha).confidence(m, precision, mixing)
 
 
 def _process(

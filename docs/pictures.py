@@ -1,0 +1,135 @@
+"""Make the pictures of the README and of these pages: ``python docs/pictures.py [name ...]``.
+
+``alanine`` reads real data; see docs/alanine-dipeptide.md for where to get them.
+"""
+
+import os
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from PIL import Image
+
+from eigenstream import SlowSubspace, plotting
+from eigenstream.experiments import demo
+from eigenstream.processes import Autoregressive
+from eigenstream.theory import Geometric, Independent, MixingProfile
+
+ROOT = Path(__file__).parents[1]
+HERE = ROOT / "docs" / "pictures"
+SOFT = "#5d6672"
+
+
+def save(figure: Figure, name: str) -> None:
+    """Save a figure as a small PNG: pictures travel with every clone of the repository."""
+    out = BytesIO()
+    figure.savefig(out, format="png", dpi=130, facecolor="white")
+    HERE.mkdir(exist_ok=True)
+    Image.open(out).convert("RGB").quantize(256).save(HERE / f"{name}.png", optimize=True)
+    print(f"{HERE / name}.png")
+
+
+def strip(figure: Figure, images: np.ndarray, row: float, height: float, title: str) -> None:
+    """Draw small images side by side across a figure."""
+    figure.text(0.02, row + height + 0.012, title, fontsize=10, color=SOFT)
+    count = len(images)
+    for k, image in enumerate(images):
+        ax = figure.add_axes((0.02 + 0.96 * k / count, row, 0.96 / count * 0.94, height))
+        ax.imshow(image, cmap="gray", interpolation="nearest")
+        ax.set(xticks=[], yticks=[])
+        ax.spines[["top", "right", "left", "bottom"]].set_color("#cccccc")
+
+
+def make_demo() -> None:
+    """What the demo watches, learns and then sees."""
+    found = demo.run()
+    figure = Figure(figsize=(8.4, 7.0))
+    views = plotting.gray(found.watched[:10], demo.SIZE)
+    filters = plotting.signed(found.slow.components_, demo.SIZE)
+    strip(figure, views, 0.855, 0.106, "It watches a window turn over a page of letters …")
+    strip(figure, filters, 0.69, 0.106, "… learns ten slow features, without labels …")
+    figure.text(
+        0.02, 0.635, "… and digits never seen, at any angle, come apart:", fontsize=10, color=SOFT
+    )
+    for left, learned, name in ((0.04, found.pca, "PCA"), (0.54, found.slow, "slow subspace")):
+        ax = figure.add_axes((left, 0.045, 0.44, 0.545))
+        plotting.embedding(learned.transform(found.digits), found.labels, ax=ax)
+        judged = found.judged[name]
+        ax.set(xlabel="", ylabel="")
+        ax.spines[["top", "right", "left", "bottom"]].set_color("#cccccc")
+        ax.set_title(
+            f"{name}: ROC area {judged.area:.3f}, 1-NN error {judged.error:.3f}", fontsize=10
+        )
+    save(figure, "demo")
+
+
+def make_alanine() -> None:
+    """The torsion psi against one feature of PCA and one of the slow subspace; one run in time."""
+    spec = spec_from_file_location("alanine_dipeptide", ROOT / "examples/alanine_dipeptide.py")
+    assert spec is not None
+    assert spec.loader is not None
+    example = module_from_spec(spec)
+    spec.loader.exec_module(example)
+    molecule = example.load(Path(os.environ["EIGENSTREAM_DATA"]) / example.FILE)
+    learned = example.features(molecule)
+    shown = {name: learned[name] for name in ("first principal component", "slow subspace")}
+    figure = Figure(figsize=(8.4, 5.6), layout="constrained")
+    grid = figure.add_gridspec(2, 2, height_ratios=(1.25, 1))
+    for column, (name, feature) in enumerate(shown.items()):
+        ax = figure.add_subplot(grid[0, column])
+        ax.hexbin(np.degrees(molecule.psi), feature, gridsize=70, bins="log", cmap="GnBu", mincnt=1)
+        fit = example.explained(feature, np.cos(molecule.psi))
+        ax.set_title(f"{name}: R² with cos psi {fit:.2f}", fontsize=10)
+        ax.set(xlabel="psi, degrees", ylabel="feature", xticks=range(-180, 181, 90))
+    # The run in which psi jumps most, to have something to see.
+    runs = np.cos(molecule.psi).reshape(len(molecule.runs), -1)
+    run = int(runs.var(axis=1).argmax())
+    series = {name: feature.reshape(runs.shape)[run] for name, feature in shown.items()}
+    slow = series["slow subspace"]
+    if np.corrcoef(slow, runs[run])[0, 1] < 0:  # a feature's sign is a convention
+        series["slow subspace"] = -slow
+    ax = plotting.traces(
+        {"cos psi (not shown to the learner)": runs[run]} | series,
+        ax=figure.add_subplot(grid[1, :]),
+    )
+    ax.set(xlabel=f"picoseconds of run {run}")
+    save(figure, "alanine")
+
+
+def make_theory() -> None:
+    """The bound against the number of rows, and what each alpha gives on slow sources."""
+    figure = Figure(figsize=(8.8, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    profiles: dict[str, MixingProfile] = {"independent": Independent()}
+    profiles |= {
+        f"forgets {100 * (1 - rho):.2g}% a step": Geometric(1, rho) for rho in (0.9, 0.99, 0.999)
+    }
+    plotting.bounds(profiles, 10, ax=left)
+    rows = Autoregressive((0.99, 0.95, 0.9, 0.5, 0.3, 0.1), random_state=0).take(20_000)
+    path = SlowSubspace(3).fit(rows).path(np.linspace(0.005, 1, 200))
+    plotting.alphas(path, ax=right)
+    for ax in (left, right):
+        ax.grid(True, alpha=0.15)
+        ax.spines[["top", "right"]].set_visible(False)
+    save(figure, "theory")
+
+
+PICTURES = {"demo": make_demo, "alanine": make_alanine, "theory": make_theory}
+
+
+def main() -> None:
+    """Make the pictures named on the command line, or all that can be made here."""
+    wanted = sys.argv[1:] or [
+        name for name in PICTURES if name != "alanine" or "EIGENSTREAM_DATA" in os.environ
+    ]
+    for name in wanted:
+        if name not in PICTURES:
+            sys.exit(f"there is no picture {name!r}; known: {', '.join(PICTURES)}")
+        PICTURES[name]()
+
+
+if __name__ == "__main__":
+    main()

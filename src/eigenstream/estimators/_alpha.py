@@ -1,0 +1,124 @@
+"""The choice of alpha, from the scatters alone: what each alpha gives, and which one to take."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from eigenstream._checks import check_number
+from eigenstream._linalg import Float64s
+from eigenstream.contrast import Contrast
+from eigenstream.solvers import dense
+
+#: alpha="auto" goes this share of the way from the threshold to 1, so that the last eigenvalue is
+#: positive by more than rounding.
+AUTO_STEP = 0.01
+
+
+@dataclass(frozen=True)
+class AlphaPath:
+    """Slow subspaces of the same data at several alphas; every array has one entry an alpha."""
+
+    alphas: Float64s
+    #: (n_alphas, n_components), descending in each row.
+    eigenvalues: Float64s
+    #: (n_alphas, n_components, n_features)
+    components: Float64s
+    #: The objective each subspace reaches.
+    objective: Float64s
+    #: How many eigenvalues of T are positive, of all.
+    n_positive: NDArray[np.int64]
+    #: What alpha="bound" minimises: [SLOW] Theorem 5 without its last term; vacuous from 1 on.
+    error_bound: Float64s
+    #: What alpha="auto" takes: a step above the smallest alpha with all eigenvalues positive.
+    auto: float
+
+
+def path(contrast: Contrast, n_components: int, alphas: Any, radius: float) -> AlphaPath:
+    """Solve for several alphas, without another look at the data."""
+    weights = [check_number(alpha, "alpha", above=0, most=1) for alpha in np.ravel(alphas)]
+    reward, penalty = scatters(contrast)
+    found, positive = [], []
+    for alpha in weights:
+        total = alpha * reward - (1.0 - alpha) * penalty
+        found.append(dense.largest(total, n_components))
+        positive.append(dense.count_positive(total, contrast.rounding))
+    values = np.array([pairs.values for pairs in found])
+    bounds = [
+        error_bound(alpha, float(row.sum()), radius)
+        for alpha, row in zip(weights, values, strict=True)
+    ]
+    return AlphaPath(
+        np.array(weights),
+        values,
+        np.array([pairs.vectors.T for pairs in found]),
+        values.sum(axis=1),
+        np.array(positive, dtype=np.int64),
+        np.array(bounds),
+        automatic(reward, penalty, n_components, contrast.rounding),
+    )
+
+
+def scatters(contrast: Contrast) -> tuple[Float64s, Float64s]:
+    """Return the matrices that are rewarded and penalised."""
+    assert contrast.penalty is not None
+    return contrast.reward.matrix(), contrast.penalty.matrix()
+
+
+def above(threshold: float) -> float:
+    """Return an alpha a step above the threshold."""
+    return threshold + AUTO_STEP * (1.0 - threshold)
+
+
+def automatic(reward: Float64s, penalty: Float64s, wanted: int, rounding: float) -> float:
+    """Return an alpha a step above the smallest with ``wanted`` positive eigenvalues."""
+    return above(dense.smallest_positive_weight(reward, penalty, wanted, rounding))
+
+
+def error_bound(alpha: float, objective: float, radius: float) -> float:
+    """Return ``(1 - (2 / alpha) L) / (1 - alpha)`` of [SLOW] Theorem 5, infinite at alpha = 1.
+
+    The theorem wants |x - mean| <= 1/2; L scales with the square of the data.
+    """
+    if alpha == 1.0:
+        return float("inf")
+    shrink = 0.25 / radius**2 if radius > 0 else 1.0
+    return (1.0 - 2.0 / alpha * shrink * objective) / (1.0 - alpha)
+
+
+def minimise(bound: Callable[[float], float]) -> tuple[float, float]:
+    """Return the alpha in (0, 1) with the smallest bound, and that bound."""
+    # One coarse look for the right valley, then its bottom.
+    grid = np.linspace(0.02, 0.98, 13)
+    best = int(np.argmin([bound(alpha) for alpha in grid]))
+    edges = np.concatenate([[1e-4], grid, [1.0 - 1e-4]])
+    found = minimize_scalar(
+        bound, bounds=(edges[best], edges[best + 2]), method="bounded", options={"xatol": 1e-3}
+    )
+    return float(found.x), float(found.fun)
+
+
+def minimise_bound(
+    reward: Float64s, penalty: Float64s, n_components: int | None, radius: float
+) -> tuple[float, float]:
+    """Minimise the bound of [SLOW] Theorem 5 over alpha; return alpha and the bound."""
+    wanted = len(reward) if n_components is None else n_components
+
+    def bound(alpha: float) -> float:
+        values = dense.largest(alpha * reward - (1.0 - alpha) * penalty, wanted).values
+        if n_components is None:
+            values = values[values > 0]
+        return error_bound(alpha, float(values.sum()), radius)
+
+    alpha, value = minimise(bound)
+    if value >= 1.0:
+        warnings.warn(
+            f"the bound of Theorem 5 is vacuous on these data: {value:.3g} >= 1 even at "
+            f"its smallest, alpha={alpha:.3g}. Prefer alpha='auto'.",
+            stacklevel=6,
+        )
+    return alpha, value

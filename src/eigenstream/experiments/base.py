@@ -1,0 +1,81 @@
+"""What experiments share: stages that are timed and told about, and one way of judging features."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from eigenstream._linalg import Floats
+from eigenstream.evaluation import PairROC, one_shot_error, pair_roc
+
+
+class Listener(Protocol):
+    """Who is told how far an experiment is."""
+
+    def begin(self, stage: str, total: int) -> None:
+        """Hear that a stage of so many steps begins."""
+
+    def advance(self, steps: int) -> None:
+        """Hear that so many more steps of it are done."""
+
+
+class Silence:
+    """A listener that tells nobody."""
+
+    def begin(self, stage: str, total: int) -> None:
+        """Say nothing."""
+
+    def advance(self, steps: int) -> None:
+        """Say nothing."""
+
+
+@dataclass
+class Clock:
+    """Seconds spent on each kind of work, and a listener told about the progress.
+
+    >>> clock = Clock()
+    >>> with clock.spent("adding"):
+    ...     total = sum(range(10))
+    >>> list(clock.seconds)
+    ['adding']
+    """
+
+    listener: Listener = field(default_factory=Silence)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def spent(self, work: str) -> Iterator[None]:
+        """Add the time spent inside to this kind of work."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[work] = self.seconds.get(work, 0.0) + perf_counter() - start
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How well distances in some features tell classes."""
+
+    curve: PairROC
+    #: Of the nearest neighbour among one example of each class, over all choices of the examples.
+    error: float
+
+    @property
+    def area(self) -> float:
+        """The ROC area of the distance as a detector of class equality."""
+        return self.curve.area
+
+
+def judge(features: Floats, labels: NDArray[Any]) -> Judged:
+    """Measure how well the distance of features tells whether classes are equal.
+
+    >>> import numpy as np
+    >>> found = judge(np.array([[0.0], [0.1], [5.0], [5.1]]), np.array(list("aabb")))
+    >>> found.area, found.error
+    (1.0, 0.0)
+    """
+    return Judged(pair_roc(features, labels), one_shot_error(features, labels).error)

@@ -1,0 +1,185 @@
+"""The theory's numbers for a fit, and what they need to know of the data."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+from eigenstream import SlowSubspace
+from eigenstream.scatters._ball import Balls
+from eigenstream.theory import FiniteMemory, Geometric, Independent, mean_bound, slow_bound
+
+EPS = np.finfo(float).eps
+
+
+def sample(m=4000, offset=0.0, seed=0):
+    return np.random.default_rng(seed).uniform(-1, 1, (m, 4)) * [3, 2, 1, 1] + offset
+
+
+def balls_of(*chunks):
+    balls = Balls()
+    for chunk in chunks:
+        balls.add(chunk)
+    return balls
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+@pytest.mark.parametrize("kind", [np.float64, np.float32, sp.csr_array])
+def test_balls_hold_all_rows(offset, kind):
+    rows = sample(300, offset)
+    seen = rows.astype(kind) if kind is not sp.csr_array else kind(rows)
+    single = kind is np.float32
+    whole = balls_of(seen)
+    for point in (np.zeros(4), rows.mean(axis=0), rows[0], rows[17] + 1):
+        exact = np.linalg.norm(rows - point, axis=1).max()
+        spread = np.linalg.norm(rows - rows[0], axis=1).max()
+        slack = (1e-6 if single else 1e-14) * np.linalg.norm(rows, axis=1).max()
+        # Never below, at most one triangle above (float32 with an offset knows less).
+        assert whole.reach(point) >= exact - slack
+        if not (single and offset):
+            near = min(np.linalg.norm(point), np.linalg.norm(rows[0] - point))
+            assert whole.reach(point) <= exact + 2 * near + 1e-4 * spread
+    for cuts in ([1, 2, 3], [100, 299]):
+        parts = np.split(rows, cuts)
+        chunks = [part.astype(kind) if kind is not sp.csr_array else kind(part) for part in parts]
+        again = balls_of(*chunks)
+        assert again.about_origin == pytest.approx(whole.about_origin, rel=4 * EPS)
+        near = 1e-3 if single else 1e-7  # what float32 and float64 leave of an offset of 1000
+        assert again.reach(rows[0]) == pytest.approx(whole.reach(rows[0]), rel=near)
+
+
+def test_balls_merge_and_ignore_rows_without_weight():
+    rows = sample(200, 50.0)
+    left, right, nothing = balls_of(rows[:90]), balls_of(rows[90:]), Balls()
+    merged = left.merge(right)
+    middle = rows.mean(axis=0)
+    assert merged.reach(middle) >= np.linalg.norm(rows - middle, axis=1).max()
+    assert merged.about_origin == balls_of(rows).about_origin
+    for one in (left.merge(nothing), nothing.merge(left)):
+        assert one.reach(middle) == left.reach(middle)
+    weighted = Balls()
+    far = np.vstack([np.full(4, 1e6), rows])
+    weighted.add(far, np.r_[0.0, np.ones(200)])
+    assert weighted.reach(middle) == balls_of(rows).reach(middle)
+    assert nothing.reach(middle) == 0.0
+
+
+def test_the_bound_is_the_theorem_in_the_units_of_the_data():
+    rows, mixing, delta = sample(50_000), Geometric(1, 0.5), 0.1
+    about_zero = SlowSubspace(2, alpha=0.7, center=False).fit(rows)
+    bound = about_zero.bound(delta, mixing)
+    radius = np.linalg.norm(rows, axis=1).max()
+    assert bound.radius == pytest.approx(radius, rel=4 * EPS)
+    assert bound.scale * radius == pytest.approx(0.5)
+    theorem = slow_bound(49_999, 2, delta, mixing, alpha=0.7)
+    assert bound.deviation == theorem
+    assert bound.gap == pytest.approx(4 * radius**2 * theorem.value)
+    assert bound.lower == about_zero.objective_ - bound.gap
+    # About the learned mean a tenth of delta goes to the mean.
+    centred = SlowSubspace(2, alpha=0.7).fit(rows).bound(delta, mixing, radius=radius)
+    parts = slow_bound(49_999, 2, 0.9 * delta, mixing, alpha=0.7).value
+    parts += 0.7 * mean_bound(49_999, 0.5, 0.1 * delta, mixing).value ** 2
+    assert centred.gap == pytest.approx(4 * radius**2 * parts)
+    sharp = SlowSubspace(2, alpha=0.7).fit(rows).bound(delta, mixing, radius=radius, tight=True)
+    assert sharp.gap < centred.gap
+
+
+def test_scale_and_place_do_not_matter():
+    rows = sample()
+    plain = SlowSubspace(2, alpha=0.7).fit(rows).bound(0.1, Independent(), radius=5)
+    scaled = SlowSubspace(2, alpha=0.7).fit(1e-3 * rows).bound(0.1, Independent(), radius=5e-3)
+    assert scaled.gap == pytest.approx(1e-6 * plain.gap, rel=1e-9)
+    assert scaled.vacuous == plain.vacuous
+    near = SlowSubspace(2, alpha=0.7).fit(rows).bound(0.1, Independent())
+    far = SlowSubspace(2, alpha=0.7).fit(rows + 1e4).bound(0.1, Independent())
+    # The radius is known within a factor of 3 wherever the rows lie.
+    exact = np.linalg.norm(rows - rows.mean(axis=0), axis=1).max()
+    for bound in (near, far):
+        assert exact * (1 - 1e-3) <= bound.radius <= 3 * exact * (1 + 1e-3)
+
+
+def test_streams_and_merged_parts_have_the_bound_of_one_pass():
+    rows = sample(2000, 5.0)
+    whole = SlowSubspace(2, alpha=0.7, lag=2).fit(rows).bound(0.1, FiniteMemory(3))
+    streamed = SlowSubspace(2, alpha=0.7, lag=2)
+    for chunk in np.split(rows, [1, 5, 900]):
+        streamed.partial_fit(chunk)
+    assert streamed.bound(0.1, FiniteMemory(3)).gap == pytest.approx(whole.gap, rel=1e-6)
+    left, right = (SlowSubspace(2, alpha=0.7, lag=2).fit(part) for part in np.split(rows, [700]))
+    merged = left.merge(right).bound(0.1, FiniteMemory(3))
+    assert merged.deviation == whole.deviation
+    assert whole.radius * (1 - 1e-9) <= merged.radius <= 3 * whole.radius
+
+
+def test_the_bound_holds_for_fits():
+    """The true objective of the learned subspace, known here, over many samples."""
+    mixing, alpha, failures, ratios = FiniteMemory(2), 0.8, 0, []
+    variance = np.array([9, 4, 1, 1]) / 3 / 2  # of the mean of two uniform rows
+    velocity = np.array([9, 4, 1, 1]) / 3 / 2
+    for seed in range(60):
+        noise = sample(5001, 7.0, seed)
+        rows = (noise[1:] + noise[:-1]) / 2
+        model = SlowSubspace(2, alpha=alpha).fit(rows)
+        bound = model.bound(0.1, mixing)
+        assert not bound.vacuous
+        weights = (model.components_**2).sum(axis=0)
+        truth = weights @ (alpha * variance - (1 - alpha) * velocity)
+        failures += abs(model.objective_ - truth) > bound.gap
+        ratios.append(bound.gap / abs(model.objective_ - truth))
+    assert failures == 0, f"gap/error {min(ratios):.1f}"
+    assert min(ratios) > 1
+
+
+def test_vacuous_is_said():
+    bound = SlowSubspace(2, alpha=0.7).fit(sample(50)).bound(0.1, Independent())
+    assert bound.vacuous
+    assert "vacuous" in str(bound)
+
+
+@pytest.mark.filterwarnings("ignore:only 0 of the 1 eigenvalues")
+def test_equal_rows_leave_nothing_to_bound():
+    with pytest.raises(ValueError, match="all rows are the same"):
+        SlowSubspace(1, alpha=1.0).fit(np.ones((9, 2))).bound(0.1, Independent())
+
+
+def fitted(**options):
+    return SlowSubspace(2, **options).fit(sample(100))
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: fitted(criterion="ratio").bound(0.1, Independent()), "criterion='difference'"),
+        (lambda: fitted(solver="krylov").bound(0.1, Independent()), "solver='dense'"),
+        (lambda: fitted().bound(0.0, Independent()), r"delta must be a number in \(0, 1\)"),
+        (lambda: fitted().bound(0.1, 0.9), "mixing must be a profile"),
+        (lambda: fitted().bound(0.1, FiniteMemory(80)), "smallest m that meets it is"),
+        (lambda: fitted().bound(0.1, Independent(), radius=0.1), "root mean square distance"),
+        (
+            lambda: (
+                SlowSubspace(2)
+                .fit(sample(100), sample_weight=np.linspace(1, 2, 100))
+                .bound(0.1, Independent())
+            ),
+            "without sample_weight",
+        ),
+        (lambda: SlowSubspace(2).bound(0.1, Independent()), "not fitted|learned nothing"),
+    ],
+)
+def test_what_cannot_be_bounded_is_refused(ask, message):
+    with pytest.raises((ValueError, TypeError, NotFittedError), match=message):
+        ask()
+
+
+def test_path_shows_what_the_rules_for_alpha_look_at():
+    rows = np.cumsum(sample(3000), axis=0) % 11
+    model = SlowSubspace(3).fit(rows)
+    path = model.path(np.linspace(0.05, 1, 20))
+    assert path.auto == model.alpha_
+    below = path.alphas < path.auto - 0.01
+    assert (path.n_positive[below] < 3).all()
+    assert (path.n_positive[path.alphas >= path.auto] >= 3).all()
+    with pytest.warns(UserWarning, match="vacuous"):
+        chosen = SlowSubspace(3, alpha="bound").fit(rows)
+    assert chosen.bound_ <= path.error_bound.min() + 1e-9
+    assert path.error_bound[-1] == np.inf

@@ -1,0 +1,48 @@
+"""The first real use: examples/alanine_dipeptide.py on real trajectories."""
+
+import importlib.util
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "alanine_dipeptide.py"
+DATA = Path(os.environ.get("EIGENSTREAM_DATA", "")) / "alanine_dipeptide.npz"
+
+pytestmark = pytest.mark.skipif(
+    "EIGENSTREAM_DATA" not in os.environ or not DATA.is_file(),
+    reason="needs alanine_dipeptide.npz in the folder that EIGENSTREAM_DATA names",
+)
+
+
+@pytest.fixture(scope="module")
+def example():
+    spec = importlib.util.spec_from_file_location("alanine_dipeptide", EXAMPLE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def r_squared(example):
+    molecule = example.load(DATA)
+    assert len(molecule.runs) == 60
+    return {
+        name: example.explained(feature, np.cos(molecule.psi))
+        for name, feature in example.features(molecule).items()
+    }
+
+
+# Exact solutions of given data: what is left to vary is rounding, far below these windows, which
+# only leave room for the figures' own last digit.
+def test_slow_subspace_finds_psi(r_squared):
+    assert r_squared["slow subspace"] == pytest.approx(0.70, abs=0.01)
+
+
+def test_as_well_as_slow_feature_analysis(r_squared):
+    assert r_squared["slow subspace"] >= r_squared["slow feature analysis"] - 0.005
+
+
+def test_the_first_principal_component_does_not(r_squared):
+    assert r_squared["first principal component"] == pytest.approx(0.16, abs=0.01)

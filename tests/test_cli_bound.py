@@ -1,0 +1,89 @@
+"""``eigenstream bound``: the question asked each way round, and one clear line where it fails."""
+
+import pytest
+
+from eigenstream.cli import app
+from eigenstream.theory import Geometric, pair_bound, pair_samples, slow_bound, slow_samples
+
+SLOW = ["bound", "slow", "--d", "10", "--mixing", "geometric:1,0.99"]
+PAIRS = ["bound", "pairs", "--d", "10", "--margin", "0.1"]
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as end:
+        app(list(arguments))
+    output = capsys.readouterr()
+    return end.value.code, output.out, output.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (
+            [*SLOW, "--m", "1000000", "--delta", "0.05"],
+            slow_bound(10**6, 10, 0.05, Geometric(1, 0.99)),
+        ),
+        ([*SLOW, "--precision", "0.1"], slow_samples(0.1, 10, 0.05, Geometric(1, 0.99))),
+        (
+            [*SLOW, "--m", "100000", "--alpha", "0.8", "--tight", "--lag", "3"],
+            slow_bound(10**5, 10, 0.05, Geometric(1, 0.99), alpha=0.8, tight=True, lag=3),
+        ),
+        ([*PAIRS, "--m", "100000"], pair_bound(10**5, 10, 0.1, 0.05)),
+        (
+            [*PAIRS, "--precision", "0.1", "--risk", "0.2", "--delta", "0.1"],
+            pair_samples(0.1, 10, 0.1, 0.1, empirical_risk=0.2),
+        ),
+    ],
+)
+def test_the_command_gives_the_function(capsys, arguments, answer):
+    code, out, err = run(capsys, *arguments)
+    assert (code, err) == (0, "")
+    assert str(answer) in out
+
+
+def test_both_given_asks_for_the_confidence(capsys):
+    code, out, _ = run(capsys, *SLOW, "--m", "20000000", "--precision", "0.25")
+    assert code == 0
+    assert "at most 0.25 with probability > 0.9957" in out
+    code, out, _ = run(capsys, *PAIRS, "--m", "1000", "--precision", "0.25")
+    assert code == 0
+    assert "vacuous" in out
+
+
+def test_profiles_are_compared_and_drawn(capsys, tmp_path):
+    picture = tmp_path / "bound.svg"
+    more = ["--mixing", "finite:10", "--m", "1000000", "--picture", str(picture)]
+    code, out, _ = run(capsys, *SLOW, *more)
+    assert code == 0
+    assert [line.split(": ")[0].strip() for line in out.splitlines()[1:]] == [
+        "geometric:1,0.99",
+        "finite:10",
+    ]
+    drawn = picture.read_text(encoding="utf-8")
+    assert "<svg" in drawn
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (SLOW, "give --m (how far off?), --precision (how much data?) or both"),
+        (
+            [*SLOW, "--m", "9", "--precision", "1", "--delta", "0.1"],
+            "--m and --precision together ask for delta",
+        ),
+        (["bound", "slow", "--d", "10", "--m", "9", "--mixing", "geometric:1"], "geometric:c,rho"),
+        (["bound", "slow", "--d", "10", "--m", "9"], "'--mixing'"),
+        ([*SLOW, "--m", "many"], "'--m'"),
+        ([*SLOW, "--m", "100"], "The smallest m that meets it is"),
+        ([*SLOW, "--m", "100", "--delta", "2"], "delta must be a number in (0, 1)"),
+        ([*SLOW, "--m", "10000000", "--picture", "no/such/folder/x.png"], "no/such/folder"),
+        ([*PAIRS[:4], "--margin", "1.5", "--m", "9"], "margin must be a number in (0, 1), got 1.5"),
+        ([*PAIRS, "--m", "9", "--risk", "-1"], "empirical_risk must be a number in [0, 1]"),
+        (["bound", "fast"], "fast"),
+    ],
+)
+def test_refusals_are_one_line_and_exit_2(capsys, arguments, message):
+    code, _, err = run(capsys, *arguments)
+    assert code == 2
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
