@@ -17,6 +17,7 @@ from eigenstream._linalg import principal_angles
 from eigenstream.estimators import _pair_risk, class_subspace
 from eigenstream.evaluation import balanced_risk, pair_roc
 from eigenstream.features import RBFNetwork
+from eigenstream.schedules import Constant
 from eigenstream.testing import chunked
 from eigenstream.theory.bounds import pair_bound
 
@@ -515,3 +516,82 @@ class TestMetric:
         assert bound.gap > pair_bound(len(PAIRS), 1, 0.1, 0.05).gap
         with pytest.raises(ValueError, match="needs both"):
             PairMetric(preprocessor=X).fit(PAIRS[SIGNS > 0], SIGNS[SIGNS > 0])
+
+
+class TestOnline:
+    """solver="flow": one couple of pairs a step."""
+
+    NEGATIVE, POSITIVE = PAIRS[SIGNS < 0], PAIRS[SIGNS > 0]
+
+    def stream(self, n, seed=0):
+        """Pairs as often positive as negative, in random order."""
+        rng = np.random.default_rng(seed)
+        pairs = np.concatenate(
+            [rng.choice(self.NEGATIVE, n // 2), rng.choice(self.POSITIVE, n // 2)]
+        )
+        order = rng.permutation(n)
+        return X[pairs][order], np.repeat([-1, 1], n // 2)[order]
+
+    def test_it_nears_the_batch_solution(self):
+        pairs, y = self.stream(20_000)
+        flow = PairSubspace(2, eta=2.0, solver="flow").fit(pairs, y)
+        T = operator(2.0)
+        share = np.trace(flow.components_ @ T @ flow.components_.T) / oracles.top(T, 2)[0].sum()
+        assert share > 0.97
+        assert flow.n_samples_seen_ == 20_000
+        assert flow.solver_ == "flow"
+        assert flow.eta_ == pytest.approx(2.0)
+        assert 0 < flow.risk_ < 0.5
+        np.testing.assert_allclose(flow.components_ @ flow.components_.T, np.eye(2), atol=1e-9)
+
+    @settings(max_examples=10)
+    @given(cuts=st.lists(st.integers(1, 999), max_size=15))
+    def test_any_chunking(self, cuts):
+        pairs, y = self.stream(1000)
+        whole = PairSubspace(2, eta=2.0, solver="flow").fit(pairs, y)
+        grown = PairSubspace(2, eta=2.0, solver="flow")
+        for part in chunked(np.arange(1000), cuts):
+            grown.partial_fit(pairs[part], y[part])
+        np.testing.assert_allclose(grown.components_, whole.components_, atol=1e-8)
+
+    def test_against_ten_lines_of_numpy(self):
+        """The step of [SLOW] eq. 6 on signed terms, with a QR each time."""
+        pairs, y = self.stream(400)
+        start = np.linalg.qr(np.random.default_rng(1).standard_normal((6, 2)))[0]
+        learned = PairSubspace(
+            2, eta=2.0, solver="flow", schedule=Constant(0.01), init=start.T
+        ).fit(pairs, y)
+        V = start
+        apart = pairs[:, 0] - pairs[:, 1]
+        for u, v in zip(apart[y < 0], apart[y > 0], strict=True):
+            A = 0.5 * 2.0 * np.outer(u, u) - 0.5 * np.outer(v, v)
+            V = np.linalg.qr(V + 0.01 * (np.eye(6) - V @ V.T) @ A @ V)[0]
+        assert principal_angles(learned.components_.T, V).max() < 1e-9
+
+    def test_one_sign_that_waits_or_never_comes(self):
+        pairs, y = self.stream(200)
+        many = X[np.random.default_rng(2).choice(self.NEGATIVE, 12_000)]
+        flow = PairSubspace(2, eta=2.0, solver="flow").partial_fit(pairs, y)
+        flow.partial_fit(many, -np.ones(12_000, int))
+        assert len(flow._flow.waiting[-1]) < 4096 + 64
+        assert np.isfinite(flow.components_).all()
+        only = PairSubspace(1, eta=1.0, solver="flow").fit(many, -np.ones(12_000, int))
+        reward, *_ = oracles.pair_scatters(X, PAIRS, SIGNS)
+        assert principal_angles(only.components_.T, oracles.top(reward, 1)[1]).max() < 0.3
+
+    def test_refusals(self):
+        pairs, y = self.stream(100)
+        for options, message in (
+            ({"eta": "auto"}, "compares subspaces"),
+            ({"criterion": "ratio"}, "criterion='ratio'"),
+            ({"balanced": False}, "balanced=False"),
+            ({"n_components": None}, "fixed number of directions"),
+        ):
+            model = PairSubspace(**{"n_components": 2, "eta": 1.0, **options}, solver="flow")
+            with pytest.raises(ValueError, match=message):
+                model.fit(pairs, y)
+        with pytest.raises(ValueError, match="leave sample_weight out"):
+            PairSubspace(2, eta=1.0, solver="flow").fit(pairs, y, np.ones(100))
+        flow = PairSubspace(2, eta=1.0, solver="flow").fit(pairs, y)
+        with pytest.raises(ValueError, match="has none"):
+            flow.merge(flow)

@@ -56,6 +56,15 @@ def add_pairs(scatter: PairScatter, given: Pairs) -> None:
         scatter.update(given.explicit, sample_weight=given.weights)
 
 
+def add_signed(contrast: Contrast, given: Pairs) -> None:
+    """Add pairs to the scatter of their sign: negative ones are rewarded."""
+    for sign, scatter in ((-1, contrast.reward), (1, contrast.penalty)):
+        mine = given.chosen(given.signs == sign)
+        if len(mine):
+            assert isinstance(scatter, PairScatter)
+            add_pairs(scatter, mine)
+
+
 @dataclass(frozen=True)
 class HeldOut:
     """The loss of vectors on held-out pairs: their least balanced risk, ties by margin."""

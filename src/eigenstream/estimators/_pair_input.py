@@ -152,6 +152,25 @@ def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
     return signs.astype(np.int64)
 
 
+def check_signs(given: Pairs, criterion: str) -> None:
+    """Refuse pairs that reward nothing."""
+    weighing = given.signs if given.weights is None else given.signs[given.weights > 0]
+    if len(weighing) == 0:
+        raise ValueError(
+            "no pair is left to learn from: all have a weight of zero or a missing value."
+        )
+    if (weighing > 0).all():
+        raise ValueError(
+            "all pairs are positive, and then no direction is better than not looking at all: "
+            "give some negative pairs (y = -1); far apart in time or drawn at random will do."
+        )
+    if (weighing < 0).all() and criterion == "ratio":
+        raise ValueError(
+            "criterion='ratio' divides by the scatter of positive pairs, and there is none: "
+            "give some pairs with y = +1, or use criterion='difference'."
+        )
+
+
 def _complete(found: Pairs, missing: Missing) -> Pairs:
     """Refuse NaN and infinity, or leave out the pairs that they touch."""
     rows = found.points if found.explicit is None else found.explicit.reshape(len(found), -1)

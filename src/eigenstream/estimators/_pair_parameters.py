@@ -49,8 +49,24 @@ class PairParameters:
                 f"kernel={self.kernel!r} is solved in the dual: use solver='auto', or "
                 "kernel='linear' behind features=RBFNetwork(...) for more rows."
             )
+        if self.solver == "flow":
+            self._check_flow()
         if self.criterion == "ratio" and self.solver == "krylov":
             raise ValueError("criterion='ratio' needs both scatters formed: use solver='dense'.")
+
+    def _check_flow(self) -> None:
+        """Refuse what online learning cannot do."""
+        wrong = None
+        if self.criterion == "ratio":
+            wrong = "criterion='ratio'"
+        elif self._searches:
+            wrong = f"eta={self.eta!r}, which compares subspaces"
+        elif not self.balanced:
+            wrong = "balanced=False, for it takes a negative and a positive pair at each step"
+        elif self.n_components is None:
+            wrong = "n_components=None, for it learns a fixed number of directions"
+        if wrong is not None:
+            raise ValueError(f"solver='flow' cannot do {wrong}. Use solver='dense'.")
 
     def _check_margin(self) -> None:
         try:

@@ -10,19 +10,19 @@ from sklearn.utils.metaestimators import available_if
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping, _pair_input, _pair_risk
 from eigenstream.estimators._class_folds import diameter_of, plain
+from eigenstream.estimators._pair_flow import OnlinePairs
 from eigenstream.estimators._pair_folds import (
     PairFolds,
-    add_pairs,
+    add_signed,
     folds_of_members,
     held_out_folds,
     operator_folds,
     spread_pairs,
 )
-from eigenstream.estimators._pair_input import Pairs
+from eigenstream.estimators._pair_input import Pairs, check_signs
 from eigenstream.estimators._pair_solve import FOLDS, Fold, Matrices
 from eigenstream.estimators._pairwise import (
     SEARCH_ROWS,
-    PairwiseEstimator,
     Problem,
 )
 from eigenstream.estimators._samples import PairSample, pair_hashes
@@ -31,7 +31,7 @@ from eigenstream.scatters.laplacians import PairLaplacian
 from eigenstream.solvers import dual
 
 
-class PairSubspace(PairwiseEstimator):
+class PairSubspace(OnlinePairs):
     """The subspace that brings like pairs together and keeps unlike ones apart.
 
     Maurer's hyperbolic PCA [HPCA] (not PCA in hyperbolic space): it maximises the mean of
@@ -40,7 +40,7 @@ class PairSubspace(PairwiseEstimator):
 
     Parameters
     ----------
-    n_components, margin, balanced, criterion, shrinkage, kernel, gamma, features, solver, missing
+    n_components, margin, balanced, criterion, shrinkage, kernel, gamma, features, missing
         As in ClassSubspace.
     eta : float, "auto", "margin_risk" or list of floats, default="auto"
         The weight of negative pairs, that of positive ones being 1. "auto" takes the weight with
@@ -48,6 +48,11 @@ class PairSubspace(PairwiseEstimator):
         ones. For index pairs ``fit`` holds out what positive pairs connect, classes as a rule.
     preprocessor : array of shape (n, D), optional
         The rows that index pairs refer to; with kernel="precomputed", the Gram matrix.
+    solver : {"auto", "dense", "krylov", "dual", "flow"}, default="auto"
+        As in ClassSubspace; "flow" learns online, a step for each couple of a negative and a
+        positive pair, without any D x D matrix: balanced, and with a given weight.
+    schedule, init, forgetting, random_state
+        For "flow", as in StreamPCA.
 
     Attributes
     ----------
@@ -90,7 +95,11 @@ class PairSubspace(PairwiseEstimator):
         features: Any = None,
         preprocessor: Any = None,
         solver: str = "auto",
+        schedule: Any = "auto",
+        init: Any = "data",
+        forgetting: float | None = None,
         missing: _input.Missing = "raise",
+        random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.eta = eta
@@ -103,7 +112,11 @@ class PairSubspace(PairwiseEstimator):
         self.features = features
         self.preprocessor = preprocessor
         self.solver = solver
+        self.schedule = schedule
+        self.init = init
+        self.forgetting = forgetting
         self.missing = missing
+        self.random_state = random_state
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -123,9 +136,9 @@ class PairSubspace(PairwiseEstimator):
             given = self._checked(pairs, y, sample_weight, reset=True)
             self._check_dense_rows(given.points)
             self._forget_counts()
-            for name in ("contrast_", "_sample", "_folds", "_trained"):
+            for name in ("contrast_", "_sample", "_folds", "_trained", "_flow", "_solution"):
                 self.__dict__.pop(name, None)
-            self._check_signs(given)
+            check_signs(given, self.criterion)
             if self.features is not None:
                 rows = _members(given)
                 self.features_ = _mapping.fitted(self.features, [_input.Sequence(rows, None)])
@@ -135,9 +148,15 @@ class PairSubspace(PairwiseEstimator):
                 self._begin(width)
                 self._learn(given, folds_of_members(given) if self._searches else None)
                 self._solution = self._solve_dense(self.contrast_)
+            elif self.solver_ == "flow":
+                self._begin(width)
+                self._learn(given, None)
+                self._solved()
             else:
                 self._solution = self._fit_operator(given, width)
         return self
+
+    SOLVERS = ("auto", "dense", "krylov", "dual", "flow")
 
     @available_if(lambda self: self._check_incremental())
     def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -145,7 +164,7 @@ class PairSubspace(PairwiseEstimator):
         with self._unchanged_on_error():
             self._check_parameters()
             first = not hasattr(self, "n_features_in_")
-            if hasattr(self, "_solution") and not hasattr(self, "contrast_"):
+            if hasattr(self, "_solution") and not (hasattr(self, "contrast_") or self._online):
                 raise ValueError(
                     f"this estimator was fitted by solver_={self.solver_!r}, which keeps no "
                     "scatters to go on from. Fit with solver='dense' first."
@@ -156,9 +175,9 @@ class PairSubspace(PairwiseEstimator):
             given = given.chosen(slice(-(-taken // 2), None))
             if len(given) == 0:
                 return self
-            if not hasattr(self, "contrast_"):
+            if not hasattr(self, "_sample"):
+                self.solver_ = "flow" if self.solver == "flow" else "dense"
                 self._begin(_mapping.mapped(self._map, _members(given)[:1]).shape[1])
-                self.solver_ = "dense"
             self._learn(given, None)
             self.__dict__.pop("_solution", None)
             self._forget_counts()
@@ -185,17 +204,19 @@ class PairSubspace(PairwiseEstimator):
 
     def _begin(self, width: int) -> None:
         self._check_width(width)
-        self.contrast_ = Contrast(PairScatter(width), PairScatter(width))
         self._sample = PairSample(width)
+        self._folds = None
+        if self.solver_ == "flow":
+            self._flow = self._new_flow()
+            return
+        self.contrast_ = Contrast(PairScatter(width), PairScatter(width))
         self._folds = PairFolds(width, FOLDS) if self._searches else None
 
     def _learn(self, given: Pairs, parts: NDArray[np.intp] | None) -> None:
         """Add pairs; ``parts`` are the folds of the two members, by default those of the pair."""
         points = None if given.points is None else _mapping.mapped(self._map, given.points)
         # Index pairs at once, so that the points count and not the pairs; others in blocks.
-        step = (
-            len(given) if points is not None else _input.chunk_rows(2 * self.contrast_.n_features)
-        )
+        step = len(given) if points is not None else _input.chunk_rows(2 * self._sample.width)
         for start in range(0, len(given), step):
             mask = slice(start, start + step)
             block = given.chosen(mask)
@@ -209,11 +230,10 @@ class PairSubspace(PairwiseEstimator):
             folds = None if parts is None else parts[mask]
             if folds is None:
                 folds = np.repeat((hashes % np.uint64(FOLDS)).astype(np.intp)[:, None], 2, axis=1)
-            for sign, scatter in ((-1, self.contrast_.reward), (1, self.contrast_.penalty)):
-                mine = block.chosen(block.signs == sign)
-                if len(mine):
-                    assert isinstance(scatter, PairScatter)
-                    add_pairs(scatter, mine)
+            if self.solver_ == "flow":
+                self._flow.update(block)
+            else:
+                add_signed(self.contrast_, block)
             if self._folds is not None:
                 self._folds.add(block, folds)
             both = np.where(folds[:, 0] == folds[:, 1], folds[:, 0], -1)
@@ -304,11 +324,6 @@ class PairSubspace(PairwiseEstimator):
                 )
             return held_out_folds(contrast, self._folds, self._sample)
 
-        def counts(vectors: Any) -> _pair_risk.PairCounts:
-            apart = differences @ vectors
-            lengths = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-            return _pair_risk.counts_of_pairs(lengths, signs)
-
         return Problem(
             operator=Matrices(contrast.reward.matrix(), contrast.penalty.matrix()),
             n_different=contrast.reward.weight,
@@ -316,8 +331,8 @@ class PairSubspace(PairwiseEstimator):
             rounding=contrast.rounding,
             always_dense=True,
             folds=folds,
-            counts=counts,
-            diameter=0.5 * diameter_of(differences, 0.0),
+            counts=lambda v: _lengths_counted(differences @ v, signs),
+            diameter=self._sample_diameter(),
         )
 
     def _training_counts(self) -> _pair_risk.PairCounts:
@@ -325,7 +340,8 @@ class PairSubspace(PairwiseEstimator):
         trained: _pair_risk.PairCounts | None = self.__dict__.get("_trained")
         if trained is not None:
             return trained
-        return self._problem(self.contrast_).counts(solution.pairs.vectors)
+        differences, signs, _ = self._sample.read()
+        return _lengths_counted(differences @ solution.pairs.vectors, signs)
 
     def _unready(self, contrast: Contrast) -> str:
         return "has seen no negative pair (y = -1) yet: call partial_fit with some."
@@ -355,27 +371,11 @@ class PairSubspace(PairwiseEstimator):
         given = _pair_input.checked_pairs(
             pairs, y, self.preprocessor, self.missing, sample_weight, width
         )
+        if self.solver == "flow" and sample_weight is not None:
+            raise ValueError("solver='flow' takes a step for each pair: leave sample_weight out.")
         if reset:
             self.n_features_in_: int = given.width
         return given
-
-    def _check_signs(self, given: Pairs) -> None:
-        """Refuse pairs that reward nothing."""
-        weighing = given.signs if given.weights is None else given.signs[given.weights > 0]
-        if len(weighing) == 0:
-            raise ValueError(
-                "no pair is left to learn from: all have a weight of zero or a missing value."
-            )
-        if (weighing > 0).all():
-            raise ValueError(
-                "all pairs are positive, and then no direction is better than not looking at all: "
-                "give some negative pairs (y = -1); far apart in time or drawn at random will do."
-            )
-        if (weighing < 0).all() and self.criterion == "ratio":
-            raise ValueError(
-                "criterion='ratio' divides by the scatter of positive pairs, and there is none: "
-                "give some pairs with y = +1, or use criterion='difference'."
-            )
 
 
 def _members(given: Pairs) -> Any:
@@ -383,3 +383,8 @@ def _members(given: Pairs) -> Any:
     if given.explicit is not None:
         return given.explicit.reshape(-1, given.width)
     return given.points
+
+
+def _lengths_counted(apart: Any, signs: Any) -> _pair_risk.PairCounts:
+    lengths = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+    return _pair_risk.counts_of_pairs(lengths, signs)
