@@ -4,6 +4,7 @@ A row's hash decides whether it stays: the sample is the rows with the smallest 
 function of the set of rows seen. It holds every distinct row of a small data set.
 """
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -91,31 +92,47 @@ def smallest_distinct(hashes: Hashes, size: int) -> NDArray[np.intp]:
 
 
 class BottomRows:
-    """The ``size`` distinct rows with the smallest hashes of those added."""
+    """The ``size`` distinct rows with the smallest hashes of those added, in no order."""
 
     def __init__(self, width: int) -> None:
         self.hashes: Hashes = np.empty(0, dtype=np.uint64)
         self.rows: Float64s = np.empty((0, width))
         self.seen = 0
 
-    def add(self, hashes: Hashes, rows: Any, size: int, seen: int | None = None) -> None:
-        """Take up rows; ``seen`` of them, if some were left out beforehand."""
-        self.seen += len(hashes) if seen is None else seen
-        if len(self.hashes) >= size:
-            useful = np.flatnonzero(hashes < self.hashes[size - 1])
-            hashes, rows = hashes[useful], rows[useful]
-        hashes, first = np.unique(hashes, return_index=True)
-        first, hashes = first[:size], hashes[:size]
-        chosen = rows[first]
-        chosen = chosen.toarray() if is_sparse(chosen) else chosen
-        both = np.concatenate([self.hashes, hashes])
-        order = np.unique(both, return_index=True)[1][:size]
-        self.rows = np.concatenate([self.rows, np.asarray(chosen, np.float64)])[order]
-        self.hashes = both[order]
+    def add(self, hashes: Hashes, rows: Callable[[Any], Any], size: int, seen: int) -> None:
+        """Take up distinct rows (``rows`` fetches them by number), the best of ``seen`` rows."""
+        self.seen += seen
+        self.trim(size)
+        fresh = np.flatnonzero(~np.isin(hashes, self.hashes))
+        both = np.concatenate([self.hashes, hashes[fresh]])
+        have = len(self.hashes)
+        if len(both) > size:
+            staying = np.zeros(len(both), dtype=bool)
+            staying[np.argpartition(both, size - 1)[:size]] = True
+        else:
+            staying = np.ones(len(both), dtype=bool)
+        coming = fresh[staying[have:]]
+        if len(coming) == 0:
+            return
+        found = rows(coming)
+        found = np.asarray(found.toarray() if is_sparse(found) else found, np.float64)
+        # Whoever comes takes the place of one who goes, so that a full sample is never copied.
+        going = np.flatnonzero(~staying[:have])
+        self.rows[going] = found[: len(going)]
+        self.hashes[going] = hashes[coming[: len(going)]]
+        if len(coming) > len(going):
+            self.rows = np.concatenate([self.rows, found[len(going) :]])
+            self.hashes = np.concatenate([self.hashes, hashes[coming[len(going) :]]])
 
-    def first(self, size: int) -> Float64s:
-        """Return the rows; a single one twice if it was seen twice, so that it forms a pair."""
-        rows = self.rows[:size]
+    def trim(self, size: int) -> None:
+        """Keep the ``size`` smallest hashes."""
+        if len(self.hashes) > size:
+            kept = np.argsort(self.hashes)[:size]
+            self.hashes, self.rows = self.hashes[kept], self.rows[kept]
+
+    def sorted(self, size: int) -> Float64s:
+        """Return the rows by their hashes; a single one that was seen more often, twice."""
+        rows = self.rows[np.argsort(self.hashes)[:size]]
         return np.repeat(rows, 2, axis=0) if len(rows) == 1 and self.seen > 1 else rows
 
 
@@ -151,8 +168,13 @@ class ClassSample:
             # Weights count as repetitions.
             seen = len(mine) if weights is None else int(np.ceil(weights[mine].sum()))
             kept = mine[smallest_distinct(hashes[mine], size)]
-            self.classes[key].add(hashes[kept], rows[kept], size, seen)
-        self._trim()
+
+            def fetch(k: Any, at: NDArray[np.intp] = kept) -> Any:
+                return rows[at[k]]
+
+            self.classes[key].add(hashes[kept], fetch, size, seen)
+        for found in self.classes.values():
+            found.trim(size)
 
     def merged(self, other: Self) -> Self:
         """Return the sample of both; neither is changed."""
@@ -160,21 +182,17 @@ class ClassSample:
         both.classes = {key: BottomRows(self.width) for key in (*self.classes, *other.classes)}
         for part in (self, other):
             for key, found in part.classes.items():
-                both.classes[key].add(found.hashes, found.rows, both.per_class, found.seen)
+                both.classes[key].add(
+                    found.hashes, found.rows.__getitem__, both.per_class, found.seen
+                )
         return both
 
     def read(self) -> tuple[Float64s, list[Key]]:
         """Return the rows and the class of each, classes in the order they are asked for."""
         size = self.per_class
-        parts = {key: found.first(size) for key, found in self.classes.items()}
+        parts = {key: found.sorted(size) for key, found in self.classes.items()}
         rows = np.concatenate([*parts.values(), np.empty((0, self.width))])
         return rows, [key for key, part in parts.items() for _ in range(len(part))]
-
-    def _trim(self) -> None:
-        size = self.per_class
-        for found in self.classes.values():
-            if len(found.hashes) > size:
-                found.hashes, found.rows = found.hashes[:size].copy(), found.rows[:size].copy()
 
 
 class PairSample:
@@ -192,19 +210,23 @@ class PairSample:
         for sign, found in self.signs.items():
             mine = np.flatnonzero((given.signs == sign) & weighs)
             kept = mine[smallest_distinct(hashes[mine], self.size)]
-            rows = np.column_stack([given.differences(kept), folds[kept]])
-            found.add(hashes[kept], rows, self.size, len(mine))
+
+            def fetch(k: Any, at: NDArray[np.intp] = kept) -> Any:
+                return np.column_stack([given.differences(at[k]), folds[at[k]]])
+
+            found.add(hashes[kept], fetch, self.size, len(mine))
 
     def merged(self, other: Self) -> Self:
         """Return the sample of both; neither is changed."""
         both = type(self)(self.width)
         for part in (self, other):
             for sign, found in part.signs.items():
-                both.signs[sign].add(found.hashes, found.rows, both.size, found.seen)
+                both.signs[sign].add(found.hashes, found.rows.__getitem__, both.size, found.seen)
         return both
 
     def read(self) -> tuple[Float64s, NDArray[np.int64], NDArray[np.int64]]:
         """Return differences, signs and folds."""
-        rows = np.concatenate([found.rows for found in self.signs.values()])
+        ordered = [found.rows[np.argsort(found.hashes)] for found in self.signs.values()]
+        rows = np.concatenate(ordered)
         signs = np.repeat([1, -1], [len(found.rows) for found in self.signs.values()])
         return rows[:, :-1], signs.astype(np.int64), rows[:, -1].astype(np.int64)

@@ -220,8 +220,9 @@ class PairSubspace(OnlinePairs):
             given = Pairs(None, given.index, points, given.signs, given.weights)
             if self.solver_ != "flow":
                 add_signed(self.contrast_, given)
-        for start in range(0, len(given), _input.chunk_rows(2 * self._sample.width)):
-            mask = slice(start, start + _input.chunk_rows(2 * self._sample.width))
+        step = 1 << 20 if points is not None else _input.chunk_rows(2 * self._sample.width)
+        for start in range(0, len(given), step):
+            mask = slice(start, start + step)
             block = given.chosen(mask)
             if points is None and self.features is not None:
                 mapped = self.features_.transform(_members(block))
