@@ -4,12 +4,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from numpy.typing import NDArray
 
 from eigenstream._linalg import Floats
 from eigenstream.evaluation import PairROC, one_shot_error, pair_roc
+from eigenstream.experiments._report import Report, Table
+
+#: How much to watch: a tenth of the default, the default, or as much as the paper did.
+Effort = Literal["quick", "default", "full"]
 
 
 class Listener(Protocol):
@@ -79,3 +83,28 @@ def judge(features: Floats, labels: NDArray[Any]) -> Judged:
     (1.0, 0.0)
     """
     return Judged(pair_roc(features, labels), one_shot_error(features, labels).error)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an experiment found: the table to print, the page to look at, every number."""
+
+    table: Table
+    report: Report
+    #: As JSON holds it: dictionaries, lists, text, finite numbers.
+    numbers: dict[str, Any]
+
+
+class Experiment(Protocol):
+    """A table or figure of a paper that can be made again by its name."""
+
+    @property
+    def name(self) -> str:
+        """What the command line and the files call it."""
+
+    @property
+    def summary(self) -> str:
+        """Which table or figure it is, in one line."""
+
+    def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
+        """Make it again, with so many seeds."""

@@ -1,0 +1,207 @@
+"""The engine of [SLOW] section 6: watch a process, learn in one pass, judge on moved digits.
+
+One pass keeps two matrices for each kind of features: the variance A and the velocity B. Every
+variant of the batch solution (any alpha, either convention, centred or not, PCA) is solved from
+them afterwards, without another view.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from eigenstream._checks import check_whole
+from eigenstream._linalg import Floats
+from eigenstream.experiments._learners import BatchLearner, Solved, taught
+from eigenstream.experiments._real import RealImages, real_images
+from eigenstream.experiments._recipe import (
+    ALPHAS,
+    AUTO,
+    CHUNK,
+    GAMMAS,
+    HARD_VARIANTS,
+    LINEAR_VARIANTS,
+    MOMENTS,
+    PROTOTYPES,
+    RAW,
+    RBF_VARIANTS,
+    SIZE,
+    SOURCE_VIEWS,
+    STATES,
+    VIEWS,
+    Findings,
+    Key,
+    Recipe,
+    Shown,
+    Variant,
+)
+from eigenstream.experiments.base import Clock, Effort, Judged, judge
+from eigenstream.features import RBFNetwork
+from eigenstream.processes import ImageWalk, digit_set, page_image
+
+
+@threadpool_limits.wrap(1, user_api="blas")  # the learners run beside each other instead
+def run(recipe: Recipe, effort: Effort, seeds: int, clock: Clock) -> Findings:
+    """Run a recipe of this family for seeds 0, 1, ..."""
+    seeds = check_whole(seeds, "seeds")
+    real = real_images(STATES)
+    findings = Findings(VIEWS[effort], seeds, real=real is not None)
+    for seed in range(seeds):
+        _one_seed(recipe, effort, seed, clock, findings, real)
+    return findings
+
+
+def _one_seed(
+    recipe: Recipe,
+    effort: Effort,
+    seed: int,
+    clock: Clock,
+    found: Findings,
+    real: RealImages | None,
+) -> None:
+    """Watch, learn and judge with one seed."""
+    parts = np.random.SeedSequence(seed).spawn(4)
+    label = f"seed {seed + 1} of {found.seeds}"
+    clock.listener.begin(f"{label}: page, digits, prototypes", 3)
+    with clock.spent("page and digits"):
+        page = page_image(random_state=parts[0])
+        clock.listener.advance(1)
+        digits, labels = digit_set(recipe.invariance, STATES, size=SIZE, random_state=parts[2])
+        clock.listener.advance(1)
+    walk = ImageWalk(page, size=SIZE, random_state=parts[1], **recipe.walk)
+    learners = [BatchLearner("linear", None)]
+    with clock.spent("prototypes"):
+        for count in PROTOTYPES[effort]:
+            # Independent views: what an interval beyond the mixing time comes to.
+            prototypes = walk.stationary().take(count, np.float32)
+            for gamma in GAMMAS:
+                network = RBFNetwork(count, gamma=gamma, random_state=0).fit(prototypes)
+                learners.append(BatchLearner(f"RBF {count}, gamma {gamma:g}", network))
+    clock.listener.advance(1)
+
+    moments = _watch(walk, found.views, learners, clock, label, (digits, labels), found)
+    found.moments = moments
+    hard = None
+    if real is not None:
+        classes = len(np.unique(labels))
+        hard = real.moved(recipe.invariance, classes, STATES, parts[3])
+    _judge(learners, (digits, labels), hard, clock, label, found)
+    if seed == 0:
+        linear = Solved(learners[0])
+        filters = {}
+        for name, alpha in (("0.2", 0.2), ("auto", linear.alpha("auto")), ("0.8", 0.8)):
+            columns, values = linear.basis(alpha)
+            filters[name] = (columns.T, values)
+        written = None if hard is None else hard[0]
+        found.shown = Shown(page, walk.take(36), digits, labels, written, filters)
+        found.floors = {one.space: one.floor(found.views) for one in learners}
+    if real is not None:
+        _watch_sources(recipe, real, parts[1], (digits, labels), clock, label, found)
+
+
+def _watch(
+    walk: ImageWalk,
+    views: int,
+    learners: list[BatchLearner],
+    clock: Clock,
+    label: str,
+    test: tuple[Floats, NDArray[Any]],
+    found: Findings,
+) -> list[int]:
+    """Let all learners see the same views, once; return when the learning curve was measured."""
+    clock.listener.begin(f"{label}: watching {views:,} views", views)
+    wanted = np.unique(np.geomspace(min(1000, views), views, MOMENTS).astype(int)).tolist()
+    seen, moments = 0, []
+    curve: list[tuple[float, float]] = []
+    for chunk in taught(walk.chunks(views, CHUNK, np.float32), learners, clock):
+        seen += len(chunk)
+        clock.listener.advance(len(chunk))
+        if seen >= wanted[0]:
+            wanted = [count for count in wanted if count > seen] or [views + 1]
+            with clock.spent("learning curve"):
+                solved = Solved(learners[0])
+                curve.append(_figures(judge(solved.features(AUTO, test[0]), test[1])))
+            moments.append(seen)
+    found.growth.setdefault("linear, alpha auto", []).append(curve)
+    return moments
+
+
+def _judge(
+    learners: list[BatchLearner],
+    test: tuple[Floats, NDArray[Any]],
+    hard: tuple[Floats, NDArray[Any]] | None,
+    clock: Clock,
+    label: str,
+    found: Findings,
+) -> None:
+    """Judge every variant of every learner on the printed digits, some on the handwritten."""
+    steps = sum(1 + len(_variants(learner)) + len(ALPHAS) for learner in learners)
+    clock.listener.begin(f"{label}: judging", steps)
+    first = not found.curves
+    with clock.spent("judging"):
+        raw = judge(*test)
+        found.printed.setdefault(RAW, []).append(_figures(raw))
+        if first:
+            found.curves[RAW] = raw
+        if hard is not None:
+            found.handwritten.setdefault(RAW, []).append(_figures(judge(*hard)))
+    for learner in learners:
+        with clock.spent("solving and judging"):
+            solved, images = Solved(learner), learner.mapped(test[0])
+            written = None if hard is None else learner.mapped(hard[0])
+            clock.listener.advance(1)
+            for variant in _variants(learner):
+                key = Key(learner.space, variant.name)
+                judged = judge(solved.features(variant, images), test[1])
+                found.printed.setdefault(key, []).append(_figures(judged))
+                if first:
+                    found.curves[key] = judged
+                if hard is not None and written is not None and variant in HARD_VARIANTS:
+                    judged = judge(solved.features(variant, written), hard[1])
+                    found.handwritten.setdefault(key, []).append(_figures(judged))
+                clock.listener.advance(1)
+            areas = []
+            for alpha in ALPHAS:
+                areas.append(judge(solved.features(Variant("", alpha), images), test[1]).area)
+                clock.listener.advance(1)
+            found.sweeps.setdefault(learner.space, []).append(areas)
+        chosen = found.chosen.setdefault(learner.space, {})
+        for rule, alpha in solved.alphas.items():
+            chosen.setdefault(rule, []).append(alpha)
+        if solved.bound is not None:
+            found.bounds.append(solved.bound)
+
+
+def _variants(learner: BatchLearner) -> tuple[Variant, ...]:
+    return LINEAR_VARIANTS if learner.network is None else RBF_VARIANTS
+
+
+def _watch_sources(
+    recipe: Recipe,
+    real: RealImages,
+    seed: np.random.SeedSequence,
+    test: tuple[Floats, NDArray[Any]],
+    clock: Clock,
+    label: str,
+    found: Findings,
+) -> None:
+    """Learn from real images instead of the page; judge on the same printed digits."""
+    views = min(found.views, SOURCE_VIEWS)
+    clock.listener.begin(f"{label}: watching real images", views * len(real.sources))
+    for name, image in real.sources.items():
+        learner = BatchLearner("linear", None)
+        walk = ImageWalk(image, size=SIZE, random_state=seed, **recipe.walk)
+        quiet = Clock()
+        with clock.spent("real images"):
+            for chunk in taught(walk.chunks(views, CHUNK, np.float32), [learner], quiet):
+                clock.listener.advance(len(chunk))
+            solved = Solved(learner)
+            for variant in HARD_VARIANTS:
+                judged = judge(solved.features(variant, test[0]), test[1])
+                rows = found.sources.setdefault(name, {})
+                rows.setdefault(Key("linear", variant.name), []).append(_figures(judged))
+
+
+def _figures(judged: Judged) -> tuple[float, float]:
+    return judged.area, judged.error

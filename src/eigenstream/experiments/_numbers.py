@@ -1,0 +1,90 @@
+"""Every number that an experiment of [SLOW] section 6 found, as JSON holds them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eigenstream.experiments._recipe import (
+    ALPHAS,
+    FEATURES,
+    GAMMAS,
+    PROTOTYPES,
+    STATES,
+    Findings,
+    Key,
+    Recipe,
+)
+from eigenstream.experiments.base import Effort
+
+Figures = Sequence[tuple[float, float]]
+
+
+def numbers(
+    recipe: Recipe, found: Findings, effort: Effort, seconds: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return every number of the page."""
+    levels = np.linspace(0.0, 1.0, 201)
+    return {
+        "experiment": recipe.name,
+        "settings": {
+            "effort": effort,
+            "observations": found.views,
+            "seeds": list(range(found.seeds)),
+            "features": FEATURES,
+            "prototypes": list(PROTOTYPES[effort]),
+            "gammas": list(GAMMAS),
+            "states": STATES,
+            "walk": dict(recipe.walk),
+        },
+        "paper": {
+            name: {"area": area, "error": error} for name, (area, error) in recipe.paper.items()
+        },
+        "printed": _rows(found.printed),
+        "handwritten": _rows(found.handwritten),
+        "sources": {name: _rows(rows) for name, rows in found.sources.items()},
+        "sweep": {"alphas": list(ALPHAS), "areas": found.sweeps},
+        "chosen": {**found.chosen, "bound value": found.bounds},
+        "learning_curve": {
+            "observations": found.moments,
+            "area": _column(found.growth, 0),
+            "error": _column(found.growth, 1),
+        },
+        "roc": {
+            "false_positive_rate": levels.tolist(),
+            "true_positive_rate": {
+                key.name: np.interp(
+                    levels, judged.curve.false_positive_rate, judged.curve.true_positive_rate
+                ).tolist()
+                for key, judged in found.curves.items()
+            },
+        },
+        "seconds": dict(seconds),
+        "floor_seconds": found.floors,
+    }
+
+
+def spread(values: Sequence[float]) -> float | None:
+    """Return the standard deviation over seeds; None for a single one."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+def _rows(rows: Mapping[Key, Figures]) -> list[dict[str, Any]]:
+    out = []
+    for key, figures in rows.items():
+        area, error = (list(column) for column in zip(*figures, strict=True))
+        out.append(
+            {
+                "features": key.name,
+                "area": {"mean": float(np.mean(area)), "sd": spread(area), "values": area},
+                "error": {"mean": float(np.mean(error)), "sd": spread(error), "values": error},
+            }
+        )
+    return out
+
+
+def _column(growth: Mapping[str, list[list[tuple[float, float]]]], which: int) -> dict[str, Any]:
+    return {
+        name: [[moment[which] for moment in curve] for curve in seeds]
+        for name, seeds in growth.items()
+    }

@@ -1,0 +1,142 @@
+"""What an experiment of [SLOW] section 6 consists of: its recipe, its variants, its findings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+from eigenstream._linalg import Float64s, Floats
+from eigenstream.experiments.base import Effort, Judged
+
+#: Side of a view, and how many features are learned: both as in the paper.
+SIZE, FEATURES = 28, 10
+#: States of each digit in a test set, as in the paper.
+STATES = 100
+#: Observations; the last is the paper's number.
+VIEWS: dict[Effort, int] = {"quick": 10_000, "default": 100_000, "full": 1_000_000}
+#: Sizes of the RBF networks; the last is the paper's.
+PROTOTYPES: dict[Effort, tuple[int, ...]] = {
+    "quick": (500,),
+    "default": (500,),
+    "full": (500, 2000),
+}
+#: The paper's gamma, and one that does better on views of unit norm, which lie close together.
+GAMMAS = (4.0, 0.5)
+#: Views of a real image are watched up to this many.
+SOURCE_VIEWS = 100_000
+#: Views read and learned at a time, in float32: twice the speed, added up in float64.
+CHUNK = 1024
+#: Where the sweep over alpha looks.
+ALPHAS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8, 1.0)
+#: How often the learning curve is measured.
+MOMENTS = 8
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What the paper did, what it left open, what we chose, and the paper's figures."""
+
+    name: str
+    summary: str
+    title: str
+    lead: str
+    #: Which moved digits make the test: "rotation" or "scale"; and in words.
+    invariance: Literal["rotation", "scale"]
+    test: str
+    #: The laws of the walk, as ImageWalk takes them.
+    walk: Mapping[str, Any]
+    #: The paper's (ROC area, error) for "raw", "linear" and "RBF".
+    paper: Mapping[str, tuple[float, float]]
+    #: Questions that the paper does not answer, and our answers.
+    left_open: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to solve for a subspace from the two matrices, and to use it."""
+
+    name: str
+    #: A number, "auto" or "bound".
+    alpha: float | str
+    center: bool = True
+    #: Whether to divide the learned features of each image by their norm.
+    unit: bool = False
+
+
+PCA = Variant("PCA", 1.0)
+#: The paper's two conventions: the weight 0.8 on the velocity, or on the variance.
+ON_VELOCITY = (
+    Variant("alpha 0.2, not centred", 0.2, center=False),
+    Variant("alpha 0.2, centred", 0.2),
+)
+ON_VARIANCE = (
+    Variant("alpha 0.8, not centred", 0.8, center=False),
+    Variant("alpha 0.8, centred", 0.8),
+)
+AUTO = Variant("alpha auto, centred", "auto")
+BOUND = Variant("alpha by the bound, centred", "bound")
+UNIT = (
+    Variant("alpha 0.2, centred, unit features", 0.2, unit=True),
+    Variant("alpha auto, centred, unit features", "auto", unit=True),
+)
+LINEAR_VARIANTS = (PCA, *ON_VELOCITY, *ON_VARIANCE, AUTO, BOUND, *UNIT)
+RBF_VARIANTS = (*ON_VELOCITY, *ON_VARIANCE, AUTO, *UNIT)
+#: What is shown of real data.
+HARD_VARIANTS = (PCA, ON_VELOCITY[1], AUTO, UNIT[1])
+
+
+@dataclass(frozen=True)
+class Key:
+    """Which features a figure is about."""
+
+    #: "raw", "linear" or the name of an RBF network.
+    space: str
+    variant: str = ""
+
+    @property
+    def name(self) -> str:
+        """How a table calls it."""
+        return f"{self.space}, {self.variant}" if self.variant else self.space
+
+
+RAW = Key("raw pixels")
+
+
+@dataclass
+class Findings:
+    """What all seeds found; each list has an entry a seed."""
+
+    views: int
+    seeds: int
+    #: ROC area and error on the printed digits, and on MNIST.
+    printed: dict[Key, list[tuple[float, float]]] = field(default_factory=dict)
+    handwritten: dict[Key, list[tuple[float, float]]] = field(default_factory=dict)
+    #: By source image, what a subspace learned on it does on the printed digits.
+    sources: dict[str, dict[Key, list[tuple[float, float]]]] = field(default_factory=dict)
+    #: By space: areas at each of ALPHAS; the alphas chosen; the value of the bound.
+    sweeps: dict[str, list[list[float]]] = field(default_factory=dict)
+    chosen: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    bounds: list[float] = field(default_factory=list)
+    #: By learner: the moments, and (area, error) at each.
+    moments: list[int] = field(default_factory=list)
+    growth: dict[str, list[list[tuple[float, float]]]] = field(default_factory=dict)
+    #: Of the first seed: curves, and what there is to look at.
+    curves: dict[Key, Judged] = field(default_factory=dict)
+    shown: "Shown | None" = None
+    #: Seconds of bare matrix products in one pass, by learner.
+    floors: dict[str, float] = field(default_factory=dict)
+    real: bool = False
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Pictures of the first seed."""
+
+    page: Float64s
+    watched: Floats
+    digits: Float64s
+    labels: NDArray[Any]
+    handwritten: Float64s | None
+    #: Learned filters with their eigenvalues, by what they are.
+    filters: dict[str, tuple[Float64s, Float64s]]
