@@ -1,7 +1,10 @@
 """Turn the pages in docs/ into HTML: ``make docs`` (needs the ``docs`` extra)."""
 
+import inspect
 import re
 import shutil
+from html import escape
+from importlib import import_module
 from pathlib import Path
 
 from markdown import Markdown
@@ -69,13 +72,46 @@ def relinked(html: str, pages: dict[str, Path]) -> str:
     return re.sub(r'(?P<kind>href|src)="(?!https?:|#)(?P<path>[^"#]+)"', page, html)
 
 
+#: The packages whose public names the reference lists.
+PACKAGES = (
+    "eigenstream",
+    "eigenstream.processes",
+    "eigenstream.evaluation",
+    "eigenstream.theory",
+    "eigenstream.plotting",
+    "eigenstream.testing",
+)
+
+
+def reference() -> str:
+    """Return the reference page: every public name with its signature and its own words."""
+    parts = ["<h1>Reference</h1>", "<p>Every example runs as a test.</p>"]
+    for package in PACKAGES:
+        module = import_module(package)
+        own = [
+            name
+            for name, value in vars(module).items()
+            if not name.startswith("_") and getattr(value, "__module__", "") == package
+        ]
+        parts.append(f"<h2>{package}</h2><p>{escape(module.__doc__.splitlines()[0])}</p>")
+        for name in getattr(module, "__all__", own):
+            value = getattr(module, name)
+            if not (inspect.isclass(value) or inspect.isfunction(value)):
+                continue
+            signature = escape(f"{name}{inspect.signature(value)}")
+            text = escape(inspect.cleandoc(value.__doc__))
+            parts.append(f'<h3 id="{package}.{name}">{name}</h3>')
+            parts.append(f"<pre><code>{signature}</code></pre><pre><code>{text}</code></pre>")
+    return "\n".join(parts)
+
+
 def main() -> None:
     """Write all pages anew."""
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir()
     shutil.copytree(HERE / "pictures", OUT / "pictures")
     pages = sources()
-    order = ["index", *(name for name in pages if name != "index")]
+    order = ["index", *(name for name in pages if name != "index"), "reference"]
     nav = " ".join(f'<a href="{name}.html">{name.replace("-", " ")}</a>' for name in order)
     for name, path in pages.items():
         text = path.read_text(encoding="utf-8")
@@ -85,7 +121,9 @@ def main() -> None:
         title = text.splitlines()[0].lstrip("# ")
         html = PAGE.format(title=title, nav=nav, body=relinked(body, pages))
         (OUT / f"{name}.html").write_text(html, encoding="utf-8")
-    print(f"{len(pages)} pages in {OUT}; start with {OUT / 'index.html'}")
+    html = PAGE.format(title="Reference", nav=nav, body=reference())
+    (OUT / "reference.html").write_text(html, encoding="utf-8")
+    print(f"{len(pages) + 1} pages in {OUT}; start with {OUT / 'index.html'}")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ FLOORS = {
     "contrast": 2,
     "features": 2,
     "solvers": 2,
-    "rules": 2,
+    "rules": 1,
     "evaluation": 2,
     "estimators": 3,
     "prototypes": 3,

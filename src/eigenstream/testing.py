@@ -31,7 +31,13 @@ def chunked(rows: Any, cuts: Iterable[int]) -> list[Any]:
 
 
 def assert_same_scatter(left: Scatter, right: Scatter, rounding: float = ROUNDING) -> None:
-    """Assert that two scatters have the same count, weight, mean and matrix up to rounding."""
+    """Assert that two scatters have the same count, weight, mean and matrix up to rounding.
+
+    >>> from eigenstream.scatters import VarianceScatter
+    >>> rows = np.array([[1.0], [2.0], [4.0]])
+    >>> in_parts = VarianceScatter(1).update(rows[:1]).update(rows[1:])
+    >>> assert_same_scatter(in_parts, VarianceScatter(1).update(rows))
+    """
     assert left.count == right.count, f"counts differ: {left.count}, {right.count}"
     assert left.n_rows == right.n_rows, f"rows differ: {left.n_rows}, {right.n_rows}"
     np.testing.assert_allclose(left.weight, right.weight, rtol=rounding)

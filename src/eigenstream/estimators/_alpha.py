@@ -1,5 +1,6 @@
 """The choice of alpha, from the scatters alone: what each alpha gives, and which one to take."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -99,3 +100,25 @@ def minimise(bound: Callable[[float], float]) -> tuple[float, float]:
         bound, bounds=(edges[best], edges[best + 2]), method="bounded", options={"xatol": 1e-3}
     )
     return float(found.x), float(found.fun)
+
+
+def minimise_bound(
+    reward: Float64s, penalty: Float64s, n_components: int | None, radius: float
+) -> tuple[float, float]:
+    """Minimise the bound of [SLOW] Theorem 5 over alpha; return alpha and the bound."""
+    wanted = len(reward) if n_components is None else n_components
+
+    def bound(alpha: float) -> float:
+        values = dense.largest(alpha * reward - (1.0 - alpha) * penalty, wanted).values
+        if n_components is None:
+            values = values[values > 0]
+        return error_bound(alpha, float(values.sum()), radius)
+
+    alpha, value = minimise(bound)
+    if value >= 1.0:
+        warnings.warn(
+            f"the bound of Theorem 5 is vacuous on these data: {value:.3g} >= 1 even at "
+            f"its smallest, alpha={alpha:.3g}. Prefer alpha='auto'.",
+            stacklevel=6,
+        )
+    return alpha, value

@@ -14,26 +14,20 @@ from eigenstream._checks import check_weights
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import CallbackSupportMixin, reported, with_callbacks
+from eigenstream.estimators._flow import OnlineSupport
 from eigenstream.estimators.base import Solution, SubspaceEstimator
+from eigenstream.rules.base import UnstableStepError
 from eigenstream.solvers import krylov
 from eigenstream.solvers.base import choose_solver, fits_dense
 
 
-class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
+class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
     """Base of the estimators that learn from rows in time order.
 
     A subclass says which scatters its contrast has and how the contrast is solved.
     """
 
-    center: bool
-
-    @abstractmethod
-    def _lag(self) -> int:
-        """Return how many rows back the contrast looks."""
-
-    @abstractmethod
-    def _new_contrast(self, n_features: int) -> Contrast:
-        """Return the empty contrast for rows of this width."""
+    SOLVERS = ("auto", "dense", "krylov", "flow")
 
     @abstractmethod
     def _solve_krylov(self, operator: krylov.LaggedOperator, n_rows: int) -> Solution:
@@ -58,6 +52,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
             Non-negative weights of the rows.
         """
+        unstable: list[UnstableStepError] = []
         with self._unchanged_on_error():
             self._check_parameters()
             sequences = _input.as_sequences(self, X, sample_weight, reset=True)
@@ -65,18 +60,31 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
             width = self._fit_features(sequences)
             n_rows = sum(map(len, sequences))
             solver = choose_solver(width, n_rows) if self.solver == "auto" else self.solver
+            parts = _input.chunks(sequences, self.missing)
+            parts = reported(self, parts, _input.count_chunks(sequences), X)
+            for learned in ("contrast_", "_flow", "_tracked", "_solution"):
+                self.__dict__.pop(learned, None)
             if solver == "krylov":
-                solution = self._fit_krylov(sequences, width)
-                self.__dict__.pop("contrast_", None)
+                self._solution = self._fit_krylov(sequences, width)
+            elif solver == "flow":
+                with self._keeping_good_blocks(unstable):
+                    self._fit_flow(parts, width)
             else:
-                parts = _input.chunks(sequences, self.missing)
-                self.contrast_ = self._collected(
-                    reported(self, parts, _input.count_chunks(sequences), X), width
-                )
-                solution = self._solve_dense(self.contrast_)
+                self.contrast_ = self._collected(parts, width)
+                self._solution = self._solve_dense(self.contrast_)
             self.solver_ = solver
-            self._solution = solution
+        if unstable:
+            raise unstable[0]
         return self
+
+    def _fit_flow(self, parts: Iterator[_input.Chunk], width: int) -> None:
+        self._begin_flow(width)
+        for part in parts:
+            self._learn_online(_mapping.mapped(self._map, part.rows), part)
+            if self._flow.stopped:
+                break
+        self._check_terms(self._flow.n_terms)
+        self._solution = self._solve_flow()
 
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, new_sequence: bool = False
@@ -93,6 +101,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         new_sequence : bool
             The chunk starts a new sequence: no velocity from the last row seen to its first.
         """
+        unstable: list[UnstableStepError] = []
         with self._unchanged_on_error():
             self._check_parameters()
             if self.solver == "krylov":
@@ -100,11 +109,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
                     "solver='krylov' reads the data many times and cannot learn chunk by chunk. "
                     "Use solver='dense', or fit on all the data."
                 )
-            if hasattr(self, "_solution") and not hasattr(self, "contrast_"):
-                raise ValueError(
-                    "this estimator was fitted by solver_='krylov', which keeps no scatters to go "
-                    "on from. Fit with solver='dense' first."
-                )
+            self._check_continuation()
             rows = _input.validated(self, X, reset=not hasattr(self, "n_features_in_"))
             n = rows.shape[0]
             weights = None if sample_weight is None else check_weights(sample_weight, n)
@@ -114,19 +119,49 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
                 return self
             part = part.after(taken)
             learned_in = _mapping.mapped(self._map, part.rows)
-            if not hasattr(self, "contrast_"):
+            if not (hasattr(self, "contrast_") or hasattr(self, "_flow")):
                 self._begin(learned_in.shape[1])
             elif new_sequence:
-                self._warn_of_short_sequence(self.contrast_.reward.sequence_rows)
-            self.contrast_.update(
-                learned_in, sample_weight=part.weights, new_sequence=part.new_sequence
-            )
+                self._warn_of_short_sequence(
+                    self._flow.sequence_rows
+                    if hasattr(self, "_flow")
+                    else self.contrast_.reward.sequence_rows
+                )
+            if hasattr(self, "_flow"):
+                with self._keeping_good_blocks(unstable):
+                    self._learn_online(learned_in, part)
+            else:
+                self.contrast_.update(
+                    learned_in, sample_weight=part.weights, new_sequence=part.new_sequence
+                )
             self.__dict__.pop("_solution", None)
+        if unstable:
+            raise unstable[0]
         return self
 
+    def _check_continuation(self) -> None:
+        """Refuse to go on from what another solver has learned."""
+        if hasattr(self, "_solution") and not (
+            hasattr(self, "contrast_") or hasattr(self, "_flow")
+        ):
+            raise ValueError(
+                "this estimator was fitted by solver_='krylov', which keeps no scatters to go "
+                "on from. Fit with solver='dense' first."
+            )
+        if (hasattr(self, "contrast_") and self.solver == "flow") or (
+            hasattr(self, "_flow") and self.solver != "flow"
+        ):
+            raise ValueError(
+                f"this estimator has learned with solver_={self.solver_!r} and cannot go on with "
+                f"solver={self.solver!r}. Call fit to start anew."
+            )
+
     def _begin(self, width: int) -> None:
-        """Start the contrast of a stream."""
+        """Start the contrast, or the flow, of a stream."""
         self._check_width(width)
+        if self.solver == "flow":
+            self._begin_flow(width)
+            return
         if self.solver == "auto" and not fits_dense(width):
             raise ValueError(
                 f"scatters of {width} features do not fit in this machine's memory. Reduce the "
@@ -134,6 +169,13 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
             )
         self.contrast_ = self._new_contrast(width)
         self.solver_ = "dense"
+
+    def _solve(self) -> Solution:
+        return self._solve_flow() if "_flow" in self.__dict__ else super()._solve()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether there is anything to read."""
+        return hasattr(self, "_flow") or super().__sklearn_is_fitted__()
 
     @property
     def _map(self) -> Any:

@@ -67,15 +67,19 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Return the solution, solving the contrast if rows came since the last time."""
         solution: Solution | None = self.__dict__.get("_solution")
         if solution is None:
-            if "contrast_" not in self.__dict__:
-                raise NotFittedError(
-                    f"This {type(self).__name__} has learned nothing yet: call fit or partial_fit."
-                )
-            if self.contrast_.reward.count == 0:
-                raise NotFittedError(f"{type(self).__name__} {self._unready(self.contrast_)}")
-            solution = self._solve_dense(self.contrast_)
+            solution = self._solve()
             self._solution = solution
         return solution
+
+    def _solve(self) -> Solution:
+        """Solve what has been learned so far."""
+        if "contrast_" not in self.__dict__:
+            raise NotFittedError(
+                f"This {type(self).__name__} has learned nothing yet: call fit or partial_fit."
+            )
+        if self.contrast_.reward.count == 0:
+            raise NotFittedError(f"{type(self).__name__} {self._unready(self.contrast_)}")
+        return self._solve_dense(self.contrast_)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there is anything to read."""

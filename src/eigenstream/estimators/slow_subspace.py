@@ -1,6 +1,7 @@
 """Slow subspaces: features that vary much over the data and little from one moment to the next."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from eigenstream.estimators.base import Solution
 from eigenstream.scatters import VarianceScatter, VelocityScatter
 from eigenstream.solvers import dense, krylov
 from eigenstream.solvers.base import Eigenpairs
+from eigenstream.solvers.flow import FlowSolution
 from eigenstream.theory.base import MixingProfile
 
 
@@ -43,14 +45,17 @@ class SlowSubspace(StreamEstimator):
         "ratio" maximises variance over velocity instead: slow feature analysis [SFA]. Its
         components are scaled to unit variance and are not orthogonal; directions in which the
         velocity vanishes up to rounding are cut, and alpha plays no part.
-    solver : {"auto", "dense", "krylov"}, default="auto"
-        As in StreamPCA. "krylov" needs ``criterion="difference"``.
+    solver : {"auto", "dense", "krylov", "flow"}, default="auto"
+        As in StreamPCA. "krylov" and "flow" need ``criterion="difference"``, and "flow" a number
+        for ``alpha``.
     center : bool, default=True
         Take the variance about the mean.
     features : transformer, optional
         A map to apply first, such as RBFNetwork; as in StreamPCA.
     missing : {"raise", "skip"}, default="raise"
         "skip" leaves out rows with NaN or infinity, and both velocities of each.
+    schedule, init, forgetting, block_size, hook, random_state
+        For ``solver="flow"``, as in StreamPCA.
 
     Attributes
     ----------
@@ -92,6 +97,12 @@ class SlowSubspace(StreamEstimator):
         center: bool = True,
         features: Any = None,
         missing: _input.Missing = "raise",
+        schedule: Any = "auto",
+        init: Any = "data",
+        forgetting: float | None = None,
+        block_size: int | None = None,
+        hook: Callable[..., Any] | None = None,
+        random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -101,6 +112,12 @@ class SlowSubspace(StreamEstimator):
         self.center = center
         self.features = features
         self.missing = missing
+        self.schedule = schedule
+        self.init = init
+        self.forgetting = forgetting
+        self.block_size = block_size
+        self.hook = hook
+        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         self._check_common_parameters()
@@ -112,6 +129,24 @@ class SlowSubspace(StreamEstimator):
             check_choice(self.alpha, "alpha (where not a number in (0, 1])", ("auto", "bound"))
         else:
             check_number(self.alpha, "alpha", above=0, most=1)
+        if self.solver == "flow":
+            self._check_flow()
+
+    def _check_flow(self) -> None:
+        if self.criterion == "ratio" or isinstance(self.alpha, str):
+            what = "criterion='ratio'" if self.criterion == "ratio" else f"alpha={self.alpha!r}"
+            raise ValueError(
+                f"{what} needs the scatters, which solver='flow' never forms. Give alpha as a "
+                "number (that of a dense fit to a part of the stream, for one), or use "
+                "solver='dense'."
+            )
+        super()._check_flow()
+
+    def _contrast_weights(self) -> tuple[float, float]:
+        return float(self.alpha), 1.0 - float(self.alpha)
+
+    def _flow_details(self, solution: FlowSolution) -> tuple[Eigenpairs, dict[str, Any]]:
+        return solution.pairs, {"alpha": float(self.alpha), "bound": None}
 
     def _check_krylov(self, width: int) -> None:
         super()._check_krylov(width)
@@ -180,33 +215,12 @@ class SlowSubspace(StreamEstimator):
     ) -> tuple[float, float | None]:
         """Return alpha, and the value of Theorem 5's bound where that chose it."""
         if self.alpha == "bound":
-            return self._minimise_bound(contrast, reward, penalty)
+            radius = contrast.balls.reach(self._middle(contrast))
+            return _alpha.minimise_bound(reward, penalty, self.n_components, radius)
         if self.alpha != "auto":
             return float(self.alpha), None
         wanted = len(reward) if self.n_components is None else self.n_components
         return _alpha.automatic(reward, penalty, wanted, contrast.rounding), None
-
-    def _minimise_bound(
-        self, contrast: Contrast, reward: Float64s, penalty: Float64s
-    ) -> tuple[float, float]:
-        """Minimise the bound of [SLOW] Theorem 5 over alpha."""
-        radius = contrast.balls.reach(self._middle(contrast))
-        wanted = len(reward) if self.n_components is None else self.n_components
-
-        def bound(alpha: float) -> float:
-            values = dense.largest(alpha * reward - (1.0 - alpha) * penalty, wanted).values
-            if self.n_components is None:
-                values = values[values > 0]
-            return _alpha.error_bound(alpha, float(values.sum()), radius)
-
-        alpha, value = _alpha.minimise(bound)
-        if value >= 1.0:
-            warnings.warn(
-                f"the bound of Theorem 5 is vacuous on these data: {value:.3g} >= 1 even at "
-                f"its smallest, alpha={alpha:.3g}. Prefer alpha='auto'.",
-                stacklevel=5,
-            )
-        return alpha, value
 
     def _warn_about_sign(self, pairs: Eigenpairs, alpha: float) -> None:
         if self.n_components is None or self.alpha in ("auto", "bound"):

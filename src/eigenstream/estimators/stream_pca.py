@@ -1,5 +1,6 @@
 """Principal component analysis of a stream, exact."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from eigenstream.scatters import Scatter, VarianceScatter
 from eigenstream.solvers import krylov
 from eigenstream.solvers.base import Eigenpairs
 from eigenstream.solvers.dense import largest
+from eigenstream.solvers.flow import FlowSolution
 
 
 class StreamPCA(StreamEstimator):
@@ -29,10 +31,12 @@ class StreamPCA(StreamEstimator):
     n_components : int, float in (0, 1), or None, default=10
         How many components; or the share of the variance that they must capture, at least; or None
         for all that have any variance (the numerical rank).
-    solver : {"auto", "dense", "krylov"}, default="auto"
+    solver : {"auto", "dense", "krylov", "flow"}, default="auto"
         "dense" keeps the D x D scatter and finds its top eigenvectors. "krylov" never forms it and
-        reads the data again and again, for D too large for a matrix. "auto" chooses by D, the
-        number of rows and the memory of the machine; ``solver_`` says what it chose.
+        reads the data again and again, for D too large for a matrix. "auto" chooses between them
+        by D, the number of rows and the memory of the machine; ``solver_`` says what it chose.
+        "flow" learns online by the Oja-Karhunen flow [SLOW], one observation at a time: one pass,
+        no D x D matrix, an approximate answer at any moment. Its eigenvalues are estimates.
     center : bool, default=True
         Take off the mean. Without it the components are those of the uncentred second moment.
     features : transformer, optional
@@ -42,6 +46,19 @@ class StreamPCA(StreamEstimator):
         ``sklearn.frozen.FrozenEstimator(map)``.
     missing : {"raise", "skip"}, default="raise"
         What to do about rows with NaN or infinity: refuse them, or leave them out of the learning.
+    schedule : "auto", a schedule of ``eigenstream.schedules`` or a function, default="auto"
+        How large the steps of "flow" are. "auto" needs no tuning and does not depend on the scale.
+    init : {"data", "random"} or array of shape (n_components, n_features), default="data"
+        Where "flow" starts: at the first observations, orthonormalised, by default.
+    forgetting : float in (0, 1), optional
+        For "flow" on a stream that drifts: the share by which the past loses weight at each step.
+    block_size : int, optional
+        How many steps "flow" takes between two matrix products; chosen by default.
+    hook : callable, optional
+        Called with the state of "flow" about every 1000 steps, or every ``hook.every``; a true
+        answer ends the call. See ``eigenstream.solvers.flow.FlowMonitor``.
+    random_state : int, RandomState or None, default=None
+        For the start of "flow", where the data do not determine it.
 
     Attributes
     ----------
@@ -81,12 +98,24 @@ class StreamPCA(StreamEstimator):
         center: bool = True,
         features: Any = None,
         missing: _input.Missing = "raise",
+        schedule: Any = "auto",
+        init: Any = "data",
+        forgetting: float | None = None,
+        block_size: int | None = None,
+        hook: Callable[..., Any] | None = None,
+        random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.solver = solver
         self.center = center
         self.features = features
         self.missing = missing
+        self.schedule = schedule
+        self.init = init
+        self.forgetting = forgetting
+        self.block_size = block_size
+        self.hook = hook
+        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         self._check_common_parameters()
@@ -95,6 +124,16 @@ class StreamPCA(StreamEstimator):
             check_number(n, "n_components (a share of the variance)", above=0, below=1)
         elif n is not None:
             check_whole(n, "n_components")
+        if self.solver == "flow":
+            self._check_flow()
+
+    def _contrast_weights(self) -> tuple[float, float]:
+        return 1.0, 0.0
+
+    def _flow_details(self, solution: FlowSolution) -> tuple[Eigenpairs, dict[str, Any]]:
+        return self._variances(
+            solution.pairs, solution.weight, solution.n_terms, solution.total, len(solution.mean)
+        )
 
     def _lag(self) -> int:
         return 0
@@ -125,19 +164,23 @@ class StreamPCA(StreamEstimator):
     def _solution_of(
         self, pairs: Eigenpairs, moments: Scatter | krylov.LaggedOperator, n_rows: int
     ) -> Solution:
+        mean = moments.mean
+        pairs, details = self._variances(
+            pairs, moments.weight, moments.count, moments.trace(), len(mean)
+        )
+        return Solution(pairs, mean if self.center else np.zeros_like(mean), n_rows, details)
+
+    def _variances(
+        self, pairs: Eigenpairs, weight: float, count: int, total: float, width: int
+    ) -> tuple[Eigenpairs, dict[str, Any]]:
+        """Return the eigenpairs, and what turns them into explained variances and noise."""
         # No variance is negative; what rounding says otherwise is zero.
         pairs = Eigenpairs(np.maximum(pairs.values, 0.0), pairs.vectors)
-        mean, count, weight, total = moments.mean, moments.count, moments.weight, moments.trace()
         # The mean takes one degree of freedom, as in scikit-learn; weights count as repetitions.
         freedom = weight / (weight - 1.0) if self.center and weight > 1.0 else 1.0
-        rest = min(len(mean), count) - len(pairs.values)
+        rest = min(width, count) - len(pairs.values)
         noise = max(total - float(pairs.values.sum()), 0.0) / rest if rest > 0 else 0.0
-        return Solution(
-            pairs,
-            mean if self.center else np.zeros_like(mean),
-            n_rows,
-            {"freedom": freedom, "total": total, "noise": noise * freedom},
-        )
+        return pairs, {"freedom": freedom, "total": total, "noise": noise * freedom}
 
     @property
     def explained_variance_(self) -> Float64s:

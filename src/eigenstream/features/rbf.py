@@ -4,7 +4,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
@@ -219,7 +218,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         # Differences, not a product: repeated prototypes are at distance 0, exactly.
         squares = cdist(exact, exact, "sqeuclidean")
         self.gamma_ = self._resolved_gamma(exact, squares)
-        eigenvalues, vectors = eigh(np.exp(-self.gamma_ * squares))
+        eigenvalues, vectors = np.linalg.eigh(np.exp(-self.gamma_ * squares))
         # The mean eigenvalue is 1 and the largest at most p: the solver's rounding stays below
         # 4 p eps. An eigenvalue as small as that, in the precision that rows will be mapped in,
         # is noise, and the inverse of its root would magnify it.

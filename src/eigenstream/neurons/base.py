@@ -1,0 +1,177 @@
+"""What the online neurons share: passes over data, convergence, history, projection."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from eigenstream._checks import check_finite, check_number, check_whole
+from eigenstream._linalg import Float64s
+from eigenstream.rules.base import Rule
+from eigenstream.solvers._online import OnlineLearner
+from eigenstream.solvers._plan import Plan, Progress
+
+__all__ = ["OnlineNeurons"]
+
+
+class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """Base of the estimators whose units learn by a Hebbian rule, one observation at a time."""
+
+    # What a subclass's __init__ sets.
+    schedule: Any
+    center: bool
+    init: Any
+    max_iter: int
+    tol: float
+    history_every: int | None
+    random_state: Any
+
+    @abstractmethod
+    def _rule(self) -> Rule:
+        """Return the rule, after checking the subclass's own parameters."""
+
+    @abstractmethod
+    def _units(self) -> int:
+        """Return the number of units."""
+
+    @abstractmethod
+    def _rates(self) -> Float64s | None:
+        """Return one learning-rate factor a unit, or None for ones."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from passes over ``X`` until the weights settle, or ``max_iter`` passes.
+
+        A pass is one step a row, in the order given. ``converged_`` says whether the last pass
+        moved the weights by less than ``tol``, relative to their size.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+        y : ignored
+        """
+        self._check()
+        rows = self._validated(X, reset=True)
+        learner = self._new_learner()
+        before = None
+        self.converged_ = False
+        for passes in range(1, self.max_iter + 1):
+            learner.update(rows)
+            after = self._vectors(learner)
+            self.n_iter_ = passes
+            if before is not None:
+                change = np.linalg.norm(after - before)
+                self.converged_ = bool(change <= self.tol * np.linalg.norm(before))
+                if self.converged_:
+                    break
+            before = after
+        self._learner = learner
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Go on learning with one pass over a chunk of rows; any chunking gives the same weights.
+
+        ``converged_`` says whether the chunk moved the weights by less than ``tol``, relative to
+        their size; ``n_iter_`` counts the chunks.
+        """
+        self._check()
+        first = not hasattr(self, "_learner")
+        rows = self._validated(X, reset=first)
+        learner = self._new_learner() if first else self._learner
+        before = self._vectors(learner) if learner.started else None
+        learner.update(rows)
+        self._learner = learner
+        self.n_iter_ = 1 if first else self.n_iter_ + 1
+        self.converged_ = before is not None and bool(
+            np.linalg.norm(self._vectors(learner) - before) <= self.tol * np.linalg.norm(before)
+        )
+        return self
+
+    @property
+    def components_(self) -> Float64s:
+        """The weight vectors, one a row; averaged over the steps with ``schedule="auto"``."""
+        check_is_fitted(self)
+        return self._vectors(self._learner)
+
+    @property
+    def mean_(self) -> Float64s:
+        """What is taken off every row before it is projected (zeros with ``center=False``)."""
+        check_is_fitted(self)
+        return self._ahead(self._learner).mean.copy()
+
+    @property
+    def n_steps_(self) -> int:
+        """The number of learning steps."""
+        check_is_fitted(self)
+        return self._learner.steps + self._learner.pending
+
+    def transform(self, X: Any) -> Any:
+        """Return the units' responses <w, x - mean> to the rows, in the rows' own precision."""
+        check_is_fitted(self)
+        rows = self._validated(X, reset=False)
+        learner = self._ahead(self._learner)
+        weights = np.asarray(learner.vectors, rows.dtype)
+        return rows @ weights.T - (weights @ learner.mean.astype(rows.dtype))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._units()
+
+    @staticmethod
+    def _ahead(learner: OnlineLearner) -> OnlineLearner:
+        return learner.ahead() if learner.pending else learner
+
+    def _vectors(self, learner: OnlineLearner) -> Float64s:
+        return np.array(self._ahead(learner).vectors, np.float64)
+
+    def _check(self) -> None:
+        check_whole(self.max_iter, "max_iter")
+        check_number(self.tol, "tol", least=0)
+        if self.history_every is not None:
+            check_whole(self.history_every, "history_every")
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        rows = validate_data(
+            self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
+        )
+        check_finite(rows)
+        if reset and self._units() > rows.shape[1]:
+            raise ValueError(
+                f"{self._units()} units find at most as many directions as there are features, "
+                f"{rows.shape[1]}. Choose n_components <= {rows.shape[1]}."
+            )
+        return rows
+
+    def _new_learner(self) -> OnlineLearner:
+        hook = None
+        if self.history_every is not None:
+            self.history_: list[tuple[int, Float64s]] = []
+            hook = self._record
+        return OnlineLearner(
+            self._rule(),
+            Plan(
+                self._units(),
+                center=self.center,
+                schedule=self.schedule,
+                init=self.init,
+                seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+                rates=self._rates(),
+                hook=hook,
+                hook_every=self.history_every or 1,
+            ),
+        )
+
+    def _record(self, progress: Progress) -> None:
+        self.history_.append((progress.step, progress.components))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether there is anything to read."""
+        return hasattr(self, "_learner")
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

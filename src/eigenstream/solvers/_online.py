@@ -1,0 +1,402 @@
+"""What every online learner does: cut the stream into blocks, run the rule, keep the accounts."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from eigenstream._linalg import Float64s, mirrored, orthonormalized, principal_angles
+from eigenstream.kernels.centering import mean_shares
+from eigenstream.rules.base import (
+    BlockEngine,
+    Rule,
+    UnstableStepError,
+    Weave,
+    default_block_size,
+)
+from eigenstream.schedules import Auto, as_schedule
+from eigenstream.solvers._averaging import average_frames
+from eigenstream.solvers._plan import Plan, Progress
+from eigenstream.solvers._start import observed_frame
+from eigenstream.solvers._terms import Block, TermStream
+
+__all__ = ["OnlineLearner"]
+
+#: Products smaller than this many multiplications run on one BLAS thread: a second one costs more
+#: than it brings, above all on a busy machine.
+SMALL_PRODUCT = 2e7
+
+#: Steps between two updates of the averaged iterate, at most.
+STRIDE = 512
+
+#: Weights t^p of the terms in the running estimate of V^T T V: early terms saw another V.
+RECENT = 3.0
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def _few_threads(multiplications: float) -> Iterator[None]:
+    """Bound the BLAS threads around small products."""
+    if multiplications < SMALL_PRODUCT:
+        with _blas().limit(limits=1, user_api="blas"):
+            yield
+    else:
+        yield
+
+
+class OnlineLearner:
+    """Learns weight vectors from a stream by a rule, in blocks; the caller sees single steps.
+
+    Rows come in chunks of any size. They are learned in blocks of ``block_size`` terms counted
+    from the first, whatever the chunks, and ``ahead`` gives a copy that has learned the rest too:
+    so the chunking changes nothing.
+    """
+
+    def __init__(self, rule: Rule, plan: Plan) -> None:
+        self.rule = rule
+        self.plan = plan.checked()
+        self.schedule = as_schedule(plan.schedule)
+        adaptive = isinstance(self.schedule, Auto)
+        self._averaging = self.schedule.averaging if isinstance(self.schedule, Auto) else None
+        self._keep = 1.0 - (plan.forgetting or 0.0)
+        c = self.schedule.c if isinstance(self.schedule, Auto) and adaptive else 0.0
+        self._adapt = np.array([0.0, c, self._keep])
+        self._stream = TermStream(plan.lag)
+        self._paired = plan.weights[1] > 0
+        self._engine: BlockEngine | None = None
+        self._dtype = np.dtype(np.float64)
+        self._n_features = 0
+        self.steps = 0
+        self.stopped = False
+        self.gain = 0.0
+        self._mean = np.empty(0)
+        self._total = 0.0  # weight of the terms in the mean
+        self.power = 0.0  # sum of the rewarded |u|^2: total variance times weight
+        self.weight = 0.0  # of all terms
+        self._moment = np.zeros((plan.n_components, plan.n_components))
+        self._moment_weight = 0.0
+        self._averaged_at = 0
+        self._average_next = 0
+
+    # ---- learning --------------------------------------------------------------------------
+
+    def update(
+        self,
+        rows: Any,
+        weights: Any = None,
+        *,
+        new_sequence: bool = False,
+        exact: Callable[[], Any] | None = None,
+    ) -> Self:
+        """Learn from a chunk of rows that follows the rows seen so far.
+
+        ``exact`` gives the columns whose angle to the learned ones a hook is shown.
+        """
+        self._exact = exact
+        if rows.shape[0] == 0:
+            return self
+        if rows.dtype not in (np.float32, np.float64):
+            rows = rows.astype(np.float64)
+        if not self._n_features:
+            self._n_features = rows.shape[1]
+            self._dtype = rows.dtype
+            self._mean = np.zeros(self._n_features)
+            self._check_init()
+        if rows.shape[1] != self._n_features:
+            raise ValueError(
+                f"a chunk must have shape (n, {self._n_features}) as the first one had, got "
+                f"{rows.shape}."
+            )
+        self.stopped = False
+        self._stream.extend(rows, weights, new_sequence)
+        try:
+            if self._engine is None and self._stream.pending >= self._needed():
+                self._begin()
+            if self._engine is not None and self._stream.pending >= self._next_size:
+                with self._threads():
+                    while self._stream.pending >= self._next_size and not self.stopped:
+                        self._learn(self._stream.take(self._next_size))
+        except UnstableStepError:
+            self._stream.drop()
+            raise
+        if self.stopped:
+            self._stream.drop()
+        self._stream.settle()
+        return self
+
+    def ahead(self) -> "OnlineLearner":
+        """Return a copy that has learned the pending terms as well; this learner is unchanged."""
+        other = self.copy()
+        pending = other._stream.pending
+        if pending:
+            other._stream.extend(np.empty((0, other._n_features), other._dtype), None, False)
+            other._hook_off = True
+            if other._engine is None:
+                other._begin()
+            with other._threads():
+                while other._stream.pending:
+                    other._learn(other._stream.take(min(other._stream.pending, other._next_size)))
+            other._stream.settle()
+        return other
+
+    _hook_off = False
+    _exact: Callable[[], Any] | None = None
+
+    @property
+    def block_size(self) -> int:
+        """The number of steps between two lifts."""
+        plan = self.plan
+        return plan.block_size or default_block_size(
+            plan.n_components, self._n_features, self._dtype.itemsize
+        )
+
+    @property
+    def _next_size(self) -> int:
+        """The first blocks are small: their steps are long, and rounding grows inside a block."""
+        return min(self.block_size, max(16, self.steps))
+
+    def _threads(self) -> Any:
+        size = self.block_size
+        return _few_threads(self._n_features * size * (self.plan.n_components + size))
+
+    def _needed(self) -> int:
+        """How many terms the start vectors take."""
+        if isinstance(self.plan.init, str) and self.plan.init == "data":
+            return self.plan.n_components + int(self.plan.center)
+        return 1
+
+    def _check_init(self) -> None:
+        d, D = self.plan.n_components, self._n_features
+        if not isinstance(self.plan.init, str):
+            vectors = np.asarray(self.plan.init, np.float64)
+            if vectors.shape != (d, D) or not np.isfinite(vectors).all():
+                raise ValueError(
+                    f"init must be 'data', 'random' or a finite array of shape "
+                    f"(n_components, n_features) = ({d}, {D}); got shape {vectors.shape}."
+                )
+
+    def _begin(self) -> None:
+        """Choose the start vectors and set up the engine."""
+        start = np.ascontiguousarray(self._start_vectors(), self._dtype)
+        self._engine = BlockEngine(
+            self.rule,
+            start,
+            max_rows=self.block_size + 1 + (self.plan.lag if self._paired else 0),
+            watched=None if self._averaging is None else start,
+        )
+
+    def _start_vectors(self) -> Float64s:
+        plan, D = self.plan, self._n_features
+        d = plan.n_components
+        random = np.random.default_rng(plan.seed)
+        if not isinstance(plan.init, str):
+            vectors = np.asarray(plan.init, np.float64)
+            return np.asarray(orthonormalized(vectors.T).T if self.rule.orthonormal else vectors)
+        if plan.init == "random":
+            return np.asarray(orthonormalized(random.standard_normal((D, d))).T)
+        block = self._stream.peek(min(self._needed(), self._stream.pending))
+        rows = np.empty((len(block.needed), D))
+        block.fill(rows)
+        return observed_frame(rows[block.now], block.weights, d, plan.center, random)
+
+    def _learn(self, block: Block) -> None:
+        """Take the steps of one block."""
+        engine = self._ready()
+        plan = self.plan
+        steps, n = len(block.now), len(block.needed)
+        if plan.center and self._total == 0.0:
+            # Nothing has been averaged yet: any reference near the data keeps their digits.
+            block.fill(engine.rows(n))
+            self._mean = engine.rows(n)[block.now[0]].astype(np.float64)
+        # In float32 the mean is not a float32 number: what is left of it is one more row.
+        extra = int(plan.center and self._dtype == np.float32)
+        rows = engine.rows(n + extra)
+        shift: Any = self._mean.astype(self._dtype, copy=False) if plan.center else None
+        block.fill(rows[:n], shift)
+        if extra:
+            rows[n] = self._mean - shift
+        signs = np.empty((steps, 2 if self._paired else 1))
+        signs[:, 0] = plan.weights[0] * block.weights
+        if self._paired:
+            signs[:, 1] = -plan.weights[1] * block.past_weights
+        weave: Weave | None = None
+        mean = None
+        total = self._total
+        if plan.center:
+            shares, total = mean_shares(block.weights, total, self._keep)
+            # An observation counts W / (W + w) times, and is centred by the mean of those before
+            # it: the terms then add up to exactly the scatter about the final mean [CHAN].
+            signs[:, 0] *= 1.0 - shares
+            weave = Weave(block.now, block.past, shares, self._paired, n if extra else -1)
+            mean = (
+                shift.astype(np.float64)
+                + weave.mean(n + extra).astype(self._dtype, copy=False) @ rows
+            )
+        elif self._paired:
+            weave = Weave(block.now, block.past, np.zeros(steps), True)
+        gains = self.schedule.gains(self.steps, steps)
+        responses, watched, squares = engine.advance(
+            n + extra,
+            gains=gains,
+            adapt=self._adapt,
+            weave=weave,
+            signs=signs,
+            rates=plan.rates,
+            first_step=self.steps,
+        )
+        if mean is not None:
+            self._mean = mean
+        self._total = total
+        self.power = self._keep**steps * self.power + float(
+            (np.abs(signs[:, 0]) * squares[:: signs.shape[1]]).sum()
+        )
+        self.weight = self._keep**steps * self.weight + float(block.weights.sum())
+        self._account(watched if watched.shape[1] else responses, signs, block.weights)
+        self.steps += steps
+        self.gain = float(gains[-1])
+        if self._averaging is not None and self.steps >= self._average_next:
+            self._average(self._averaging)
+        self._show(steps)
+
+    def _account(self, responses: Float64s, signs: Float64s, weights: Float64s) -> None:
+        """Add a block to the running estimate of V^T T V."""
+        steps = len(signs)
+        keep = (self.steps / (self.steps + steps)) ** RECENT
+        keep = min(keep, self._keep**steps)
+        block = responses.T @ (signs.reshape(-1, 1) * responses)
+        self._moment = keep * self._moment + block
+        self._moment_weight = keep * self._moment_weight + float(weights.sum())
+
+    def _average(self, power: float) -> None:
+        """Bring the average up to date, with weights t^power (polynomial decay [SHAMIR])."""
+        engine = self._ready()
+        share = 1.0 - (self._averaged_at / self.steps) ** (power + 1.0)
+        share = max(share, 1.0 - self._keep ** (self.steps - self._averaged_at))
+        if self._averaged_at == 0:
+            engine.watched[...] = engine.weights
+        elif self.rule.orthonormal:
+            average_frames(engine.watched, engine.weights, share)
+        else:
+            engine.watched[...] += self._dtype.type(share) * (engine.weights - engine.watched)
+            if self.rule.norms:
+                engine.watched[...] /= np.linalg.norm(engine.watched, axis=1, keepdims=True)
+        self._averaged_at = self.steps
+        self._average_next = self.steps + min(
+            max(STRIDE, 16 * self.plan.n_components), self.steps // 4
+        )
+
+    def _show(self, steps: int) -> None:
+        plan = self.plan
+        if plan.hook is None or self._hook_off:
+            return
+        if self.steps // plan.hook_every > (self.steps - steps) // plan.hook_every:
+            vectors = self.vectors.copy()
+            angle = None
+            if self._exact is not None:
+                angle = float(principal_angles(vectors.T, self._exact())[0])
+            if plan.hook(Progress(self.steps, self.gain, vectors, angle)):
+                self.stopped = True
+
+    # ---- results ---------------------------------------------------------------------------
+
+    def _ready(self) -> BlockEngine:
+        if self._engine is None:
+            raise RuntimeError("no rows have been learned yet.")
+        return self._engine
+
+    @property
+    def vectors(self) -> Any:
+        """The learned vectors, one a row, averaged where the schedule averages (a view)."""
+        engine = self._ready()
+        return engine.weights if self._averaging is None else engine.watched
+
+    @property
+    def started(self) -> bool:
+        """Whether there are vectors to read."""
+        return self._engine is not None
+
+    @property
+    def pending(self) -> int:
+        """The number of terms that wait for their block to fill."""
+        return self._stream.pending
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows seen."""
+        return self._stream.n_rows
+
+    @property
+    def sequence_rows(self) -> int:
+        """The number of rows of the running sequence."""
+        return self._stream.sequence_rows
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of the terms' rows (zeros with ``center=False``)."""
+        return self._mean
+
+    def moment(self) -> Float64s:
+        """Return the running estimate of V^T T V for the learned vectors."""
+        if self._moment_weight == 0.0:
+            return np.zeros_like(self._moment)
+        return mirrored(self._moment) / self._moment_weight
+
+    # ---- copying and saving ----------------------------------------------------------------
+
+    def copy(self) -> "OnlineLearner":
+        """Return an independent copy."""
+        other = type(self)(self.rule, self.plan)
+        other.restore(self.state())
+        return other
+
+    def state(self) -> dict[str, Any]:
+        """Return all that has been learned as a dict of arrays."""
+        state = {
+            "steps": np.array(self.steps),
+            "gain": np.array(self.gain),
+            "adapt": self._adapt.copy(),
+            "mean": self._mean.copy(),
+            "total": np.array(self._total),
+            "power": np.array([self.power, self.weight]),
+            "moment": self._moment.copy(),
+            "moment_weight": np.array(self._moment_weight),
+            "averaged": np.array([self._averaged_at, self._average_next]),
+            "n_features": np.array(self._n_features),
+            "dtype": np.zeros(0, self._dtype),
+        }
+        if self._n_features:
+            state |= self._stream.state()
+        if self._engine is not None:
+            state |= self._engine.state()
+        return state
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over what ``state`` gave, into a learner made with the same plan."""
+        self.steps = int(state["steps"])
+        self.gain = float(state["gain"])
+        self._adapt = np.array(state["adapt"], np.float64)
+        self._mean = np.array(state["mean"], np.float64)
+        self._total = float(state["total"])
+        self.power, self.weight = map(float, state["power"])
+        self._moment = np.array(state["moment"], np.float64)
+        self._moment_weight = float(state["moment_weight"])
+        self._averaged_at, self._average_next = map(int, state["averaged"])
+        self._n_features = int(state["n_features"])
+        self._dtype = np.asarray(state["dtype"]).dtype
+        if self._n_features:
+            self._stream.restore(state)
+        self._engine = BlockEngine.restored(self.rule, state) if "vectors" in state else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"rule": self.rule, "plan": self.plan, "state": self.state()}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__init__(saved["rule"], saved["plan"])  # type: ignore[misc]
+        self.restore(saved["state"])

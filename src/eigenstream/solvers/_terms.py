@@ -1,0 +1,154 @@
+"""From rows that come in chunks of any size to blocks of terms of a fixed size."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from eigenstream._linalg import Float64s
+
+__all__ = ["Block", "TermStream"]
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Block:
+    """The terms of consecutive steps: a row each, and the row ``lag`` before it."""
+
+    needed: Indices  # the rows to fetch, ascending
+    now: Indices  # positions in ``needed``
+    past: Indices
+    weights: Float64s
+    past_weights: Float64s
+    sources: tuple[Any, Any]
+
+    def fill(self, out: Any, shift: Any = None) -> None:
+        """Write the rows into ``out``, less ``shift``: the only time they are read."""
+        kept, chunk = self.sources
+        split = int(np.searchsorted(self.needed, len(kept)))
+        _copy(kept, self.needed[:split], out[:split], shift)
+        _copy(chunk, self.needed[split:] - len(kept), out[split:], shift)
+
+
+def _copy(source: Any, indices: Indices, out: Any, shift: Any) -> None:
+    if not indices.size:
+        return
+    first, last = int(indices[0]), int(indices[-1])
+    rows: Any = source[first : last + 1] if last - first + 1 == indices.size else source[indices]
+    if sp.issparse(rows):
+        rows = rows.toarray()  # type: ignore[attr-defined, unused-ignore]
+    if shift is None:
+        out[...] = rows
+    else:
+        np.subtract(rows, shift, out=out, casting="unsafe")
+
+
+class TermStream:
+    """Cuts a stream into terms, and holds the rows that later terms need: no more.
+
+    A term is a row of positive weight with a past ``lag`` rows back in its sequence. ``extend``
+    takes a chunk, ``take`` hands out blocks, ``settle`` lets go of the chunk.
+    """
+
+    def __init__(self, lag: int) -> None:
+        self.lag = lag
+        self.n_rows = 0
+        self.sequence_rows = 0  # of the running sequence, seen so far
+        self._kept: Any = None
+        self._chunk: Any = None
+        self._weights = np.empty(0)  # of kept rows and of the chunk's
+        self._now = np.empty(0, np.int64)  # rows of the terms not yet taken
+
+    @property
+    def pending(self) -> int:
+        """The number of terms not yet taken."""
+        return len(self._now)
+
+    def extend(self, chunk: Any, weights: Float64s | None, new_sequence: bool) -> None:
+        """Add a chunk of rows; it is only referred to, until ``settle``."""
+        n = chunk.shape[0]
+        if self._kept is None:
+            self._kept = np.empty((0, chunk.shape[1]), chunk.dtype)
+        if new_sequence:
+            self.sequence_rows = 0
+        first = len(self._kept)
+        self._chunk = chunk
+        self._weights = np.concatenate([self._weights, np.ones(n) if weights is None else weights])
+        fresh = np.arange(first + max(self.lag - self.sequence_rows, 0), first + n)
+        if weights is not None:
+            fresh = fresh[self._weights[fresh] > 0]
+        self._now = np.concatenate([self._now, fresh])
+        self.sequence_rows += n
+        self.n_rows += n
+
+    def take(self, size: int) -> Block:
+        """Hand out the next ``size`` terms."""
+        block = self.peek(size)
+        self._now = self._now[size:]
+        return block
+
+    def peek(self, size: int) -> Block:
+        """Return the next ``size`` terms without taking them."""
+        now = self._now[:size]
+        past = now - self.lag
+        start, stop = int(past[0]), int(now[-1]) + 1
+        if stop - start == size + self.lag and self.lag <= size:
+            needed = np.arange(start, stop)
+            at_now, at_past = now - start, past - start
+        else:
+            needed = np.union1d(now, past)
+            at_now, at_past = np.searchsorted(needed, now), np.searchsorted(needed, past)
+        return Block(
+            needed,
+            at_now,
+            at_past,
+            self._weights[now],
+            np.minimum(self._weights[now], self._weights[past]),
+            (self._kept, self._chunk),
+        )
+
+    def settle(self) -> None:
+        """Keep the rows that pending and later terms need, and forget the chunk."""
+        if self._chunk is None:
+            return
+        total = len(self._kept) + self._chunk.shape[0]
+        # Whole stretches are kept, so that a row's past stays lag rows before it.
+        wanted = np.zeros(total, bool)
+        wanted[total - min(self.sequence_rows, self.lag) :] = True
+        for offset in range(self.lag + 1):
+            wanted[self._now - offset] = True
+        needed = np.flatnonzero(wanted)
+        none = np.empty(0, np.int64)
+        kept = np.empty((len(needed), self._chunk.shape[1]), self._chunk.dtype)
+        Block(needed, none, none, self._weights, self._weights, (self._kept, self._chunk)).fill(
+            kept
+        )
+        self._now = np.searchsorted(needed, self._now)
+        self._kept, self._weights, self._chunk = kept, self._weights[needed], None
+
+    def drop(self) -> None:
+        """Forget all pending terms and the past of the next row."""
+        self._now = self._now[:0]
+        self.sequence_rows = 0
+        self.settle()
+
+    def state(self) -> dict[str, Any]:
+        """Return the kept rows and the pending terms as arrays."""
+        return {
+            "kept": self._kept,
+            "kept_weights": self._weights,
+            "pending": self._now,
+            "sequence_rows": np.array(self.sequence_rows),
+            "n_rows": np.array(self.n_rows),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over what ``state`` gave."""
+        self._kept = np.array(state["kept"])
+        self._weights = np.array(state["kept_weights"], np.float64)
+        self._now = np.array(state["pending"], np.int64)
+        self.sequence_rows = int(state["sequence_rows"])
+        self.n_rows = int(state["n_rows"])

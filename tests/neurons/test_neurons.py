@@ -1,0 +1,124 @@
+"""Oja's neuron and Sanger's network: what they converge to, and how they say so."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eigenstream.neurons import OjaNeuron, SangerNetwork
+from eigenstream.rules import UnstableStepError
+from eigenstream.schedules import Constant, Power
+
+
+@parametrize_with_checks(
+    [OjaNeuron(), OjaNeuron(form="linear"), SangerNetwork(1), SangerNetwork(1, normalize=True)]
+)
+def test_sklearn_contract(estimator, check):
+    check(estimator)
+
+
+def data(n=20000, seed=0):
+    """Rows with standard deviations 3, 2, 1, 1, 1 along the axes, off the origin."""
+    return np.random.default_rng(seed).standard_normal((n, 5)) * [3, 2, 1, 1, 1] + 4.0
+
+
+@pytest.mark.parametrize("form", ["normalized", "linear"])
+@pytest.mark.parametrize("schedule", ["auto", Power(2, 100)])
+def test_oja_finds_the_first_component(form, schedule):
+    neuron = OjaNeuron(form=form, schedule=schedule, random_state=0).fit(data())
+    assert abs(neuron.components_[0, 0]) > 0.999
+    assert abs(np.linalg.norm(neuron.components_) - 1) < 0.02
+    assert neuron.converged_
+    assert neuron.n_iter_ <= 10
+    np.testing.assert_allclose(neuron.mean_, data().mean(axis=0), atol=1e-10)
+    responses = neuron.transform(data())
+    assert abs(responses.std() / 3 - 1) < 0.05
+
+
+def test_oja_keeps_the_stationary_angle_of_its_rate():
+    """cos^2 = (beta - eta/2) / (beta (1 + eta/2)) at the rate eta / N for large N ([DYN] 3.9)."""
+    rng = np.random.default_rng(1)
+    N, beta, eta = 200, 3.0, 1.0
+    scale = np.ones(N)
+    scale[0] = np.sqrt(1 + beta)
+    neuron = OjaNeuron(
+        schedule=Constant(eta / N), center=False, init=np.eye(1, N), history_every=100
+    )
+    for _ in range(10):
+        neuron.partial_fit(rng.standard_normal((4000, N)) * scale)
+    squares = [w[0, 0] ** 2 for step, w in neuron.history_ if step > 4000]
+    expected = (beta - eta / 2) / (beta * (1 + eta / 2))
+    # One run's spread is about 1.6 / sqrt(N); the mean over 36000 / N relaxation times is finer.
+    assert abs(np.mean(squares) - expected) < 3 * 1.6 / np.sqrt(N) / np.sqrt(36000 / N / 2)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_sanger_finds_the_components_in_order(normalize):
+    network = SangerNetwork(2, normalize=normalize, random_state=0).fit(data())
+    np.testing.assert_allclose(np.abs(network.components_[:, :2]), np.eye(2), atol=0.05)
+    assert network.converged_
+    if normalize:
+        np.testing.assert_allclose(np.linalg.norm(network.components_, axis=1), 1, rtol=1e-12)
+
+
+def test_a_unit_with_rate_zero_stands_still():
+    start = np.eye(2, 5)[::-1]
+    network = SangerNetwork(2, unit_rates=[1.0, 0.0], init=start, max_iter=1).fit(data(500))
+    np.testing.assert_allclose(network.components_[1], start[1], atol=1e-12)
+    assert np.abs(network.components_[0] - start[0]).max() > 0.1
+
+
+@pytest.mark.parametrize("make", [OjaNeuron, lambda **kw: SangerNetwork(2, **kw)])
+def test_any_chunking_gives_the_same_weights(make):
+    rows = data(701)
+    whole = make(random_state=0).partial_fit(rows)
+    parts = make(random_state=0)
+    for chunk in np.split(rows, [1, 2, 50, 51, 400]):
+        parts.partial_fit(chunk)
+        parts = pickle.loads(pickle.dumps(parts))
+    np.testing.assert_array_equal(whole.components_, parts.components_)
+    assert parts.n_iter_ == 6
+    assert parts.n_steps_ == 701
+
+
+def test_not_converged_is_said():
+    neuron = OjaNeuron(schedule=Constant(0.05), tol=1e-9, max_iter=3, random_state=0).fit(data(500))
+    assert neuron.n_iter_ == 3
+    assert not neuron.converged_
+
+
+def test_history_on_request():
+    neuron = OjaNeuron(history_every=100, random_state=0).partial_fit(data(1000))
+    steps = [step for step, _ in neuron.history_]
+    assert len(steps) >= 7  # blocks end about every 100 steps
+    assert steps == sorted(steps)
+    assert neuron.history_[0][1].shape == (1, 5)
+    assert not hasattr(OjaNeuron().fit(data(50)), "history_")
+
+
+def test_explosion_is_reported_with_its_step():
+    with pytest.raises(UnstableStepError, match="makes step"):
+        OjaNeuron(form="linear", schedule=Constant(1.0), random_state=0).fit(data(2000))
+
+
+@pytest.mark.parametrize(
+    ("neuron", "message"),
+    [
+        (OjaNeuron(form="fast"), "form must be one of"),
+        (SangerNetwork(6), "Choose n_components <= 5"),
+        (SangerNetwork(2, unit_rates=[1.0]), "unit_rates must hold"),
+        (OjaNeuron(init=np.eye(2, 5)), r"\(1, 5\)"),
+        (OjaNeuron(tol=-1.0), "tol must be"),
+    ],
+)
+def test_refusals(neuron, message):
+    with pytest.raises(ValueError, match=message):
+        neuron.fit(data(20))
+
+
+def test_nonfinite_rows_are_named():
+    rows = data(20)
+    rows[7, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN at row 7, column 2"):
+        OjaNeuron().fit(rows)

@@ -1,0 +1,41 @@
+"""Every public name says what it is and shows it: a docstring with an example that runs."""
+
+import inspect
+from importlib import import_module
+
+import pytest
+
+MODULES = [
+    "eigenstream",
+    "eigenstream.evaluation",
+    "eigenstream.features",
+    "eigenstream.plotting",
+    "eigenstream.processes",
+    "eigenstream.scatters",
+    "eigenstream.testing",
+    "eigenstream.theory",
+]
+
+
+def public():
+    for name in MODULES:
+        module = import_module(name)
+        names = getattr(module, "__all__", None)
+        if names is None:
+            names = [
+                key
+                for key, value in vars(module).items()
+                if not key.startswith("_") and getattr(value, "__module__", "") == name
+            ]
+        for key in names:
+            value = getattr(module, key)
+            if inspect.isclass(value) or inspect.isfunction(value):
+                yield pytest.param(value, id=f"{name}.{key}")
+
+
+@pytest.mark.parametrize("value", list(public()))
+def test_is_documented(value):
+    assert value.__doc__, "no docstring"
+    # Results are shown by the function that gives them, abstract classes by their members.
+    if not inspect.isabstract(value) and not hasattr(value, "__dataclass_fields__"):
+        assert ">>>" in value.__doc__, "no example"

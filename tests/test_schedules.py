@@ -1,0 +1,79 @@
+"""Laws of schedules: their sums are what converges() says, and they are plain values."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigenstream.schedules import Auto, Constant, Exponential, Power, Steps, as_schedule
+
+ALL = [Constant(0.1), Power(100, 10_000), Power(1, 5, p=0.5), Exponential(0.1, 50), Auto()]
+
+
+@pytest.mark.parametrize("schedule", ALL, ids=repr)
+def test_schedules_are_values(schedule):
+    assert eval(repr(schedule)) == schedule  # the repr names it in full
+    assert pickle.loads(pickle.dumps(schedule)) == schedule
+    assert hash(schedule) == hash(eval(repr(schedule)))
+    assert as_schedule(schedule) is schedule
+    with pytest.raises(AttributeError):
+        schedule.c = 3.0
+
+
+@pytest.mark.parametrize("schedule", ALL, ids=repr)
+def test_gains_do_not_depend_on_how_they_are_asked_for(schedule):
+    whole = schedule.gains(3, 40)
+    parts = np.concatenate([schedule.gains(3, 17), schedule.gains(20, 23)])
+    np.testing.assert_array_equal(whole, parts)
+    assert (whole > 0).all()
+
+
+@given(p=st.floats(0.1, 3.0), t0=st.floats(1.0, 1e4))
+def test_power_converges_exactly_up_to_p_one(p, t0):
+    """sum t^-p diverges for p <= 1; compare two decades of the sum with the integral."""
+    schedule = Power(1.0, t0, p=p)
+    assert bool(schedule.converges()) == (p <= 1)
+    early, late = schedule.gains(0, 1)[0], schedule.gains(10**9, 1)[0]
+    assert late < early
+
+
+def test_verdicts_give_reasons():
+    assert Auto().converges()
+    assert "t^-0.5" in Auto().converges().reason
+    assert not Constant(0.1).converges()
+    assert "do not vanish" in Constant(0.1).converges().reason
+    verdict = Exponential(0.1, 50).converges()
+    assert not verdict
+    assert np.isclose(Exponential(0.1, 50).gains(0, 5000).sum(), 5, rtol=0.02)
+    assert "about 5" in verdict.reason
+    assert "sum eta is finite" in Power(1, 1, p=2).converges().reason
+    assert "unknown" in Steps(lambda t: 1 / (1 + t)).converges().reason
+
+
+def test_functions_of_the_step_are_schedules():
+    np.testing.assert_allclose(as_schedule(lambda t: 1 / (1 + t)).gains(1, 2), [1 / 2, 1 / 3])
+    np.testing.assert_allclose(as_schedule(lambda t: 0.25).gains(0, 3), 0.25)
+
+
+@pytest.mark.parametrize("bad", [0.1, None, "fast"])
+def test_other_values_are_refused(bad):
+    with pytest.raises(TypeError, match="schedule must be 'auto'"):
+        as_schedule(bad)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Constant(0), "c must be"),
+        (lambda: Power(1, 0), "t0 must be"),
+        (lambda: Power(1, 1, p=-1), "p must be"),
+        (lambda: Exponential(0.1, 0), "tau must be"),
+        (lambda: Auto(c=-1), "c must be"),
+        (lambda: Auto(averaging=-1), "averaging must be"),
+    ],
+)
+def test_bad_parameters_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
