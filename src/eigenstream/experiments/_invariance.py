@@ -13,16 +13,18 @@ from threadpoolctl import threadpool_limits
 
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Floats
-from eigenstream.experiments._learners import BatchLearner, Solved, taught
+from eigenstream.experiments._learners import Learner, Solved, taught
 from eigenstream.experiments._real import RealImages, real_images
 from eigenstream.experiments._recipe import (
     ALPHAS,
-    AUTO,
     CHUNK,
+    CURVES,
     GAMMAS,
     HARD_VARIANTS,
     LINEAR_VARIANTS,
     MOMENTS,
+    ONLINE,
+    ONLINE_UNIT,
     PROTOTYPES,
     RAW,
     RBF_VARIANTS,
@@ -32,6 +34,7 @@ from eigenstream.experiments._recipe import (
     VIEWS,
     Findings,
     Key,
+    Online,
     Recipe,
     Shown,
     Variant,
@@ -70,15 +73,22 @@ def _one_seed(
         digits, labels = digit_set(recipe.invariance, STATES, size=SIZE, random_state=parts[2])
         clock.listener.advance(1)
     walk = ImageWalk(page, size=SIZE, random_state=parts[1], **recipe.walk)
-    learners = [BatchLearner("linear", None)]
+    learners = [Learner("linear")]
     with clock.spent("prototypes"):
         for count in PROTOTYPES[effort]:
             # Independent views: what an interval beyond the mixing time comes to.
             prototypes = walk.stationary().take(count, np.float32)
             for gamma in GAMMAS:
                 network = RBFNetwork(count, gamma=gamma, random_state=0).fit(prototypes)
-                learners.append(BatchLearner(f"RBF {count}, gamma {gamma:g}", network))
+                learners.append(Learner(f"RBF {count}, gamma {gamma:g}", network))
     clock.listener.advance(1)
+    if seed == 0:
+        clock.listener.begin("compiling, on first use", 1)
+        with clock.spent("compiling, on first use"):
+            rehearsal = Learner("linear")
+            rehearsal.learn(walk.take(CHUNK, np.float32), Clock())
+            rehearsal.online[ONLINE[0].name].components_  # noqa: B018
+        clock.listener.advance(1)
 
     moments = _watch(walk, found.views, learners, clock, label, (digits, labels), found)
     found.moments = moments
@@ -95,7 +105,8 @@ def _one_seed(
             filters[name] = (columns.T, values)
         written = None if hard is None else hard[0]
         found.shown = Shown(page, walk.take(36), digits, labels, written, filters)
-        found.floors = {one.space: one.floor(found.views) for one in learners}
+    for learner in learners:
+        found.floors.setdefault(learner.space, []).append(learner.floor(found.views))
     if real is not None:
         _watch_sources(recipe, real, parts[1], (digits, labels), clock, label, found)
 
@@ -103,7 +114,7 @@ def _one_seed(
 def _watch(
     walk: ImageWalk,
     views: int,
-    learners: list[BatchLearner],
+    learners: list[Learner],
     clock: Clock,
     label: str,
     test: tuple[Floats, NDArray[Any]],
@@ -113,7 +124,7 @@ def _watch(
     clock.listener.begin(f"{label}: watching {views:,} views", views)
     wanted = np.unique(np.geomspace(min(1000, views), views, MOMENTS).astype(int)).tolist()
     seen, moments = 0, []
-    curve: list[tuple[float, float]] = []
+    curves: dict[str, list[tuple[float, float]]] = {}
     for chunk in taught(walk.chunks(views, CHUNK, np.float32), learners, clock):
         seen += len(chunk)
         clock.listener.advance(len(chunk))
@@ -121,14 +132,17 @@ def _watch(
             wanted = [count for count in wanted if count > seen] or [views + 1]
             with clock.spent("learning curve"):
                 solved = Solved(learners[0])
-                curve.append(_figures(judge(solved.features(AUTO, test[0]), test[1])))
+                for variant in CURVES:
+                    learned = solved.features(variant, test[0])
+                    curves.setdefault(variant.name, []).append(_figures(judge(learned, test[1])))
             moments.append(seen)
-    found.growth.setdefault("linear, alpha auto", []).append(curve)
+    for name, curve in curves.items():
+        found.growth.setdefault(name, []).append(curve)
     return moments
 
 
 def _judge(
-    learners: list[BatchLearner],
+    learners: list[Learner],
     test: tuple[Floats, NDArray[Any]],
     hard: tuple[Floats, NDArray[Any]] | None,
     clock: Clock,
@@ -173,8 +187,9 @@ def _judge(
             found.bounds.append(solved.bound)
 
 
-def _variants(learner: BatchLearner) -> tuple[Variant, ...]:
-    return LINEAR_VARIANTS if learner.network is None else RBF_VARIANTS
+def _variants(learner: Learner) -> tuple[Variant | Online, ...]:
+    batch = LINEAR_VARIANTS if learner.network is None else RBF_VARIANTS
+    return (*batch, *ONLINE, ONLINE_UNIT)
 
 
 def _watch_sources(
@@ -190,7 +205,7 @@ def _watch_sources(
     views = min(found.views, SOURCE_VIEWS)
     clock.listener.begin(f"{label}: watching real images", views * len(real.sources))
     for name, image in real.sources.items():
-        learner = BatchLearner("linear", None)
+        learner = Learner("linear", online={})
         walk = ImageWalk(image, size=SIZE, random_state=seed, **recipe.walk)
         quiet = Clock()
         with clock.spent("real images"):

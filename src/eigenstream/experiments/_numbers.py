@@ -69,6 +69,30 @@ def spread(values: Sequence[float]) -> float | None:
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
+def mean(figures: Figures) -> Any:
+    """Return the mean area and error over the seeds."""
+    return np.mean(figures, axis=0)
+
+
+def with_spread(figures: Figures, which: int) -> str:
+    """Write the mean of the areas (0) or errors (1) with their standard deviation."""
+    values = [pair[which] for pair in figures]
+    sd = spread(values)
+    return f"{np.mean(values):.3f}" + ("" if sd is None else f" ± {sd:.3f}")
+
+
+def verdict(figures: Figures, paper: tuple[float, float]) -> str:
+    """Say whether ours is better, to the three digits that the paper gives."""
+    area, error = (round(float(value), 3) for value in mean(figures))
+    if (area, error) == paper:
+        return "the same"
+    if area >= paper[0] and error <= paper[1]:
+        return "better"
+    if area <= paper[0] and error >= paper[1]:
+        return "worse"
+    return "worse in area" if area < paper[0] else "worse in error"
+
+
 def _rows(rows: Mapping[Key, Figures]) -> list[dict[str, Any]]:
     out = []
     for key, figures in rows.items():

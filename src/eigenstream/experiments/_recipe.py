@@ -1,13 +1,14 @@
 """What an experiment of [SLOW] section 6 consists of: its recipe, its variants, its findings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s, Floats
 from eigenstream.experiments.base import Effort, Judged
+from eigenstream.schedules import Power
 
 #: Side of a view, and how many features are learned: both as in the paper.
 SIZE, FEATURES = 28, 10
@@ -21,10 +22,10 @@ PROTOTYPES: dict[Effort, tuple[int, ...]] = {
     "default": (500,),
     "full": (500, 2000),
 }
-#: The paper's gamma, and one that does better on views of unit norm, which lie close together.
-GAMMAS = (4.0, 0.5)
+#: The paper's gamma, and a flatter kernel: views of unit norm lie close together.
+GAMMAS = (4.0, 0.25)
 #: Views of a real image are watched up to this many.
-SOURCE_VIEWS = 100_000
+SOURCE_VIEWS = 50_000
 #: Views read and learned at a time, in float32: twice the speed, added up in float64.
 CHUNK = 1024
 #: Where the sweep over alpha looks.
@@ -82,6 +83,31 @@ UNIT = (
 )
 LINEAR_VARIANTS = (PCA, *ON_VELOCITY, *ON_VARIANCE, AUTO, BOUND, *UNIT)
 RBF_VARIANTS = (*ON_VELOCITY, *ON_VARIANCE, AUTO, *UNIT)
+
+
+@dataclass(frozen=True)
+class Online:
+    """The online rule, learning beside the batch from the same views."""
+
+    name: str
+    schedule: Any
+    center: bool
+    unit: bool = False
+
+
+#: The paper's learning rate.
+PAPER_RATE = Power(100.0, 1e4)
+#: The paper's rule (0.2 on the variance) with the paper's rate, and with one that needs no tuning.
+#: Both start from the first observations.
+ONLINE = (
+    Online("online, the paper's rate, not centred", PAPER_RATE, center=False),
+    Online("online, the paper's rate, centred", PAPER_RATE, center=True),
+    Online("online, automatic rate, centred", "auto", center=True),
+)
+#: The last of them with unit features.
+ONLINE_UNIT = replace(ONLINE[-1], name=f"{ONLINE[-1].name}, unit features", unit=True)
+#: Whose learning curves are drawn, in the linear space.
+CURVES = (AUTO, ONLINE[0], ONLINE[2])
 #: What is shown of real data.
 HARD_VARIANTS = (PCA, ON_VELOCITY[1], AUTO, UNIT[1])
 
@@ -124,8 +150,8 @@ class Findings:
     #: Of the first seed: curves, and what there is to look at.
     curves: dict[Key, Judged] = field(default_factory=dict)
     shown: "Shown | None" = None
-    #: Seconds of bare matrix products in one pass, by learner.
-    floors: dict[str, float] = field(default_factory=dict)
+    #: Seconds of bare matrix products in one pass, by space, one number a seed.
+    floors: dict[str, list[float]] = field(default_factory=dict)
     real: bool = False
 
 
