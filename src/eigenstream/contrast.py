@@ -5,6 +5,7 @@ from typing import Any, Self
 from eigenstream._checks import check_weights
 from eigenstream._linalg import Float64s
 from eigenstream.scatters._ball import Balls
+from eigenstream.scatters._together import go_together, update_together
 from eigenstream.scatters.base import Scatter
 
 
@@ -55,8 +56,13 @@ class Contrast:
 
     def update(self, chunk: Any, *, sample_weight: Any = None, new_sequence: bool = False) -> Self:
         """Add a chunk of rows to both scatters; return the contrast itself."""
-        for scatter in self._scatters():
-            scatter.update(chunk, sample_weight=sample_weight, new_sequence=new_sequence)
+        if self.penalty is not None and go_together(
+            self.reward, self.penalty, chunk, sample_weight
+        ):
+            update_together(self.reward, self.penalty, chunk, new_sequence=new_sequence)
+        else:
+            for scatter in self._scatters():
+                scatter.update(chunk, sample_weight=sample_weight, new_sequence=new_sequence)
         weights = None if sample_weight is None else check_weights(sample_weight, chunk.shape[0])
         self.balls.add(chunk, weights)
         return self

@@ -65,7 +65,7 @@ class SecondMoment:
         """Add the rows that another moment has seen."""
         self._flush()
         settled = other.settled()
-        self._absorb(settled.count, settled.weight, settled._mean, settled._total)
+        self.absorb(settled.count, settled.weight, settled._mean, settled._total)
         self.rounding = max(self.rounding, settled.rounding)
 
     def settled(self) -> "SecondMoment":
@@ -116,7 +116,7 @@ class SecondMoment:
 
     def _add_dense(self, rows: Floats, weights: Weights | None) -> None:
         if rows.dtype == np.float32:
-            self.rounding = FLOAT32_ROUNDING
+            self.note_single_precision()
         step = block_rows(self.n_features)
         buffer = np.empty((min(step, len(rows)), self.n_features), rows.dtype)
         for start in range(0, len(rows), step):
@@ -137,7 +137,7 @@ class SecondMoment:
             if weights is not None:
                 block = np.multiply(block, np.sqrt(weights).astype(block.dtype)[:, None], buffer)
             rank_update(self._total, block)
-            self._absorb(count, total_weight, shift.astype(np.float64), None)
+            self.absorb(count, total_weight, shift.astype(np.float64))
             return
         # Shifted by its own mean the block is small numbers, exact even in float32; what rounding
         # left in that mean is taken out afterwards.
@@ -147,7 +147,7 @@ class SecondMoment:
             buffer *= np.sqrt(weights).astype(block.dtype)[:, None]
         rank_update(self._total, buffer)
         rank_update(self._total, rest[None, :], -total_weight)
-        self._absorb(count, total_weight, shift.astype(np.float64) + rest, None)
+        self.absorb(count, total_weight, shift.astype(np.float64) + rest)
 
     def _add_sparse(self, rows: Any, weights: Weights | None) -> None:
         rows = rows.tocsr().astype(np.float64, copy=False)
@@ -162,9 +162,15 @@ class SecondMoment:
         np.add(self._total, np.tril((rows.T @ scaled).toarray()), out=self._total)
         if self.center:
             rank_update(self._total, mean[None, :], -total_weight)
-        self._absorb(count, total_weight, mean, None)
+        self.absorb(count, total_weight, mean)
 
-    def _absorb(self, count: int, weight: float, mean: Float64s, total: Float64s | None) -> None:
+    def note_single_precision(self) -> None:
+        """Remember that float32 products went in."""
+        self.rounding = FLOAT32_ROUNDING
+
+    def absorb(
+        self, count: int, weight: float, mean: Float64s, total: Float64s | None = None
+    ) -> None:
         """Merge in rows of this weight and mean; their own sum is ``total``, or in ours already."""
         if total is not None:
             self._total += total

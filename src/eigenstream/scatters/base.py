@@ -1,7 +1,7 @@
 """The monoid that everything rests on: an average of outer products over a stretch of time."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ class Scatter(ABC):
 
     Memory: one D x D matrix and O(chunk); never more with the length of the stream.
     """
+
+    #: What is averaged, in one word.
+    kind: ClassVar[str] = ""
 
     def __init__(self, n_features: int, *, lag: int, center: bool) -> None:
         self.n_features = check_whole(n_features, "n_features")
@@ -68,17 +71,26 @@ class Scatter(ABC):
             )
         n = chunk.shape[0]
         weights = None if sample_weight is None else check_weights(sample_weight, n)
+        self.enter(chunk, weights, new_sequence=new_sequence)
+        self.add_inside(chunk, weights)
+        return self
+
+    def enter(self, chunk: Any, weights: NDArray[np.float64] | None, *, new_sequence: bool) -> None:
+        """Add the terms whose pasts lie before the chunk; take the chunk's ends as the border."""
         later = Border.of(chunk, weights, self.lag)
         if not new_sequence:
             self._add_crossing(later)
+        self._border = self._border.join(later, new_sequence=new_sequence)
+
+    def add_inside(self, chunk: Any, weights: NDArray[np.float64] | None) -> None:
+        """Add the terms whose rows and pasts both lie in the chunk, block by block."""
+        n = chunk.shape[0]
         step = block_rows(self.n_features) if isinstance(chunk, np.ndarray) else max(n, 1)
         for start in range(self.lag, n, step):
             stop = min(start + step, n)
             now, past = slice(start, stop), slice(start - self.lag, stop - self.lag)
             w = None if weights is None else self._term_weights(weights[now], weights[past])
             self._moment.add(self._terms(_floating(chunk[now]), _floating(chunk[past])), w)
-        self._border = self._border.join(later, new_sequence=new_sequence)
-        return self
 
     def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
         """Return the scatter of this stretch followed by a later one; neither is changed."""

@@ -25,6 +25,8 @@ class VarianceScatter(Scatter):
     (array([2.]), array([[1.]]), 2)
     """
 
+    kind = "variance"
+
     def __init__(self, n_features: int, *, center: bool = True, lag: int = 0) -> None:
         super().__init__(n_features, lag=lag, center=center)
 

@@ -24,6 +24,8 @@ class VelocityScatter(Scatter):
     array([[2.5]])
     """
 
+    kind = "velocity"
+
     def __init__(self, n_features: int, *, lag: int = 1) -> None:
         super().__init__(n_features, lag=check_whole(lag, "lag"), center=False)
 

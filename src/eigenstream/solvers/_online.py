@@ -68,7 +68,7 @@ class OnlineLearner:
         self._keep = 1.0 - (plan.forgetting or 0.0)
         c = self.schedule.c if isinstance(self.schedule, Auto) and adaptive else 0.0
         self._adapt = np.array([0.0, c, self._keep])
-        self._stream = TermStream(plan.lag)
+        self.stream = TermStream(plan.lag)
         self._paired = plan.weights[1] > 0
         self._engine: BlockEngine | None = None
         self._dtype = np.dtype(np.float64)
@@ -115,35 +115,35 @@ class OnlineLearner:
                 f"{rows.shape}."
             )
         self.stopped = False
-        self._stream.extend(rows, weights, new_sequence)
+        self.stream.extend(rows, weights, new_sequence)
         try:
-            if self._engine is None and self._stream.pending >= self._needed():
+            if self._engine is None and self.stream.pending >= self._needed():
                 self._begin()
-            if self._engine is not None and self._stream.pending >= self._next_size:
+            if self._engine is not None and self.stream.pending >= self._next_size:
                 with self._threads():
-                    while self._stream.pending >= self._next_size and not self.stopped:
-                        self._learn(self._stream.take(self._next_size))
+                    while self.stream.pending >= self._next_size and not self.stopped:
+                        self._learn(self.stream.take(self._next_size))
         except UnstableStepError:
-            self._stream.drop()
+            self.stream.drop()
             raise
         if self.stopped:
-            self._stream.drop()
-        self._stream.settle()
+            self.stream.drop()
+        self.stream.settle()
         return self
 
     def ahead(self) -> "OnlineLearner":
         """Return a copy that has learned the pending terms as well; this learner is unchanged."""
         other = self.copy()
-        pending = other._stream.pending
+        pending = other.stream.pending
         if pending:
-            other._stream.extend(np.empty((0, other._n_features), other._dtype), None, False)
+            other.stream.extend(np.empty((0, other._n_features), other._dtype), None, False)
             other._hook_off = True
             if other._engine is None:
                 other._begin()
             with other._threads():
-                while other._stream.pending:
-                    other._learn(other._stream.take(min(other._stream.pending, other._next_size)))
-            other._stream.settle()
+                while other.stream.pending:
+                    other._learn(other.stream.take(min(other.stream.pending, other._next_size)))
+            other.stream.settle()
         return other
 
     _hook_off = False
@@ -201,7 +201,7 @@ class OnlineLearner:
             return np.asarray(orthonormalized(vectors.T).T if self.rule.orthonormal else vectors)
         if plan.init == "random":
             return np.asarray(orthonormalized(random.standard_normal((D, d))).T)
-        block = self._stream.peek(min(self._needed(), self._stream.pending))
+        block = self.stream.peek(min(self._needed(), self.stream.pending))
         rows = np.empty((len(block.needed), D))
         block.fill(rows)
         return observed_frame(rows[block.now], block.weights, d, plan.center, random)
@@ -325,17 +325,7 @@ class OnlineLearner:
     @property
     def pending(self) -> int:
         """The number of terms that wait for their block to fill."""
-        return self._stream.pending
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows seen."""
-        return self._stream.n_rows
-
-    @property
-    def sequence_rows(self) -> int:
-        """The number of rows of the running sequence."""
-        return self._stream.sequence_rows
+        return self.stream.pending
 
     @property
     def mean(self) -> Float64s:
@@ -372,7 +362,7 @@ class OnlineLearner:
             "dtype": np.zeros(0, self._dtype),
         }
         if self._n_features:
-            state |= self._stream.state()
+            state |= self.stream.state()
         if self._engine is not None:
             state |= self._engine.state()
         return state
@@ -391,7 +381,7 @@ class OnlineLearner:
         self._n_features = int(state["n_features"])
         self._dtype = np.asarray(state["dtype"]).dtype
         if self._n_features:
-            self._stream.restore(state)
+            self.stream.restore(state)
         self._engine = BlockEngine.restored(self.rule, state) if "vectors" in state else None
 
     def __getstate__(self) -> dict[str, Any]:

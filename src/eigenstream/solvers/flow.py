@@ -177,7 +177,7 @@ class FlowSolver:
         learner = self._learner.ahead() if self._learner.pending else self._learner
         if not learner.started:
             raise ValueError(
-                f"no terms yet: {learner.n_rows} row(s) seen, none with a past "
+                f"no terms yet: {learner.stream.n_rows} row(s) seen, none with a past "
                 f"{self.plan.lag} row(s) back."
             )
         vectors = np.asarray(learner.vectors, np.float64).T
@@ -188,7 +188,7 @@ class FlowSolver:
             canonical(values, vectors @ rotation),
             learner.mean.copy(),
             learner.steps,
-            learner.n_rows,
+            learner.stream.n_rows,
             learner.gain,
             learner.weight,
             learner.power / learner.weight if learner.weight > 0 else 0.0,
@@ -197,12 +197,12 @@ class FlowSolver:
     @property
     def n_rows(self) -> int:
         """The number of rows seen."""
-        return self._learner.n_rows
+        return self._learner.stream.n_rows
 
     @property
     def sequence_rows(self) -> int:
         """The number of rows of the running sequence."""
-        return self._learner.sequence_rows
+        return self._learner.stream.sequence_rows
 
     @property
     def n_terms(self) -> int:

@@ -1,0 +1,79 @@
+"""Variance and velocity in one go: the same scatters as one by one, at three products for four."""
+
+import numpy as np
+import pytest
+
+from eigenstream.contrast import Contrast
+from eigenstream.scatters import VarianceScatter, VelocityScatter
+from eigenstream.scatters import _together as together
+from eigenstream.testing import assert_same_scatter
+
+rng = np.random.default_rng(0)
+ROWS = rng.standard_normal((1200, 6)).cumsum(axis=0) @ rng.standard_normal((6, 6)) + 5.0
+
+
+def both(lag, center):
+    return VarianceScatter(6, lag=lag, center=center), VelocityScatter(6, lag=lag)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Make blocks of some rows only, so that there are many of them, and an odd rest."""
+    monkeypatch.setattr(together, "block_rows", lambda width: 23)
+
+
+@pytest.mark.parametrize("lag", [1, 2, 3, 10])
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("layout", ["C", "F", "strided"])
+@pytest.mark.parametrize("n", [256, 300, 301, 303, 1199, 1200])
+@pytest.mark.usefixtures("small_blocks")
+def test_equals_one_by_one(lag, center, layout, n):
+    rows = ROWS[:n]
+    laid = {"C": rows, "F": np.asfortranarray(rows), "strided": np.repeat(rows, 2, axis=1)[:, ::2]}
+    variance, velocity = both(lag, center)
+    assert together.go_together(variance, velocity, laid[layout], None)
+    together.update_together(variance, velocity, laid[layout])
+    alone = [scatter.update(rows) for scatter in both(lag, center)]
+    assert_same_scatter(variance, alone[0])
+    assert_same_scatter(velocity, alone[1])
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_chunks_merges_and_gaps():
+    for lag in (1, 3):
+        contrast = Contrast(*both(lag, True))
+        alone = both(lag, True)
+        for start, stop, gap in ((0, 400, False), (400, 403, False), (403, 900, True)):
+            contrast.update(ROWS[start:stop], new_sequence=gap)
+            for scatter in alone:
+                scatter.update(ROWS[start:stop], new_sequence=gap)
+        merged = contrast.merge(Contrast(*both(lag, True)).update(ROWS[900:]))
+        for scatter in alone:
+            scatter.update(ROWS[900:])
+        assert_same_scatter(merged.reward, alone[0])
+        assert_same_scatter(merged.penalty, alone[1])
+
+
+def test_float32_far_from_zero_keeps_law_5():
+    noise = np.random.default_rng(1).standard_normal((40_000, 6))
+    rows = (noise + np.sin(np.arange(40_000) / 900)[:, None] + 1e4).astype(np.float32)
+    variance, velocity = both(1, True)
+    together.update_together(variance, velocity, rows)
+    exact = [scatter.update(rows.astype(np.float64)) for scatter in both(1, True)]
+    for ours, theirs in zip((variance, velocity), exact, strict=True):
+        error = np.linalg.norm(ours.matrix() - theirs.matrix(), 2)
+        assert error <= ours.rounding * np.linalg.norm(theirs.matrix(), 2)
+
+
+def test_what_cannot_go_together():
+    variance, velocity = both(1, True)
+    for chunk, weights in (
+        (ROWS[:50], None),
+        (ROWS, np.ones(1200)),
+        (ROWS.astype(int), None),
+        (ROWS[:, :5], None),
+    ):
+        assert not together.go_together(variance, velocity, chunk, weights)
+    assert not together.go_together(VarianceScatter(6), velocity, ROWS, None)
+    with pytest.raises(ValueError, match=r"shape \(n, 6\)"):
+        Contrast(variance, velocity).update(ROWS[:, :5])
