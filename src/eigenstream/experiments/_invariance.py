@@ -5,6 +5,7 @@ variant of the batch solution (any alpha, either convention, centred or not, PCA
 them afterwards, without another view.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Floats
-from eigenstream.experiments._learners import Learner, Solved, taught
+from eigenstream.experiments._learners import Learner, Solved, online_rule, taught
 from eigenstream.experiments._real import RealImages, real_images
 from eigenstream.experiments._recipe import (
     ALPHAS,
@@ -28,6 +29,7 @@ from eigenstream.experiments._recipe import (
     PROTOTYPES,
     RAW,
     RBF_VARIANTS,
+    REVERSED,
     SIZE,
     SOURCE_VIEWS,
     STATES,
@@ -95,8 +97,9 @@ def _one_seed(
     hard = None
     if real is not None:
         classes = len(np.unique(labels))
-        hard = real.moved(recipe.invariance, classes, STATES, parts[3])
+        hard = real.moved(recipe.invariance, SIZE, classes, STATES, parts[3])
     _judge(learners, (digits, labels), hard, clock, label, found)
+    _watch_reversed(recipe, page, parts, clock, label, found)
     if seed == 0:
         linear = Solved(learners[0])
         filters = {}
@@ -122,23 +125,35 @@ def _watch(
 ) -> list[int]:
     """Let all learners see the same views, once; return when the learning curve was measured."""
     clock.listener.begin(f"{label}: watching {views:,} views", views)
-    wanted = np.unique(np.geomspace(min(1000, views), views, MOMENTS).astype(int)).tolist()
-    seen, moments = 0, []
+    spread = np.geomspace(min(1000, views), views, MOMENTS)
+    moments = sorted({int(count) for count in np.round(spread)})
     curves: dict[str, list[tuple[float, float]]] = {}
-    for chunk in taught(walk.chunks(views, CHUNK, np.float32), learners, clock):
+    seen = 0
+    chunks = _cut(walk.chunks(views, CHUNK, np.float32), moments)
+    for chunk in taught(chunks, learners, clock):
         seen += len(chunk)
         clock.listener.advance(len(chunk))
-        if seen >= wanted[0]:
-            wanted = [count for count in wanted if count > seen] or [views + 1]
+        if seen in moments:
             with clock.spent("learning curve"):
                 solved = Solved(learners[0])
                 for variant in CURVES:
                     learned = solved.features(variant, test[0])
                     curves.setdefault(variant.name, []).append(_figures(judge(learned, test[1])))
-            moments.append(seen)
     for name, curve in curves.items():
         found.growth.setdefault(name, []).append(curve)
     return moments
+
+
+def _cut(chunks: Iterator[Floats], counts: list[int]) -> Iterator[Floats]:
+    """Yield the same rows so that a piece ends after each of these counts.
+
+    >>> [len(piece) for piece in _cut(iter([np.zeros((5, 1)), np.zeros((5, 1))]), [2, 6, 10])]
+    [2, 3, 1, 4]
+    """
+    start = 0
+    for chunk in chunks:
+        yield from np.split(chunk, [c - start for c in counts if start < c < start + len(chunk)])
+        start += len(chunk)
 
 
 def _judge(
@@ -190,6 +205,30 @@ def _judge(
 def _variants(learner: Learner) -> tuple[Variant | Online, ...]:
     batch = LINEAR_VARIANTS if learner.network is None else RBF_VARIANTS
     return (*batch, *ONLINE, ONLINE_UNIT)
+
+
+def _watch_reversed(
+    recipe: Recipe,
+    page: Floats,
+    parts: list[np.random.SeedSequence],
+    clock: Clock,
+    label: str,
+    found: Findings,
+) -> None:
+    """Run the paper's online rule on the same page in white ink on black."""
+    walk = ImageWalk(1.0 - page, size=SIZE, random_state=parts[1], **recipe.walk)
+    digits, labels = digit_set(
+        recipe.invariance, STATES, size=SIZE, polarity="white_on_black", random_state=parts[2]
+    )
+    clock.listener.begin(f"{label}: watching white on black", found.views)
+    rule = online_rule(ONLINE[0])
+    with clock.spent("white on black"):
+        for chunk in walk.chunks(found.views, CHUNK, np.float32):
+            rule.partial_fit(chunk)
+            clock.listener.advance(len(chunk))
+        judged = judge(rule.transform(digits), labels)
+    found.printed.setdefault(REVERSED, []).append(_figures(judged))
+    found.curves.setdefault(REVERSED, judged)
 
 
 def _watch_sources(

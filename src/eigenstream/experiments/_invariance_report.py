@@ -98,6 +98,7 @@ class _Page:
             best = self.best(space == "linear")
             plan += [
                 (theirs, "", Key(space, slowly)),
+                *([(theirs, "", _recipe.REVERSED)] if space == "linear" else []),
                 (theirs, "", Key(space, freely)),
                 (theirs, ": nearest to the paper", self.closest(space)),
                 (theirs, "", Key(space, auto)),
@@ -237,7 +238,7 @@ class _Page:
                     "Chunks of views are drawn while the learners work side by side on all cores, "
                     "each on one BLAS thread, so that the times overlap. The floor is what the "
                     "bare matrix products of one pass take on one core: of the kernel, of the "
-                    "whitening, and two symmetric ones for the matrices.",
+                    "whitening, and one and a half symmetric ones for the matrices.",
                     (self.times(),),
                 ),
             ),

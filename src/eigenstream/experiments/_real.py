@@ -33,7 +33,12 @@ class RealImages:
     labels: NDArray[np.int64]
 
     def moved(
-        self, invariance: str, classes: int, n_per_class: int, seed: np.random.SeedSequence
+        self,
+        invariance: str,
+        size: int,
+        classes: int,
+        n_per_class: int,
+        seed: np.random.SeedSequence,
     ) -> tuple[Float64s, NDArray[np.int64]]:
         """Return digits 0 .. classes - 1, dark on light, each turned or scaled at random."""
         choosing, moving = seed.spawn(2)
@@ -45,7 +50,7 @@ class RealImages:
             ]
         )
         paper = 1.0 - self.digits[rows] / 255.0
-        images = move_images(paper, fill=1.0, random_state=moving, **MOTIONS[invariance])
+        images = move_images(paper, size=size, fill=1.0, random_state=moving, **MOTIONS[invariance])
         return images, self.labels[rows]
 
 

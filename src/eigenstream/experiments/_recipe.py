@@ -27,7 +27,7 @@ GAMMAS = (4.0, 0.25)
 #: Views of a real image are watched up to this many.
 SOURCE_VIEWS = 50_000
 #: Views read and learned at a time, in float32: twice the speed, added up in float64.
-CHUNK = 1024
+CHUNK = 4096
 #: Where the sweep over alpha looks.
 ALPHAS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8, 1.0)
 #: How often the learning curve is measured.
@@ -51,6 +51,23 @@ class Recipe:
     paper: Mapping[str, tuple[float, float]]
     #: Questions that the paper does not answer, and our answers.
     left_open: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Key:
+    """Which features a figure is about."""
+
+    #: "raw", "linear" or the name of an RBF network.
+    space: str
+    variant: str = ""
+
+    @property
+    def name(self) -> str:
+        """How a table calls it."""
+        return f"{self.space}, {self.variant}" if self.variant else self.space
+
+
+RAW = Key("raw pixels")
 
 
 @dataclass(frozen=True)
@@ -104,29 +121,14 @@ ONLINE = (
     Online("online, the paper's rate, centred", PAPER_RATE, center=True),
     Online("online, automatic rate, centred", "auto", center=True),
 )
+#: The first of them on a page and digits of white ink on black: views without a large mean.
+REVERSED = Key("linear", f"{ONLINE[0].name}, white on black")
 #: The last of them with unit features.
 ONLINE_UNIT = replace(ONLINE[-1], name=f"{ONLINE[-1].name}, unit features", unit=True)
 #: Whose learning curves are drawn, in the linear space.
 CURVES = (AUTO, ONLINE[0], ONLINE[2])
 #: What is shown of real data.
 HARD_VARIANTS = (PCA, ON_VELOCITY[1], AUTO, UNIT[1])
-
-
-@dataclass(frozen=True)
-class Key:
-    """Which features a figure is about."""
-
-    #: "raw", "linear" or the name of an RBF network.
-    space: str
-    variant: str = ""
-
-    @property
-    def name(self) -> str:
-        """How a table calls it."""
-        return f"{self.space}, {self.variant}" if self.variant else self.space
-
-
-RAW = Key("raw pixels")
 
 
 @dataclass
