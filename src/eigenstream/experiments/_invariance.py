@@ -54,6 +54,11 @@ def run(recipe: Recipe, effort: Effort, seeds: int, clock: Clock) -> Findings:
     findings = Findings(VIEWS[effort], seeds, real=real is not None)
     for seed in range(seeds):
         _one_seed(recipe, effort, seed, clock, findings, real)
+    spaces = list(dict.fromkeys(key.space for key in findings.printed))
+    findings.printed = {
+        key: findings.printed[key]
+        for key in sorted(findings.printed, key=lambda key: spaces.index(key.space))
+    }
     return findings
 
 

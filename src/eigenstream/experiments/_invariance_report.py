@@ -215,7 +215,7 @@ class _Page:
             ),
             sections=(
                 Section(
-                    "Beside the paper", self.convention() + self.rate(), (self.beside_the_paper(),)
+                    "Beside the paper", self.convention(), (self.beside_the_paper(),)
                 ),
                 self._figure_one(),
                 self._alphas(),
@@ -258,7 +258,7 @@ class _Page:
         }
         return Section(
             "ROC curves, and how fast it learns",
-            "",
+            self.rate(),
             (
                 Drawing(
                     plotting.svg(plotting.roc(curves), "roc"),
