@@ -87,7 +87,7 @@ def test_every_kind_of_features_is_there(one):
             assert f"{space}, {variant.name}" in names
     assert _recipe.REVERSED.name in names
     assert {"raw pixels", "linear, PCA", f"linear, {_recipe.BOUND.name}"} <= names
-    assert set(numbers["roc"]["true_positive_rate"]) == names
+    assert set(numbers["roc"]) == names
     assert set(numbers["floor_seconds"]) == set(spaces)
     assert len(numbers["learning_curve"]["observations"]) == 3
 

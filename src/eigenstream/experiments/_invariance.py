@@ -34,6 +34,7 @@ from eigenstream.experiments._recipe import (
     SOURCE_VIEWS,
     STATES,
     VIEWS,
+    Curve,
     Findings,
     Key,
     Online,
@@ -177,7 +178,7 @@ def _judge(
         raw = judge(*test)
         found.printed.setdefault(RAW, []).append(_figures(raw))
         if first:
-            found.curves[RAW] = raw
+            found.curves[RAW] = Curve.of(raw)
         if hard is not None:
             found.handwritten.setdefault(RAW, []).append(_figures(judge(*hard)))
     for learner in learners:
@@ -190,7 +191,7 @@ def _judge(
                 judged = judge(solved.features(variant, images), test[1])
                 found.printed.setdefault(key, []).append(_figures(judged))
                 if first:
-                    found.curves[key] = judged
+                    found.curves[key] = Curve.of(judged)
                 if hard is not None and written is not None and variant in HARD_VARIANTS:
                     judged = judge(solved.features(variant, written), hard[1])
                     found.handwritten.setdefault(key, []).append(_figures(judged))
@@ -233,7 +234,8 @@ def _watch_reversed(
             clock.listener.advance(len(chunk))
         judged = judge(rule.transform(digits), labels)
     found.printed.setdefault(REVERSED, []).append(_figures(judged))
-    found.curves.setdefault(REVERSED, judged)
+    if REVERSED not in found.curves:
+        found.curves[REVERSED] = Curve.of(judged)
 
 
 def _watch_sources(

@@ -214,9 +214,7 @@ class _Page:
                 ("seconds of work", f"{sum(self.seconds.values()):.0f}"),
             ),
             sections=(
-                Section(
-                    "Beside the paper", self.convention(), (self.beside_the_paper(),)
-                ),
+                Section("Beside the paper", self.convention(), (self.beside_the_paper(),)),
                 self._figure_one(),
                 self._alphas(),
                 Section(
@@ -247,10 +245,10 @@ class _Page:
 
     def _figure_one(self) -> Section:
         curves = {
-            "raw pixels": self.found.curves[_recipe.RAW].curve,
-            "linear, auto": self.found.curves[Key("linear", _recipe.AUTO.name)].curve,
-            "RBF, paper's gamma": self.found.curves[Key(self.rbf, _recipe.AUTO.name)].curve,
-            "RBF, best": self.found.curves[self.best(False)].curve,
+            "raw pixels": self.found.curves[_recipe.RAW],
+            "linear, auto": self.found.curves[Key("linear", _recipe.AUTO.name)],
+            "RBF, paper's gamma": self.found.curves[Key(self.rbf, _recipe.AUTO.name)],
+            "RBF, best": self.found.curves[self.best(False)],
         }
         growth = {
             name: [[error for _, error in curve] for curve in seeds]

@@ -24,7 +24,6 @@ def numbers(
     recipe: Recipe, found: Findings, effort: Effort, seconds: Mapping[str, float]
 ) -> dict[str, Any]:
     """Return every number of the page."""
-    levels = np.linspace(0.0, 1.0, 201)
     return {
         "experiment": recipe.name,
         "settings": {
@@ -51,13 +50,11 @@ def numbers(
             "error": _column(found.growth, 1),
         },
         "roc": {
-            "false_positive_rate": levels.tolist(),
-            "true_positive_rate": {
-                key.name: np.interp(
-                    levels, judged.curve.false_positive_rate, judged.curve.true_positive_rate
-                ).tolist()
-                for key, judged in found.curves.items()
-            },
+            key.name: {
+                "false_positive_rate": curve.false_positive_rate.tolist(),
+                "true_positive_rate": curve.true_positive_rate.tolist(),
+            }
+            for key, curve in found.curves.items()
         },
         "seconds": dict(seconds),
         "floor_seconds": found.floors,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s, Floats
@@ -131,6 +132,22 @@ CURVES = (AUTO, ONLINE[0], ONLINE[2])
 HARD_VARIANTS = (PCA, ON_VELOCITY[1], AUTO, UNIT[1])
 
 
+@dataclass(frozen=True)
+class Curve:
+    """A ROC curve at a few hundred false positive rates, most of them small."""
+
+    false_positive_rate: Float64s
+    true_positive_rate: Float64s
+    area: float
+
+    @classmethod
+    def of(cls, judged: Judged) -> "Curve":
+        """Thin a curve over all pairs, which has a point a pair."""
+        whole, levels = judged.curve, np.linspace(0.0, 1.0, 301) ** 2
+        rates = np.interp(levels, whole.false_positive_rate, whole.true_positive_rate)
+        return cls(levels, rates, judged.area)
+
+
 @dataclass
 class Findings:
     """What all seeds found; each list has an entry a seed."""
@@ -150,7 +167,7 @@ class Findings:
     moments: list[int] = field(default_factory=list)
     growth: dict[str, list[list[tuple[float, float]]]] = field(default_factory=dict)
     #: Of the first seed: curves, and what there is to look at.
-    curves: dict[Key, Judged] = field(default_factory=dict)
+    curves: dict[Key, Curve] = field(default_factory=dict)
     shown: "Shown | None" = None
     #: Seconds of bare matrix products in one pass, by space, one number a seed.
     floors: dict[str, list[float]] = field(default_factory=dict)
