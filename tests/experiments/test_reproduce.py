@@ -88,7 +88,7 @@ def test_every_kind_of_features_is_there(one):
     assert _recipe.REVERSED.name in names
     assert {"raw pixels", "linear, PCA", f"linear, {_recipe.BOUND.name}"} <= names
     assert set(numbers["roc"]) == names
-    assert set(numbers["floor_seconds"]) == set(spaces)
+    assert set(numbers["floor_core_seconds"]) == set(spaces)
     assert len(numbers["learning_curve"]["observations"]) == 3
 
 

@@ -56,8 +56,9 @@ def numbers(
             }
             for key, curve in found.curves.items()
         },
-        "seconds": dict(seconds),
-        "floor_seconds": found.floors,
+        "wall_seconds": found.wall,
+        "core_seconds": dict(seconds),
+        "floor_core_seconds": found.floors,
     }
 
 

@@ -2,7 +2,8 @@
 
 from math import pi
 
-from eigenstream.experiments._invariance_report import COMMON_CHOICES, Reproduction
+from eigenstream.experiments._invariance_report import Reproduction
+from eigenstream.experiments._recipe import COMMON_CHOICES
 
 EXPERIMENT = Reproduction(
     name="slow-rotation",

@@ -1,6 +1,7 @@
 """[SLOW] section 6, scale: views that zoom fast and turn and move slowly; scaled digits."""
 
-from eigenstream.experiments._invariance_report import COMMON_CHOICES, Reproduction
+from eigenstream.experiments._invariance_report import Reproduction
+from eigenstream.experiments._recipe import COMMON_CHOICES
 
 EXPERIMENT = Reproduction(
     name="slow-scale",
