@@ -54,5 +54,5 @@ docs: $(VENV)/.installed-docs ## the documentation as HTML pages in docs/_build
 	$(BIN)/python docs/build.py
 
 clean: ## remove all that the other commands made
-	rm -rf $(VENV) docs/_build report.html .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build report.html reports .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
