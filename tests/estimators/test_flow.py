@@ -255,4 +255,4 @@ def test_better_than_incremental_pca_on_small_gaps():
     ours = principal_angles(flow.components_.T, truth)[0]
     theirs = principal_angles(peer.components_.T, truth)[0]
     assert ours < 0.5 * theirs
-    assert Auto() == Auto(c=4.0, averaging=3.0)  # the defaults these figures are for
+    assert Auto() == Auto(c=4.0, averaging=1.0)  # the defaults these figures are for
