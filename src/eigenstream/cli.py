@@ -1,5 +1,6 @@
 """The ``eigenstream`` command."""
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -64,6 +65,8 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line."""
+    # Asked to end, clean up on the way out, as after Ctrl-C: no partial file stays.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     app()
 
 

@@ -2,6 +2,10 @@
 
 import json
 import re
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -9,7 +13,7 @@ from typer.testing import CliRunner
 
 from eigenstream.cli import app
 from eigenstream.experiments import _invariance, _learners, _real, _recipe, known
-from eigenstream.experiments._numbers import mean, verdict, with_spread
+from eigenstream.experiments._numbers import NARROW, mean, verdict, with_spread
 from eigenstream.experiments.base import Clock
 from eigenstream.processes import ImageWalk, noise_image
 
@@ -61,7 +65,9 @@ def test_it_says_what_it_wrote(made):
 def test_the_table_has_the_numbers(one):
     _, page, numbers = one
     for row in numbers["printed"]:
-        cells = [f"{row[kind]['mean']:.3f} ± {row[kind]['sd']:.3f}" for kind in ("area", "error")]
+        cells = [
+            f"{row[kind]['mean']:.3f} ±{NARROW}{row[kind]['sd']:.3f}" for kind in ("area", "error")
+        ]
         assert f"<td>{row['features']}</td><td>{cells[0]}</td><td>{cells[1]}</td>" in page.replace(
             "&#39;", "'"
         )
@@ -72,7 +78,7 @@ def test_the_table_has_the_numbers(one):
 def test_the_paper_stands_beside(one):
     result, page, numbers = one
     for figures in numbers["paper"].values():
-        text = f"{figures['area']:.3f} / {figures['error']:.3f}"
+        text = f"{figures['area']:.3f}{NARROW}/ {figures['error']:.3f}"
         assert f"<td>{text}</td>" in page
         assert text in result.stdout
     assert page.count('class="best"') == 2
@@ -184,6 +190,21 @@ def test_refusals_are_one_line_and_leave_nothing(arguments, words, tmp_path, mon
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+def test_ended_from_outside_it_leaves_nothing(tmp_path):
+    out = tmp_path / "reports"
+    command = [sys.executable, "-m", "eigenstream", "reproduce", "slow-scale", "--out", str(out)]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 120
+        while not (out.exists() and any(out.iterdir())) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.terminate()
+        assert running.wait(timeout=120) == 128 + signal.SIGTERM
+    finally:
+        running.kill()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_without_the_data_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(_real.VARIABLE, str(tmp_path))
@@ -202,7 +223,7 @@ def test_figures_are_compared_to_three_digits():
     assert verdict([(0.97, 0.2)], (0.98, 0.126)) == "worse"
     assert verdict([(0.97, 0.1)], (0.98, 0.126)) == "worse in area"
     assert verdict([(0.99, 0.2)], (0.98, 0.126)) == "worse in error"
-    assert with_spread([(0.5, 0.1), (0.7, 0.3)], 0) == "0.600 ± 0.141"
+    assert with_spread([(0.5, 0.1), (0.7, 0.3)], 0) == f"0.600 ±{NARROW}0.141"
     assert mean([(0.5, 0.1), (0.7, 0.3)]).tolist() == pytest.approx([0.6, 0.2])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenstream import plotting
 from eigenstream.experiments import _invariance, _recipe
-from eigenstream.experiments._numbers import Figures, mean, numbers, verdict, with_spread
+from eigenstream.experiments._numbers import NARROW, Figures, mean, numbers, verdict, with_spread
 from eigenstream.experiments._real import HOW_TO
 from eigenstream.experiments._recipe import Findings, Key, Recipe, Shown
 from eigenstream.experiments._report import Drawing, Report, Section, Table, Tiles
@@ -87,7 +87,7 @@ class _Page:
             rows.append(
                 (
                     key.name + note,
-                    f"{paper[0]:.3f} / {paper[1]:.3f}",
+                    f"{paper[0]:.3f}{NARROW}/ {paper[1]:.3f}",
                     with_spread(figures, 0),
                     with_spread(figures, 1),
                     "" if key == _recipe.RAW else verdict(figures, paper),

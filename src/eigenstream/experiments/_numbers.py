@@ -17,6 +17,8 @@ from eigenstream.experiments._recipe import (
 )
 from eigenstream.experiments.base import Effort
 
+#: A space at which narrow screens do not break the line.
+NARROW = "\N{NO-BREAK SPACE}"
 Figures = Sequence[tuple[float, float]]
 
 
@@ -76,7 +78,7 @@ def with_spread(figures: Figures, which: int) -> str:
     """Write the mean of the areas (0) or errors (1) with their standard deviation."""
     values = [pair[which] for pair in figures]
     sd = spread(values)
-    return f"{np.mean(values):.3f}" + ("" if sd is None else f" ± {sd:.3f}")
+    return f"{np.mean(values):.3f}" + ("" if sd is None else f" ±{NARROW}{sd:.3f}")
 
 
 def verdict(figures: Figures, paper: tuple[float, float]) -> str:

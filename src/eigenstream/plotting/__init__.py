@@ -210,8 +210,8 @@ def growth(counts: ArrayLike, curves: Mapping[str, ArrayLike], *, ax: Axes | Non
         low, high = rows.min(axis=0), rows.max(axis=0)
         ax.fill_between(np.asarray(counts), low, high, color=colour, alpha=0.2, lw=0)
     ax.set(xscale="log", xlabel="observations", ylabel="1-NN error")
-    ax.set_ylim(bottom=0.0)
-    _legend(ax, "best")
+    ax.set_ylim(0.0, 1.35 * ax.get_ylim()[1])  # room for the names above the curves
+    _legend(ax, "upper right")
     return ax
 
 
