@@ -23,6 +23,19 @@ def velocity(rows, *, lag=1, weights=None):
     return total / weight
 
 
+def pair_scatters(rows, pairs, signs, weights=None):
+    """Means of (x - x')(x - x')^T over negative and over positive pairs, and their weights."""
+    w = np.ones(len(pairs)) if weights is None else np.asarray(weights)
+    found = []
+    for sign in (-1, 1):
+        total = np.zeros((rows.shape[1], rows.shape[1]))
+        for (i, j), r, weight in zip(pairs, signs, w, strict=True):
+            if r == sign:
+                total += weight * np.outer(rows[i] - rows[j], rows[i] - rows[j])
+        found.append((total / w[signs == sign].sum(), w[signs == sign].sum()))
+    return found[0][0], found[1][0], found[0][1], found[1][1]
+
+
 def top(matrix, d):
     """The d largest algebraic eigenvalues, descending, and their eigenvectors as columns."""
     values, vectors = np.linalg.eigh(matrix)

@@ -17,6 +17,7 @@ FLOORS = {
     "scatters": 1,
     "theory": 1,
     "processes": 2,
+    "constraints": 1,
     "schedules": 1,
     "contrast": 2,
     "features": 2,

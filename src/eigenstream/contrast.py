@@ -6,7 +6,7 @@ from eigenstream._checks import check_weights
 from eigenstream._linalg import Float64s
 from eigenstream.scatters._ball import Balls
 from eigenstream.scatters._together import go_together, update_together
-from eigenstream.scatters.base import Scatter
+from eigenstream.scatters.base import Scatter, StreamScatter
 
 
 class Contrast:
@@ -56,10 +56,13 @@ class Contrast:
 
     def update(self, chunk: Any, *, sample_weight: Any = None, new_sequence: bool = False) -> Self:
         """Add a chunk of rows to both scatters; return the contrast itself."""
-        if self.penalty is not None and go_together(
-            self.reward, self.penalty, chunk, sample_weight
+        reward, penalty = self.reward, self.penalty
+        if (
+            isinstance(reward, StreamScatter)
+            and isinstance(penalty, StreamScatter)
+            and go_together(reward, penalty, chunk, sample_weight)
         ):
-            update_together(self.reward, self.penalty, chunk, new_sequence=new_sequence)
+            update_together(reward, penalty, chunk, new_sequence=new_sequence)
         else:
             for scatter in self._scatters():
                 scatter.update(chunk, sample_weight=sample_weight, new_sequence=new_sequence)
@@ -67,14 +70,17 @@ class Contrast:
         self.balls.add(chunk, weights)
         return self
 
-    def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
-        """Return the contrast of this stretch followed by a later one; neither is changed."""
+    def merge(self, later: Self, **how: Any) -> Self:
+        """Return the contrast of this data followed by later ones; neither is changed.
+
+        For streams ``new_sequence=True`` says that the later rows do not follow in time.
+        """
         if (self.penalty is None) != (later.penalty is None):
             raise ValueError("only contrasts of one kind merge: one has a penalty, one has none.")
         penalty = None
         if self.penalty is not None and later.penalty is not None:
-            penalty = self.penalty.merge(later.penalty, new_sequence=new_sequence)
-        reward = self.reward.merge(later.reward, new_sequence=new_sequence)
+            penalty = self.penalty.merge(later.penalty, **how)
+        reward = self.reward.merge(later.reward, **how)
         merged = type(self)(reward, penalty, self.weights)
         merged.balls = self.balls.merge(later.balls)
         return merged

@@ -143,7 +143,7 @@ class Auto(Schedule):
     subspace of the average of the projectors V_t V_t^T with weights t^p, which takes out the
     noise that the long steps leave [ADAOJA, POLYAK]. ``averaging=None`` gives the last iterate.
 
-    The defaults are those of the figure in docs/images/auto_schedule.png, which
+    The defaults are those of the figure in docs/pictures/schedule.png, which
     ``python -m benchmarks.schedules`` draws.
 
     >>> Auto()

@@ -2,7 +2,20 @@
 
 from eigenstream.estimators._alpha import AlphaPath
 from eigenstream.estimators._bounds import SubspaceBound
+from eigenstream.estimators.class_subspace import ClassSubspace
+from eigenstream.estimators.one_shot import ThresholdClassifier
+from eigenstream.estimators.pair_metric import PairMetric
+from eigenstream.estimators.pair_subspace import PairSubspace
 from eigenstream.estimators.slow_subspace import SlowSubspace
 from eigenstream.estimators.stream_pca import StreamPCA
 
-__all__ = ["AlphaPath", "SlowSubspace", "StreamPCA", "SubspaceBound"]
+__all__ = [
+    "AlphaPath",
+    "ClassSubspace",
+    "PairMetric",
+    "PairSubspace",
+    "SlowSubspace",
+    "StreamPCA",
+    "SubspaceBound",
+    "ThresholdClassifier",
+]

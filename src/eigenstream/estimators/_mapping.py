@@ -1,5 +1,6 @@
 """The feature map in front of a subspace: learned first, then applied to every chunk."""
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -63,3 +64,15 @@ def collect(features: Any, rows: Any) -> int:
 def mapped(features: Any, rows: Any) -> Any:
     """Return rows in the space of the features; as they are when there is no map."""
     return rows if features is None else features.transform(rows)
+
+
+def learning(features: Any, learned: Any, rows: Any) -> tuple[Any, int]:
+    """Return the map after the next rows of a stream, and how many of them it took.
+
+    ``learned`` is the map so far, or None. It is copied, so that a refused chunk leaves it alone.
+    """
+    current = clone(features) if learned is None else learned
+    if is_ready(current):
+        return current, 0
+    current = deepcopy(current)
+    return current, collect(current, rows)

@@ -248,10 +248,10 @@ def default_block_size(n_components: int, n_features: int, itemsize: int) -> int
     """Return the number of steps taken between two lifts.
 
     A step costs about 2 D (b + 2 d + d^2 / b) operations in a block of b, and a share 1 / b of a
-    block's fixed cost, worth about 10^6 operations: least at b^2 = d^2 + 10^6 / 2 D. Matrix
+    block's fixed cost, worth about 3 10^6 operations: least at b^2 = d^2 + 3 10^6 / 2 D. Matrix
     products want 32 rows at least, and a block of very wide rows is kept near 32 MiB.
     """
-    balanced = (n_components**2 + 5e5 / n_features) ** 0.5
+    balanced = (n_components**2 + 1.5e6 / n_features) ** 0.5
     size = 8 * round(min(max(balanced, 32), 128) / 8)
     return int(max(min(size, 2**25 // (n_features * itemsize)), 8))
 

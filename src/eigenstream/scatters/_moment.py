@@ -29,6 +29,13 @@ def block_rows(n_features: int) -> int:
     return int(np.clip(BLOCK_VALUES // max(n_features, 1), 256, 8192))
 
 
+def floating(rows: Any) -> Any:
+    """Return rows as float32 or float64: as they are, or converted to float64."""
+    if rows.dtype == np.float32 or rows.dtype == np.float64:
+        return rows
+    return rows.astype(np.float64)
+
+
 class SecondMoment:
     """The weighted sum of ``(x - c)(x - c)^T`` over rows, about their mean or about zero.
 
@@ -67,6 +74,14 @@ class SecondMoment:
         settled = other.settled()
         self.absorb(settled.count, settled.weight, settled._mean, settled._total)
         self.rounding = max(self.rounding, settled.rounding)
+
+    def add_total(self, count: int, weight: float, mean: Float64s, total: Float64s) -> None:
+        """Add rows whose own weighted sum of outer products (its lower triangle) is known."""
+        self.absorb(count, weight, mean, total)
+
+    def total(self) -> Float64s:
+        """Return the lower triangle of the weighted sum of outer products (not a copy)."""
+        return self.settled()._total
 
     def settled(self) -> "SecondMoment":
         """Return a moment with no rows waiting: itself, or a copy. Never changes this one."""

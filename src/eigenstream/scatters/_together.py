@@ -6,7 +6,7 @@ import numpy as np
 
 from eigenstream._linalg import Floats, rank_update
 from eigenstream.scatters._moment import block_rows
-from eigenstream.scatters.base import Scatter
+from eigenstream.scatters.base import StreamScatter
 
 #: How many common blocks one of pairs is: three products a block leave more to add up.
 BLOCKS = 4
@@ -15,7 +15,7 @@ BLOCKS = 4
 LEAST_ROWS = 256
 
 
-def go_together(reward: Scatter, penalty: Scatter, chunk: Any, weights: Any) -> bool:
+def go_together(reward: StreamScatter, penalty: StreamScatter, chunk: Any, weights: Any) -> bool:
     """Tell whether ``update_together`` can take this chunk for the two scatters."""
     return (
         (reward.kind, penalty.kind) == ("variance", "velocity")
@@ -30,7 +30,7 @@ def go_together(reward: Scatter, penalty: Scatter, chunk: Any, weights: Any) -> 
 
 
 def update_together(
-    variance: Scatter, velocity: Scatter, chunk: Floats, *, new_sequence: bool = False
+    variance: StreamScatter, velocity: StreamScatter, chunk: Floats, *, new_sequence: bool = False
 ) -> None:
     """Add a chunk of rows to the variance and to the velocity of the same lag.
 
@@ -62,7 +62,9 @@ def update_together(
         scatter.add_inside(chunk[paired - lag :], None)
 
 
-def _add_block(variance: Scatter, velocity: Scatter, rows: Floats, buffers: list[Floats]) -> None:
+def _add_block(
+    variance: StreamScatter, velocity: StreamScatter, rows: Floats, buffers: list[Floats]
+) -> None:
     """Add the terms of a block led by ``lag`` rows of past: whole pairs of runs of ``lag``."""
     lag, width = velocity.lag, rows.shape[1]
     n = len(rows) - lag

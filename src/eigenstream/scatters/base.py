@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from eigenstream._checks import check_weights, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.scatters._border import Border
-from eigenstream.scatters._moment import SecondMoment, block_rows
+from eigenstream.scatters._moment import SecondMoment, block_rows, floating
 
 __all__ = ["Scatter", "merge"]
 
@@ -17,12 +17,76 @@ S = TypeVar("S", bound="Scatter")
 
 
 class Scatter(ABC):
+    """The average of ``u u^T`` over some vectors ``u``: what every scatter can tell.
+
+    Scatters of one kind form a monoid under ``merge``: associative and exact, with ``empty()`` as
+    the identity.
+    """
+
+    n_features: int
+
+    @abstractmethod
+    def empty(self) -> Self:
+        """Return a scatter of the same kind that has seen nothing: the identity of ``merge``."""
+
+    @abstractmethod
+    def update(self, *data: Any, **how: Any) -> Self:
+        """Add data; return the scatter itself."""
+
+    @abstractmethod
+    def merge(self, *later: Any, **how: Any) -> Self:
+        """Return the scatter of what this one and then the other one saw; neither is changed."""
+
+    @abstractmethod
+    def matrix(self) -> Float64s:
+        """Return the average of the outer products, a symmetric (D, D) float64 array (a copy)."""
+
+    def trace(self) -> float:
+        """Return the trace of ``matrix()``."""
+        return float(np.trace(self.matrix()))
+
+    @property
+    @abstractmethod
+    def mean(self) -> Float64s:
+        """The weighted mean of the averaged vectors."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """The number of terms with a positive weight."""
+
+    @property
+    @abstractmethod
+    def weight(self) -> float:
+        """The sum of the weights of the terms."""
+
+    @property
+    @abstractmethod
+    def rounding(self) -> float:
+        """The error of the matrix relative to its largest eigenvalue: what lies below is noise."""
+
+    @property
+    def floor(self) -> float:
+        """How large eigenvalues can be from rounding of the mean alone, as for constant rows."""
+        return 0.0
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """The number of rows (or pairs) seen, those without a term included."""
+
+    @property
+    def sequence_rows(self) -> int:
+        """The number of rows of the running sequence; none where time says nothing."""
+        return 0
+
+
+class StreamScatter(Scatter):
     """The average of ``u u^T`` over the vectors ``u`` that a stretch of rows gives rise to.
 
     A scatter of rows x_0 .. x_m holds one term for every row that has a past, ``lag`` rows back in
-    the same sequence. Scatters form a monoid under ``merge``: associative, with ``empty()`` as the
-    identity. Beside the sum they carry their first and last ``lag`` rows, so that two stretches
-    that are adjacent in time merge to exactly the scatter of the whole.
+    the same sequence. Beside the sum it carries its first and last ``lag`` rows, so that two
+    stretches that are adjacent in time merge to exactly the scatter of the whole.
 
     Memory: one D x D matrix and O(chunk); never more with the length of the stream.
     """
@@ -36,10 +100,6 @@ class Scatter(ABC):
         self.center = bool(center)
         self._moment = SecondMoment(self.n_features, center=self.center)
         self._border = Border.empty(self.n_features, self.lag)
-
-    @abstractmethod
-    def empty(self) -> Self:
-        """Return a scatter of the same kind that has seen nothing: the identity of ``merge``."""
 
     @abstractmethod
     def _terms(self, now: Any, past: Any) -> Any:
@@ -90,7 +150,7 @@ class Scatter(ABC):
             stop = min(start + step, n)
             now, past = slice(start, stop), slice(start - self.lag, stop - self.lag)
             w = None if weights is None else self._term_weights(weights[now], weights[past])
-            self._moment.add(self._terms(_floating(chunk[now]), _floating(chunk[past])), w)
+            self._moment.add(self._terms(floating(chunk[now]), floating(chunk[past])), w)
 
     def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
         """Return the scatter of this stretch followed by a later one; neither is changed."""
@@ -158,11 +218,11 @@ class Scatter(ABC):
         if len(now):
             weights = self._term_weights(now.weights, past.weights)
             plain = bool((weights == 1.0).all())
-            terms = self._terms(_floating(now.rows), _floating(past.rows))
+            terms = self._terms(floating(now.rows), floating(past.rows))
             self._moment.add(terms, None if plain else weights)
 
-    def _check_same_kind(self, other: "Scatter") -> None:
-        def kind(scatter: Scatter) -> tuple[Any, ...]:
+    def _check_same_kind(self, other: "StreamScatter") -> None:
+        def kind(scatter: StreamScatter) -> tuple[Any, ...]:
             return type(scatter).__name__, scatter.n_features, scatter.lag, scatter.center
 
         if kind(self) != kind(other):
@@ -178,15 +238,10 @@ class Scatter(ABC):
         )
 
 
-def _floating(rows: Any) -> Any:
-    """Return rows as float32 or float64: as they are, or converted to float64."""
-    if rows.dtype == np.float32 or rows.dtype == np.float64:
-        return rows
-    return rows.astype(np.float64)
+def merge(left: S, right: S, **how: Any) -> S:
+    """Return the scatter of two parts of the data, ``right`` after ``left``; neither is changed.
 
-
-def merge(left: S, right: S, *, new_sequence: bool = False) -> S:
-    """Return the scatter of two stretches, ``right`` following ``left``; neither is changed.
+    For scatters of streams ``new_sequence=True`` says that ``right`` does not follow in time.
 
     >>> import numpy as np
     >>> from eigenstream.scatters import VelocityScatter, merge
@@ -198,4 +253,4 @@ def merge(left: S, right: S, *, new_sequence: bool = False) -> S:
     >>> merge(left, right, new_sequence=True).matrix()  # no velocity across the gap
     array([[1.]])
     """
-    return left.merge(right, new_sequence=new_sequence)
+    return left.merge(right, **how)

@@ -5,10 +5,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream.scatters.base import Scatter
+from eigenstream.scatters.base import StreamScatter
 
 
-class VarianceScatter(Scatter):
+class VarianceScatter(StreamScatter):
     """The average of ``(x - mean)(x - mean)^T``, or of ``x x^T`` with ``center=False``.
 
     With a positive ``lag`` the first ``lag`` rows of a sequence serve only as the past of later

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import check_whole
-from eigenstream.scatters.base import Scatter
+from eigenstream.scatters.base import StreamScatter
 
 
-class VelocityScatter(Scatter):
+class VelocityScatter(StreamScatter):
     """The average of ``v v^T`` over the velocities ``v = x_t - x_{t - lag}``.
 
     A velocity's weight is the SMALLER of its two rows' weights. So a row of weight zero takes both

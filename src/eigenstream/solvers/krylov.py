@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,8 +101,19 @@ def len_of(rows: Any) -> int:
     return int(rows.shape[0])
 
 
+class Operator(Protocol):
+    """A contrast that can be applied to vectors for any weights of its two scatters."""
+
+    @property
+    def n_features(self) -> int:
+        """The length of the vectors."""
+
+    def apply(self, vectors: Float64s, reward: float, penalty: float, /) -> Float64s:
+        """Return ``(reward * A - penalty * B) @ vectors``."""
+
+
 def largest(
-    operator: LaggedOperator,
+    operator: Operator,
     weights: tuple[float, float],
     n_components: int,
     start: Float64s | None = None,

@@ -1,0 +1,148 @@
+"""Cross-validation with held-out classes, from scatters or a kernel's factor made once."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._checks import is_sparse
+from eigenstream._linalg import Float64s
+from eigenstream.estimators import _pair_risk
+from eigenstream.estimators._pair_solve import FOLDS, Fold, Loss, Matrices, fold_of
+from eigenstream.evaluation import one_shot_error
+from eigenstream.scatters.classes import ClassScatter, Key, keys_of
+from eigenstream.scatters.laplacians import ClassLaplacian
+from eigenstream.solvers.dual import PairOperator
+
+#: Rows of a held-out fold that its loss is taken from, at most.
+FOLD_ROWS = 2500
+
+
+def codes_of(names: Iterable[Any]) -> NDArray[np.intp]:
+    """Number names by first appearance.
+
+    >>> codes_of(["b", "a", "b"])
+    array([0, 1, 0])
+    """
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
+
+
+def spread(codes: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Return at most so many rows, evenly out of every class.
+
+    >>> spread(np.array([0, 0, 0, 0, 1, 1]), 3)
+    array([0, 2, 4])
+    """
+    step = max(-(-len(codes) // most), 1)
+    order = np.argsort(codes, kind="stable")
+    return np.sort(order[::step])
+
+
+def plain(rows: Any) -> Any:
+    """Return rows dense."""
+    return rows.toarray() if is_sparse(rows) else rows
+
+
+def diameter_of(rows: Any, centre: Any) -> float:
+    """Return twice the largest distance from a centre: no two rows are farther apart."""
+    apart = plain(rows) - centre
+    return 2.0 * float(np.sqrt(np.einsum("ij,ij->i", apart, apart).max(initial=0.0)))
+
+
+def loss(Z: Float64s, keys: Sequence[Key]) -> Loss:
+    """Return the one-example-per-class error inside each task, and the balanced risk.
+
+    Where no task has what the error takes (two classes, two examples of one), the risk stands in.
+    """
+    codes, tasks = codes_of(keys), codes_of(key[0] for key in keys)
+    errors, queries = [], []
+    for task in range(int(tasks.max(initial=-1)) + 1):
+        mine = tasks == task
+        sizes = np.unique(codes[mine], return_counts=True)[1]
+        if len(sizes) >= 2 and sizes.max() >= 2:
+            errors.append(one_shot_error(Z[mine], codes[mine]).error)
+            queries.append(int(sizes.sum()) - len(sizes))
+    counts = _pair_risk.counts_of_classes(Z, codes, tasks)
+    if len(counts.ends) == 0:
+        return 1.0, 1.0
+    risk = _pair_risk.risk_curve(counts).risk
+    return (float(np.average(errors, weights=queries)) if errors else risk), risk
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The loss of vectors on held-out rows."""
+
+    rows: Any
+    keys: Sequence[Key]
+
+    def __call__(self, vectors: Float64s) -> Loss:
+        """Return the loss of the rows after these vectors."""
+        return loss(np.asarray(self.rows @ vectors, np.float64), self.keys)
+
+
+def scatter_folds(
+    reward: Any,
+    classes: Sequence[Key],
+    without: Callable[[frozenset[Key]], Any],
+    rows: Float64s,
+    of_rows: Sequence[Key],
+) -> Sequence[Fold]:
+    """Return folds whose scatters are those of all classes less those of the held-out ones.
+
+    ``rows`` are a sample, of the classes ``of_rows``; their loss stands for all.
+    """
+    place = fold_of(classes, FOLDS)
+    found = []
+    for fold in sorted(set(place.values())) or [-1]:
+        held = frozenset(key for key, where in place.items() if where == fold)
+        scatter = without(held) if held else reward
+        mine = [k for k, key in enumerate(of_rows) if key in held or not held]
+        mine = mine[:: max(-(-len(mine) // FOLD_ROWS), 1)]
+        operator = Matrices(scatter.matrix(), scatter.other_kind().matrix())
+        found.append(Fold(operator, HeldOut(rows[mine], [of_rows[k] for k in mine])))
+    return found
+
+
+def without_of_rows(
+    rows: Any, labels: Any, groups: Any, weights: Any
+) -> Callable[[frozenset[Key]], ClassScatter]:
+    """Return what makes the scatter without some classes by a pass over the rows.
+
+    For more classes than there is room for their matrices: two at a time are enough.
+    """
+    keys, codes = keys_of(labels, groups)
+
+    def without(held: frozenset[Key]) -> ClassScatter:
+        outside = np.array([key not in held for key in keys])[codes]
+        how = {"groups": groups, "sample_weight": weights, "chosen": outside}
+        return ClassScatter.of(rows, labels, same=False, **how)
+
+    return without
+
+
+def operator_folds(
+    search: Any, keys: Sequence[Key], codes: NDArray[np.intp], weights: Any
+) -> Sequence[Fold]:
+    """Return folds over points: rows (or an operator's points), the classes of each by number."""
+    place = fold_of(keys, FOLDS)
+    of_row = np.array([place.get(key, -1) for key in keys])[codes]
+    labels = [keys[c] for c in codes]
+    groups = codes_of(key[0] for key in labels)
+    found = []
+    for fold in sorted(set(place.values())) or [-1]:
+        held = of_row == fold
+        kept = np.ones(len(codes)) if weights is None else np.array(weights)
+        if place:
+            kept[held] = 0.0
+        laplacian = ClassLaplacian.of(codes, groups, kept)
+        operator: Any = PairOperator(search, laplacian)
+        if isinstance(search, np.ndarray) and search.shape[1] <= 2 * len(codes):
+            operator = Matrices(operator.matrix(1.0, 0.0), operator.matrix(0.0, -1.0))
+        mine = np.flatnonzero(held)
+        mine = mine[spread(codes[mine], FOLD_ROWS)]
+        found.append(Fold(operator, HeldOut(search[mine], [labels[k] for k in mine])))
+    return found

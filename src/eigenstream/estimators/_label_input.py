@@ -1,0 +1,63 @@
+"""Labelled rows: checks of labels, learning tasks and weights."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from eigenstream._checks import check_finite, check_weights, is_sparse
+from eigenstream.estimators import _input
+from eigenstream.scatters.classes import keys_of
+
+
+def checked(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool
+) -> tuple[Any, Any, Any, Any]:
+    """Return rows, labels, groups and weights; rows with NaN are refused or weigh nothing."""
+    rows = _input.validated(estimator, X, reset=reset)
+    labels = checked_labels(estimator, y)
+    n = rows.shape[0]
+    for name, values in (("y", labels), ("groups", groups)):
+        if values is not None and np.shape(values) != (n,):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {n} rows and "
+                f"{name} has shape {np.shape(values)}."
+            )
+    weights = None if sample_weight is None else check_weights(sample_weight, n)
+    part = _input.clean(rows, weights, estimator.missing, True)
+    tasks = None if groups is None else np.asarray(groups)
+    kept = part.rows.tocsr() if is_sparse(part.rows) else part.rows
+    return kept, labels, tasks, part.weights
+
+
+def checked_labels(estimator: Any, y: Any) -> NDArray[Any]:
+    """Return class labels as one array, refusing what names no classes."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None: give "
+            "one class label a row."
+        )
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "f":
+        check_finite(labels[:, None], name="y")
+    check_classification_targets(labels)
+    return np.asarray(labels)
+
+
+def check_classes(labels: Any, groups: Any, weights: Any) -> None:
+    """Refuse labels that imply no pair of different classes."""
+    kept = np.ones(len(labels), bool) if weights is None else weights > 0
+    if not kept.any():
+        raise ValueError(
+            "no row is left to learn from: all have a weight of zero or a missing value."
+        )
+    keys, _ = keys_of(labels[kept], None if groups is None else groups[kept])
+    tasks = [key[0] for key in keys]
+    if len(set(tasks)) == len(tasks):
+        where = "y names one class" if groups is None else "every group names one class"
+        raise ValueError(
+            f"{where} only ({keys[0][1]!r}), so that no pair is of different classes; give rows of "
+            f"at least two (n_samples={len(labels)})."
+        )

@@ -1,0 +1,146 @@
+"""solver="flow" for pairs: learning online, without any D x D matrix."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from eigenstream._linalg import Float64s
+from eigenstream.estimators._class_folds import diameter_of
+from eigenstream.estimators._pair_input import Pairs
+from eigenstream.estimators._pair_solve import margin_weights
+from eigenstream.estimators._pairwise import PairwiseEstimator
+from eigenstream.estimators._samples import PairSample
+from eigenstream.estimators.base import Solution
+from eigenstream.solvers.flow import FlowSolution, FlowSolver
+
+#: Couples handed to the engine at a time.
+COUPLES = 64
+
+#: Pairs of one sign that wait for the other sign at most.
+WAITING = 4096
+
+
+class PairFlow:
+    """The Oja-Karhunen flow on couples of a negative and a positive pair, in order of arrival.
+
+    A step has the signed term ``reward u u^T - penalty v v^T`` with u the difference of a negative
+    pair and v that of a positive one, so that either sign has the same total weight: the balanced
+    T. To the engine v is a velocity: of two rows u - v and u, a sequence of their own.
+
+    Where one sign is so much rarer that thousands wait for it, its latest pairs serve again; with
+    no positive pair yet, nothing is penalised. Memory: the pairs that wait, and the subspace.
+    """
+
+    def __init__(self, n_components: int, weights: tuple[float, float], **options: Any) -> None:
+        self.solver = FlowSolver(
+            n_components, weights=weights, lag=COUPLES, center=False, **options
+        )
+        self.waiting: dict[int, Float64s] = {}
+        self.latest: dict[int, Float64s] = {}
+        self.seen = 0
+
+    def update(self, given: Pairs) -> None:
+        """Learn from pairs: in any chunks, the same, so long as no sign waits too long."""
+        self.seen += len(given)
+        # Pairs go in as they came: a queue may not overtake what the chunk still holds.
+        for start in range(0, len(given), COUPLES):
+            part = given.chosen(slice(start, start + COUPLES))
+            apart = part.differences()
+            for sign in (1, -1):
+                kept = self.waiting.get(sign, apart[:0])
+                self.waiting[sign] = np.concatenate([kept, apart[part.signs == sign]])
+            while min(map(len, self.waiting.values())) >= COUPLES:
+                self._step(self._taken(-1), self._taken(1))
+            self._recycle()
+
+    def solution(self) -> FlowSolution:
+        """Return the subspace after all pairs that have a partner; nothing is changed."""
+        rest = min((len(rows) for rows in self.waiting.values()), default=0)
+        solver = self.solver
+        if rest or (solver.n_terms == 0 and len(self.waiting.get(-1, ()))):
+            solver = solver.copy()
+            negative = self.waiting[-1][: rest or COUPLES]
+            positive = self.waiting[1][:rest] if rest else np.zeros_like(negative)
+            _learn(solver, negative, positive)
+        return solver.solution()
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether there is anything to solve."""
+        return self.solver.n_terms > 0 or len(self.waiting.get(-1, ())) > 0
+
+    def _taken(self, sign: int) -> Float64s:
+        rows = self.waiting[sign]
+        self.waiting[sign] = rows[COUPLES:]
+        self.latest[sign] = rows[:COUPLES]
+        return rows[:COUPLES]
+
+    def _recycle(self) -> None:
+        """Couple the pairs of one sign that have waited too long with what there is."""
+        if len(self.waiting[-1]) >= WAITING:
+            negative = self._taken(-1)
+            self._step(negative, self.latest.get(1, np.zeros_like(negative)))
+        elif len(self.waiting[1]) >= WAITING:
+            positive = self._taken(1)
+            if -1 in self.latest:
+                self._step(self.latest[-1], positive)
+
+    def _step(self, negative: Float64s, positive: Float64s) -> None:
+        _learn(self.solver, negative, positive)
+
+
+def _learn(solver: FlowSolver, negative: Float64s, positive: Float64s) -> None:
+    """Take one step a couple, up to COUPLES of them."""
+    before = np.zeros((COUPLES, negative.shape[1]))
+    before[: len(negative)] = negative - positive
+    solver.update(np.concatenate([before, negative]), new_sequence=True)
+
+
+class OnlinePairs(PairwiseEstimator):
+    """What an estimator needs to learn from pairs by the flow."""
+
+    # What a subclass's __init__ sets.
+    schedule: Any
+    init: Any
+    forgetting: float | None
+    random_state: Any
+
+    # What learning sets.
+    _flow: PairFlow
+    _sample: PairSample
+
+    @property
+    def _online(self) -> bool:
+        return "_flow" in self.__dict__
+
+    def _new_flow(self) -> PairFlow:
+        eta = self._grid()[0] if self.margin is None else margin_weights(self.margin)[0]
+        size = 1.0 if self.margin is None else margin_weights(self.margin)[1]
+        return PairFlow(
+            self.n_components,
+            (0.5 * float(eta), 0.5 * size),
+            schedule=self.schedule,
+            init=self.init,
+            forgetting=self.forgetting,
+            random_state=self.random_state,
+        )
+
+    def _solved(self) -> Solution:
+        if not self._online or "_solution" in self.__dict__:
+            return super()._solved()
+        if not self._flow.has_terms:
+            raise NotFittedError(
+                "PairSubspace has seen no negative pair (y = -1) yet: call partial_fit with some."
+            )
+        found = self._flow.solution().pairs
+        weights = self._flow.solver.plan.weights
+        positive = int((found.values > 0).sum())
+        pairs = self._only_positive(found, positive, weights[0] / weights[1])
+        details = {"choice": None, "weights": weights, "eta": weights[0] / weights[1]}
+        details |= {"n_positive": positive, "diameter": self._sample_diameter()}
+        self._solution = Solution(pairs, np.zeros(self._sample.width), self._flow.seen, details)
+        return self._solution
+
+    def _sample_diameter(self) -> float:
+        return 0.5 * diameter_of(self._sample.read()[0], 0.0)

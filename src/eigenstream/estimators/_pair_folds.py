@@ -1,0 +1,183 @@
+"""Cross-validation with held-out pairs, from scatters or a kernel's factor made once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from eigenstream._linalg import Float64s
+from eigenstream.contrast import Contrast
+from eigenstream.estimators import _pair_risk
+from eigenstream.estimators._pair_input import Pairs
+from eigenstream.estimators._pair_solve import FOLDS, Fold, Loss, Matrices
+from eigenstream.estimators._samples import PairSample
+from eigenstream.scatters import PairScatter
+from eigenstream.scatters.laplacians import PairLaplacian
+from eigenstream.solvers.dual import PairOperator
+
+#: Pairs of either sign that a fold's loss is taken from, at most.
+FOLD_PAIRS = 1 << 17
+
+
+class PairFolds:
+    """For each fold, the scatters of the pairs that have a member in it."""
+
+    def __init__(self, width: int, n_folds: int) -> None:
+        self.touching = [(PairScatter(width), PairScatter(width)) for _ in range(n_folds)]
+
+    def add(self, given: Pairs, folds: NDArray[np.intp]) -> None:
+        """Add pairs with the folds of their two members."""
+        for fold, (negative, positive) in enumerate(self.touching):
+            inside = (folds == fold).any(axis=1)
+            for sign, scatter in ((-1, negative), (1, positive)):
+                mine = given.chosen(inside & (given.signs == sign))
+                if len(mine):
+                    add_pairs(scatter, mine)
+
+    def merged(self, other: Self) -> "PairFolds":
+        """Return the folds of both; neither is changed."""
+        both = PairFolds(self.touching[0][0].n_features, 0)
+        both.touching = [
+            (mine[0].merge(theirs[0]), mine[1].merge(theirs[1]))
+            for mine, theirs in zip(self.touching, other.touching, strict=True)
+        ]
+        return both
+
+
+def add_pairs(scatter: PairScatter, given: Pairs) -> None:
+    """Add pairs to a scatter, by whichever way they come."""
+    if given.index is not None:
+        scatter.update_indexed(given.points, given.index, sample_weight=given.weights)
+    else:
+        scatter.update(given.explicit, sample_weight=given.weights)
+
+
+def add_signed(contrast: Contrast, given: Pairs) -> None:
+    """Add pairs to the scatter of their sign: negative ones are rewarded."""
+    for sign, scatter in ((-1, contrast.reward), (1, contrast.penalty)):
+        mine = given.chosen(given.signs == sign)
+        if len(mine):
+            assert isinstance(scatter, PairScatter)
+            add_pairs(scatter, mine)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The loss of vectors on held-out pairs: their least balanced risk, ties by margin."""
+
+    differences: Any
+    index: Any
+    signs: NDArray[np.int64]
+
+    def __call__(self, vectors: Float64s) -> Loss:
+        """Return the loss of the pairs after these vectors."""
+        Z = np.asarray(self.differences @ vectors, np.float64)
+        if self.index is not None:
+            Z = Z[self.index[:, 0]] - Z[self.index[:, 1]]
+        lengths = np.sqrt(np.einsum("ij,ij->i", Z, Z))
+        counts = _pair_risk.counts_of_pairs(lengths, self.signs)
+        area = _pair_risk.roc_area(counts) if len(np.unique(self.signs)) == 2 else 0.5
+        return _pair_risk.risk_curve(counts).risk, 1.0 - area
+
+
+def held_out_folds(contrast: Contrast, folds: PairFolds, sample: PairSample) -> Sequence[Fold]:
+    """Return folds whose scatters are those of all pairs less those that touch the fold."""
+    differences, signs, of_pair = sample.read()
+    found = []
+    for fold, touching in enumerate(folds.touching):
+        mine = of_pair == fold
+        if len(np.unique(signs[mine])) < 2:
+            continue
+        reward, penalty = (
+            _less(whole, part)
+            for whole, part in zip((contrast.reward, contrast.penalty), touching, strict=True)
+        )
+        if reward is not None and penalty is not None:
+            held = HeldOut(differences[mine], None, signs[mine])
+            found.append(Fold(Matrices(reward, penalty), held))
+    if found:
+        return found
+    assert contrast.penalty is not None
+    # Too few pairs to hold any out: they judge themselves.
+    operator = Matrices(contrast.reward.matrix(), contrast.penalty.matrix())
+    return [Fold(operator, HeldOut(differences, None, signs))]
+
+
+def _less(whole: Any, part: PairScatter) -> Float64s | None:
+    """Return the average over the pairs of the whole that are not in the part."""
+    weight = whole.weight - part.weight
+    if weight <= 1e-12 * whole.weight:
+        return None
+    total = whole.weight * whole.matrix() - part.weight * part.matrix()
+    return np.asarray(total / weight, np.float64)
+
+
+def spread_pairs(
+    given: Pairs, most: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return at most so many points with the pairs among them: points, pairs, and their indices."""
+    n = given.points.shape[0]
+    rng = np.random.default_rng(0)
+    if n <= most:
+        points = np.arange(n)
+    elif 2 * len(given) <= n:  # no two pairs share a point
+        points = np.sort(given.index[rng.permutation(len(given))[: most // 2]].ravel())
+    else:
+        points = np.sort(rng.permutation(n)[:most])
+    place = np.full(n, -1)
+    place[points] = np.arange(len(points))
+    ends = place[given.index]
+    kept = np.flatnonzero((ends >= 0).all(axis=1))
+    return points, kept, ends[kept]
+
+
+def folds_of_members(given: Pairs) -> NDArray[np.intp] | None:
+    """Return the folds of both members, classes being what positive index pairs connect."""
+    if given.index is None:
+        return None
+    n = given.points.shape[0]
+    same = given.index[given.signs > 0]
+    graph = coo_array((np.ones(len(same)), (same[:, 0], same[:, 1])), (n, n))
+    parts = connected_components(graph, directed=False)[1]
+    used = np.unique(parts[given.index])
+    if len(used) < 4:
+        return None
+    place = np.zeros(int(parts.max()) + 1, dtype=np.intp)
+    place[used] = np.arange(len(used)) % min(FOLDS, len(used) // 2)
+    folds = place[parts[given.index]]
+    inside = folds[:, 0] == folds[:, 1]
+    for fold in range(int(folds.max()) + 1):
+        mine = given.signs[inside & (folds[:, 0] == fold)]
+        if len(np.unique(mine)) < 2:
+            return None  # too few pairs: a fold has nothing to tell apart
+    return np.asarray(folds, np.intp)
+
+
+def operator_folds(search: Any, given: Pairs, folds: NDArray[np.intp]) -> Sequence[Fold]:
+    """Return folds over points: rows, or leading columns of a kernel's factor."""
+    found: list[Fold] = []
+    for fold in [*np.unique(folds).tolist(), -1]:
+        touches = (folds == fold).any(axis=1)
+        kept, inside = ~touches, (folds == fold).all(axis=1)
+        if fold == -1:
+            if found:
+                break
+            kept = inside = np.ones(len(given), dtype=bool)  # they judge themselves
+        one_sided = any(len(np.unique(given.signs[some])) < 2 for some in (kept, inside))
+        if one_sided and fold != -1:
+            continue
+        weights = None if given.weights is None else given.weights[kept]
+        n = search.shape[0]
+        laplacian = PairLaplacian.of(n, given.index[kept], given.signs[kept], weights)
+        operator: Any = PairOperator(search, laplacian)
+        if isinstance(search, np.ndarray) and search.shape[1] <= 2 * n:
+            operator = Matrices(operator.matrix(1.0, 0.0), operator.matrix(0.0, -1.0))
+        mine = np.flatnonzero(inside)
+        mine = mine[:: max(-(-len(mine) // (2 * FOLD_PAIRS)), 1)]
+        held = HeldOut(search, given.index[mine], given.signs[mine])
+        found.append(Fold(operator, held))
+    return found

@@ -1,0 +1,206 @@
+"""From what users pass as pairs (rows beside each other, or indices into rows) to checked pairs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._checks import check_finite, check_weights, is_sparse
+from eigenstream.estimators import _input
+from eigenstream.estimators._input import Missing, Weights
+
+SHAPES = (
+    "pairs must have shape (n, 2, n_features); or (n, 2), whole numbers, with preprocessor=X, the "
+    "rows that they index"
+)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Checked pairs: explicit ones (n, 2, D), or index pairs (n, 2) and the points they index."""
+
+    explicit: Any
+    index: Any
+    points: Any
+    signs: NDArray[np.int64]
+    weights: Weights | None
+
+    def __len__(self) -> int:
+        return len(self.signs)
+
+    @property
+    def width(self) -> int:
+        """The number of features."""
+        return int(self.points.shape[1] if self.explicit is None else self.explicit.shape[2])
+
+    def chosen(self, mask: Any) -> "Pairs":
+        """Return some of the pairs."""
+        return Pairs(
+            None if self.explicit is None else self.explicit[mask],
+            None if self.index is None else self.index[mask],
+            self.points,
+            self.signs[mask],
+            None if self.weights is None else self.weights[mask],
+        )
+
+    def differences(self, rows: Any = slice(None)) -> Any:
+        """Return x - x' for some of the pairs (all by default), in floating point."""
+        if self.explicit is not None:
+            block = self.explicit[rows]
+            return np.asarray(block[:, 0] - block[:, 1], np.float64)
+        ends = self.index[rows]
+        first, second = (self.points[ends[:, k]] for k in (0, 1))
+        apart = first - second
+        return np.asarray(apart.toarray() if is_sparse(apart) else apart, np.float64)
+
+
+def checked_points(preprocessor: Any) -> Any:
+    """Return the rows that index pairs refer to."""
+    points: Any = preprocessor if is_sparse(preprocessor) else np.asarray(preprocessor)
+    if points.ndim != 2 or 0 in points.shape:
+        raise ValueError(
+            f"preprocessor must hold rows, shape (n, n_features), got {points.shape}; index pairs "
+            "then refer to its rows."
+        )
+    if np.iscomplexobj(points) or not np.issubdtype(points.dtype, np.number):
+        raise TypeError(f"preprocessor must hold real numbers, got dtype {points.dtype}.")
+    rows = points.tocsr() if is_sparse(points) else points
+    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+
+
+def checked_pairs(
+    pairs: Any,
+    y: Any,
+    preprocessor: Any,
+    missing: Missing = "raise",
+    sample_weight: Any = None,
+    n_features: int | None = None,
+) -> Pairs:
+    """Return pairs with their signs, or say what is wrong with them and where.
+
+    ``y=None`` is for pairs without a sign, which then count as positive.
+    """
+    given = np.asarray(pairs)
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"{SHAPES}: got dtype {given.dtype}, which are not real numbers.")
+    if given.ndim == 2 and given.shape[1] == 2:
+        if preprocessor is None:
+            raise ValueError(f"{SHAPES}; got {given.shape} and no preprocessor.")
+        points = checked_points(preprocessor)
+        index = _checked_index(given, points.shape[0])
+        explicit = None
+    elif given.ndim == 3 and given.shape[1] == 2 and given.shape[2] > 0:
+        explicit, index, points = given, None, None
+        if explicit.dtype not in (np.float32, np.float64):
+            explicit = explicit.astype(np.float64)
+    else:
+        raise ValueError(f"{SHAPES}; got {given.shape}.")
+    if len(given) == 0:
+        raise ValueError("pairs is empty: 0 sample(s) (shape " + f"{given.shape}); give some.")
+    signs = np.ones(len(given), np.int64) if y is None else checked_signs(y, len(given))
+    weights = None if sample_weight is None else check_weights(sample_weight, len(given))
+    found = Pairs(explicit, index, points, signs, weights)
+    if n_features is not None and found.width != n_features:
+        raise ValueError(f"pairs have {found.width} features, but {n_features} were learned from.")
+    return _complete(found, missing)
+
+
+def _checked_index(given: NDArray[Any], n_points: int) -> NDArray[np.intp]:
+    if given.dtype.kind not in "iu":
+        raise TypeError(
+            f"index pairs must be whole numbers, got dtype {given.dtype}: the numbers of two rows "
+            "of the preprocessor in each."
+        )
+    bad = np.flatnonzero(((given < 0) | (given >= n_points)).any(axis=1))
+    if bad.size:
+        raise ValueError(
+            f"pair {bad[0]} is {given[bad[0]].tolist()}, but the preprocessor has rows 0 to "
+            f"{n_points - 1}. Remove or mend such pairs."
+        )
+    return given.astype(np.intp, copy=False)
+
+
+def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
+    """Return labels of pairs, refusing all but +1 (same class) and -1 (different classes).
+
+    >>> checked_signs([0, 1], 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: y must be +1 (same class) or -1 (different), got 0 and 1; use 2 * y - 1.
+    """
+    signs = np.asarray(y)
+    if signs.shape != (n_pairs,):
+        raise ValueError(f"y must hold one sign a pair, {n_pairs} in all; got shape {signs.shape}.")
+    if signs.dtype == bool:
+        raise TypeError(
+            "y must be +1 (same class) or -1 (different), got booleans; use np.where(y, 1, -1)."
+        )
+    if signs.dtype.kind not in "iuf":
+        raise TypeError(
+            f"y must be +1 (same class) or -1 (different), got {signs[0]!r} at row 0; use "
+            "np.where(y == 'same', 1, -1), or whatever your label for same is."
+        )
+    wrong = np.flatnonzero((signs != 1) & (signs != -1))
+    if wrong.size and set(np.unique(signs).tolist()) <= {0, 1}:
+        raise ValueError("y must be +1 (same class) or -1 (different), got 0 and 1; use 2 * y - 1.")
+    if wrong.size:
+        raise ValueError(
+            f"y must be +1 (same class) or -1 (different), got {signs[wrong[0]]} at row "
+            f"{wrong[0]}. For class labels use ClassSubspace, or sample_pairs."
+        )
+    return signs.astype(np.int64)
+
+
+def check_signs(given: Pairs, criterion: str) -> None:
+    """Refuse pairs that reward nothing."""
+    weighing = given.signs if given.weights is None else given.signs[given.weights > 0]
+    if len(weighing) == 0:
+        raise ValueError(
+            "no pair is left to learn from: all have a weight of zero or a missing value."
+        )
+    if (weighing > 0).all():
+        raise ValueError(
+            "all pairs are positive, and then no direction is better than not looking at all: "
+            "give some negative pairs (y = -1); far apart in time or drawn at random will do."
+        )
+    if (weighing < 0).all() and criterion == "ratio":
+        raise ValueError(
+            "criterion='ratio' divides by the scatter of positive pairs, and there is none: "
+            "give some pairs with y = +1, or use criterion='difference'."
+        )
+
+
+def _complete(found: Pairs, missing: Missing) -> Pairs:
+    """Refuse NaN and infinity, or leave out the pairs that they touch."""
+    rows = found.points if found.explicit is None else found.explicit.reshape(len(found), -1)
+    if missing == "raise":
+        if found.explicit is None:
+            check_finite(rows, name="preprocessor")
+            return found
+        try:
+            check_finite(rows, name="pairs")
+        except ValueError:
+            _refuse_pair(found.explicit)
+            raise
+        return found
+    finite = _input.finite_rows(rows)
+    if finite.all():
+        return found
+    if found.explicit is not None:
+        return found.chosen(finite)
+    kept = found.chosen(finite[found.index].all(axis=1))
+    # The rows stay where the indices expect them; no pair looks at them any more.
+    cleaned = _input.clean(found.points, None, "skip", True).rows
+    return Pairs(None, kept.index, cleaned, kept.signs, kept.weights)
+
+
+def _refuse_pair(explicit: NDArray[Any]) -> None:
+    bad = np.argwhere(~np.isfinite(explicit))
+    if len(bad):
+        pair, member, column = bad[0].tolist()
+        what = "NaN" if np.isnan(explicit[pair, member, column]) else "infinity"
+        raise ValueError(
+            f"pairs contain {what} at pair {pair}, member {member}, column {column}. "
+            f"{_input.SKIP_REMEDY}"
+        )

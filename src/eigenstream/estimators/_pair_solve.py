@@ -1,0 +1,186 @@
+"""Which weight of the negative pairs, and the eigenpairs that raise the objective."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from eigenstream._linalg import Float64s
+from eigenstream.solvers import dense, krylov
+from eigenstream.solvers.base import Eigenpairs
+
+#: The weights tried for eta="auto", descending: a small weight converges slowly, and starts best
+#: from the eigenvectors of the next larger one.
+ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01)
+
+#: Held-out parts in a cross-validation.
+FOLDS = 5
+
+#: Up to this size T is formed and decomposed; above, applied to vectors.
+DENSE_SIZE = 2500
+
+#: How often Lanczos iterations start anew before T is decomposed after all: with a small weight the
+#: wanted eigenvalues are a small and crowded part of the spectrum, and there is no end.
+RESTARTS = 8
+
+#: Training margin risks are compared at this margin, as in [HPCA] section 7.
+PAPER_MARGIN = 0.01
+
+#: A loss is what decides, and what breaks ties.
+Loss = tuple[float, float]
+
+
+class Operator(Protocol):
+    """T for any weights: applied to vectors, or formed."""
+
+    @property
+    def n_features(self) -> int:
+        """The size of T."""
+
+    def matrix(self, reward: float, penalty: float, /) -> Float64s:
+        """Return ``reward * A - penalty * B``."""
+
+    def apply(self, vectors: Float64s, reward: float, penalty: float, /) -> Float64s:
+        """Return ``(reward * A - penalty * B) @ vectors``."""
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """An operator whose two scatters are there."""
+
+    reward: Float64s
+    penalty: Float64s
+
+    @property
+    def n_features(self) -> int:
+        """The size of T."""
+        return len(self.reward)
+
+    def matrix(self, reward: float, penalty: float, /) -> Float64s:
+        """Return ``reward * A - penalty * B``."""
+        return np.asarray(reward * self.reward - penalty * self.penalty)
+
+    def apply(self, vectors: Float64s, reward: float, penalty: float, /) -> Float64s:
+        """Return ``(reward * A - penalty * B) @ vectors``."""
+        return np.asarray(reward * (self.reward @ vectors) - penalty * (self.penalty @ vectors))
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Scatters of the pairs kept, and the loss of a subspace on the pairs held out."""
+
+    operator: Operator
+    loss: Callable[[Float64s], Loss]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The weight chosen, and the mean loss of every weight tried."""
+
+    eta: float
+    etas: Float64s
+    losses: Float64s
+
+
+def size_of(operator: Operator, weights: tuple[float, float]) -> float:
+    """Return about the Frobenius norm of T, from one product (E|T z|^2 is its square)."""
+    probe = np.random.default_rng(1).standard_normal(operator.n_features)
+    return float(np.linalg.norm(operator.apply(probe, *weights)))
+
+
+def top(
+    operator: Operator,
+    weights: tuple[float, float],
+    n_components: int | None,
+    rounding: float,
+    *,
+    start: Float64s | None = None,
+    always_dense: bool = False,
+) -> tuple[Eigenpairs, int]:
+    """Return the largest eigenpairs, at most n_components, and how many of them are positive."""
+    size = operator.n_features
+    cut = rounding * size_of(operator, weights)
+    if n_components is not None:
+        wanted = min(n_components, size)
+    elif always_dense or size <= DENSE_SIZE:
+        wanted = size
+    else:
+        wanted = min(32, size)
+    while True:
+        pairs = _largest(operator, weights, wanted, start, always_dense)
+        positive = int((pairs.values > cut).sum())
+        if n_components is not None or positive < wanted or wanted == size:
+            return pairs, positive
+        wanted = min(2 * wanted, size)
+
+
+def _largest(
+    operator: Operator,
+    weights: tuple[float, float],
+    wanted: int,
+    start: Float64s | None,
+    always_dense: bool,
+) -> Eigenpairs:
+    size = operator.n_features
+    if always_dense or size <= DENSE_SIZE or 4 * wanted > size:
+        return dense.largest(operator.matrix(*weights), wanted)
+    first = None
+    if start is not None and start.shape[1]:
+        # A little of everything stays in, or a vector orthogonal to them all would be missed.
+        rest = np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
+        first = start.sum(axis=1) + 1e-3 * rest
+    try:
+        return krylov.largest(operator, weights, wanted, first, restarts=RESTARTS)
+    except RuntimeError:  # no gap where the eigenvalues end
+        return dense.largest(operator.matrix(*weights), wanted)
+
+
+def choose_eta(
+    etas: Sequence[float],
+    folds: Sequence[Fold],
+    weights_of: Callable[[float], tuple[float, float]],
+    n_components: int | None,
+    rounding: float,
+) -> Choice:
+    """Return the weight with the least mean loss over the folds, scatters and factor fixed."""
+    ordered = np.sort(np.asarray(etas, np.float64))[::-1]
+    losses = np.empty((len(folds), len(ordered), 2))
+    for f, fold in enumerate(folds):
+        start = None
+        for k, eta in enumerate(ordered):
+            pairs, positive = top(
+                fold.operator,
+                weights_of(float(eta)),
+                n_components,
+                rounding,
+                start=start,
+            )
+            start = pairs.vectors
+            if positive == 0:  # nor at any smaller weight
+                losses[f, k:] = 1.0
+                break
+            losses[f, k] = fold.loss(pairs.vectors[:, :positive])
+    mean = losses.mean(axis=0)
+    best = np.lexsort((mean[:, 1], mean[:, 0].round(12)))[0]
+    return Choice(float(ordered[best]), ordered, mean[:, 0])
+
+
+def margin_weights(margin: tuple[float, float]) -> tuple[float, float]:
+    """Return eta_neg and |eta_pos| of a threshold and a margin ([HPCA] section 6).
+
+    >>> margin_weights((0.5, 0.1))
+    (1.3333333333333333, 4.0)
+    """
+    c, gamma = margin
+    return min(1.0 / (1.0 - c**2), 1.0 / gamma), min(1.0 / c**2, 1.0 / gamma)
+
+
+def fold_of(keys: Sequence[Any], n_folds: int) -> dict[Any, int]:
+    """Deal out classes (in their order) to folds, or whole tasks where there are enough of them."""
+    tasks = list(dict.fromkeys(key[0] for key in keys))
+    if len(tasks) >= 4:
+        place = {task: k % min(n_folds, len(tasks) // 2) for k, task in enumerate(tasks)}
+        return {key: place[key[0]] for key in keys}
+    folds = min(n_folds, len(keys) // 2)
+    return {key: k % folds for k, key in enumerate(keys)} if folds >= 2 else {}

@@ -1,0 +1,376 @@
+"""What learning from explicit pairs and from labels has in common."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_number
+from eigenstream._linalg import Float64s
+from eigenstream.contrast import Contrast
+from eigenstream.estimators import _gram, _input, _mapping, _pair_risk
+from eigenstream.estimators._pair_decisions import PairDecisions
+from eigenstream.estimators._pair_parameters import PairParameters
+from eigenstream.estimators._pair_solve import (
+    PAPER_MARGIN,
+    Choice,
+    Fold,
+    Operator,
+    choose_eta,
+    margin_weights,
+    top,
+)
+from eigenstream.estimators.base import Solution, SubspaceEstimator
+from eigenstream.solvers import dense, dual
+from eigenstream.solvers.base import Eigenpairs
+from eigenstream.theory.bounds import RiskBound, pair_bound
+
+#: Rows that a search for eta in a kernel's space uses, exactly: an approximation of the kernel for
+#: all the rows would favour other weights than the kernel itself.
+SEARCH_ROWS = 1200
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything a solve needs, whatever the solver."""
+
+    operator: Operator
+    #: Weights of the negative and of the positive pairs.
+    n_different: float
+    n_same: float
+    rounding: float
+    always_dense: bool
+    #: Makes the folds of a cross-validation.
+    folds: Callable[[], Sequence[Fold]]
+    #: Returns the distances of the training pairs after these vectors.
+    counts: Callable[[Float64s], _pair_risk.PairCounts]
+    diameter: float
+
+
+class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
+    """Base of the estimators that reward unlike pairs and penalise like ones [HPCA]."""
+
+    SOLVERS: tuple[str, ...] = ("auto", "dense", "krylov", "dual")
+
+    def _check_parameters(self) -> None:
+        self._check_common_parameters()
+        self._check_pair_parameters()
+
+    # ---- the feature map in front -----------------------------------------------------------
+
+    @property
+    def _map(self) -> Any:
+        """The learned feature map, or None."""
+        return None if self.features is None else self.features_
+
+    def _collect_features(self, rows: Any) -> int:
+        """Let the feature map learn from a stream first; return how many rows that took."""
+        if self.features is None:
+            return 0
+        self.features_, taken = _mapping.learning(
+            self.features, self.__dict__.get("features_"), rows
+        )
+        return taken
+
+    # ---- solving ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def _problem(self, contrast: Contrast) -> Problem:
+        """Return the problem that the scatters pose."""
+
+    def _solve_dense(self, contrast: Contrast) -> Solution:
+        problem = self._problem(contrast)
+        return self._solved_problem(problem, contrast.reward.mean, contrast.n_rows)
+
+    def _solved_problem(self, problem: Problem, mean: Float64s, n_rows: int) -> Solution:
+        details: dict[str, Any] = {"choice": None, "weights": None}
+        if self.criterion == "ratio":
+            pairs, positive = self._ratios(problem)
+            details["eta"] = None
+        else:
+            weights_of = self._weights_of(problem)
+            eta, details["choice"] = self._eta(problem, weights_of)
+            details["eta"], details["weights"] = eta, weights_of(eta)
+            pairs, positive = top(
+                problem.operator,
+                weights_of(eta),
+                self.n_components,
+                problem.rounding,
+                always_dense=problem.always_dense,
+            )
+            pairs = self._only_positive(pairs, positive, eta)
+        details["n_positive"] = positive
+        details["diameter"] = problem.diameter
+        return Solution(pairs, mean, n_rows, details)
+
+    def _weights_of(self, problem: Problem) -> Callable[[float], tuple[float, float]]:
+        """Return what turns eta into the weights of the two scatters, as in [HPCA] section 6."""
+        total = problem.n_different + problem.n_same
+        shares = problem.n_different / total, problem.n_same / total
+        if self.balanced:
+            shares = 0.5 * (shares[0] > 0), 0.5 * (shares[1] > 0)
+        size = 1.0 if self.margin is None else margin_weights(self.margin)[1]
+        return lambda eta: (size * eta * shares[0], size * shares[1])
+
+    def _eta(
+        self, problem: Problem, weights_of: Callable[[float], tuple[float, float]]
+    ) -> tuple[float, Choice | None]:
+        if self.margin is not None:
+            negative, positive = margin_weights(self.margin)
+            return negative / positive, None
+        grid = self._grid()
+        if len(grid) == 1:
+            return float(grid[0]), None
+        if problem.n_same == 0.0:
+            return 1.0, None  # nothing to weigh against
+        if isinstance(self.eta, str) and self.eta == "margin_risk":
+
+            def loss(vectors: Float64s) -> tuple[float, float]:
+                counts = problem.counts(vectors)
+                risk = _pair_risk.margin_risk(counts, PAPER_MARGIN, problem.diameter).risk
+                return risk, _pair_risk.risk_curve(counts).risk
+
+            folds: Sequence[Fold] = [Fold(problem.operator, loss)]
+        else:
+            folds = problem.folds()
+        choice = choose_eta(grid, folds, weights_of, self.n_components, problem.rounding)
+        return choice.eta, choice
+
+    def _ratios(self, problem: Problem) -> tuple[Eigenpairs, int]:
+        """Return the largest ratios; vectors have a like pairs' mean square of one."""
+        reward = problem.operator.matrix(1.0, 0.0)
+        penalty = dual.shrunk(problem.operator.matrix(0.0, -1.0), self.shrinkage)
+        wanted = len(reward) if self.n_components is None else int(self.n_components)
+        pairs = dense.largest_ratios(reward, penalty, min(wanted, len(reward)), problem.rounding)
+        if len(pairs.values) == 0:
+            raise ValueError(
+                "criterion='ratio' divides by the scatter of the positive pairs, and all of them "
+                "are pairs of equal rows. Use criterion='difference', or shrinkage on other data."
+            )
+        if self.n_components is not None and len(pairs.values) < wanted:
+            warnings.warn(
+                f"n_components={wanted} was asked for, but the positive pairs span "
+                f"{len(pairs.values)} directions only: as many are returned.",
+                stacklevel=5,
+            )
+        lengths = np.sqrt(np.einsum("ji,jk,ki->i", pairs.vectors, penalty, pairs.vectors))
+        scaled = pairs.vectors / np.where(lengths > 0, lengths, 1.0)
+        return Eigenpairs(pairs.values, scaled), int((pairs.values > 0).sum())
+
+    def _only_positive(self, pairs: Eigenpairs, positive: int, eta: float) -> Eigenpairs:
+        """Drop the directions that lower the objective, and say so."""
+        if positive == 0:
+            warnings.warn(
+                f"no eigenvalue of T is positive at eta={eta:.3g}: every direction moves like "
+                "pairs apart more than it tells unlike ones. The best one is returned; raise eta, "
+                "or use eta='auto'.",
+                stacklevel=6,
+            )
+        elif self.n_components is not None and positive < self.n_components:
+            warnings.warn(
+                f"n_components={self.n_components} was asked for, but only {positive} eigenvalues "
+                f"of T are positive at eta={eta:.3g}: as many components are returned, since the "
+                "others would lower the objective. Raise eta for more.",
+                stacklevel=6,
+            )
+        kept = max(positive, min(1, len(pairs.values)))
+        return Eigenpairs(pairs.values[:kept], pairs.vectors[:, :kept])
+
+    def _factor(self, points: Any) -> dual.Factor:
+        """Return the factor of the rows' Gram matrix; remember what transform needs."""
+        if self.kernel == "precomputed":
+            _gram.check_gram(points)
+        if self.kernel == "rbf":
+            self.X_fit_ = np.asarray(points, np.float64)
+            self.gamma_ = _gram.resolved_gamma(self.gamma, self.X_fit_)
+        return self._factor_of(points)
+
+    def _factor_of(self, points: Any) -> dual.Factor:
+        if self.kernel == "precomputed":
+            return dual.factor(np.asfortranarray(points, dtype=np.float64))
+        gamma = self.gamma_ if self.kernel == "rbf" else 0.0
+        return dual.factor(_gram.gram(points, self.kernel, gamma), overwrite=True)
+
+    def _coordinates(self, points: Any, factor: dual.Factor, rows: NDArray[np.intp]) -> Float64s:
+        """Return some of the rows in coordinates of the space that the kernel spans by them."""
+        if len(rows) == points.shape[0]:
+            return factor.leading(factor.rank)
+        some = points[np.ix_(rows, rows)] if self.kernel == "precomputed" else points[rows]
+        found = self._factor_of(some)
+        return found.leading(found.rank)
+
+    def _with_kernel(
+        self,
+        solution: Solution,
+        factor: dual.Factor,
+        operator: dual.PairOperator,
+        rows: Any,
+        weights: Any = None,
+    ) -> Solution:
+        """Turn vectors in the factor's coordinates into coefficients of the training rows."""
+        vectors = solution.pairs.vectors
+        if self.criterion == "ratio":
+            coefficients = dual.back_substituted(factor, vectors)
+        else:
+            coefficients = operator.coefficients(solution.pairs, solution.details["weights"])
+        if self.kernel == "linear":
+            pairs = Eigenpairs(solution.pairs.values, np.asarray(rows.T @ coefficients))
+            return Solution(pairs, solution.mean, solution.n_rows, solution.details)
+        features = np.column_stack([factor.times(np.ascontiguousarray(v)) for v in vectors.T])
+        solution.details.update(
+            coefficients=coefficients,
+            offset=np.average(features, axis=0, weights=weights),
+            features=features,
+            rank=factor.rank,
+        )
+        return solution
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @property
+    def eta_(self) -> float | None:
+        """The weight of negative pairs in use, that of positive ones being 1 (None for ratios)."""
+        eta: float | None = self._solved().details["eta"]
+        return eta
+
+    @property
+    def eta_choice_(self) -> Choice | None:
+        """The weights tried and the mean loss of each; None where eta was given."""
+        choice: Choice | None = self._solved().details["choice"]
+        return choice
+
+    @property
+    def n_positive_(self) -> int:
+        """How many eigenvalues of T are positive: of all, or of the components where T is not kept.
+
+        T is indefinite; only directions with a positive eigenvalue raise the objective.
+        """
+        solution = self._solved()
+        found: int = solution.details["n_positive"]
+        weights = solution.details["weights"]
+        if weights is None or "contrast_" not in self.__dict__ or self.n_components is None:
+            return found
+        if found < min(self.n_components, len(solution.mean)):
+            return found
+        return dense.count_positive(self.contrast_.matrix(weights), self.contrast_.rounding)
+
+    @property
+    def diameter_(self) -> float:
+        """A bound on the distance of two training rows: what the theory's unit of length is.
+
+        For the "rbf" kernel it is sqrt(2), whatever the data ([HPCA] halves the kernel for it).
+        """
+        return float(self._solved().details["diameter"])
+
+    @property
+    def margin_risk_(self) -> float:
+        """The least balanced margin risk on the training pairs, distances in ``diameter_``.
+
+        At the margin of ``margin``, or 0.01 as in [HPCA] section 7.
+        """
+        gamma = PAPER_MARGIN if self.margin is None else float(self.margin[1])
+        return _pair_risk.margin_risk(self._counts(), gamma, self._unit()).risk
+
+    def _unit(self) -> float:
+        # Ratios are scaled freely: their own largest distance is the unit.
+        return float(self._counts().ends[-1]) if self.criterion == "ratio" else self.diameter_
+
+    def bound(self, delta: float = 0.05, margin: float = 0.1) -> RiskBound:
+        """Bound the risk of the learned projection on fresh pairs ([HPCA] Theorem 1).
+
+        With m the number of pairs that can be independent: the pairs themselves, or the number of
+        rows where all pairs of labelled rows are used ([HPCA] section 6). The empirical risk is
+        the balanced margin risk, so that the statement is about pairs drawn from the balanced law.
+        """
+        if self.criterion == "ratio":
+            raise ValueError(
+                "[HPCA] Theorem 1 is about projections, and criterion='ratio' stretches directions:"
+                " use criterion='difference', or PairMetric with Theorem 3."
+            )
+        risk = _pair_risk.margin_risk(
+            self._counts(), check_number(margin, "margin", above=0, below=1), self.diameter_
+        ).risk
+        return pair_bound(
+            max(self.n_samples_seen_, 1), self.n_components_, margin, delta, empirical_risk=risk
+        )
+
+    @property
+    def rank_(self) -> int:
+        """The numerical rank: of the negative pairs' scatter, or of the Gram matrix."""
+        rank: int | None = self._solved().details.get("rank")
+        return super().rank_ if rank is None else rank
+
+    # ---- use -------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Project rows onto the components, in the rows' own precision.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            With kernel="precomputed", (n, m): the kernel's values with the m rows learned from.
+
+        Returns
+        -------
+        Z : array of shape (n, n_components)
+        """
+        check_is_fitted(self)
+        if self.kernel == "linear":
+            return super().transform(X)
+        details = self._solved().details
+        rows = _input.as_floats(_input.validated(self, X, reset=False))
+        coefficients, offset = details["coefficients"], details["offset"]
+        if self.kernel == "precomputed":
+            return (rows @ coefficients - offset).astype(rows.dtype)
+        out = np.empty((len(rows), coefficients.shape[1]), rows.dtype)
+        step = max(_gram.KERNEL_VALUES // len(coefficients), 1)
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            out[part] = _gram.rbf(rows[part], self.X_fit_, self.gamma_) @ coefficients - offset
+        return out
+
+    def inverse_transform(self, Z: Any) -> Any:
+        """Return the rows in the space of the data that project to ``Z`` (kernel="linear")."""
+        check_is_fitted(self)
+        if self.kernel != "linear":
+            raise ValueError(
+                f"kernel={self.kernel!r} maps to a space of functions: most of its points are the "
+                "image of no row, so there is nothing to return. Use kernel='linear'."
+            )
+        return super().inverse_transform(Z)
+
+    def _patterns(self) -> Float64s:
+        if self.criterion == "ratio":
+            return np.asarray(np.linalg.pinv(self.components_.T))
+        return self.components_
+
+    @property
+    def components_(self) -> Float64s:
+        """The learned directions, one a row (kernel="linear"); else see ``dual_coef_``."""
+        solution = self._solved()
+        if self.kernel != "linear":
+            raise AttributeError(
+                f"with kernel={self.kernel!r} the components are functions, sums of kernels at the "
+                "training rows: see dual_coef_."
+            )
+        return solution.pairs.vectors.T
+
+    @property
+    def dual_coef_(self) -> Float64s:
+        """Components as sums over training rows, shape (m, n_components), for a kernel."""
+        found: Float64s | None = self._solved().details.get("coefficients")
+        if found is None:
+            raise AttributeError("kernel='linear' has components_, and no dual_coef_.")
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel == "linear"
+        return tags

@@ -1,0 +1,390 @@
+"""Hyperbolic PCA from pairs that are known to be of the same or of different classes."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+
+from eigenstream.contrast import Contrast
+from eigenstream.estimators import _input, _mapping, _pair_input, _pair_risk
+from eigenstream.estimators._class_folds import diameter_of, plain
+from eigenstream.estimators._pair_flow import OnlinePairs
+from eigenstream.estimators._pair_folds import (
+    PairFolds,
+    add_signed,
+    folds_of_members,
+    held_out_folds,
+    operator_folds,
+    spread_pairs,
+)
+from eigenstream.estimators._pair_input import Pairs, check_signs
+from eigenstream.estimators._pair_solve import FOLDS, Fold, Matrices
+from eigenstream.estimators._pairwise import (
+    SEARCH_ROWS,
+    Problem,
+)
+from eigenstream.estimators._samples import PairSample, pair_hashes
+from eigenstream.scatters import PairScatter
+from eigenstream.scatters.laplacians import PairLaplacian
+from eigenstream.solvers import dual
+
+
+class PairSubspace(OnlinePairs):
+    """The subspace that brings like pairs together and keeps unlike ones apart.
+
+    Maurer's hyperbolic PCA [HPCA] (not PCA in hyperbolic space): it maximises the mean of
+    ``eta |P(x - x')|^2`` over negative pairs minus that of ``|P(x - x')|^2`` over positive pairs,
+    the top eigenspace of an indefinite matrix T. With negative pairs only it is PCA of differences.
+
+    Parameters
+    ----------
+    n_components, margin, balanced, criterion, shrinkage, kernel, gamma, features, missing
+        As in ClassSubspace.
+    eta : float, "auto", "margin_risk" or list of floats, default="auto"
+        The weight of negative pairs, that of positive ones being 1. "auto" takes the weight with
+        the least balanced risk on held-out pairs, out of 11 from 10 to 0.01; a list names other
+        ones. For index pairs ``fit`` holds out what positive pairs connect, classes as a rule.
+    preprocessor : array of shape (n, D), optional
+        The rows that index pairs refer to; with kernel="precomputed", the Gram matrix.
+    solver : {"auto", "dense", "krylov", "dual", "flow"}, default="auto"
+        As in ClassSubspace; "flow" learns online, a step for each couple of a negative and a
+        positive pair, without any D x D matrix: balanced, and with a given weight.
+    schedule, init, forgetting, random_state
+        For "flow", as in StreamPCA.
+
+    Attributes
+    ----------
+    components_, eigenvalues_, mean_, n_samples_seen_, objective_, rank_, solver_
+        ``mean_`` is zero: distances do not depend on it. ``n_samples_seen_`` counts pairs.
+    eta_, eta_choice_, n_positive_, gamma_, dual_coef_
+    threshold_, risk_, risk_curve_, margin_risk_, diameter_
+        From the training pairs, or a bounded sample (up to 8192 of either sign) that does not
+        depend on their order.
+    contrast_ : Contrast
+        The two scatters, mergeable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import PairSubspace, sample_pairs
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.repeat(np.arange(8), 20)
+    >>> X = rng.standard_normal((160, 5)) * [0.1, 0.1, 3.0, 3.0, 3.0]
+    >>> X[:, :2] += rng.standard_normal((8, 2))[labels]  # what tells the classes apart
+    >>> pairs, y = sample_pairs(labels, 1000, random_state=0)
+    >>> learned = PairSubspace(n_components=2, preprocessor=X).fit(pairs, y)
+    >>> float((learned.components_[:, :2] ** 2).sum()) > 1.99
+    True
+    >>> learned.score(X[pairs], y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: Any = 10,
+        *,
+        eta: Any = "auto",
+        margin: Any = None,
+        balanced: bool = True,
+        criterion: str = "difference",
+        shrinkage: float | None = None,
+        kernel: str = "linear",
+        gamma: float | None = None,
+        features: Any = None,
+        preprocessor: Any = None,
+        solver: str = "auto",
+        schedule: Any = "auto",
+        init: Any = "data",
+        forgetting: float | None = None,
+        missing: _input.Missing = "raise",
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.eta = eta
+        self.margin = margin
+        self.balanced = balanced
+        self.criterion = criterion
+        self.shrinkage = shrinkage
+        self.kernel = kernel
+        self.gamma = gamma
+        self.features = features
+        self.preprocessor = preprocessor
+        self.solver = solver
+        self.schedule = schedule
+        self.init = init
+        self.forgetting = forgetting
+        self.missing = missing
+        self.random_state = random_state
+
+    # ---- learning --------------------------------------------------------------------------
+
+    def fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from pairs, forgetting what was learned before.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, D), or index pairs (n, 2) with a ``preprocessor``
+        y : array of shape (n,)
+            +1 for pairs of the same class, -1 for pairs of different ones.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights of the pairs.
+        """
+        with self._unchanged_on_error():
+            self._check_parameters()
+            given = self._checked(pairs, y, sample_weight, reset=True)
+            self._check_dense_rows(given.points)
+            self._forget_counts()
+            for name in ("contrast_", "_sample", "_folds", "_trained", "_flow", "_solution"):
+                self.__dict__.pop(name, None)
+            check_signs(given, self.criterion)
+            if self.features is not None:
+                rows = _members(given)
+                self.features_ = _mapping.fitted(self.features, [_input.Sequence(rows, None)])
+            width = int(_mapping.mapped(self._map, _members(given.chosen(slice(0, 1)))).shape[1])
+            self.solver_ = self._chosen_solver(width)
+            if self.solver_ == "dense":
+                self._begin(width)
+                self._learn(given, folds_of_members(given) if self._searches else None)
+                self._solution = self._solve_dense(self.contrast_)
+            elif self.solver_ == "flow":
+                self._begin(width)
+                self._learn(given, None)
+                self._solved()
+            else:
+                self._solution = self._fit_operator(given, width)
+        return self
+
+    SOLVERS = ("auto", "dense", "krylov", "dual", "flow")
+
+    @available_if(lambda self: self._check_incremental())
+    def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Go on learning with more pairs: any chunking, in any order, gives the same scatters."""
+        with self._unchanged_on_error():
+            self._check_parameters()
+            first = not hasattr(self, "n_features_in_")
+            if hasattr(self, "_solution") and not (hasattr(self, "contrast_") or self._online):
+                raise ValueError(
+                    f"this estimator was fitted by solver_={self.solver_!r}, which keeps no "
+                    "scatters to go on from. Fit with solver='dense' first."
+                )
+            given = self._checked(pairs, y, sample_weight, reset=first)
+            taken = self._collect_features(_members(given)) if self.features is not None else 0
+            # A pair that the map has learned from is gone, as its first member may be.
+            given = given.chosen(slice(-(-taken // 2), None))
+            if len(given) == 0:
+                return self
+            if not hasattr(self, "_sample"):
+                self.solver_ = "flow" if self.solver == "flow" else "dense"
+                self._begin(_mapping.mapped(self._map, _members(given)[:1]).shape[1])
+            self._learn(given, None)
+            self.__dict__.pop("_solution", None)
+            self._forget_counts()
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Return an estimator that has learned from the pairs of both; neither is changed."""
+        for estimator in (self, other):
+            if not hasattr(estimator, "contrast_"):
+                raise ValueError(
+                    f"merge needs two estimators with scatters, and {estimator!r} has none: fit "
+                    "it with solver='dense' first."
+                )
+        merged = type(self)(**self.get_params(deep=False))
+        merged.__dict__.update(self.__dict__)
+        merged.__dict__.pop("_solution", None)
+        merged._forget_counts()
+        merged.contrast_ = self.contrast_.merge(other.contrast_)
+        merged._sample = self._sample.merged(other._sample)
+        merged._folds = None
+        if self._folds is not None and other._folds is not None:
+            merged._folds = self._folds.merged(other._folds)
+        return merged
+
+    def _begin(self, width: int) -> None:
+        self._check_width(width)
+        self._sample = PairSample(width)
+        self._folds = None
+        if self.solver_ == "flow":
+            self._flow = self._new_flow()
+            return
+        self.contrast_ = Contrast(PairScatter(width), PairScatter(width))
+        self._folds = PairFolds(width, FOLDS) if self._searches else None
+
+    def _learn(self, given: Pairs, parts: NDArray[np.intp] | None) -> None:
+        """Add pairs; ``parts`` are the folds of the two members, by default those of the pair."""
+        points = None if given.points is None else _mapping.mapped(self._map, given.points)
+        # Index pairs at once, so that the points count and not the pairs; others in blocks.
+        step = len(given) if points is not None else _input.chunk_rows(2 * self._sample.width)
+        for start in range(0, len(given), step):
+            mask = slice(start, start + step)
+            block = given.chosen(mask)
+            if points is not None:
+                block = Pairs(None, block.index, points, block.signs, block.weights)
+            elif self.features is not None:
+                mapped = self.features_.transform(_members(block))
+                explicit = mapped.reshape(len(block), 2, -1)
+                block = Pairs(explicit, None, None, block.signs, block.weights)
+            hashes = pair_hashes(block)
+            folds = None if parts is None else parts[mask]
+            if folds is None:
+                folds = np.repeat((hashes % np.uint64(FOLDS)).astype(np.intp)[:, None], 2, axis=1)
+            if self.solver_ == "flow":
+                self._flow.update(block)
+            else:
+                add_signed(self.contrast_, block)
+            if self._folds is not None:
+                self._folds.add(block, folds)
+            both = np.where(folds[:, 0] == folds[:, 1], folds[:, 0], -1)
+            self._sample.add(hashes, block, both)
+
+    def _fit_operator(self, given: Pairs, width: int) -> Any:
+        """Learn from pairs as edges between points: matrix-free, or in a kernel's space."""
+        if self.kernel == "precomputed" and given.index is None:
+            raise ValueError(
+                "kernel='precomputed' takes index pairs (n, 2), with preprocessor=G, the Gram "
+                "matrix of the points."
+            )
+        if given.weights is not None:
+            given = given.chosen(given.weights > 0)
+        if given.index is None:
+            raw, index = _members(given), np.arange(2 * len(given)).reshape(-1, 2)
+        elif self.kernel == "precomputed":
+            raw, index = given.points, given.index
+        else:
+            used, index = np.unique(given.index, return_inverse=True)
+            raw, index = given.points[used], index.reshape(-1, 2)
+        points = _mapping.mapped(self._map, raw)
+        laplacian = PairLaplacian.of(points.shape[0], index, given.signs, given.weights)
+        parts = folds_of_members(given) if self._searches else None
+        indexed = Pairs(None, index, points, given.signs, given.weights)
+        if parts is None:
+            hashed = (pair_hashes(indexed) % np.uint64(FOLDS)).astype(np.intp)
+            parts = np.repeat(hashed[:, None], 2, axis=1)
+        diameter = float(np.sqrt(2.0))
+        factor: Any = None
+        if self.solver_ == "krylov":
+            self._check_width(width)
+            operator = dual.PairOperator(points, laplacian)
+        else:
+            if self.kernel == "linear":
+                points = np.asarray(plain(points), np.float64)
+                points = points - points.mean(axis=0)
+            factor = self._factor(points)
+            operator = dual.PairOperator(factor, laplacian)
+            if self.kernel == "precomputed":
+                diameter = 2.0 * float(np.sqrt(max(np.diagonal(raw).max(), 0.0)))
+        if self.kernel == "linear":
+            diameter = diameter_of(points, np.asarray(points.mean(axis=0)).ravel())
+
+        def counts(vectors: Any) -> _pair_risk.PairCounts:
+            if factor is None:
+                Z = np.asarray(points @ vectors)
+            else:
+                Z = np.column_stack([factor.times(np.ascontiguousarray(v)) for v in vectors.T])
+            return _pair_risk.counts_of_pairs(_pair_risk.distances_of(Z, index), given.signs)
+
+        def folds() -> Sequence[Fold]:
+            if factor is None:
+                return operator_folds(points, indexed, parts)
+            some, kept, index = spread_pairs(indexed, SEARCH_ROWS)
+            fewer = indexed.chosen(kept)
+            search = self._coordinates(points, factor, some)
+            pairs = Pairs(None, index, search, fewer.signs, fewer.weights)
+            return operator_folds(search, pairs, parts[kept])
+
+        problem = Problem(
+            operator=operator,
+            n_different=laplacian.n_different,
+            n_same=laplacian.n_same,
+            rounding=operator.n_features * float(np.finfo(np.float64).eps),
+            always_dense=False,
+            folds=folds,
+            counts=counts,
+            diameter=diameter,
+        )
+        solution = self._solved_problem(problem, np.zeros(width), len(given))
+        self._trained = counts(solution.pairs.vectors)
+        if factor is not None:
+            solution = self._with_kernel(solution, factor, operator, points)
+        return solution
+
+    # ---- solving from scatters -------------------------------------------------------------
+
+    def _problem(self, contrast: Contrast) -> Problem:
+        assert contrast.penalty is not None
+        differences, signs, _ = self._sample.read()
+
+        def folds() -> Sequence[Fold]:
+            if self._folds is None:
+                raise ValueError(
+                    "eta is to be chosen by the data, but the pairs so far were learned with a "
+                    "given one: give eta as a number, or fit anew."
+                )
+            return held_out_folds(contrast, self._folds, self._sample)
+
+        return Problem(
+            operator=Matrices(contrast.reward.matrix(), contrast.penalty.matrix()),
+            n_different=contrast.reward.weight,
+            n_same=contrast.penalty.weight,
+            rounding=contrast.rounding,
+            always_dense=True,
+            folds=folds,
+            counts=lambda v: _lengths_counted(differences @ v, signs),
+            diameter=self._sample_diameter(),
+        )
+
+    def _training_counts(self) -> _pair_risk.PairCounts:
+        solution = self._solved()
+        trained: _pair_risk.PairCounts | None = self.__dict__.get("_trained")
+        if trained is not None:
+            return trained
+        differences, signs, _ = self._sample.read()
+        return _lengths_counted(differences @ solution.pairs.vectors, signs)
+
+    def _unready(self, contrast: Contrast) -> str:
+        return "has seen no negative pair (y = -1) yet: call partial_fit with some."
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """The number of pairs seen."""
+        if "contrast_" in self.__dict__ and self.contrast_.penalty is not None:
+            return self.contrast_.reward.n_rows + self.contrast_.penalty.n_rows
+        return self._solved().n_rows
+
+    # ---- use -------------------------------------------------------------------------------
+
+    def score(self, pairs: Any, y: Any) -> float:
+        """Return the ROC area of the distance as a detector of positive pairs."""
+        return self._pair_score(pairs, y)
+
+    # ---- checks ----------------------------------------------------------------------------
+
+    def _checked(self, pairs: Any, y: Any, sample_weight: Any, *, reset: bool) -> Pairs:
+        if y is None:
+            raise ValueError(
+                "PairSubspace requires y to be passed, but the target y is None: give +1 for "
+                "pairs of the same class and -1 for pairs of different ones."
+            )
+        width: int | None = None if reset else int(self.n_features_in_)
+        given = _pair_input.checked_pairs(
+            pairs, y, self.preprocessor, self.missing, sample_weight, width
+        )
+        if self.solver == "flow" and sample_weight is not None:
+            raise ValueError("solver='flow' takes a step for each pair: leave sample_weight out.")
+        if reset:
+            self.n_features_in_: int = given.width
+        return given
+
+
+def _members(given: Pairs) -> Any:
+    """Return the rows that the pairs are of: all points, or all members, pair after pair."""
+    if given.explicit is not None:
+        return given.explicit.reshape(-1, given.width)
+    return given.points
+
+
+def _lengths_counted(apart: Any, signs: Any) -> _pair_risk.PairCounts:
+    lengths = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+    return _pair_risk.counts_of_pairs(lengths, signs)

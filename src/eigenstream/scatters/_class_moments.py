@@ -1,0 +1,215 @@
+"""Moments of every class apart: from them follow the sums over all pairs that labels imply."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg import blas
+
+from eigenstream._checks import is_sparse
+from eigenstream._linalg import Float64s, rank_update
+from eigenstream.scatters._moment import (
+    FLOAT32_ROUNDING,
+    SecondMoment,
+    Weights,
+    block_rows,
+    floating,
+)
+
+#: A class: the learning task it belongs to (None when there is one only), and its label.
+Key = tuple[Hashable, Hashable]
+
+
+@dataclass
+class PairTotals:
+    """Sums over all unordered pairs inside tasks: of Q_{x - x'}, lower triangles, and of weights.
+
+    Weights count as repetitions: a class of total weight m has m (m - 1) / 2 pairs.
+    """
+
+    same: Float64s
+    different: Float64s
+    n_same: float
+    n_different: float
+    mean: Float64s
+    count: int
+    weight: float
+    rounding: float
+
+
+def keys_of(labels: Any, groups: Any) -> tuple[list[Key], NDArray[np.intp]]:
+    """Return the classes present, sorted, and the class of each row as an index into them."""
+    names, codes = np.unique(np.asarray(labels), return_inverse=True)
+    codes = codes.ravel()
+    if groups is None:
+        return [(None, name) for name in names.tolist()], codes.astype(np.intp)
+    tasks, of_task = np.unique(np.asarray(groups), return_inverse=True)
+    joint, codes = np.unique(of_task.ravel() * len(names) + codes, return_inverse=True)
+    task_names, class_names = tasks.tolist(), names.tolist()
+    keys = [(task_names[k // len(names)], class_names[k % len(names)]) for k in joint.tolist()]
+    return keys, codes.ravel().astype(np.intp)
+
+
+class ClassMoments:
+    """Count, mean and centred second moment of each class: D x D numbers a class.
+
+    The sums over pairs weight every class by its FINAL count, so that one pass that does not know
+    the counts yet has to keep the classes apart. For that it merges exactly, in any order.
+    """
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = n_features
+        self.classes: dict[Key, SecondMoment] = {}
+        self._all: PairTotals | None = None
+
+    def add(self, rows: Any, labels: Any, groups: Any, weights: Weights | None) -> None:
+        """Add labelled rows."""
+        self._all = None
+        keys, codes = keys_of(labels, groups)
+        rows = rows.tocsr() if is_sparse(rows) else rows
+        order = np.argsort(codes, kind="stable")
+        edges = np.searchsorted(codes[order], np.arange(len(keys) + 1))
+        step = block_rows(self.n_features)
+        for k, key in enumerate(keys):
+            moment = self.classes.setdefault(key, SecondMoment(self.n_features, center=True))
+            for start in range(edges[k], edges[k + 1], step):
+                chosen = order[start : min(start + step, edges[k + 1])]
+                moment.add(floating(rows[chosen]), None if weights is None else weights[chosen])
+
+    def merged(self, other: "ClassMoments") -> "ClassMoments":
+        """Return the moments of both; neither is changed."""
+        both = ClassMoments(self.n_features)
+        both.classes = {key: moment.copy() for key, moment in self.classes.items()}
+        for key, moment in other.classes.items():
+            if key in both.classes:
+                both.classes[key].merge(moment)
+            else:
+                both.classes[key] = moment.copy()
+        return both
+
+    def totals(self) -> PairTotals:
+        """Return the sums over all pairs; computed once for as long as no row is added."""
+        if self._all is None:
+            self._all = self.totals_without(frozenset())
+        return self._all
+
+    def totals_without(self, classes: frozenset[Key]) -> PairTotals:
+        """Return the sums over all pairs that have no member in these classes."""
+        chosen = {key: m.settled() for key, m in self.classes.items() if key not in classes}
+        weights = {key: moment.totals()[1] for key, moment in chosen.items()}
+        totals = _means_only(
+            self.n_features,
+            weights,
+            {key: moment.mean() for key, moment in chosen.items()},
+            sum(moment.totals()[0] for moment in chosen.values()),
+        )
+        per_task = _per_task(weights)
+        for key, moment in chosen.items():
+            inside, outside = weights[key], per_task[key[0]] - weights[key]
+            _add(totals.same, moment.total(), inside)
+            _add(totals.different, moment.total(), outside)
+            totals.rounding = max(totals.rounding, moment.rounding)
+        return totals
+
+
+def totals_of_rows(
+    rows: Any, labels: Any, groups: Any, weights: Weights | None, chosen: NDArray[np.bool_]
+) -> PairTotals:
+    """Return the sums over all pairs of the chosen rows, holding two D x D matrices in all.
+
+    With the labels known beforehand the final counts are, too. Classes of one size share a block,
+    so that many small classes cost no more than a few large ones.
+    """
+    width = rows.shape[1]
+    rows = rows.tocsr() if is_sparse(rows) else rows
+    keys, codes = keys_of(labels, groups)
+    weight = chosen.astype(np.float64) * (1.0 if weights is None else weights)
+    sizes = np.bincount(codes, weights=weight, minlength=len(keys))
+    inverse = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    means = np.zeros((len(keys), width))
+    step = block_rows(width)
+    for start in range(0, len(codes), step):
+        part = slice(start, start + step)
+        shares, places = weight[part] * inverse[codes[part]], np.arange(len(codes[part]))
+        averaging = sp.csr_array((shares, (codes[part], places)), (len(keys), len(places)))
+        means += averaging @ _dense(rows[part])
+    present = np.flatnonzero(sizes > 0)
+    totals = _means_only(
+        width,
+        {keys[k]: float(sizes[k]) for k in present},
+        {keys[k]: means[k] for k in present},
+        int(np.count_nonzero(weight)),
+    )
+    if rows.dtype == np.float32:
+        totals.rounding = FLOAT32_ROUNDING
+    per_task = _per_task({keys[k]: float(sizes[k]) for k in present})
+    factors = np.zeros((len(keys), 2))
+    for k in present:
+        factors[k] = sizes[k], per_task[keys[k][0]] - sizes[k]
+    buckets, of_class = np.unique(factors, axis=0, return_inverse=True)
+    bucket = np.where(weight > 0, of_class.ravel()[codes], -1)
+    for b, (inside, outside) in enumerate(buckets):
+        members = np.flatnonzero(bucket == b)
+        product = np.zeros((width, width), order="F")
+        for start in range(0, len(members), step):
+            some = members[start : start + step]
+            block = floating(_dense(rows[some]))
+            block = (block - means[codes[some]]).astype(block.dtype, copy=False)
+            if weights is not None:
+                block *= np.sqrt(weight[some]).astype(block.dtype)[:, None]
+            rank_update(product, block)
+        _add(totals.same, product, inside)
+        _add(totals.different, product, outside)
+    return totals
+
+
+def _dense(rows: Any) -> Any:
+    return rows.toarray() if is_sparse(rows) else rows
+
+
+def _per_task(weights: dict[Key, float]) -> dict[Hashable, float]:
+    tasks: dict[Hashable, float] = {}
+    for (task, _), weight in weights.items():
+        tasks[task] = tasks.get(task, 0.0) + weight
+    return tasks
+
+
+def _means_only(
+    width: int, weights: dict[Key, float], means: dict[Key, Float64s], count: int
+) -> PairTotals:
+    """Return the sums as if every row lay at the mean of its class."""
+    per_task = _per_task(weights)
+    total = sum(per_task.values())
+    mean = np.zeros(width)
+    task_means = {task: np.zeros(width) for task in per_task}
+    for key, weight in weights.items():
+        if weight > 0:
+            mean += weight / total * means[key]
+            task_means[key[0]] += weight / per_task[key[0]] * means[key]
+    different = np.zeros((width, width), order="F")
+    heavy = [key for key, weight in weights.items() if weight > 0]
+    if heavy:
+        apart = np.array(
+            [np.sqrt(per_task[k[0]] * weights[k]) * (means[k] - task_means[k[0]]) for k in heavy]
+        )
+        rank_update(different, apart)
+    squares = sum(weight**2 for weight in weights.values())
+    return PairTotals(
+        same=np.zeros((width, width), order="F"),
+        different=different,
+        n_same=sum(max(m * (m - 1.0), 0.0) for m in weights.values()) / 2.0,
+        n_different=max(sum(m**2 for m in per_task.values()) - squares, 0.0) / 2.0,
+        mean=mean,
+        count=count,
+        weight=total,
+        rounding=0.0,
+    )
+
+
+def _add(total: Float64s, product: Float64s, factor: float) -> None:
+    """Add a multiple in place: both are Fortran-ordered, so their memory is one long vector."""
+    if factor != 0.0:
+        blas.daxpy(product.ravel(order="K"), total.ravel(order="K"), a=factor)

@@ -1,0 +1,203 @@
+"""The scatter of all the pairs that labels imply, in linear time."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from eigenstream._checks import check_weights, check_whole
+from eigenstream._linalg import Float64s, mirrored
+from eigenstream.scatters._class_moments import (
+    ClassMoments,
+    Key,
+    PairTotals,
+    keys_of,
+    totals_of_rows,
+)
+from eigenstream.scatters.base import Scatter
+
+__all__ = ["ClassScatter", "Key", "keys_of"]
+
+
+class ClassScatter(Scatter):
+    """The average of ``(x - x')(x - x')^T`` over all pairs of one kind that labels imply.
+
+    With m_c the size and S_c the centred second moment of class c, the sum over unordered pairs of
+    one class is ``sum m_c S_c``, and over all pairs it is m times that of all rows: n^2 pairs cost
+    one pass (what [HPCA] section 6 solves as an m x m problem in the dual).
+
+    Scatters of both kinds are two readings of one set of moments: see ``other_kind``.
+
+    Memory: one D x D matrix a class, because every class weighs in by its final count, which a
+    stream does not know yet. For that, classes may arrive in any order, and merging is exact.
+    ``ClassScatter.of`` takes all rows at once and keeps two matrices in all; it cannot go on.
+
+    Parameters
+    ----------
+    n_features : int
+    same : bool
+        Pairs of the same class, or (False) of different classes of one task.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream.scatters import ClassScatter
+    >>> same = ClassScatter(1, same=True).update(np.array([[0.0], [2.0], [5.0]]), ["a", "a", "b"])
+    >>> same.matrix(), same.other_kind().matrix()  # 2^2; (5^2 + 3^2) / 2
+    (array([[4.]]), array([[17.]]))
+    """
+
+    def __init__(self, n_features: int, *, same: bool) -> None:
+        self.n_features = check_whole(n_features, "n_features")
+        self.same = bool(same)
+        self._moments = ClassMoments(self.n_features)
+        self._totals: PairTotals | None = None
+        #: Whether the classes are kept apart, so that more rows can come.
+        self.open = True
+
+    @classmethod
+    def of(
+        cls,
+        rows: Any,
+        labels: Any,
+        *,
+        same: bool,
+        groups: Any = None,
+        sample_weight: Any = None,
+        chosen: Any = None,
+    ) -> Self:
+        """Return the scatter of all (or the chosen) rows, in the memory of two matrices.
+
+        It can be neither updated nor merged.
+        """
+        scatter = cls(rows.shape[1], same=same)
+        n = rows.shape[0]
+        weights = None if sample_weight is None else check_weights(sample_weight, n)
+        mask = np.ones(n, dtype=bool) if chosen is None else np.asarray(chosen, dtype=bool)
+        scatter._totals = totals_of_rows(rows, labels, groups, weights, mask)
+        scatter.open = False
+        return scatter
+
+    def empty(self) -> Self:
+        """Return a scatter of the same kind that has seen nothing."""
+        return type(self)(self.n_features, same=self.same)
+
+    def update(
+        self, rows: Any, labels: Any, *, groups: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Add labelled rows: those of ``other_kind()`` go along.
+
+        Parameters
+        ----------
+        rows : array or scipy.sparse matrix of shape (n, n_features)
+        labels : array of shape (n,)
+        groups : array of shape (n,), optional
+            The learning task of each row: pairs are formed only inside a task.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights; they count as repetitions.
+        """
+        self._check_open()
+        n = rows.shape[0]
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            raise ValueError(f"rows must have shape (n, {self.n_features}), got {rows.shape}.")
+        weights = None if sample_weight is None else check_weights(sample_weight, n)
+        self._moments.add(rows, labels, groups, weights)
+        return self
+
+    def merge(self, later: Self) -> Self:
+        """Return the scatter of the rows of both, pairs across the two included."""
+        for scatter in (self, later):
+            scatter._check_open()
+        if (later.n_features, later.same) != (self.n_features, self.same):
+            raise ValueError(
+                f"only scatters of one kind merge: {self!r} and {later!r} differ in n_features or "
+                "same."
+            )
+        merged = self.empty()
+        merged._moments = self._moments.merged(later._moments)
+        return merged
+
+    def other_kind(self) -> Self:
+        """Return the scatter of the other kind of pairs, over the same moments (not a copy).
+
+        Whatever updates one of the two updates both.
+        """
+        other = type(self)(self.n_features, same=not self.same)
+        other._moments, other._totals, other.open = self._moments, self._totals, self.open
+        return other
+
+    def without(self, classes: frozenset[Key]) -> Self:
+        """Return the scatter of the pairs that have no member in these (task, label) classes."""
+        self._check_open()
+        rest = self.empty()
+        rest._totals = self._moments.totals_without(classes)
+        rest.open = False
+        return rest
+
+    def matrix(self) -> Float64s:
+        """Return the average of the outer products, a symmetric (D, D) float64 array (a copy)."""
+        totals = self._read()
+        total = mirrored(totals.same if self.same else totals.different)
+        weight = totals.n_same if self.same else totals.n_different
+        if weight > 0:
+            total /= weight
+        return total
+
+    @property
+    def classes(self) -> dict[Key, float]:
+        """The (task, label) classes seen, sorted, and the weight of each; a closed one has none."""
+        found = self._moments.classes
+        try:
+            keys = sorted(found)
+        except TypeError:  # names of several kinds have no order of their own
+            keys = sorted(found, key=str)
+        return {key: found[key].totals()[1] for key in keys}
+
+    @property
+    def mean(self) -> Float64s:
+        """The weighted mean of the rows (differences themselves have the mean zero)."""
+        return self._read().mean.copy()
+
+    @property
+    def count(self) -> int:
+        """The number of pairs, weights of rows counting as repetitions, rounded up."""
+        return int(np.ceil(self.weight * (1.0 - 1e-12)))
+
+    @property
+    def weight(self) -> float:
+        """The number of pairs, weights of rows counting as repetitions."""
+        totals = self._read()
+        return totals.n_same if self.same else totals.n_different
+
+    @property
+    def rounding(self) -> float:
+        """The error of the matrix relative to its largest eigenvalue: what lies below is noise."""
+        return max(self._read().rounding, self.n_features * float(np.finfo(np.float64).eps))
+
+    @property
+    def floor(self) -> float:
+        """How large eigenvalues can be from rounding of the means alone, as for constant rows."""
+        totals = self._read()
+        eps = float(np.finfo(np.float32 if totals.rounding else np.float64).eps)
+        return float(self.n_features * (eps * np.linalg.norm(totals.mean)) ** 2)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows seen with a positive weight."""
+        return self._read().count
+
+    def _read(self) -> PairTotals:
+        if not self.open:
+            assert self._totals is not None
+            return self._totals
+        return self._moments.totals()
+
+    def _check_open(self) -> None:
+        if not self.open:
+            raise ValueError(
+                "this scatter was made from all rows at once and keeps no classes apart, so that "
+                "nothing can be added: start with ClassScatter(n_features, same=...) and update."
+            )
+
+    def __repr__(self) -> str:
+        kind = f"n_features={self.n_features}, same={self.same}"
+        return f"ClassScatter({kind}, classes={len(self._moments.classes)})"

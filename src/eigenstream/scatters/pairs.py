@@ -1,0 +1,159 @@
+"""The scatter of differences between the members of pairs."""
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from eigenstream._checks import check_weights, check_whole, is_sparse
+from eigenstream._linalg import Float64s
+from eigenstream.scatters._moment import SecondMoment, block_rows, floating
+from eigenstream.scatters.base import Scatter
+
+#: Index pairs taken at a time: their sparse adjacency stays at some tens of MB.
+PAIRS_AT_A_TIME = 1 << 20
+
+
+class PairScatter(Scatter):
+    """The average of ``(x - x')(x - x')^T`` over pairs: of one sign, if the caller so chooses.
+
+    Pairs come as rows beside each other, or as indices into points. The sum over index pairs is
+    ``X^T L X`` with L the Laplacian of the graph whose edges are the pairs ([HPCA] section 6, with
+    one point a row), so that its cost goes with the points and not with the pairs.
+
+    Memory: one D x D matrix and O(chunk), or O(points * D) for index pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream.scatters import PairScatter
+    >>> points = np.array([[0.0], [1.0], [4.0]])
+    >>> PairScatter(1).update_indexed(points, np.array([[0, 1], [1, 2]])).matrix()  # (1 + 9) / 2
+    array([[5.]])
+    >>> PairScatter(1).update(np.array([[[0.0], [1.0]], [[1.0], [4.0]]])).matrix()
+    array([[5.]])
+    """
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = check_whole(n_features, "n_features")
+        self._moment = SecondMoment(self.n_features, center=False)
+        self._n_rows = 0
+
+    def empty(self) -> Self:
+        """Return a scatter that has seen no pair."""
+        return type(self)(self.n_features)
+
+    def update(self, pairs: Any, *, sample_weight: Any = None) -> Self:
+        """Add pairs, shape (n, 2, n_features), each with a non-negative weight if given."""
+        if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features):
+            raise ValueError(
+                f"pairs must have shape (n, 2, {self.n_features}), got {pairs.shape}: the two "
+                "members of a pair lie on the second axis."
+            )
+        weights = None if sample_weight is None else check_weights(sample_weight, len(pairs))
+        step = block_rows(self.n_features)
+        for start in range(0, len(pairs), step):
+            part = slice(start, start + step)
+            block = floating(pairs[part])
+            w = None if weights is None else weights[part]
+            self._moment.add(block[:, 0] - block[:, 1], w)
+        self._n_rows += len(pairs)
+        return self
+
+    def update_indexed(
+        self, points: Any, pairs: NDArray[np.integer[Any]], *, sample_weight: Any = None
+    ) -> Self:
+        """Add the pairs of points with these indices, shape (n, 2)."""
+        if points.ndim != 2 or points.shape[1] != self.n_features:
+            raise ValueError(f"points must have shape (n, {self.n_features}), got {points.shape}.")
+        weights = None if sample_weight is None else check_weights(sample_weight, len(pairs))
+        if len(pairs) <= 2 * points.shape[0]:  # few: their differences are the shortest way
+            step = block_rows(self.n_features)
+            for start in range(0, len(pairs), step):
+                part = slice(start, start + step)
+                first, second = (floating(points[pairs[part, k]]) for k in (0, 1))
+                self._moment.add(first - second, None if weights is None else weights[part])
+        else:
+            count, weight = len(pairs), float(len(pairs))
+            if weights is not None:
+                count, weight = int(np.count_nonzero(weights)), float(weights.sum())
+            total = _laplacian_product(points, pairs, weights)
+            self._moment.add_total(count, weight, np.zeros(self.n_features), np.tril(total))
+        self._n_rows += len(pairs)
+        return self
+
+    def merge(self, later: Self) -> Self:
+        """Return the scatter of the pairs of both; neither is changed."""
+        if later.n_features != self.n_features:
+            raise ValueError(
+                f"only scatters of one kind merge: {self!r} and {later!r} differ in n_features."
+            )
+        merged = self.empty()
+        merged._moment = self._moment.copy()
+        merged._moment.merge(later._moment)
+        merged._n_rows = self._n_rows + later._n_rows
+        return merged
+
+    def matrix(self) -> Float64s:
+        """Return the average of the outer products, a symmetric (D, D) float64 array (a copy)."""
+        return self._moment.matrix()
+
+    @property
+    def mean(self) -> Float64s:
+        """Zeros: which member of a pair comes first says nothing, so no mean is taken off."""
+        return np.zeros(self.n_features)
+
+    @property
+    def count(self) -> int:
+        """The number of pairs with a positive weight."""
+        return self._moment.totals()[0]
+
+    @property
+    def weight(self) -> float:
+        """The sum of the weights of the pairs."""
+        return self._moment.totals()[1]
+
+    @property
+    def rounding(self) -> float:
+        """The error of the matrix relative to its largest eigenvalue: what lies below is noise."""
+        float64 = self.n_features * float(np.finfo(np.float64).eps)
+        return max(self._moment.settled().rounding, float64)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of pairs seen."""
+        return self._n_rows
+
+    def __repr__(self) -> str:
+        return f"PairScatter(n_features={self.n_features}, count={self.count})"
+
+
+def _laplacian_product(
+    points: Any, pairs: NDArray[np.integer[Any]], weights: NDArray[np.float64] | None
+) -> Float64s:
+    """Return the sum of w (x - x')(x - x')^T over index pairs, as X^T (deg - W - W^T) X."""
+    n = points.shape[0]
+    degree = np.zeros(n)
+    # Differences do not see a common shift, and rounding sees less of it about the mean.
+    if is_sparse(points):
+        rows = points.astype(np.float64)
+        neighbours = np.zeros((n, points.shape[1]))
+    else:
+        rows = np.ascontiguousarray(points - points.mean(axis=0, dtype=np.float64))
+        neighbours = np.zeros_like(rows)
+    for start in range(0, len(pairs), PAIRS_AT_A_TIME):
+        first, second = (pairs[start : start + PAIRS_AT_A_TIME, k] for k in (0, 1))
+        w = np.ones(len(first))
+        if weights is not None:
+            w = weights[start : start + PAIRS_AT_A_TIME]
+        degree += np.bincount(first, weights=w, minlength=n)
+        degree += np.bincount(second, weights=w, minlength=n)
+        neighbours += sp.csr_array((w, (first, second)), shape=(n, n)) @ rows
+    if is_sparse(rows):
+        cross = np.asarray(rows.T @ neighbours)
+        own = (rows.T @ sp.diags_array(degree) @ rows).toarray()
+        return np.asarray(own - cross - cross.T)
+    # One product serves all: X^T (deg / 2 X - W X), and its transpose.
+    half = rows.T @ (0.5 * degree[:, None] * rows - neighbours)
+    return np.asarray(half + half.T)

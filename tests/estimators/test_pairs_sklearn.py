@@ -1,0 +1,151 @@
+"""scikit-learn's own checks for what learns from labels; pair-shaped ones for what does not."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eigenstream import ClassSubspace, PairMetric, PairSubspace, ThresholdClassifier, sample_pairs
+
+pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue")
+
+
+class OnRows(ClassSubspace):
+    """ClassSubspace without the two methods that take pairs: the checks would give them rows."""
+
+    @property
+    def predict(self):
+        raise AttributeError("takes pairs")
+
+    @property
+    def decision_function(self):
+        raise AttributeError("takes pairs")
+
+
+@parametrize_with_checks(
+    [
+        OnRows(n_components=1),
+        OnRows(n_components=1, eta=2.0),
+        OnRows(n_components=1, eta=2.0, kernel="rbf"),
+        OnRows(n_components=1, criterion="ratio", solver="dual"),
+        ThresholdClassifier(),
+        ThresholdClassifier(threshold=1e9),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+RNG = np.random.default_rng(0)
+LABELS = np.repeat(np.arange(10), 12)
+ROWS = RNG.standard_normal((10, 2))[LABELS] + 0.1 * RNG.standard_normal((120, 2))
+ROWS = np.column_stack([ROWS, 2 * RNG.standard_normal((120, 4))])
+PAIRS, Y = sample_pairs(LABELS, 800, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [PairSubspace(2), PairSubspace(2, eta=0.5), PairSubspace(2, kernel="rbf"), PairMetric()],
+    ids=repr,
+)
+class TestPairShaped:
+    def test_it_is_cloned_and_set_and_refitted(self, learner):
+        model = clone(learner)
+        for name, value in model.get_params().items():
+            assert getattr(model, name) is value
+        model.set_params(**learner.get_params())
+        first = model.fit(ROWS[PAIRS], Y).transform(ROWS)
+        again = model.fit(ROWS[PAIRS], Y).transform(ROWS)
+        np.testing.assert_array_equal(first, again)
+        assert model.n_features_in_ == 6
+
+    def test_input_is_left_alone_and_may_be_read_only(self, learner):
+        pairs, y, rows = ROWS[PAIRS], Y.copy(), ROWS.copy()
+        for array in (pairs, y, rows):
+            array.flags.writeable = False
+        model = clone(learner).fit(pairs, y)
+        before = model.transform(rows)
+        model.predict(pairs)
+        model.score(pairs, y)
+        np.testing.assert_array_equal(model.transform(rows), before)
+
+    def test_lists_and_integers_will_do(self, learner):
+        some = np.rint(ROWS * 10).astype(int)[PAIRS[::8]]
+        from_list = clone(learner).fit(some.tolist(), Y[::8].tolist())
+        from_array = clone(learner).fit(some.astype(float), Y[::8])
+        np.testing.assert_allclose(from_list.transform(ROWS), from_array.transform(ROWS))
+
+    def test_nothing_works_before_fit(self, learner):
+        for use in (
+            lambda m: m.transform(ROWS),
+            lambda m: m.pair_distance(ROWS[PAIRS]),
+            lambda m: m.threshold_,
+        ):
+            with pytest.raises(NotFittedError):
+                use(clone(learner))
+
+    def test_names_and_pickles(self, learner):
+        import pickle
+
+        model = clone(learner).fit(ROWS[PAIRS], Y)
+        names = model.get_feature_names_out()
+        assert names[0] == f"{type(model).__name__.lower()}0"
+        copy = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(copy.predict(ROWS[PAIRS]), model.predict(ROWS[PAIRS]))
+
+
+def test_before_nearest_neighbours_and_a_support_vector_machine():
+    fresh = RNG.permutation(120)
+    for classifier in (KNeighborsClassifier(1), SVC(), ThresholdClassifier()):
+        model = make_pipeline(ClassSubspace(2), classifier)
+        model.fit(ROWS[fresh[:80]], LABELS[fresh[:80]])
+        raw = clone(classifier).fit(ROWS[fresh[:80]], LABELS[fresh[:80]])
+        test = ROWS[fresh[80:]], LABELS[fresh[80:]]
+        assert model.score(*test) > raw.score(*test)
+
+
+def test_a_grid_search_over_the_weight():
+    search = GridSearchCV(ClassSubspace(2), {"eta": [3.0, 0.3], "balanced": [True, False]}, cv=3)
+    search.fit(ROWS, LABELS)
+    assert search.best_score_ > 0.8
+    pairs = GridSearchCV(PairSubspace(2), {"eta": [3.0, 0.3]}, cv=3).fit(ROWS[PAIRS], Y)
+    assert pairs.best_params_ == {"eta": 0.3}
+
+
+def test_data_frames_out():
+    pytest.importorskip("pandas")
+    frame = ClassSubspace(2).set_output(transform="pandas").fit(ROWS, LABELS).transform(ROWS)
+    assert list(frame.columns) == ["classsubspace0", "classsubspace1"]
+
+
+class TestOneShot:
+    def test_decisions_by_hand(self):
+        model = ThresholdClassifier(2.0, undecided="?").fit([[0.0], [10.0]], ["a", "b"])
+        assert model.decide([[0.0], [2.0], [5.0]]).tolist() == [[1, -1], [0, -1], [-1, -1]]
+        assert model.predict([[1.0], [2.0], [5.0], [9.0]]).tolist() == ["a", "?", "?", "b"]
+        near = ThresholdClassifier(2.0).fit([[0.0], [10.0]], ["a", "b"])
+        assert near.predict([[2.0], [6.0]]).tolist() == ["a", "b"]
+
+    def test_a_tie_is_undecided(self):
+        model = ThresholdClassifier(undecided=-1).fit([[0.0], [2.0]], [3, 4])
+        assert model.predict([[1.0], [0.5]]).tolist() == [-1, 3]
+
+    def test_error_of_one_choice_is_among_all_choices(self):
+        """Enumerating all choices of the examples gives the exact one-shot error."""
+        from itertools import product
+
+        from eigenstream.evaluation import one_shot_error
+
+        rows = RNG.standard_normal((9, 2)) + 2 * np.repeat(np.eye(3)[:, :2], 3, axis=0)
+        labels = np.repeat([0, 1, 2], 3)
+        errors = []
+        for choice in product(range(3), range(3, 6), range(6, 9)):
+            rest = np.setdiff1d(np.arange(9), choice)
+            model = ThresholdClassifier().fit(rows[list(choice)], labels[list(choice)])
+            errors.append((model.predict(rows[rest]) != labels[rest]).mean())
+        assert np.mean(errors) == pytest.approx(one_shot_error(rows, labels).error, abs=1e-12)

@@ -1,0 +1,161 @@
+"""Scatters of pairs: the monoid's laws, and agreement with brute force over all pairs."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from eigenstream.scatters import ClassScatter, PairScatter, merge
+from eigenstream.scatters.laplacians import ClassLaplacian, PairLaplacian
+from eigenstream.testing import assert_same_scatter, check_reading, chunked
+
+RNG = np.random.default_rng(1)
+ROWS = RNG.standard_normal((60, 4)) @ np.diag([4.0, 2.0, 1.0, 0.5]) + 100.0
+LABELS = RNG.integers(0, 5, 60)
+TASKS = RNG.integers(0, 3, 60)
+PAIRS = np.array(list(combinations(range(60), 2)))
+INSIDE = TASKS[PAIRS[:, 0]] == TASKS[PAIRS[:, 1]]
+SIGNS = np.where(LABELS[PAIRS[:, 0]] == LABELS[PAIRS[:, 1]], 1, -1)
+
+cuttings = st.lists(st.integers(1, 59), max_size=40)
+
+
+@pytest.mark.parametrize("tasks", [None, TASKS], ids=["one task", "tasks"])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["array", "sparse"])
+def test_labels_imply_all_pairs(tasks, kind):
+    inside = slice(None) if tasks is None else INSIDE
+    reward, penalty, n_different, n_same = oracles.pair_scatters(ROWS, PAIRS[inside], SIGNS[inside])
+    rows = kind(ROWS)
+    same = ClassScatter(4, same=True).update(rows, LABELS, groups=tasks)
+    closed = ClassScatter.of(rows, LABELS, same=True, groups=tasks)
+    for scatter in (same, closed):
+        np.testing.assert_allclose(scatter.matrix(), penalty, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(scatter.other_kind().matrix(), reward, rtol=1e-10, atol=1e-10)
+        assert (scatter.weight, scatter.other_kind().weight) == (n_same, n_different)
+        assert scatter.n_rows == 60
+    Z = ROWS - ROWS.mean(axis=0)
+    laplacian = ClassLaplacian.of(LABELS, tasks)
+    np.testing.assert_allclose(Z.T @ laplacian.apply(Z, 1.0, 0.0), reward, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(Z.T @ laplacian.apply(Z, 0.0, -1.0), penalty, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("tasks", [None, TASKS], ids=["one task", "tasks"])
+@settings(max_examples=20)
+@given(cuts=cuttings, seed=st.integers(0, 99))
+def test_law_1_for_labels_in_any_order(tasks, cuts, seed):
+    weights = np.random.default_rng(seed).integers(0, 4, 60).astype(float)
+    order = np.random.default_rng(seed).permutation(60)
+
+    def learn(scatter, rows):
+        groups = None if tasks is None else tasks[rows]
+        return scatter.update(ROWS[rows], LABELS[rows], groups=groups, sample_weight=weights[rows])
+
+    for same in (True, False):
+        whole = learn(ClassScatter(4, same=same), np.arange(60))
+        parts = chunked(order, cuts)
+        grown, merged = ClassScatter(4, same=same), ClassScatter(4, same=same)
+        for part in parts:
+            learn(grown, part)
+            merged = merge(merged, learn(ClassScatter(4, same=same), part))
+        from_right = ClassScatter(4, same=same)
+        for part in parts[::-1]:
+            from_right = merge(learn(ClassScatter(4, same=same), part), from_right)
+        for other in (grown, merged, from_right):
+            # Class means are about 100: differences keep twelve digits.
+            assert_same_scatter(other, whole, rounding=1e-12)
+        repeated = ClassScatter(4, same=same)
+        learn_rows = np.repeat(np.arange(60), weights.astype(int))
+        repeated.update(
+            ROWS[learn_rows],
+            LABELS[learn_rows],
+            groups=None if tasks is None else tasks[learn_rows],
+        )
+        np.testing.assert_allclose(repeated.matrix(), whole.matrix(), rtol=1e-10, atol=1e-10)
+
+
+@settings(max_examples=20)
+@given(cuts=st.lists(st.integers(1, 1769), max_size=20))
+def test_law_1_for_pairs(cuts):
+    weights = np.random.default_rng(0).uniform(0, 2, len(PAIRS))
+    whole = PairScatter(4).update(ROWS[PAIRS], sample_weight=weights)
+    grown, merged = PairScatter(4), PairScatter(4)
+    for part in chunked(np.arange(len(PAIRS)), cuts):
+        grown.update(ROWS[PAIRS[part]], sample_weight=weights[part])
+        piece = PairScatter(4).update_indexed(ROWS, PAIRS[part], sample_weight=weights[part])
+        merged = merge(merged, piece)
+    assert_same_scatter(grown, whole, rounding=1e-12)
+    # By the Laplacian, about the mean: the rows' spread is all that cancels.
+    assert_same_scatter(merged, whole, rounding=1e-12)
+    every = oracles.pair_scatters(ROWS, PAIRS, -np.ones(len(PAIRS)), weights)
+    np.testing.assert_allclose(whole.matrix(), every[0], rtol=1e-10)
+
+
+def test_pairs_by_index_in_every_way():
+    signs = SIGNS
+    reward, penalty, *_ = oracles.pair_scatters(ROWS, PAIRS, signs)
+    Z = ROWS - ROWS.mean(axis=0)
+    laplacian = PairLaplacian.of(60, PAIRS, signs)
+    np.testing.assert_allclose(Z.T @ laplacian.apply(Z, 1.0, 0.0), reward, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(Z.T @ laplacian.apply(Z, 0.0, -1.0), penalty, rtol=1e-10, atol=1e-10)
+    for points in (ROWS, ROWS.astype(np.float32), sp.csr_array(ROWS - 100.0)):
+        scatter = PairScatter(4).update_indexed(points, PAIRS[signs < 0])
+        np.testing.assert_allclose(
+            scatter.matrix(), reward, rtol=1e-5 if points is not ROWS else 1e-10, atol=1e-5
+        )
+
+
+def test_reading_never_changes_a_scatter():
+    for scatter in (
+        ClassScatter(4, same=True),
+        ClassScatter(4, same=False).update(ROWS[:5], LABELS[:5]),
+        ClassScatter(4, same=False).update(ROWS, LABELS, groups=TASKS),
+        PairScatter(4),
+        PairScatter(4).update(ROWS[PAIRS]),
+    ):
+        check_reading(scatter)
+
+
+def test_both_kinds_read_the_same_moments():
+    same = ClassScatter(4, same=True)
+    different = same.other_kind()
+    different.update(ROWS, LABELS)
+    assert same.weight + different.weight == 60 * 59 / 2
+    assert same.other_kind().same is False
+
+
+def test_leaving_classes_out():
+    scatter = ClassScatter(4, same=False).update(ROWS, LABELS)
+    kept = ~np.isin(LABELS, [1, 3])
+    rest = ClassScatter(4, same=False).update(ROWS[kept], LABELS[kept])
+    left = scatter.without(frozenset({(None, 1), (None, 3)}))
+    np.testing.assert_allclose(left.matrix(), rest.matrix(), rtol=1e-12)
+    np.testing.assert_allclose(left.other_kind().matrix(), rest.other_kind().matrix(), rtol=1e-12)
+    assert list(scatter.classes) == [(None, k) for k in range(5)]
+
+
+def test_float32_far_from_zero():
+    rows = (ROWS + 1e4).astype(np.float32)
+    single = ClassScatter(4, same=False).update(rows, LABELS)
+    double = ClassScatter(4, same=False).update(rows.astype(float), LABELS)
+    ours, exact = (np.linalg.eigvalsh(s.matrix()) for s in (single, double))
+    np.testing.assert_allclose(ours, exact, rtol=1e-5)
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match=r"pairs must have shape \(n, 2, 4\), got \(3, 4\)"):
+        PairScatter(4).update(ROWS[:3])
+    with pytest.raises(ValueError, match=r"points must have shape \(n, 4\)"):
+        PairScatter(4).update_indexed(ROWS[:, :3], PAIRS)
+    with pytest.raises(ValueError, match=r"rows must have shape \(n, 4\)"):
+        ClassScatter(4, same=True).update(ROWS[:, :3], LABELS)
+    with pytest.raises(ValueError, match="one kind merge"):
+        ClassScatter(4, same=True).merge(ClassScatter(4, same=False))
+    with pytest.raises(ValueError, match="one kind merge"):
+        PairScatter(4).merge(PairScatter(3))
+    closed = ClassScatter.of(ROWS, LABELS, same=True)
+    with pytest.raises(ValueError, match="keeps no classes apart"):
+        closed.update(ROWS, LABELS)
