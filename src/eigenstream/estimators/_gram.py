@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.linalg import blas
 from scipy.spatial.distance import cdist
 
 from eigenstream._linalg import Float64s
@@ -17,7 +18,7 @@ MEDIAN_ROWS = 1000
 IDENTITY_ABOVE = 5.0
 
 #: The best results of the paper's tasks come with products from 0.5 to 2.
-GOOD_PRODUCT = 1.0
+GOOD_PRODUCT = 0.5
 
 #: Kernel values made at a time: 32 MB.
 KERNEL_VALUES = 1 << 22
@@ -33,7 +34,7 @@ def median_square(rows: Float64s) -> float:
 
 
 def resolved_gamma(gamma: float | None, rows: Float64s) -> float:
-    """Return the kernel's sharpness, by default 1 over the median squared distance.
+    """Return the kernel's sharpness, by default 1/2 over the median squared distance.
 
     Warns of one that makes the Gram matrix nearly the identity.
     """
@@ -64,16 +65,30 @@ def check_gram(values: Any) -> None:
 
 
 def gram(rows: Float64s, kernel: str, gamma: float) -> Float64s:
-    """Return the Gram matrix of rows, Fortran-ordered: it may serve as workspace."""
+    """Return the Gram matrix of rows, lower triangle, Fortran-ordered: good for workspace.
+
+    >>> gram(np.array([[0.0], [1.0]]), "rbf", 1.0).round(3)
+    array([[1.   , 0.   ],
+           [0.368, 1.   ]])
+    """
+    centred = rows if kernel == "linear" else rows - rows.mean(axis=0)
+    products = np.asarray(blas.dsyrk(1.0, np.asarray(centred.T, np.float64), trans=1, lower=1))
     if kernel == "linear":
-        return np.asfortranarray(rows @ rows.T)
-    n = len(rows)
-    values = np.empty((n, n), order="F")
-    step = max(KERNEL_VALUES // max(n, 1), 1)
-    for start in range(0, n, step):
-        # A block of columns is contiguous; by symmetry it is a block of rows, too.
-        values[:, start : start + step] = rbf(rows, rows[start : start + step], gamma)
-    return values
+        return products
+    squares = np.diagonal(products).copy()
+    step = max(KERNEL_VALUES // max(len(rows), 1), 1)
+    for start in range(0, len(rows), step):
+        stop = min(start + step, len(rows))
+        block = products[start:, start:stop]
+        block *= 2.0
+        block -= squares[start:, None]
+        block -= squares[None, start:stop]
+        np.minimum(block, 0.0, out=block)  # rounding may leave a distance below zero
+        block *= gamma
+        np.exp(block, out=block)
+        block[:] = np.tril(block)
+    np.fill_diagonal(products, 1.0)
+    return products
 
 
 def rbf(left: Any, right: Any, gamma: float) -> Float64s:

@@ -73,6 +73,23 @@ def pair_hashes(given: Pairs) -> Hashes:
     return out
 
 
+def smallest_distinct(hashes: Hashes, size: int) -> NDArray[np.intp]:
+    """Return where the ``size`` smallest distinct hashes first stand.
+
+    >>> smallest_distinct(np.array([5, 3, 3, 1, 4], dtype=np.uint64), 3)
+    array([3, 1, 4])
+    """
+    reach = 2 * size
+    while True:
+        near = np.arange(len(hashes))
+        if reach < len(hashes):  # sort only what may be needed
+            near = np.flatnonzero(hashes <= np.partition(hashes, reach)[reach])
+        _, first = np.unique(hashes[near], return_index=True)
+        if len(first) >= size or len(near) == len(hashes):
+            return np.asarray(near[first[:size]], np.intp)
+        reach *= 4
+
+
 class BottomRows:
     """The ``size`` distinct rows with the smallest hashes of those added."""
 
@@ -133,9 +150,7 @@ class ClassSample:
             mine = order[edges[k] : edges[k + 1]]
             # Weights count as repetitions.
             seen = len(mine) if weights is None else int(np.ceil(weights[mine].sum()))
-            smallest = mine[np.argsort(hashes[mine], kind="stable")]
-            _, first = np.unique(hashes[smallest], return_index=True)
-            kept = smallest[first[:size]]
+            kept = mine[smallest_distinct(hashes[mine], size)]
             self.classes[key].add(hashes[kept], rows[kept], size, seen)
         self._trim()
 
@@ -176,9 +191,7 @@ class PairSample:
         weighs = np.ones(len(given), dtype=bool) if given.weights is None else given.weights > 0
         for sign, found in self.signs.items():
             mine = np.flatnonzero((given.signs == sign) & weighs)
-            smallest = mine[np.argsort(hashes[mine], kind="stable")]
-            _, first = np.unique(hashes[smallest], return_index=True)
-            kept = smallest[first[: self.size]]
+            kept = mine[smallest_distinct(hashes[mine], self.size)]
             rows = np.column_stack([given.differences(kept), folds[kept]])
             found.add(hashes[kept], rows, self.size, len(mine))
 

@@ -66,7 +66,7 @@ class ClassSubspace(PairwiseEstimator):
         "rbf" solves in the kernel's own space exactly, for up to about 10^4 rows: the kernel is
         exp(-gamma |x - y|^2). For more rows use ``features=RBFNetwork(...)``.
     gamma : float, optional
-        By default 1 over the median squared distance of the rows.
+        By default 1/2 over the median squared distance of the rows.
     features : transformer, optional
         A map to apply first, such as RBFNetwork.
     solver : {"auto", "dense", "krylov", "dual"}, default="auto"

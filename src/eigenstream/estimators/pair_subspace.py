@@ -215,25 +215,26 @@ class PairSubspace(OnlinePairs):
     def _learn(self, given: Pairs, parts: NDArray[np.intp] | None) -> None:
         """Add pairs; ``parts`` are the folds of the two members, by default those of the pair."""
         points = None if given.points is None else _mapping.mapped(self._map, given.points)
-        # Index pairs at once, so that the points count and not the pairs; others in blocks.
-        step = len(given) if points is not None else _input.chunk_rows(2 * self._sample.width)
-        for start in range(0, len(given), step):
-            mask = slice(start, start + step)
+        if points is not None:
+            # The scatters take all index pairs at once: then the points count, and not the pairs.
+            given = Pairs(None, given.index, points, given.signs, given.weights)
+            if self.solver_ != "flow":
+                add_signed(self.contrast_, given)
+        for start in range(0, len(given), _input.chunk_rows(2 * self._sample.width)):
+            mask = slice(start, start + _input.chunk_rows(2 * self._sample.width))
             block = given.chosen(mask)
-            if points is not None:
-                block = Pairs(None, block.index, points, block.signs, block.weights)
-            elif self.features is not None:
+            if points is None and self.features is not None:
                 mapped = self.features_.transform(_members(block))
                 explicit = mapped.reshape(len(block), 2, -1)
                 block = Pairs(explicit, None, None, block.signs, block.weights)
+            if self.solver_ == "flow":
+                self._flow.update(block)
+            elif points is None:
+                add_signed(self.contrast_, block)
             hashes = pair_hashes(block)
             folds = None if parts is None else parts[mask]
             if folds is None:
                 folds = np.repeat((hashes % np.uint64(FOLDS)).astype(np.intp)[:, None], 2, axis=1)
-            if self.solver_ == "flow":
-                self._flow.update(block)
-            else:
-                add_signed(self.contrast_, block)
             if self._folds is not None:
                 self._folds.add(block, folds)
             both = np.where(folds[:, 0] == folds[:, 1], folds[:, 0], -1)

@@ -14,6 +14,13 @@ from eigenstream.scatters.base import Scatter
 #: Index pairs taken at a time: their sparse adjacency stays at some tens of MB.
 PAIRS_AT_A_TIME = 1 << 20
 
+#: Where more of all index pairs than this are there, dense blocks of the adjacency, multiplied at
+#: full speed, are faster than sparse ones, which wait for memory.
+DENSE_SHARE = 1 / 30
+
+#: Rows of a dense block.
+ROWS_AT_A_TIME = 256
+
 
 class PairScatter(Scatter):
     """The average of ``(x - x')(x - x')^T`` over pairs: of one sign, if the caller so chooses.
@@ -138,10 +145,11 @@ def _laplacian_product(
     # Differences do not see a common shift, and rounding sees less of it about the mean.
     if is_sparse(points):
         rows = points.astype(np.float64)
-        neighbours = np.zeros((n, points.shape[1]))
     else:
         rows = np.ascontiguousarray(points - points.mean(axis=0, dtype=np.float64))
-        neighbours = np.zeros_like(rows)
+    dense = not is_sparse(points) and len(pairs) > DENSE_SHARE * n**2
+    neighbours = np.zeros((n, points.shape[1]))
+    graph: Any = None
     for start in range(0, len(pairs), PAIRS_AT_A_TIME):
         first, second = (pairs[start : start + PAIRS_AT_A_TIME, k] for k in (0, 1))
         w = np.ones(len(first))
@@ -149,7 +157,15 @@ def _laplacian_product(
             w = weights[start : start + PAIRS_AT_A_TIME]
         degree += np.bincount(first, weights=w, minlength=n)
         degree += np.bincount(second, weights=w, minlength=n)
-        neighbours += sp.csr_array((w, (first, second)), shape=(n, n)) @ rows
+        part = sp.csr_array((w, (first, second)), shape=(n, n))
+        if dense:
+            graph = part if graph is None else graph + part
+        else:
+            neighbours += part @ rows
+    if graph is not None:
+        for start in range(0, n, ROWS_AT_A_TIME):
+            block = slice(start, start + ROWS_AT_A_TIME)
+            np.matmul(graph[block].toarray(), rows, out=neighbours[block])
     if is_sparse(rows):
         cross = np.asarray(rows.T @ neighbours)
         own = (rows.T @ sp.diags_array(degree) @ rows).toarray()

@@ -62,7 +62,8 @@ class Factor:
 def factor(gram: Floats, *, overwrite: bool = False) -> Factor:
     """Factor a positive semidefinite Gram matrix by Cholesky with pivoting, revealing its rank.
 
-    With ``overwrite`` a Fortran-ordered float64 matrix is used up as workspace.
+    Only the lower triangle is read. With ``overwrite`` a Fortran-ordered float64 matrix serves as
+    workspace and is lost.
 
     >>> factor(np.array([[4.0, 2.0], [2.0, 1.0]])).rank
     1
@@ -75,7 +76,7 @@ def factor(gram: Floats, *, overwrite: bool = False) -> Factor:
     diagonal = np.array(np.diagonal(gram), dtype=np.float64)
     largest = float(diagonal.max(initial=0.0))
     probe = np.random.default_rng(0).standard_normal(size)
-    image = np.asarray(gram @ probe, np.float64)
+    image = np.asarray(blas.dsymv(1.0, gram, probe, lower=1), np.float64)
     lowest = float(diagonal.min(initial=0.0))
     if lowest < -np.sqrt(PIVOT_CUT) * max(largest, -lowest):
         raise _not_positive(f"its diagonal has the entry {lowest:.3g}")
