@@ -45,7 +45,8 @@ types: $(VENV)/.installed-dev ## mypy --strict on src
 	$(BIN)/mypy
 
 test: lint types ## lint, types, tests and doctests
-	$(BIN)/pytest -n auto
+	@# One BLAS thread a worker: more threads than cores wait for each other.
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
 
 bench: $(VENV)/.installed-bench ## the speed figures, beside the peers
 	$(BIN)/python -m benchmarks
