@@ -126,9 +126,13 @@ class OnlinePairs(PairwiseEstimator):
             random_state=self.random_state,
         )
 
-    def _solved(self) -> Solution:
-        if not self._online or "_solution" in self.__dict__:
-            return super()._solved()
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether there is anything to read."""
+        return self._online or super().__sklearn_is_fitted__()
+
+    def _solve(self) -> Solution:
+        if not self._online:
+            return super()._solve()
         if not self._flow.has_terms:
             raise NotFittedError(
                 "PairSubspace has seen no negative pair (y = -1) yet: call partial_fit with some."
@@ -139,8 +143,7 @@ class OnlinePairs(PairwiseEstimator):
         pairs = self._only_positive(found, positive, weights[0] / weights[1])
         details = {"choice": None, "weights": weights, "eta": weights[0] / weights[1]}
         details |= {"n_positive": positive, "diameter": self._sample_diameter()}
-        self._solution = Solution(pairs, np.zeros(self._sample.width), self._flow.seen, details)
-        return self._solution
+        return Solution(pairs, np.zeros(self._sample.width), self._flow.seen, details)
 
     def _sample_diameter(self) -> float:
         return 0.5 * diameter_of(self._sample.read()[0], 0.0)

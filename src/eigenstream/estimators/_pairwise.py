@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_number
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _gram, _input, _mapping, _pair_risk
 from eigenstream.estimators._pair_decisions import PairDecisions
@@ -22,6 +22,7 @@ from eigenstream.estimators._pair_solve import (
     Fold,
     Operator,
     choose_eta,
+    few_threads,
     margin_weights,
     top,
 )
@@ -88,6 +89,10 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         return self._solved_problem(problem, contrast.reward.mean, contrast.n_rows)
 
     def _solved_problem(self, problem: Problem, mean: Float64s, n_rows: int) -> Solution:
+        with few_threads(problem.operator.n_features):
+            return self._answer(problem, mean, n_rows)
+
+    def _answer(self, problem: Problem, mean: Float64s, n_rows: int) -> Solution:
         details: dict[str, Any] = {"choice": None, "weights": None}
         if self.criterion == "ratio":
             pairs, positive = self._ratios(problem)
@@ -222,6 +227,9 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
             pairs = Eigenpairs(solution.pairs.values, np.asarray(rows.T @ coefficients))
             return Solution(pairs, solution.mean, solution.n_rows, solution.details)
         features = np.column_stack([factor.times(np.ascontiguousarray(v)) for v in vectors.T])
+        # The factor's coordinates depend on the order of the rows; signs by features do not.
+        flip = np.sign((canonical_signs(features) * features).sum(axis=0))
+        features, coefficients = features * flip, coefficients * flip
         solution.details.update(
             coefficients=coefficients,
             offset=np.average(features, axis=0, weights=weights),

@@ -49,7 +49,7 @@ class ClassSubspace(PairwiseEstimator):
     eta : float, "auto", "margin_risk" or list of floats, default="auto"
         The weight of different pairs, that of same ones being 1 (both positive numbers; the signs
         are understood). "auto" holds out classes and takes the weight with the least
-        one-example-per-class error on those, out of 11 from 10 to 0.01; a list names other ones.
+        one-example-per-class error on those, out of 12 from 10 to 0.003; a list names other ones.
         All weights and folds share one set of scatters, or one factor of the Gram matrix (its
         first 1000 columns). With fewer than four classes the training classes judge themselves.
         "margin_risk" is the paper's rule: least training margin risk at 0.01.
@@ -67,7 +67,7 @@ class ClassSubspace(PairwiseEstimator):
         "rbf" solves in the kernel's own space exactly, for up to about 10^4 rows: the kernel is
         exp(-gamma |x - y|^2). For more rows use ``features=RBFNetwork(...)``.
     gamma : float, optional
-        By default 1/2 over the median squared distance of the rows.
+        By default 0.7 over the median squared distance of the rows.
     features : transformer, optional
         A map to apply first, such as RBFNetwork.
     solver : {"auto", "dense", "krylov", "dual"}, default="auto"

@@ -44,7 +44,7 @@ class PairSubspace(OnlinePairs):
         As in ClassSubspace.
     eta : float, "auto", "margin_risk" or list of floats, default="auto"
         The weight of negative pairs, that of positive ones being 1. "auto" takes the weight with
-        the least balanced risk on held-out pairs, out of 11 from 10 to 0.01; a list names other
+        the least balanced risk on held-out pairs, out of 12 from 10 to 0.003; a list names other
         ones. For index pairs ``fit`` holds out what positive pairs connect, classes as a rule.
     preprocessor : array of shape (n, D), optional
         The rows that index pairs refer to; with kernel="precomputed", the Gram matrix.
