@@ -45,7 +45,8 @@ types: $(VENV)/.installed-dev ## mypy --strict on src
 	$(BIN)/mypy
 
 test: lint types ## lint, types, tests and doctests
-	$(BIN)/pytest -n auto
+	@# One BLAS thread a worker: more threads than cores wait for each other.
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
 
 bench: $(VENV)/.installed-bench ## the speed figures, beside the peers
 	$(BIN)/python -m benchmarks
@@ -54,5 +55,5 @@ docs: $(VENV)/.installed-docs ## the documentation as HTML pages in docs/_build
 	$(BIN)/python docs/build.py
 
 clean: ## remove all that the other commands made
-	rm -rf $(VENV) docs/_build report.html .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build report.html reports .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

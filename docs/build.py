@@ -78,6 +78,7 @@ PACKAGES = (
     "eigenstream.processes",
     "eigenstream.evaluation",
     "eigenstream.theory",
+    "eigenstream.schedules",
     "eigenstream.plotting",
     "eigenstream.testing",
 )

@@ -10,6 +10,8 @@ MODULES = [
     "eigenstream.evaluation",
     "eigenstream.features",
     "eigenstream.plotting",
+    "eigenstream.neurons",
+    "eigenstream.schedules",
     "eigenstream.processes",
     "eigenstream.scatters",
     "eigenstream.testing",

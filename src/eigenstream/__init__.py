@@ -13,6 +13,7 @@ from eigenstream.estimators import (
     ThresholdClassifier,
 )
 from eigenstream.features import RBFNetwork
+from eigenstream.neurons import OjaNeuron, SangerNetwork
 from eigenstream.scatters import (
     ClassScatter,
     PairScatter,
@@ -29,10 +30,12 @@ __all__ = [
     "ClassScatter",
     "ClassSubspace",
     "Contrast",
+    "OjaNeuron",
     "PairMetric",
     "PairScatter",
     "PairSubspace",
     "RBFNetwork",
+    "SangerNetwork",
     "Scatter",
     "SlowSubspace",
     "StreamPCA",

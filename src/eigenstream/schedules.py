@@ -143,15 +143,15 @@ class Auto(Schedule):
     subspace of the average of the projectors V_t V_t^T with weights t^p, which takes out the
     noise that the long steps leave [ADAOJA, POLYAK]. ``averaging=None`` gives the last iterate.
 
-    The defaults are those of the figure in docs/images/auto_schedule.png, which
+    The defaults are those of the figure in docs/pictures/schedule.png, which
     ``python -m benchmarks.schedules`` draws.
 
     >>> Auto()
-    Auto(c=4.0, averaging=3.0)
+    Auto(c=4.0, averaging=1.0)
     """
 
     c: float = 4.0
-    averaging: float | None = 3.0
+    averaging: float | None = 1.0
 
     def __post_init__(self) -> None:
         check_number(self.c, "c", above=0)
@@ -203,7 +203,7 @@ def as_schedule(value: Any) -> Schedule:
     """Return the schedule that a user's ``schedule=`` names.
 
     >>> as_schedule("auto"), as_schedule(Constant(0.1))
-    (Auto(c=4.0, averaging=3.0), Constant(c=0.1))
+    (Auto(c=4.0, averaging=1.0), Constant(c=0.1))
     """
     if isinstance(value, Schedule):
         return value

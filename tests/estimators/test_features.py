@@ -71,6 +71,16 @@ def test_a_frozen_map_is_used_as_it_is():
     np.testing.assert_allclose(back, plain.inverse_transform(plain.transform(ROWS)), atol=1e-9)
 
 
+def test_merging_takes_one_map():
+    left, right = StreamPCA(2, features=NETWORK), StreamPCA(2, features=NETWORK)
+    with pytest.raises(ValueError, match=r"different feature maps.*FrozenEstimator"):
+        left.fit(ROWS[:100]).merge(right.fit(ROWS[100:]))
+    shared = FrozenEstimator(clone(NETWORK).fit(ROWS))
+    left, right, whole = (StreamPCA(2, features=shared) for _ in range(3))
+    merged = left.fit(ROWS[:100]).merge(right.fit(ROWS[100:]))
+    np.testing.assert_allclose(merged.components_, whole.fit(ROWS).components_, atol=1e-9)
+
+
 def test_refusals():
     with pytest.raises(ValueError, match=r"PCA.*no partial_fit.*FrozenEstimator"):
         StreamPCA(2, features=PCA(3)).partial_fit(ROWS)

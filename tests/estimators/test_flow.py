@@ -14,8 +14,10 @@ from sklearn.model_selection import GridSearchCV
 
 from eigenstream import SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
+from eigenstream.evaluation import one_shot_error, pair_roc
+from eigenstream.processes import ImageWalk, digit_set, page_image
 from eigenstream.rules import UnstableStepError
-from eigenstream.schedules import Auto, Constant, Power
+from eigenstream.schedules import Constant, Power
 from eigenstream.solvers.flow import FlowMonitor
 from eigenstream.testing import chunked
 
@@ -242,6 +244,23 @@ def test_one_untuned_pass_reaches_the_optimum(make, estimator):
         assert np.abs(other - found[0]).max() < 1e-8
 
 
+@pytest.mark.filterwarnings("ignore:only 5 of the 10 eigenvalues")
+def test_rotating_views_in_one_pass():
+    """120000 views, alpha = 0.2: near the batch optimum, and good for digits never seen."""
+    walk = ImageWalk(page_image(random_state=0), random_state=0)
+    flow = SlowSubspace(10, alpha=0.2, solver="flow")
+    exact = SlowSubspace(10, alpha=0.2, solver="dense")
+    for chunk in walk.chunks(120_000, rows=20_000, dtype=np.float32):
+        flow.partial_fit(chunk)
+        exact.partial_fit(chunk)
+    V, T = flow.components_, exact.contrast_.matrix((0.2, 0.8))
+    assert np.trace(V @ T @ V.T) >= 0.95 * exact.eigenvalues_[:10].sum()
+    digits, labels = digit_set("rotation", 50, random_state=0)
+    features = flow.transform(digits)
+    assert pair_roc(features, labels).area >= 0.995
+    assert one_shot_error(features, labels).error <= 0.02
+
+
 def test_better_than_incremental_pca_on_small_gaps():
     """Equal memory: IncrementalPCA holds n_components rows at a time, and forgets what is left."""
     rng = np.random.default_rng(4)
@@ -255,4 +274,3 @@ def test_better_than_incremental_pca_on_small_gaps():
     ours = principal_angles(flow.components_.T, truth)[0]
     theirs = principal_angles(peer.components_.T, truth)[0]
     assert ours < 0.5 * theirs
-    assert Auto() == Auto(c=4.0, averaging=3.0)  # the defaults these figures are for

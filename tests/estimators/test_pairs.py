@@ -19,7 +19,7 @@ from eigenstream.evaluation import balanced_risk, pair_roc
 from eigenstream.features import RBFNetwork
 from eigenstream.schedules import Constant
 from eigenstream.testing import chunked
-from eigenstream.theory.bounds import pair_bound
+from eigenstream.theory.bounds import balanced_pair_bound, pair_bound, smallest_margin_risk
 
 # Fewer positive eigenvalues than components is no news on data as small as these.
 pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue")
@@ -417,11 +417,22 @@ class TestRisks:
     def test_bound_is_theorem_1(self):
         learned = ClassSubspace(3, eta=2.0).fit(X, Y)
         bound = learned.bound(delta=0.1, margin=0.2)
-        expected = pair_bound(71, 3, 0.2, 0.1, empirical_risk=bound.empirical_risk)
+        expected = pair_bound(71 // 2, 3, 0.2, 0.1, empirical_risk=bound.empirical_risk)
         assert bound == expected
-        assert 0 < bound.empirical_risk < 1
+        # The empirical risk is that of every pair of rows, each weighing the same.
+        Z = learned.transform(X) / learned.diameter_
+        q = np.array([((a - b) ** 2).sum() for a, b in combinations(Z, 2)])
+        signs = np.array([1 if a == b else -1 for a, b in combinations(Y, 2)])
+        risk = smallest_margin_risk(q, signs, 0.2, balanced=False)[0]
+        assert bound.empirical_risk == pytest.approx(risk, abs=1e-9)
         pairs = PairSubspace(3, eta=2.0, preprocessor=X).fit(PAIRS, SIGNS)
-        assert pairs.bound().m == len(PAIRS)
+        bound = pairs.bound()
+        n_same, n_different = (SIGNS > 0).sum(), (SIGNS < 0).sum()
+        assert bound == balanced_pair_bound(
+            n_same, n_different, 3, 0.1, 0.05, empirical_risk=bound.empirical_risk
+        )
+        with pytest.raises(ValueError, match="several tasks"):
+            ClassSubspace(3, eta=2.0).fit(X, Y, groups=np.arange(71) % 2).bound()
         with pytest.raises(ValueError, match="Theorem 1 is about projections"):
             ClassSubspace(3, criterion="ratio").fit(X, Y).bound()
 

@@ -21,8 +21,8 @@ def fitted(features: Any, sequences: list[_input.Sequence]) -> Any:
     parts = [_complete(sequence.rows) for sequence in sequences]
     learned = clone(features)
     if len(parts) == 1:
-        return learned.fit(parts[0])
-    return learned.fit(sp.vstack(parts) if is_sparse(parts[0]) else np.concatenate(parts))
+        return learned.fit(parts[0], None)  # a frozen map asks for y
+    return learned.fit(sp.vstack(parts) if is_sparse(parts[0]) else np.concatenate(parts), None)
 
 
 def _complete(rows: Any) -> Any:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from eigenstream._linalg import Float64s
 from eigenstream.evaluation import BalancedRisk
 from eigenstream.kernels.pairs import pair_distances, pair_histogram
+from eigenstream.theory.bounds import RiskBound, balanced_pair_bound, pair_bound
 
 #: Up to this many pairs all distances are held and sorted; above, counted in bins.
 EXACT_PAIRS = 2**20
@@ -154,8 +155,12 @@ class MarginRisk:
     error: float
 
 
-def margin_risk(counts: PairCounts, margin: float, diameter: float) -> MarginRisk:
-    """Return inf over c of the balanced R^_margin(P, c), distances in units of the diameter.
+def margin_risk(
+    counts: PairCounts, margin: float, diameter: float, *, balanced: bool = True
+) -> MarginRisk:
+    """Return inf over c of R^_margin(P, c), distances in units of the diameter.
+
+    ``balanced``: same and different pairs weigh one half each; else every pair weighs the same.
 
     As a function of t = c^2 it is a difference of integrated distribution functions: with F that
     of q = |P(x - x')|^2, the mean of f(t - q) is 1 - (integral of F over [t - g, t]) / g.
@@ -173,12 +178,43 @@ def margin_risk(counts: PairCounts, margin: float, diameter: float) -> MarginRis
     different = [_integrated(q, steps[1], at) for at in (t + margin, t)]
     missed = 1.0 - (same[0] - same[1]) / margin if shares[0][-1] > 0 else np.zeros_like(t)
     fooled = (different[0] - different[1]) / margin
-    risks = np.clip((missed + fooled) / 2.0, 0.0, 1.0)
+    n_same, n_different = counts.same[-1], counts.different[-1]
+    share = 0.5 if balanced else n_same / (n_same + n_different)
+    risks = np.clip(share * missed + (1.0 - share) * fooled, 0.0, 1.0)
     best = int(np.argmin(risks))
     # f has the slope 1/margin; q is known to within its bin, t to within half its spacing.
     blur = 0.0 if counts.exact else float(np.diff(np.minimum(q, 1.0)).max(initial=0.0))
     error = (blur + spacing / 2.0) / margin
     return MarginRisk(float(risks[best]), float(np.sqrt(t[best])) * unit, min(error, 1.0))
+
+
+def bound_from_pairs(
+    counts: PairCounts, d: int, margin: float, delta: float, diameter: float
+) -> RiskBound:
+    """Bound the balanced risk from independent pairs, in whatever proportion they came."""
+    risk = margin_risk(counts, margin, diameter).risk
+    n_same, n_different = int(counts.same[-1]), int(counts.different[-1])
+    if n_same == 0 or n_different == 0:
+        return pair_bound(max(n_same, n_different), d, margin, delta, empirical_risk=risk)
+    return balanced_pair_bound(n_same, n_different, d, margin, delta, empirical_risk=risk)
+
+
+def bound_from_rows(
+    Z: Float64s, tasks: Any, counts: PairCounts, margin: float, delta: float, diameter: float
+) -> RiskBound:
+    """Bound the risk on pairs of fresh rows from all pairs of n independent ones, of one task.
+
+    The average over all pairs is one over all ways to part the rows into n // 2 disjoint pairs
+    (Hoeffding), so it is as good as that many independent pairs; in their own proportion, since the
+    numbers of same and of different pairs hang together.
+    """
+    if len(np.unique(tasks)) > 1:
+        raise ValueError(
+            "rows of several tasks (groups) are not drawn alike, and the bound is about rows that "
+            "are: fit one task."
+        )
+    risk = margin_risk(counts, margin, diameter, balanced=False).risk
+    return pair_bound(len(Z) // 2, Z.shape[1], margin, delta, empirical_risk=risk)
 
 
 def _integrated(values: Float64s, weights: Float64s, at: Float64s) -> Float64s:

@@ -29,7 +29,7 @@ from eigenstream.estimators._pair_solve import (
 from eigenstream.estimators.base import Solution, SubspaceEstimator
 from eigenstream.solvers import dense, dual
 from eigenstream.solvers.base import Eigenpairs
-from eigenstream.theory.bounds import RiskBound, pair_bound
+from eigenstream.theory.bounds import RiskBound
 
 #: Rows that a search for eta in a kernel's space uses, exactly: an approximation of the kernel for
 #: all the rows would favour other weights than the kernel itself.
@@ -291,20 +291,22 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
     def bound(self, delta: float = 0.05, margin: float = 0.1) -> RiskBound:
         """Bound the risk of the learned projection on fresh pairs ([HPCA] Theorem 1).
 
-        With m the number of pairs that can be independent: the pairs themselves, or the number of
-        rows where all pairs of labelled rows are used ([HPCA] section 6). The empirical risk is
-        the balanced margin risk, so that the statement is about pairs drawn from the balanced law.
+        From explicit pairs, taken as independent: the balanced risk, each kind with its own number
+        of pairs. From labels: the risk on two fresh rows, in the proportion in which pairs arise;
+        all pairs of m rows count as m // 2 independent ones. Distances are in ``diameter_``, and
+        the margin must have been chosen before looking.
         """
         if self.criterion == "ratio":
             raise ValueError(
                 "[HPCA] Theorem 1 is about projections, and criterion='ratio' stretches directions:"
                 " use criterion='difference', or PairMetric with Theorem 3."
             )
-        risk = _pair_risk.margin_risk(
-            self._counts(), check_number(margin, "margin", above=0, below=1), self.diameter_
-        ).risk
-        return pair_bound(
-            max(self.n_samples_seen_, 1), self.n_components_, margin, delta, empirical_risk=risk
+        margin = check_number(margin, "margin", above=0, below=1)
+        return self._risk_bound(margin, delta)
+
+    def _risk_bound(self, margin: float, delta: float) -> RiskBound:
+        return _pair_risk.bound_from_pairs(
+            self._counts(), self.n_components_, margin, delta, self.diameter_
         )
 
     @property

@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
+from joblib import hash as hash_of
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -225,6 +226,11 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
                     f"merge needs two estimators with scatters, and {estimator!r} has none: fit "
                     "it with solver='dense' first."
                 )
+        if self.features is not None and hash_of(self.features_) != hash_of(other.features_):
+            raise ValueError(
+                "the two estimators have learned different feature maps, so their features do not "
+                "compare. Fit one map first and pass features=FrozenEstimator(map) to both."
+            )
         merged = self._bare_copy()
         merged.contrast_ = self.contrast_.merge(other.contrast_, new_sequence=new_sequence)
         return merged

@@ -28,6 +28,7 @@ from eigenstream.scatters.classes import keys_of
 from eigenstream.scatters.laplacians import ClassLaplacian
 from eigenstream.solvers import dual
 from eigenstream.solvers.base import MEMORY_SHARE, physical_memory
+from eigenstream.theory.bounds import RiskBound
 
 
 class ClassSubspace(PairwiseEstimator):
@@ -70,8 +71,7 @@ class ClassSubspace(PairwiseEstimator):
     features : transformer, optional
         A map to apply first, such as RBFNetwork.
     solver : {"auto", "dense", "krylov", "dual"}, default="auto"
-        "dense" keeps scatters; "krylov" never forms a D x D matrix; "dual" solves by the Gram
-        matrix, as kernels do.
+        "krylov" never forms a D x D matrix; "dual" solves by the Gram matrix, as kernels do.
     missing : {"raise", "skip"}, default="raise"
 
     Attributes
@@ -81,12 +81,10 @@ class ClassSubspace(PairwiseEstimator):
         eta/2 A - 1/2 B when balanced.
     eta_, eta_choice_, n_positive_, gamma_, dual_coef_
     threshold_, risk_, risk_curve_, margin_risk_, diameter_
-        From all pairs of the training rows, or of a bounded sample (about 4000 of them) that does
-        not depend on their order.
+        From all pairs of the training rows, or of about 4000 of them in any order.
     contrast_ : Contrast
-        The two scatters, mergeable. They keep one D x D matrix a class as long as those take
-        no more than a share of the memory; beyond, ``fit`` keeps two in all, and ``partial_fit``
-        and ``merge`` say so.
+        The two scatters, mergeable: one D x D matrix a class where memory allows; beyond, ``fit``
+        keeps two in all, and ``partial_fit`` and ``merge`` say so.
 
     Examples
     --------
@@ -352,13 +350,19 @@ class ClassSubspace(PairwiseEstimator):
             diameter=diameter_of(rows, contrast.reward.mean),
         )
 
-    def _training_counts(self) -> _pair_risk.PairCounts:
-        details = self._solved().details
+    def _training(self) -> tuple[Float64s, Any, Any]:
+        """Return the features, classes and tasks of the training rows that are kept."""
         if self.kernel != "linear":
-            return _pair_risk.counts_of_classes(details["features"], *self._trained)
+            return self._solved().details["features"], *self._trained
         rows, keys = self._sample.read()
-        Z = rows @ self.components_.T
-        return _pair_risk.counts_of_classes(Z, codes_of(keys), codes_of(key[0] for key in keys))
+        return rows @ self.components_.T, codes_of(keys), codes_of(key[0] for key in keys)
+
+    def _training_counts(self) -> _pair_risk.PairCounts:
+        return _pair_risk.counts_of_classes(*self._training())
+
+    def _risk_bound(self, margin: float, delta: float) -> RiskBound:
+        Z, _, tasks = self._training()
+        return _pair_risk.bound_from_rows(Z, tasks, self._counts(), margin, delta, self.diameter_)
 
     def _unready(self, contrast: Contrast) -> str:
         return (

@@ -22,6 +22,8 @@ class Table:
     highlighted: frozenset[int] = frozenset()
     caption: str = ""
     wide: bool = True
+    #: Whether cells hold sentences, to be wrapped.
+    prose: bool = False
     kind: str = "table"
 
 

@@ -1,15 +1,19 @@
 """What experiments share: stages that are timed and told about, and one way of judging features."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from numpy.typing import NDArray
 
 from eigenstream._linalg import Floats
 from eigenstream.evaluation import PairROC, one_shot_error, pair_roc
+from eigenstream.experiments._report import Report, Table
+
+#: How much to watch: a tenth of the default, the default, or as much as the paper did.
+Effort = Literal["quick", "default", "full"]
 
 
 class Listener(Protocol):
@@ -44,16 +48,18 @@ class Clock:
     """
 
     listener: Listener = field(default_factory=Silence)
+    #: What measures: the time on the wall, or that of the running thread on its core.
+    timer: Callable[[], float] = perf_counter
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def spent(self, work: str) -> Iterator[None]:
         """Add the time spent inside to this kind of work."""
-        start = perf_counter()
+        start = self.timer()
         try:
             yield
         finally:
-            self.seconds[work] = self.seconds.get(work, 0.0) + perf_counter() - start
+            self.seconds[work] = self.seconds.get(work, 0.0) + self.timer() - start
 
 
 @dataclass(frozen=True)
@@ -79,3 +85,28 @@ def judge(features: Floats, labels: NDArray[Any]) -> Judged:
     (1.0, 0.0)
     """
     return Judged(pair_roc(features, labels), one_shot_error(features, labels).error)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an experiment found: the table to print, the page to look at, every number."""
+
+    table: Table
+    report: Report
+    #: As JSON holds it: dictionaries, lists, text, finite numbers.
+    numbers: dict[str, Any]
+
+
+class Experiment(Protocol):
+    """A table or figure of a paper that can be made again by its name."""
+
+    @property
+    def name(self) -> str:
+        """What the command line and the files call it."""
+
+    @property
+    def summary(self) -> str:
+        """Which table or figure it is, in one line."""
+
+    def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
+        """Make it again, with so many seeds."""

@@ -159,7 +159,7 @@ def _mean(now: Any, shares: Any, origin: int, n: int) -> Any:
 def _woven(
     products: Any, start: int, now: Any, past: Any, shares: Any, paired: bool, origin: int
 ) -> Any:
-    """Return the inner products of the input vectors, given those of the rows.
+    """Return the inner products of the input vectors, given those of the rows: (cross, gram).
 
     ``products`` (n, start + n) holds the rows' with ``start`` other vectors, then with themselves.
     """
@@ -186,6 +186,26 @@ def _woven(
             if paired:
                 gram[i, r * t + 1] = value - half[i, start + past[t]]
     return half[:, :start], gram
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def _table(cross: Any, watched: int, near: Any) -> Any:
+    """Return ``moved`` at the start of a block: coefficients ``near``, then its inner products."""
+    slots = cross.shape[0]
+    d = cross.shape[1] - watched
+    moved = np.zeros((d, d + slots))
+    if near.size:
+        moved[:, :d] = near
+        for i in range(slots):
+            for k in range(d):
+                for j in range(d):
+                    moved[k, d + i] += near[k, j] * cross[i, watched + j]
+    else:
+        for k in range(d):
+            moved[k, k] = 1.0
+            for i in range(slots):
+                moved[k, d + i] = cross[i, watched + k]
+    return moved
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
@@ -228,11 +248,11 @@ def default_block_size(n_components: int, n_features: int, itemsize: int) -> int
     """Return the number of steps taken between two lifts.
 
     A step costs about 2 D (b + 2 d + d^2 / b) operations in a block of b, and a share 1 / b of a
-    block's fixed cost, worth about 10^6 operations: least at b^2 = d^2 + 10^6 / 2 D. Matrix
-    products want 24 rows at least, and a block of very wide rows is kept near 32 MiB.
+    block's fixed cost, worth about 3 10^6 operations: least at b^2 = d^2 + 3 10^6 / 2 D. Matrix
+    products want 32 rows at least, and a block of very wide rows is kept near 32 MiB.
     """
-    balanced = (n_components**2 + 5e5 / n_features) ** 0.5
-    size = 8 * round(min(max(balanced, 24), 128) / 8)
+    balanced = (n_components**2 + 1.5e6 / n_features) ** 0.5
+    size = 8 * round(min(max(balanced, 32), 128) / 8)
     return int(max(min(size, 2**25 // (n_features * itemsize)), 8))
 
 
@@ -311,19 +331,21 @@ class BlockEngine:
             cross, gram = products[:, :head], np.ascontiguousarray(products[:, head:])
         else:
             cross, gram = _woven(
-                products, head, weave.now, weave.past, weave.shares, weave.paired, weave.origin
+                products,
+                head,
+                weave.now,
+                weave.past,
+                weave.shares,
+                weave.paired,
+                weave.origin,
             )
-        moved = np.zeros((d, d + len(gram)))
-        moved[:, d:] = cross[:, self._w :].T
+        near = NONE
         if self.rule.orthonormal and (self._blocks >= self._every or self._strain > STRAIN):
             # One Newton-Schulz step to the nearest orthonormal basis: the same span, no rotation,
             # and it rides on the lift.
-            near = 1.5 * np.eye(d) - 0.5 * (self.weights @ self.weights.T)
-            moved[:, d:] = near @ moved[:, d:]
-            moved[:, :d] = near
+            near = 1.5 * np.eye(d) - (0.5 * (self.weights @ self.weights.T)).astype(np.float64)
             self._blocks, self._strain = 0, 0.0
-        else:
-            moved.ravel()[: d * moved.shape[1] : moved.shape[1] + 1] = 1.0
+        moved = _table(cross, self._w, near)
         own = (self.weights @ self.weights.T).astype(np.float64) if self.rule.norms else NONE
         if signs is None:
             signs = np.ones((steps, 1))
@@ -346,7 +368,7 @@ class BlockEngine:
         adapt[:], gains[:] = state, used
         self._blocks += 1
         self._strain += _strain(responses, signs, used)
-        return responses, cross[:, : self._w], np.diag(gram)
+        return responses, cross[:, : self._w], gram.diagonal()
 
     def state(self) -> dict[str, Any]:
         """Return what the next block depends on, as arrays."""

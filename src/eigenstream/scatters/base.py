@@ -190,7 +190,8 @@ class StreamScatter(Scatter):
     @property
     def rounding(self) -> float:
         """The error of the matrix relative to its largest eigenvalue: what lies below is noise."""
-        float64 = self.n_features * float(np.finfo(np.float64).eps)
+        # Of the eigensolver, which grows with D, and of the sums before it.
+        float64 = (self.n_features + 100) * float(np.finfo(np.float64).eps)
         return max(self._moment.settled().rounding, float64)
 
     @property

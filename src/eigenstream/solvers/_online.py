@@ -9,6 +9,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from eigenstream._linalg import Float64s, mirrored, orthonormalized, principal_angles
+from eigenstream.kernels.accounts import add_block
 from eigenstream.kernels.centering import mean_shares
 from eigenstream.rules.base import (
     BlockEngine,
@@ -78,8 +79,8 @@ class OnlineLearner:
         self.gain = 0.0
         self._mean = np.empty(0)
         self._total = 0.0  # weight of the terms in the mean
-        self.power = 0.0  # sum of the rewarded |u|^2: total variance times weight
-        self.weight = 0.0  # of all terms
+        # Sums over the terms: of the rewarded |u|^2 (variance times weight), of their weights.
+        self.sums = np.zeros(2)
         self._moment = np.zeros((plan.n_components, plan.n_components))
         self._moment_weight = 0.0
         self._averaged_at = 0
@@ -202,7 +203,7 @@ class OnlineLearner:
         if plan.init == "random":
             return np.asarray(orthonormalized(random.standard_normal((D, d))).T)
         block = self.stream.peek(min(self._needed(), self.stream.pending))
-        rows = np.empty((len(block.needed), D))
+        rows = np.empty((block.size, D))
         block.fill(rows)
         return observed_frame(rows[block.now], block.weights, d, plan.center, random)
 
@@ -210,7 +211,7 @@ class OnlineLearner:
         """Take the steps of one block."""
         engine = self._ready()
         plan = self.plan
-        steps, n = len(block.now), len(block.needed)
+        steps, n = len(block.now), block.size
         if plan.center and self._total == 0.0:
             # Nothing has been averaged yet: any reference near the data keeps their digits.
             block.fill(engine.rows(n))
@@ -254,25 +255,25 @@ class OnlineLearner:
         if mean is not None:
             self._mean = mean
         self._total = total
-        self.power = self._keep**steps * self.power + float(
-            (np.abs(signs[:, 0]) * squares[:: signs.shape[1]]).sum()
-        )
-        self.weight = self._keep**steps * self.weight + float(block.weights.sum())
-        self._account(watched if watched.shape[1] else responses, signs, block.weights)
+        self._account(watched if watched.shape[1] else responses, signs, squares, block.weights)
         self.steps += steps
         self.gain = float(gains[-1])
         if self._averaging is not None and self.steps >= self._average_next:
             self._average(self._averaging)
         self._show(steps)
 
-    def _account(self, responses: Float64s, signs: Float64s, weights: Float64s) -> None:
-        """Add a block to the running estimate of V^T T V."""
+    def _account(
+        self, responses: Float64s, signs: Float64s, squares: Float64s, weights: Float64s
+    ) -> None:
+        """Add a block to the running estimate of V^T T V and to the running sums."""
         steps = len(signs)
-        keep = (self.steps / (self.steps + steps)) ** RECENT
-        keep = min(keep, self._keep**steps)
-        block = responses.T @ (signs.reshape(-1, 1) * responses)
-        self._moment = keep * self._moment + block
-        self._moment_weight = keep * self._moment_weight + float(weights.sum())
+        forget = self._keep**steps
+        recent = min((self.steps / (self.steps + steps)) ** RECENT, forget)
+        self._moment *= recent
+        self._moment_weight = recent * self._moment_weight - self.sums[1] * forget
+        self.sums *= forget
+        add_block(self._moment, self.sums, responses, signs, squares, weights)
+        self._moment_weight += self.sums[1]
 
     def _average(self, power: float) -> None:
         """Bring the average up to date, with weights t^power (polynomial decay [SHAMIR])."""
@@ -354,7 +355,7 @@ class OnlineLearner:
             "adapt": self._adapt.copy(),
             "mean": self._mean.copy(),
             "total": np.array(self._total),
-            "power": np.array([self.power, self.weight]),
+            "sums": self.sums.copy(),
             "moment": self._moment.copy(),
             "moment_weight": np.array(self._moment_weight),
             "averaged": np.array([self._averaged_at, self._average_next]),
@@ -374,7 +375,7 @@ class OnlineLearner:
         self._adapt = np.array(state["adapt"], np.float64)
         self._mean = np.array(state["mean"], np.float64)
         self._total = float(state["total"])
-        self.power, self.weight = map(float, state["power"])
+        self.sums = np.array(state["sums"], np.float64)
         self._moment = np.array(state["moment"], np.float64)
         self._moment_weight = float(state["moment_weight"])
         self._averaged_at, self._average_next = map(int, state["averaged"])

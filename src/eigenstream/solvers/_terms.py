@@ -18,8 +18,9 @@ Indices = NDArray[np.int64]
 class Block:
     """The terms of consecutive steps: a row each, and the row ``lag`` before it."""
 
-    needed: Indices  # the rows to fetch, ascending
-    now: Indices  # positions in ``needed``
+    needed: slice | Indices  # the rows to fetch, ascending
+    size: int  # how many
+    now: Indices  # positions among them
     past: Indices
     weights: Float64s
     past_weights: Float64s
@@ -28,16 +29,22 @@ class Block:
     def fill(self, out: Any, shift: Any = None) -> None:
         """Write the rows into ``out``, less ``shift``: the only time they are read."""
         kept, chunk = self.sources
-        split = int(np.searchsorted(self.needed, len(kept)))
+        border = len(kept)
+        if isinstance(self.needed, slice):
+            start, stop = self.needed.start, self.needed.stop
+            split = min(max(border - start, 0), stop - start)
+            if split:
+                _copy(kept, slice(start, start + split), out[:split], shift)
+            if stop > border:
+                _copy(chunk, slice(max(start - border, 0), stop - border), out[split:], shift)
+            return
+        split = int(np.searchsorted(self.needed, border))
         _copy(kept, self.needed[:split], out[:split], shift)
-        _copy(chunk, self.needed[split:] - len(kept), out[split:], shift)
+        _copy(chunk, self.needed[split:] - border, out[split:], shift)
 
 
-def _copy(source: Any, indices: Indices, out: Any, shift: Any) -> None:
-    if not indices.size:
-        return
-    first, last = int(indices[0]), int(indices[-1])
-    rows: Any = source[first : last + 1] if last - first + 1 == indices.size else source[indices]
+def _copy(source: Any, indices: Any, out: Any, shift: Any) -> None:
+    rows: Any = source[indices]
     if sp.issparse(rows):
         rows = rows.toarray()  # type: ignore[attr-defined, unused-ignore]
     if shift is None:
@@ -93,21 +100,33 @@ class TermStream:
     def peek(self, size: int) -> Block:
         """Return the next ``size`` terms without taking them."""
         now = self._now[:size]
-        past = now - self.lag
-        start, stop = int(past[0]), int(now[-1]) + 1
+        sources = (self._kept, self._chunk)
+        start, stop = int(now[0]) - self.lag, int(now[-1]) + 1
         if stop - start == size + self.lag and self.lag <= size:
-            needed = np.arange(start, stop)
-            at_now, at_past = now - start, past - start
-        else:
-            needed = np.union1d(now, past)
-            at_now, at_past = np.searchsorted(needed, now), np.searchsorted(needed, past)
+            at = np.arange(size + self.lag)
+            weights = self._weights[start:stop]
+            past_weights = weights[self.lag :]
+            if self.lag:
+                past_weights = np.minimum(past_weights, weights[:size])
+            return Block(
+                slice(start, stop),
+                stop - start,
+                at[self.lag :],
+                at[:size],
+                weights[self.lag :],
+                past_weights,
+                sources,
+            )
+        past = now - self.lag
+        needed = np.union1d(now, past)
         return Block(
             needed,
-            at_now,
-            at_past,
+            len(needed),
+            np.searchsorted(needed, now),
+            np.searchsorted(needed, past),
             self._weights[now],
             np.minimum(self._weights[now], self._weights[past]),
-            (self._kept, self._chunk),
+            sources,
         )
 
     def settle(self) -> None:
@@ -123,9 +142,8 @@ class TermStream:
         needed = np.flatnonzero(wanted)
         none = np.empty(0, np.int64)
         kept = np.empty((len(needed), self._chunk.shape[1]), self._chunk.dtype)
-        Block(needed, none, none, self._weights, self._weights, (self._kept, self._chunk)).fill(
-            kept
-        )
+        sources = (self._kept, self._chunk)
+        Block(needed, len(needed), none, none, self._weights, self._weights, sources).fill(kept)
         self._now = np.searchsorted(needed, self._now)
         self._kept, self._weights, self._chunk = kept, self._weights[needed], None
 

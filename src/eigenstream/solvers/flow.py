@@ -184,14 +184,15 @@ class FlowSolver:
         # The frame is orthonormal to the rounding of the data's precision; make it so in double.
         vectors = vectors @ (1.5 * np.eye(vectors.shape[1]) - 0.5 * (vectors.T @ vectors))
         values, rotation = np.linalg.eigh(learner.moment())
+        power, weight = map(float, learner.sums)
         return FlowSolution(
             canonical(values, vectors @ rotation),
             learner.mean.copy(),
             learner.steps,
             learner.stream.n_rows,
             learner.gain,
-            learner.weight,
-            learner.power / learner.weight if learner.weight > 0 else 0.0,
+            weight,
+            power / weight if weight > 0 else 0.0,
         )
 
     @property

@@ -5,9 +5,8 @@ makes a figure of its own. Nothing here touches pyplot or any global state.
 """
 
 import re
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from io import BytesIO, StringIO
+from io import StringIO
 from typing import Any
 
 import matplotlib as mpl
@@ -15,10 +14,25 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
-from PIL import Image
 
-from eigenstream._checks import check_finite
+from eigenstream.plotting._images import gray, png_uri, signed
 from eigenstream.theory import MixingProfile, slow_bound
+
+__all__ = [
+    "alphas",
+    "axes",
+    "bounds",
+    "embedding",
+    "gray",
+    "growth",
+    "png_uri",
+    "roc",
+    "signed",
+    "spectrum",
+    "svg",
+    "sweep",
+    "traces",
+]
 
 #: Colours that read on white and on black, in the order in which curves are drawn.
 COLOURS = (
@@ -156,9 +170,13 @@ def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None)
 
 
 def sweep(
-    alphas: ArrayLike, areas: ArrayLike, chosen: Mapping[str, float], *, ax: Axes | None = None
+    alphas: ArrayLike,
+    areas: ArrayLike | Mapping[str, ArrayLike],
+    chosen: Mapping[str, float],
+    *,
+    ax: Axes | None = None,
 ) -> Axes:
-    """Draw the ROC area against alpha, with the alphas that were chosen as vertical lines.
+    """Draw the ROC area (of one curve, or several by name) against alpha, and the alphas chosen.
 
     Examples
     --------
@@ -166,12 +184,34 @@ def sweep(
     'alpha, the weight of the variance'
     """
     ax = axes() if ax is None else ax
-    ax.plot(alphas, areas, "-o", ms=3.5, lw=1.5, color=COLOURS[2])
-    for (name, alpha), colour in zip(chosen.items(), (COLOURS[1], *COLOURS[3:]), strict=False):
+    curves = areas if isinstance(areas, Mapping) else {None: areas}
+    # The second colour is for what was chosen.
+    palette = (COLOURS[2], *COLOURS[4:])
+    for (name, values), colour in zip(curves.items(), palette, strict=False):
+        ax.plot(alphas, values, "-o", ms=3.5, lw=1.5, color=colour, label=name)
+    for (name, alpha), colour in zip(chosen.items(), (COLOURS[1], COLOURS[3]), strict=False):
         ax.axvline(alpha, color=colour, lw=1.5, ls="--", label=f"{name}: {alpha:.3g}")
     ax.set(xlabel="alpha, the weight of the variance", ylabel="ROC area", xlim=(0, 1.02))
-    if chosen:
+    if chosen or isinstance(areas, Mapping):
         _legend(ax, "best")
+    return ax
+
+
+def growth(counts: ArrayLike, curves: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
+    """Draw learning curves, a row of ``curves`` a seed: the mean, and a shade over their range.
+
+    >>> growth([10, 100], {"linear": [[0.5, 0.1], [0.3, 0.1]]}).get_xscale()
+    'log'
+    """
+    ax = axes() if ax is None else ax
+    for (name, values), colour in zip(curves.items(), _colours(len(curves) + 2)[2:], strict=True):
+        rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
+        ax.plot(counts, rows.mean(axis=0), "-o", ms=3.5, lw=1.5, color=colour, label=name)
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        ax.fill_between(np.asarray(counts), low, high, color=colour, alpha=0.2, lw=0)
+    ax.set(xscale="log", xlabel="observations", ylabel="1-NN error")
+    ax.set_ylim(0.0, 1.35 * ax.get_ylim()[1])  # room for the names above the curves
+    _legend(ax, "upper right")
     return ax
 
 
@@ -289,55 +329,6 @@ def svg(ax: Axes, name: str) -> str:
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     return text.replace(INK, "currentColor")
-
-
-def png_uri(picture: ArrayLike) -> str:
-    """Return an image, (height, width) gray or (height, width, 3), uint8, as a PNG data URI.
-
-    >>> png_uri(np.zeros((2, 2), np.uint8))[:26]
-    'data:image/png;base64,iVBO'
-    """
-    out = BytesIO()
-    Image.fromarray(np.ascontiguousarray(picture, dtype=np.uint8)).save(out, "PNG", optimize=True)
-    return "data:image/png;base64," + b64encode(out.getvalue()).decode("ascii")
-
-
-def gray(images: ArrayLike, size: int) -> NDArray[np.uint8]:
-    """Return rows of pixels as gray images (n, size, size), all on the same scale of gray.
-
-    >>> gray([[0.0, 1.0, 2.0, 4.0]], 2).tolist()
-    [[[0, 64], [128, 255]]]
-    """
-    rows = _rows(images, size)
-    low, high = float(rows.min()), float(rows.max())
-    spread = high - low if high > low else 1.0
-    return np.round(255.0 * (rows - low) / spread).astype(np.uint8).reshape(-1, size, size)
-
-
-def signed(filters: ArrayLike, size: int) -> NDArray[np.uint8]:
-    """Return rows of weights as colour images (n, size, size, 3): blue minus, white 0, red plus.
-
-    Each filter has a scale of its own.
-
-    >>> signed([[-1.0, 0.0, 0.5, 1.0]], 2).shape
-    (1, 2, 2, 3)
-    """
-    rows = _rows(filters, size)
-    peak = np.abs(rows).max(axis=1, keepdims=True)
-    unit = 0.5 + 0.5 * rows / np.where(peak > 0, peak, 1.0)
-    colours = mpl.colormaps["RdBu_r"](unit)[..., :3]
-    return np.round(255.0 * colours).astype(np.uint8).reshape(-1, size, size, 3)
-
-
-def _rows(images: ArrayLike, size: int) -> NDArray[np.float64]:
-    rows = np.asarray(images, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[1] != size * size:
-        raise ValueError(
-            f"each row must hold the {size} x {size} = {size * size} pixels of an image; "
-            f"got an array of shape {rows.shape}."
-        )
-    check_finite(rows, name="images")
-    return rows
 
 
 def _label_offsets(

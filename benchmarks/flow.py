@@ -1,0 +1,177 @@
+"""The exact flow beside NumPy with a QR a step, beside its own matrix products, and the peers."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from time import perf_counter
+
+import numpy as np
+from sklearn.decomposition import IncrementalPCA
+from threadpoolctl import threadpool_limits
+
+from benchmarks._tools import race, show
+from eigenstream import SlowSubspace
+from eigenstream.processes import ImageWalk, page_image
+from eigenstream.rules.base import default_block_size
+from eigenstream.schedules import Power
+from eigenstream.solvers.flow import FlowSolver
+
+#: (features, components, rows for the flow, rows for the loop)
+SHAPES = [(784, 10, 4000, 400), (784, 50, 3000, 60), (100_000, 10, 160, 8)]
+RATE = Power(1, 1000)
+SLOW = {"weights": (0.2, 0.8), "lag": 1}
+
+
+def loop(rows: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """The sequential rule as one would write it: a QR after every step."""
+    for eta, x in zip(RATE.gains(0, len(rows)), rows, strict=True):
+        y = x @ V
+        V = np.linalg.qr(V + eta * np.outer(x - V @ y, y))[0]
+    return V
+
+
+def linear_oja(rows: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """One neuron, one Python call a sample: what per-sample libraries do."""
+    for eta, x in zip(RATE.gains(0, len(rows)), rows, strict=True):
+        y = x @ w
+        w = w + eta * y * (x - y * w)
+    return w
+
+
+def products(d: int, block: int, rows: np.ndarray) -> None:
+    """The engine's two matrix products on their own, as often as the flow does them."""
+    Z = np.concatenate([rows[:d], rows[:block]])
+    lift = np.ones((d, d + block), rows.dtype)
+    out = np.empty((d, rows.shape[1]), rows.dtype)
+    for _ in range(len(rows) // block):
+        np.dot(Z[d:], Z.T)
+        np.dot(lift, Z, out=out)
+
+
+def against_the_loop(threads: int) -> None:
+    table = []
+    for D, d, many, few in SHAPES:
+        rows = np.random.default_rng(0).standard_normal((many, D))
+        single = rows.astype(np.float32)
+        start = np.linalg.qr(rows[:d].T)[0]
+        block = default_block_size(d, D, 8)
+        plan = {"center": False, "schedule": RATE, "init": start.T}
+        times = race(
+            {
+                "loop": partial(loop, rows[:few], start),
+                "products": partial(products, d, block, rows),
+                "flow": lambda rows=rows, d=d, plan=plan: FlowSolver(d, **plan).update(rows),
+                "float32": lambda rows=single, d=d, plan=plan: FlowSolver(d, **plan).update(rows),
+                "slow": lambda rows=rows, d=d, plan=plan: FlowSolver(d, **plan, **SLOW).update(
+                    rows
+                ),
+                "default": lambda rows=rows, d=d: FlowSolver(d, **SLOW).update(rows),
+            },
+            rounds=5,
+            threads=threads,
+        )
+        per = {name: 1e6 * time / (few if name == "loop" else many) for name, time in times.items()}
+        table.append(
+            [
+                f"D={D} d={d} b={block}",
+                f"{per['loop']:.0f}",
+                f"{per['flow']:.2f}",
+                f"{per['loop'] / per['flow']:.0f} x",
+                f"{per['flow'] / per['products']:.2f} x",
+                f"{per['float32']:.2f}",
+                f"{per['slow']:.2f}",
+                f"{per['default']:.2f}",
+            ]
+        )
+    show(
+        f"microseconds a sample, {threads} BLAS thread(s): PCA in float64 and float32 at a given "
+        "rate, then a slow subspace at it, then centred and at 'auto'",
+        ["", "NumPy + QR", "flow", "faster", "/ products", "float32", "slow", "slow auto"],
+        table,
+    )
+
+
+def against_peers() -> None:
+    rows = np.random.default_rng(0).standard_normal((4000, 784))
+    w = np.ones(784) / 28
+    contestants = {
+        "flow, d=10, centred": lambda: FlowSolver(10, schedule=RATE).update(rows),
+        "flow, d=10, 'auto'": lambda: FlowSolver(10).update(rows),
+        "flow, d=1": lambda: FlowSolver(1, center=False, schedule=RATE).update(rows),
+        "IncrementalPCA(10, batch_size=100)": lambda: IncrementalPCA(10, batch_size=100).fit(rows),
+        "one linear neuron, a Python call a sample": lambda: linear_oja(rows, w),
+    }
+    try:
+        from psp import FSM
+
+        def fsm() -> None:
+            learner = FSM(10, 784)
+            for x in rows[:400]:
+                learner.fit_next(x)
+
+        contestants["online_psp FSM (400 rows)"] = fsm
+    except ImportError:
+        print("online_psp is not installed: left out")
+    times = race(contestants, rounds=3)
+    best = times["flow, d=10, centred"]
+    show(
+        "D=784, 4000 rows, 1 BLAS thread",
+        ["", "us a sample", "x the flow"],
+        [
+            [
+                name,
+                f"{1e6 * time / (400 if 'FSM' in name else len(rows)):.2f}",
+                f"{time / best * (10 if 'FSM' in name else 1):.1f}",
+            ]
+            for name, time in times.items()
+        ],
+    )
+
+
+def first_use() -> None:
+    """A process that compiles, one that finds the cache, and one with the other dtype."""
+    code = """
+import numpy as np, time
+from eigenstream import SlowSubspace
+rows = np.random.default_rng(0).standard_normal((300, 20)).astype({!r})
+start = time.perf_counter()
+SlowSubspace(2, alpha=0.3, solver="flow").fit(rows)
+print(time.perf_counter() - start)
+"""
+    seconds = []
+    with tempfile.TemporaryDirectory() as cache:
+        for dtype in ("float64", "float64", "float32"):
+            out = subprocess.run(
+                [sys.executable, "-c", code.format(dtype)],
+                env={**os.environ, "NUMBA_CACHE_DIR": cache},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+            seconds.append(float(out))
+    print(
+        f"first fit of 300 rows: {seconds[0]:.1f} s in the first process (it compiles), "
+        f"{seconds[1]:.2f} s in the second, {seconds[2]:.2f} s in a third with float32\n"
+    )
+
+
+def paper_run(n: int = 1_000_000) -> None:
+    """[SLOW] section 6: 10^6 rotating views of 28 x 28, d = 10, views included."""
+    walk = ImageWalk(page_image(random_state=0), random_state=0)
+    slow = SlowSubspace(10, alpha=0.2, solver="flow")
+    start = perf_counter()
+    with threadpool_limits(1):
+        for chunk in walk.chunks(n, rows=20_000, dtype=np.float32):
+            slow.partial_fit(chunk)
+        slow.components_  # noqa: B018
+    print(f"10^6 rotating views made and learned in {perf_counter() - start:.1f} s")
+
+
+def main() -> None:
+    for threads in (1, 2):
+        against_the_loop(threads)
+    against_peers()
+    first_use()
+    paper_run()

@@ -1,0 +1,60 @@
+"""Views and filters as small images, for pages that hold them."""
+
+from base64 import b64encode
+from io import BytesIO
+
+import matplotlib as mpl
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from PIL import Image
+
+from eigenstream._checks import check_finite
+
+
+def png_uri(picture: ArrayLike) -> str:
+    """Return an image, (height, width) gray or (height, width, 3), uint8, as a PNG data URI.
+
+    >>> png_uri(np.zeros((2, 2), np.uint8))[:26]
+    'data:image/png;base64,iVBO'
+    """
+    out = BytesIO()
+    Image.fromarray(np.ascontiguousarray(picture, dtype=np.uint8)).save(out, "PNG", optimize=True)
+    return "data:image/png;base64," + b64encode(out.getvalue()).decode("ascii")
+
+
+def gray(images: ArrayLike, size: int) -> NDArray[np.uint8]:
+    """Return rows of pixels as gray images (n, size, size), all on the same scale of gray.
+
+    >>> gray([[0.0, 1.0, 2.0, 4.0]], 2).tolist()
+    [[[0, 64], [128, 255]]]
+    """
+    rows = _rows(images, size)
+    low, high = float(rows.min()), float(rows.max())
+    spread = high - low if high > low else 1.0
+    return np.round(255.0 * (rows - low) / spread).astype(np.uint8).reshape(-1, size, size)
+
+
+def signed(filters: ArrayLike, size: int) -> NDArray[np.uint8]:
+    """Return rows of weights as colour images (n, size, size, 3): blue minus, white 0, red plus.
+
+    Each filter has a scale of its own.
+
+    >>> signed([[-1.0, 0.0, 0.5, 1.0]], 2).shape
+    (1, 2, 2, 3)
+    """
+    rows = _rows(filters, size)
+    peak = np.abs(rows).max(axis=1, keepdims=True)
+    unit = 0.5 + 0.5 * rows / np.where(peak > 0, peak, 1.0)
+    colours = mpl.colormaps["RdBu_r"](unit)[..., :3]
+    return np.round(255.0 * colours).astype(np.uint8).reshape(-1, size, size, 3)
+
+
+def _rows(images: ArrayLike, size: int) -> NDArray[np.float64]:
+    rows = np.asarray(images, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != size * size:
+        raise ValueError(
+            f"each row must hold the {size} x {size} = {size * size} pixels of an image; "
+            f"got an array of shape {rows.shape}."
+        )
+    check_finite(rows, name="images")
+    return rows
