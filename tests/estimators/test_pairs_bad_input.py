@@ -6,7 +6,13 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from eigenstream import ClassSubspace, PairMetric, PairSubspace, ThresholdClassifier
+from eigenstream import (
+    ClassSubspace,
+    PairMetric,
+    PairSubspace,
+    RBFNetwork,
+    ThresholdClassifier,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue")
 
@@ -258,6 +264,13 @@ class TestUse:
     def test_merging_what_does_not_belong_together(self):
         with pytest.raises(ValueError, match="only scatters of one kind merge"):
             self.MODEL.merge(PairSubspace(2, eta=1.0).fit(PAIRS[:, :, :4], SIGNS))
+        one, other = (
+            ClassSubspace(2, eta=1.0, features=RBFNetwork(8, random_state=seed)).fit(ROWS, LABELS)
+            for seed in (0, 1)
+        )
+        assert one.merge(one).n_samples_seen_ == 80
+        with pytest.raises(ValueError, match="different feature maps"):
+            one.merge(other)
 
 
 class TestMetric:

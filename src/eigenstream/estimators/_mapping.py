@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import hash as hash_of
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -76,3 +77,18 @@ def learning(features: Any, learned: Any, rows: Any) -> tuple[Any, int]:
         return current, 0
     current = deepcopy(current)
     return current, collect(current, rows)
+
+
+def check_mergeable(left: Any, right: Any) -> None:
+    """Refuse to merge estimators without scatters, or behind maps that differ."""
+    for estimator in (left, right):
+        if not hasattr(estimator, "contrast_"):
+            raise ValueError(
+                f"merge needs two estimators with scatters, and {estimator!r} has none: fit it "
+                "with solver='dense' first."
+            )
+    if hash_of(getattr(left, "features_", None)) != hash_of(getattr(right, "features_", None)):
+        raise ValueError(
+            "the two estimators have learned different feature maps, so their features do not "
+            "compare. Fit one map first and pass features=FrozenEstimator(map) to both."
+        )

@@ -205,12 +205,7 @@ class ClassSubspace(PairwiseEstimator):
 
         Exact: the same as one pass over both. Neither estimator is changed.
         """
-        for estimator in (self, other):
-            if not hasattr(estimator, "contrast_"):
-                raise ValueError(
-                    f"merge needs two estimators with scatters, and {estimator!r} has none: fit "
-                    "it with solver='dense' first."
-                )
+        _mapping.check_mergeable(self, other)
         merged = type(self)(**self.get_params(deep=False))
         merged.__dict__.update(self.__dict__)
         merged.__dict__.pop("_solution", None)

@@ -185,12 +185,7 @@ class PairSubspace(OnlinePairs):
 
     def merge(self, other: Self) -> Self:
         """Return an estimator that has learned from the pairs of both; neither is changed."""
-        for estimator in (self, other):
-            if not hasattr(estimator, "contrast_"):
-                raise ValueError(
-                    f"merge needs two estimators with scatters, and {estimator!r} has none: fit "
-                    "it with solver='dense' first."
-                )
+        _mapping.check_mergeable(self, other)
         merged = type(self)(**self.get_params(deep=False))
         merged.__dict__.update(self.__dict__)
         merged.__dict__.pop("_solution", None)
