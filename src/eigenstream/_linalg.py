@@ -34,13 +34,24 @@ def rank_update(total: Float64s, rows: Floats, weight: float = 1.0) -> Float64s:
            [14., 20.]])
     """
     if rows.dtype == np.float32:
-        product = _syrk(blas.ssyrk, rows, weight)
-        if FLOAT32_SAFE[0] < np.abs(np.diagonal(product)).max(initial=0.0) < FLOAT32_SAFE[1]:
-            total += product
-            return total
-        rows = rows.astype(np.float64)  # squares that float32 cannot hold
-    _syrk(blas.dsyrk, rows, weight, total)
+        total += lower_product(rows, weight)
+    else:
+        _syrk(blas.dsyrk, rows, weight, total)
     return total
+
+
+def lower_product(rows: Floats, weight: float = 1.0) -> Floats:
+    """Return the lower triangle of ``weight * rows.T @ rows``, in the rows' precision if it can.
+
+    >>> lower_product(np.array([[1.0, 2.0], [3.0, 4.0]]))[1, 0]
+    np.float64(14.0)
+    """
+    if rows.dtype == np.float32:
+        product = np.asarray(_syrk(blas.ssyrk, rows, weight))
+        if FLOAT32_SAFE[0] < np.abs(np.diagonal(product)).max(initial=0.0) < FLOAT32_SAFE[1]:
+            return product
+        rows = rows.astype(np.float64)  # squares that float32 cannot hold
+    return np.asarray(_syrk(blas.dsyrk, rows, weight))
 
 
 def _syrk(syrk: Any, rows: Floats, weight: float, total: Float64s | None = None) -> Any:

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._linalg import Floats, rank_update
+from eigenstream._linalg import Floats, lower_product, rank_update
 from eigenstream.scatters._moment import block_rows
 from eigenstream.scatters.base import StreamScatter
 
-#: How many common blocks one of pairs is: three products a block leave more to add up.
+#: How many common blocks of float64 one of pairs is: three products leave more to add up.
 BLOCKS = 4
 
 #: Below this many rows two updates are as fast.
@@ -50,7 +50,8 @@ def update_together(
     lag, n = velocity.lag, len(chunk)
     for scatter in (variance, velocity):
         scatter.enter(chunk, None, new_sequence=new_sequence)
-    step = max(BLOCKS * block_rows(chunk.shape[1]) // (2 * lag), 1) * 2 * lag
+    rows = BLOCKS * block_rows(chunk.shape[1]) * 8 // chunk.itemsize
+    step = max(rows // (2 * lag), 1) * 2 * lag
     # Rows in whole pairs of runs of ``lag`` rows; the few that are left go the common way.
     paired = lag + (n - lag) // (2 * lag) * 2 * lag
     half = min(step, paired - lag) // 2
@@ -78,8 +79,7 @@ def _add_block(
 
     np.subtract(later, earlier, out=first.reshape(shape))
     velocity_mean = (averaging @ first).astype(np.float64)
-    shared = np.zeros_like(A._total)
-    rank_update(shared, first)
+    shared = lower_product(first)
     B._total += shared
     shared *= 0.5
     A._total += shared
