@@ -159,3 +159,23 @@ def test_refusals():
     closed = ClassScatter.of(ROWS, LABELS, same=True)
     with pytest.raises(ValueError, match="keeps no classes apart"):
         closed.update(ROWS, LABELS)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_large_classes_are_taken_in_large_blocks(weighted):
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 3, 40_000)
+    labels[:100] = 3  # and a class too small for a block
+    rows = rng.standard_normal((40_000, 4)) + 100.0 * labels[:, None]
+    before = rows.copy()
+    weights = rng.uniform(0.5, 2.0, 40_000) if weighted else None
+    scatter = ClassScatter(4, same=True).update(rows, labels, sample_weight=weights)
+    np.testing.assert_array_equal(rows, before)
+    total, n_pairs = np.zeros((4, 4)), 0.0
+    for c in range(4):
+        w = (np.ones(40_000) if weights is None else weights)[labels == c]
+        inside = np.cov(rows[labels == c].T, aweights=w, bias=True) * w.sum()
+        total += w.sum() * inside
+        n_pairs += w.sum() * (w.sum() - 1.0) / 2.0
+    np.testing.assert_allclose(scatter.matrix(), total / n_pairs, rtol=1e-10, atol=1e-10)
+    assert scatter.weight == pytest.approx(n_pairs, rel=1e-12)

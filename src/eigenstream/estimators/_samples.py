@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s
 from eigenstream.estimators._pair_input import Pairs
+from eigenstream.kernels.hashing import row_hashes as bit_hashes
 from eigenstream.scatters.classes import Key, keys_of
 
 Hashes = NDArray[np.uint64]
@@ -50,10 +51,8 @@ def row_hashes(rows: Any) -> Hashes:
     for start in range(0, n, step):
         block = rows[start : start + step]
         block = block.toarray() if is_sparse(block) else block
-        values = np.ascontiguousarray(block, dtype=np.float64) + 0.0  # no minus zero
-        bits = values.view(np.uint64)
-        # The low bits of round numbers are zeros: fold the high ones in.
-        out[start : start + step] = (bits ^ (bits >> np.uint64(32))) @ multipliers
+        values = np.ascontiguousarray(block, dtype=np.float64)
+        bit_hashes(values.view(np.uint64), multipliers, out[start : start + step])
     return _mixed(out)
 
 

@@ -22,6 +22,12 @@ from eigenstream.scatters._moment import (
 #: A class: the learning task it belongs to (None when there is one only), and its label.
 Key = tuple[Hashable, Hashable]
 
+#: Blocks of a class this many times larger than others pay for going through D x D once a block.
+LARGE_BLOCKS = 4
+
+#: Fewer rows of a class wait for more of it.
+LEAST_ROWS = 256
+
 
 @dataclass
 class PairTotals:
@@ -72,12 +78,22 @@ class ClassMoments:
         rows = rows.tocsr() if is_sparse(rows) else rows
         order = np.argsort(codes, kind="stable")
         edges = np.searchsorted(codes[order], np.arange(len(keys) + 1))
-        step = block_rows(self.n_features)
+        # Large classes: whole blocks are fetched to one place, centred there and used up. (float32
+        # sums stay short: they are rounded to float32 inside a block.)
+        double = isinstance(rows, np.ndarray) and rows.dtype == np.float64
+        step = block_rows(self.n_features) * (LARGE_BLOCKS if double else 1)
+        fetched = np.empty((step if double and len(codes) >= step else 0, self.n_features))
         for k, key in enumerate(keys):
             moment = self.classes.setdefault(key, SecondMoment(self.n_features, center=True))
             for start in range(edges[k], edges[k + 1], step):
                 chosen = order[start : min(start + step, edges[k + 1])]
-                moment.add(floating(rows[chosen]), None if weights is None else weights[chosen])
+                w = None if weights is None else weights[chosen]
+                if len(fetched) and len(chosen) >= LEAST_ROWS:
+                    block = fetched[: len(chosen)]
+                    np.take(rows, chosen, axis=0, out=block, mode="clip")
+                    moment.use_up(block, w)
+                else:
+                    moment.add(floating(rows[chosen]), w)
 
     def merged(self, other: "ClassMoments") -> "ClassMoments":
         """Return the moments of both; neither is changed."""

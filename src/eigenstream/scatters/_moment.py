@@ -68,6 +68,11 @@ class SecondMoment:
         self._flush()
         self._add_dense(rows, weights)
 
+    def use_up(self, block: Floats, weights: Weights | None = None) -> None:
+        """Add a dense block of many float64 rows, whose memory is lost."""
+        self._flush()
+        self._add_block(block, weights, block)
+
     def merge(self, other: "SecondMoment") -> None:
         """Add the rows that another moment has seen."""
         self._flush()
@@ -161,7 +166,10 @@ class SecondMoment:
         if weights is not None:
             buffer *= np.sqrt(weights).astype(block.dtype)[:, None]
         rank_update(self._total, buffer)
-        rank_update(self._total, rest[None, :], -total_weight)
+        # In double precision it is, as a rule, less than the sum can show: a pass over D x D less.
+        shown = np.finfo(np.float64).eps / 16 * float(np.diagonal(self._total).max(initial=0.0))
+        if total_weight * float(rest @ rest) > shown:
+            rank_update(self._total, rest[None, :], -total_weight)
         self.absorb(count, total_weight, shift.astype(np.float64) + rest)
 
     def _add_sparse(self, rows: Any, weights: Weights | None) -> None:
