@@ -73,8 +73,7 @@ TWINS = [
 def run_blocks(engine, rows, gains, block, **more):
     for start in range(0, len(rows), block):
         part = rows[start : start + block]
-        engine.rows(len(part))[:] = part
-        engine.advance(len(part), gains=gains[start : start + block].copy(), adapt=OFF, **more)
+        engine.advance(part, gains=gains[start : start + block].copy(), adapt=OFF, **more)
     return engine.weights
 
 
@@ -90,7 +89,7 @@ def test_engine_equals_sequential_rule(rule, twin, block):
     expected = W
     for x, eta in zip(rows, gains, strict=True):
         expected = twin(expected, x, eta * rates)
-    got = run_blocks(BlockEngine(rule, W, max_rows=block), rows, gains, block, rates=rates)
+    got = run_blocks(BlockEngine(rule, W), rows, gains, block, rates=rates)
     # Rounding of 120 steps on numbers of order one; these rules contract or grow mildly.
     scale = np.abs(expected).max()
     np.testing.assert_allclose(got, expected, rtol=0, atol=120 * 64 * 2.2e-16 * scale)
@@ -102,10 +101,8 @@ def test_float32_follows_float64(rule, twin):
     W = (rng.standard_normal((3, 20)) / 5).astype(np.float32)
     rows = rng.standard_normal((100, 20)).astype(np.float32)
     gains = np.full(100, 0.01)
-    single = run_blocks(BlockEngine(rule, W, max_rows=16), rows, gains, 16)
-    double = run_blocks(
-        BlockEngine(rule, W.astype(float), max_rows=16), rows.astype(float), gains, 16
-    )
+    single = run_blocks(BlockEngine(rule, W), rows, gains, 16)
+    double = run_blocks(BlockEngine(rule, W.astype(float)), rows.astype(float), gains, 16)
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, double, rtol=0, atol=100 * 6e-8 * np.abs(double).max())
 
@@ -140,12 +137,11 @@ def test_flow_equals_qr_after_every_step(alpha):
     terms = [(np.array([b, b - a]), signs) for a, b in itertools.pairwise(rows)]
     expected = flow_by_qr(V, terms, gains)
 
-    engine = BlockEngine(OJA_FLOW, V.T, max_rows=block + 1)
+    engine = BlockEngine(OJA_FLOW, V.T)
     weave = Weave(np.arange(1, block + 1), np.arange(block), np.zeros(block), True)
     for start in range(0, steps, block):
-        engine.rows(block + 1)[:] = rows[start : start + block + 1]
         engine.advance(
-            block + 1,
+            rows[start : start + block + 1],
             gains=gains[start : start + block].copy(),
             adapt=OFF,
             weave=weave,
@@ -166,11 +162,13 @@ def test_flow_with_signed_weights_of_pairs():
     expected = flow_by_qr(
         V, [(x[None], np.array([c])) for x, c in zip(rows, signs, strict=True)], gains
     )
-    engine = BlockEngine(OJA_FLOW, V.T, max_rows=50)
+    engine = BlockEngine(OJA_FLOW, V.T)
     for start in range(0, steps, 50):
-        engine.rows(50)[:] = rows[start : start + 50]
         engine.advance(
-            50, gains=gains[:50].copy(), adapt=OFF, signs=signs[start : start + 50, None]
+            rows[start : start + 50],
+            gains=gains[:50].copy(),
+            adapt=OFF,
+            signs=signs[start : start + 50, None],
         )
     got = engine.weights.T
     assert np.abs(got @ got.T - expected @ expected.T).max() < 1e-12
@@ -181,13 +179,12 @@ def test_flow_stays_orthonormal_for_a_million_steps(dtype, limit):
     rng = np.random.default_rng(4)
     D, d, block = 32, 6, 128
     rows = rng.standard_normal((64 * block, D)).astype(dtype)
-    engine = BlockEngine(OJA_FLOW, np.eye(d, D, dtype=dtype), max_rows=block)
+    engine = BlockEngine(OJA_FLOW, np.eye(d, D, dtype=dtype))
     gains = np.full(block, 0.05)
     worst = 0.0
     for step in range(10**6 // block + 1):
         start = block * (step % 64)
-        engine.rows(block)[:] = rows[start : start + block]
-        engine.advance(block, gains=gains.copy(), adapt=OFF)
+        engine.advance(rows[start : start + block], gains=gains.copy(), adapt=OFF)
         if step % 97 == 0:
             worst = max(worst, orthonormality_error(engine.weights.T))
     assert worst < limit
@@ -198,11 +195,10 @@ def test_flow_started_in_the_span_of_its_data():
     """|u|^2 - |V^T u|^2 is then zero up to rounding; the guards keep every step real."""
     rng = np.random.default_rng(5)
     rows = rng.standard_normal((3, 8))
-    engine = BlockEngine(OJA_FLOW, orthonormalized(rows.T).T, max_rows=3)
-    engine.rows(3)[:] = rows
+    engine = BlockEngine(OJA_FLOW, orthonormalized(rows.T).T)
     weave = Weave(np.array([1, 2]), np.array([0, 1]), np.zeros(2), True)
     signs = np.tile([0.2, -0.8], (2, 1))
-    engine.advance(3, gains=np.full(2, 1.0), adapt=np.zeros(3), weave=weave, signs=signs)
+    engine.advance(rows, gains=np.full(2, 1.0), adapt=np.zeros(3), weave=weave, signs=signs)
     assert orthonormality_error(engine.weights.T) < 1e-12
 
 
@@ -210,15 +206,13 @@ def test_flow_started_in_the_span_of_its_data():
 def test_unstable_step_is_named_and_undone(rule):
     rng = np.random.default_rng(6)
     rows = rng.standard_normal((200, 10))
-    engine = BlockEngine(rule, np.eye(2, 10), max_rows=20)
+    engine = BlockEngine(rule, np.eye(2, 10))
     gains = np.full(20, 0.01)
-    engine.rows(20)[:] = rows[:20]
-    engine.advance(20, gains=gains.copy(), adapt=OFF)
+    engine.advance(rows[:20], gains=gains.copy(), adapt=OFF)
     good = engine.weights.copy()
     gains[3:] = 1e12
-    engine.rows(20)[:] = rows[20:40]
     with pytest.raises(UnstableStepError, match="smaller learning rate") as caught:
-        engine.advance(20, gains=gains, adapt=OFF, first_step=20)
+        engine.advance(rows[20:40], gains=gains, adapt=OFF, first_step=20)
     assert 23 <= caught.value.step < 40
     np.testing.assert_array_equal(engine.weights, good)
 
@@ -228,10 +222,10 @@ def test_hebb_diverges_where_oja_settles():
     rng = np.random.default_rng(7)
     rows = rng.standard_normal((4000, 5))
     gains = np.full(4000, 0.01)
-    oja = run_blocks(BlockEngine(OJA_LINEAR, np.eye(1, 5), max_rows=50), rows, gains, 50)
+    oja = run_blocks(BlockEngine(OJA_LINEAR, np.eye(1, 5)), rows, gains, 50)
     assert abs(np.linalg.norm(oja) - 1) < 0.2
     with pytest.raises(UnstableStepError):
-        run_blocks(BlockEngine(HEBB, np.eye(1, 5), max_rows=50), rows, gains, 50)
+        run_blocks(BlockEngine(HEBB, np.eye(1, 5)), rows, gains, 50)
 
 
 @pytest.mark.parametrize("c", [0.5, 4.0])
@@ -246,11 +240,10 @@ def test_adaptive_gain_is_the_plain_formula_and_free_of_scale(c):
         eta = min(c / np.sqrt(total), 1 / np.linalg.norm(AV))
         W = orthonormalized(W + eta * (AV - W @ (W.T @ AV)))
     for scale in (1.0, 1e-3, 1e3):
-        engine = BlockEngine(OJA_FLOW, V.T, max_rows=20)
+        engine = BlockEngine(OJA_FLOW, V.T)
         adapt = np.array([0.0, c, 1.0])
         for start in range(0, 60, 20):
-            engine.rows(20)[:] = scale * rows[start : start + 20]
-            engine.advance(20, gains=np.empty(20), adapt=adapt)
+            engine.advance(scale * rows[start : start + 20], gains=np.empty(20), adapt=adapt)
         got = engine.weights.T
         assert np.abs(got @ got.T - W @ W.T).max() < 1e-12
         np.testing.assert_allclose(adapt[0], total * scale**4, rtol=1e-10)

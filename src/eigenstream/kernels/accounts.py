@@ -6,22 +6,44 @@ from numba import njit
 
 __all__ = ["add_block"]
 
+#: Weights t^p of the terms in the running estimate of V^T T V: early terms saw another V.
+RECENT = 3.0
+
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def add_block(
-    moment: Any, sums: Any, responses: Any, signs: Any, squares: Any, weights: Any
+    moment: Any,
+    sums: Any,
+    responses: Any,
+    signs: Any,
+    squares: Any,
+    weights: Any,
+    before: float,
+    keep: float,
 ) -> None:
     """Add sum_j c_j y_j y_j^T to the lower triangle of ``moment``, and weights to ``sums``.
 
-    ``sums``: the rewarded sum of c |u|^2, and the sum of the terms' weights.
+    ``sums``: the rewarded sum of c |u|^2, the sum of the terms' weights, and the weight of the
+    moment. The share of the past in each shrinks by ``keep`` a step; in the moment it is at most
+    (t / (t + n))^RECENT after n steps more than the t ``before``.
     """
     steps, r = signs.shape
     d = responses.shape[1]
+    forget = keep**steps
+    recent = min((before / (before + steps)) ** RECENT, forget)
+    for k in range(d):
+        for i in range(k + 1):
+            moment[k, i] *= recent
+    sums[0] *= forget
+    sums[1] *= forget
+    sums[2] *= recent
     for t in range(steps):
         sums[0] += signs[t, 0] * squares[r * t]
         sums[1] += weights[t]
+        sums[2] += weights[t]
         for j in range(r):
+            y = responses[r * t + j]
             for k in range(d):
-                f = signs[t, j] * responses[r * t + j, k]
+                f = signs[t, j] * y[k]
                 for i in range(k + 1):
-                    moment[k, i] += f * responses[r * t + j, i]
+                    moment[k, i] += f * y[i]

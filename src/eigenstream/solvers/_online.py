@@ -12,6 +12,7 @@ from eigenstream._linalg import Float64s, mirrored, orthonormalized, principal_a
 from eigenstream.kernels.accounts import add_block
 from eigenstream.kernels.centering import mean_shares
 from eigenstream.rules.base import (
+    PLAIN,
     BlockEngine,
     Rule,
     UnstableStepError,
@@ -33,8 +34,8 @@ SMALL_PRODUCT = 2e7
 #: Steps between two updates of the averaged iterate, at most.
 STRIDE = 512
 
-#: Weights t^p of the terms in the running estimate of V^T T V: early terms saw another V.
-RECENT = 3.0
+#: Terms that are made ready together, at most.
+STRETCH = 2048
 
 
 @cache
@@ -79,10 +80,10 @@ class OnlineLearner:
         self.gain = 0.0
         self._mean = np.empty(0)
         self._total = 0.0  # weight of the terms in the mean
-        # Sums over the terms: of the rewarded |u|^2 (variance times weight), of their weights.
-        self.sums = np.zeros(2)
+        # Over the terms, the sums of the rewarded |u|^2 (variance times weight), of their weights,
+        # and of those in the moment.
+        self.sums = np.zeros(3)
         self._moment = np.zeros((plan.n_components, plan.n_components))
-        self._moment_weight = 0.0
         self._averaged_at = 0
         self._average_next = 0
 
@@ -123,7 +124,7 @@ class OnlineLearner:
             if self._engine is not None and self.stream.pending >= self._next_size:
                 with self._threads():
                     while self.stream.pending >= self._next_size and not self.stopped:
-                        self._learn(self.stream.take(self._next_size))
+                        self._learn_next()
         except UnstableStepError:
             self.stream.drop()
             raise
@@ -143,7 +144,7 @@ class OnlineLearner:
                 other._begin()
             with other._threads():
                 while other.stream.pending:
-                    other._learn(other.stream.take(min(other.stream.pending, other._next_size)))
+                    other._learn_next()
             other.stream.settle()
         return other
 
@@ -189,7 +190,6 @@ class OnlineLearner:
         self._engine = BlockEngine(
             self.rule,
             start,
-            max_rows=self.block_size + 1 + (self.plan.lag if self._paired else 0),
             watched=None if self._averaging is None else start,
         )
 
@@ -207,44 +207,74 @@ class OnlineLearner:
         block.fill(rows)
         return observed_frame(rows[block.now], block.weights, d, plan.center, random)
 
-    def _learn(self, block: Block) -> None:
-        """Take the steps of one block."""
-        engine = self._ready()
-        plan = self.plan
-        steps, n = len(block.now), block.size
-        if plan.center and self._total == 0.0:
-            # Nothing has been averaged yet: any reference near the data keeps their digits.
-            block.fill(engine.rows(n))
-            self._mean = engine.rows(n)[block.now[0]].astype(np.float64)
-        # In float32 the mean is not a float32 number: what is left of it is one more row.
-        extra = int(plan.center and self._dtype == np.float32)
-        rows = engine.rows(n + extra)
-        shift: Any = self._mean.astype(self._dtype, copy=False) if plan.center else None
-        block.fill(rows[:n], shift)
-        if extra:
-            rows[n] = self._mean - shift
+    def _learn_next(self) -> None:
+        """Learn from blocks that are complete, at least one; from a last short one if it is all."""
+        size = self._next_size
+        count = self.stream.pending // size if size == self.block_size else 1
+        wanted = min(max(count, 1), max(STRETCH // size, 1)) * size
+        self._learn(self.stream.take(min(wanted, self.stream.pending), size), size)
+
+    def _learn(self, terms: Block, size: int) -> None:
+        """Take the steps of blocks of ``size`` terms."""
+        plan, steps = self.plan, len(terms.now)
         signs = np.empty((steps, 2 if self._paired else 1))
-        signs[:, 0] = plan.weights[0] * block.weights
+        signs[:, 0] = plan.weights[0] * terms.weights
         if self._paired:
-            signs[:, 1] = -plan.weights[1] * block.past_weights
-        weave: Weave | None = None
-        mean = None
-        total = self._total
+            signs[:, 1] = -plan.weights[1] * terms.past_weights
+        shares = totals = np.zeros(steps)
         if plan.center:
-            shares, total = mean_shares(block.weights, total, self._keep)
+            shares, totals = mean_shares(terms.weights, self._total, self._keep)
             # An observation counts W / (W + w) times, and is centred by the mean of those before
             # it: the terms then add up to exactly the scatter about the final mean [CHAN].
             signs[:, 0] *= 1.0 - shares
-            weave = Weave(block.now, block.past, shares, self._paired, n if extra else -1)
-            mean = (
-                shift.astype(np.float64)
-                + weave.mean(n + extra).astype(self._dtype, copy=False) @ rows
-            )
-        elif self._paired:
-            weave = Weave(block.now, block.past, np.zeros(steps), True)
         gains = self.schedule.gains(self.steps, steps)
+        for start in range(0, steps, size):
+            part = slice(start, start + size)
+            self._learn_block(
+                terms, start, signs[part], gains[part], shares[part], terms.weights[part]
+            )
+            self._total = float(totals[min(start + size, steps) - 1])
+            if self._averaging is not None and self.steps >= self._average_next:
+                self._average(self._averaging)
+            if plan.hook is not None and not self._hook_off:
+                self._show(min(size, steps - start))
+                if self.stopped:
+                    return
+
+    def _learn_block(
+        self,
+        terms: Block,
+        start: int,
+        signs: Float64s,
+        gains: Float64s,
+        shares: Float64s,
+        weights: Float64s,
+    ) -> None:
+        """Take the steps of one block; ``gains`` become the learning rates really used."""
+        engine, plan = self._ready(), self.plan
+        steps = len(gains)
+        # Positions of terms and pasts among the rows from the first one that is read.
+        now, past = terms.now[:steps], terms.past[:steps]
+        n = terms.size if steps == len(terms.now) else steps + self.plan.lag
+        rows = None if plan.center else terms.view(start, start + n, self._dtype)
+        extra = 0
+        if rows is None:
+            # In float32 the mean is not a float32 number: what is left of it is one more row.
+            extra = int(plan.center and self._dtype == np.float32)
+            rows = engine.rows(n + extra)
+            if plan.center and self._total == 0.0:
+                # Nothing has been averaged yet: any reference near the data keeps their digits.
+                terms.fill(rows[:n], first=start)
+                self._mean = rows[now[0]].astype(np.float64)
+            shift: Any = self._mean.astype(self._dtype, copy=False) if plan.center else None
+            terms.fill(rows[:n], shift, start)
+            if extra:
+                rows[n] = self._mean - shift
+        weave = PLAIN
+        if plan.center or n > steps:
+            weave = Weave(now, past, shares, self._paired, n if extra else -1)
         responses, watched, squares = engine.advance(
-            n + extra,
+            rows,
             gains=gains,
             adapt=self._adapt,
             weave=weave,
@@ -252,28 +282,15 @@ class OnlineLearner:
             rates=plan.rates,
             first_step=self.steps,
         )
-        if mean is not None:
-            self._mean = mean
-        self._total = total
-        self._account(watched if watched.shape[1] else responses, signs, squares, block.weights)
+        if plan.center:
+            mean = weave.mean(n + extra).astype(self._dtype, copy=False)
+            self._mean = shift.astype(np.float64, copy=False) + mean @ rows
+        seen = watched if watched.shape[1] else responses
+        add_block(
+            self._moment, self.sums, seen, signs, squares, weights, float(self.steps), self._keep
+        )
         self.steps += steps
         self.gain = float(gains[-1])
-        if self._averaging is not None and self.steps >= self._average_next:
-            self._average(self._averaging)
-        self._show(steps)
-
-    def _account(
-        self, responses: Float64s, signs: Float64s, squares: Float64s, weights: Float64s
-    ) -> None:
-        """Add a block to the running estimate of V^T T V and to the running sums."""
-        steps = len(signs)
-        forget = self._keep**steps
-        recent = min((self.steps / (self.steps + steps)) ** RECENT, forget)
-        self._moment *= recent
-        self._moment_weight = recent * self._moment_weight - self.sums[1] * forget
-        self.sums *= forget
-        add_block(self._moment, self.sums, responses, signs, squares, weights)
-        self._moment_weight += self.sums[1]
 
     def _average(self, power: float) -> None:
         """Bring the average up to date, with weights t^power (polynomial decay [SHAMIR])."""
@@ -295,14 +312,12 @@ class OnlineLearner:
 
     def _show(self, steps: int) -> None:
         plan = self.plan
-        if plan.hook is None or self._hook_off:
-            return
         if self.steps // plan.hook_every > (self.steps - steps) // plan.hook_every:
             vectors = self.vectors.copy()
             angle = None
             if self._exact is not None:
                 angle = float(principal_angles(vectors.T, self._exact())[0])
-            if plan.hook(Progress(self.steps, self.gain, vectors, angle)):
+            if plan.hook is not None and plan.hook(Progress(self.steps, self.gain, vectors, angle)):
                 self.stopped = True
 
     # ---- results ---------------------------------------------------------------------------
@@ -335,9 +350,9 @@ class OnlineLearner:
 
     def moment(self) -> Float64s:
         """Return the running estimate of V^T T V for the learned vectors."""
-        if self._moment_weight == 0.0:
+        if self.sums[2] == 0.0:
             return np.zeros_like(self._moment)
-        return mirrored(self._moment) / self._moment_weight
+        return mirrored(self._moment) / self.sums[2]
 
     # ---- copying and saving ----------------------------------------------------------------
 
@@ -357,7 +372,6 @@ class OnlineLearner:
             "total": np.array(self._total),
             "sums": self.sums.copy(),
             "moment": self._moment.copy(),
-            "moment_weight": np.array(self._moment_weight),
             "averaged": np.array([self._averaged_at, self._average_next]),
             "n_features": np.array(self._n_features),
             "dtype": np.zeros(0, self._dtype),
@@ -377,7 +391,6 @@ class OnlineLearner:
         self._total = float(state["total"])
         self.sums = np.array(state["sums"], np.float64)
         self._moment = np.array(state["moment"], np.float64)
-        self._moment_weight = float(state["moment_weight"])
         self._averaged_at, self._average_next = map(int, state["averaged"])
         self._n_features = int(state["n_features"])
         self._dtype = np.asarray(state["dtype"]).dtype

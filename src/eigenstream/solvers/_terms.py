@@ -18,29 +18,45 @@ Indices = NDArray[np.int64]
 class Block:
     """The terms of consecutive steps: a row each, and the row ``lag`` before it."""
 
-    needed: slice | Indices  # the rows to fetch, ascending
-    size: int  # how many
+    needed: slice | Indices  # the rows to read, ascending
     now: Indices  # positions among them
     past: Indices
     weights: Float64s
     past_weights: Float64s
     sources: tuple[Any, Any]
 
-    def fill(self, out: Any, shift: Any = None) -> None:
-        """Write the rows into ``out``, less ``shift``: the only time they are read."""
+    @property
+    def size(self) -> int:
+        """The number of rows to read."""
+        needed = self.needed
+        return needed.stop - needed.start if isinstance(needed, slice) else len(needed)
+
+    def view(self, first: int, last: int, dtype: Any) -> Any:
+        """Return some of the rows as they lie in the chunk, or None if they do not lie there so."""
+        chunk = self.sources[1]
+        if not isinstance(self.needed, slice) or not isinstance(chunk, np.ndarray):
+            return None
+        start = self.needed.start - len(self.sources[0]) + first
+        if start < 0 or chunk.dtype != dtype or not chunk.flags.carray:
+            return None
+        return chunk[start : start + last - first]
+
+    def fill(self, out: Any, shift: Any = None, first: int = 0) -> None:
+        """Write the rows from ``first`` into ``out``, less ``shift``."""
         kept, chunk = self.sources
-        border = len(kept)
+        border, last = len(kept), first + len(out)
         if isinstance(self.needed, slice):
-            start, stop = self.needed.start, self.needed.stop
+            start, stop = self.needed.start + first, self.needed.start + last
             split = min(max(border - start, 0), stop - start)
             if split:
                 _copy(kept, slice(start, start + split), out[:split], shift)
             if stop > border:
                 _copy(chunk, slice(max(start - border, 0), stop - border), out[split:], shift)
             return
-        split = int(np.searchsorted(self.needed, border))
-        _copy(kept, self.needed[:split], out[:split], shift)
-        _copy(chunk, self.needed[split:] - border, out[split:], shift)
+        needed = self.needed[first:last]
+        split = int(np.searchsorted(needed, border))
+        _copy(kept, needed[:split], out[:split], shift)
+        _copy(chunk, needed[split:] - border, out[split:], shift)
 
 
 def _copy(source: Any, indices: Any, out: Any, shift: Any) -> None:
@@ -91,37 +107,37 @@ class TermStream:
         self.sequence_rows += n
         self.n_rows += n
 
-    def take(self, size: int) -> Block:
-        """Hand out the next ``size`` terms."""
-        block = self.peek(size)
-        self._now = self._now[size:]
+    def take(self, count: int, size: int) -> Block:
+        """Hand out the next ``count`` terms if they lie side by side, else the next ``size``."""
+        block = self.peek(count, size)
+        self._now = self._now[len(block.now) :]
         return block
 
-    def peek(self, size: int) -> Block:
-        """Return the next ``size`` terms without taking them."""
-        now = self._now[:size]
+    def peek(self, count: int, size: int | None = None) -> Block:
+        """Return what ``take`` would hand out."""
+        now, size = self._now[:count], size or count
         sources = (self._kept, self._chunk)
         start, stop = int(now[0]) - self.lag, int(now[-1]) + 1
-        if stop - start == size + self.lag and self.lag <= size:
-            at = np.arange(size + self.lag)
+        # Pasts that lie further back than a block is long are read on their own.
+        if stop - start == len(now) + self.lag and self.lag <= size:
+            at = np.arange(len(now) + self.lag)
             weights = self._weights[start:stop]
             past_weights = weights[self.lag :]
             if self.lag:
-                past_weights = np.minimum(past_weights, weights[:size])
+                past_weights = np.minimum(past_weights, weights[: len(now)])
             return Block(
                 slice(start, stop),
-                stop - start,
                 at[self.lag :],
-                at[:size],
+                at[: len(now)],
                 weights[self.lag :],
                 past_weights,
                 sources,
             )
+        now = now[:size]
         past = now - self.lag
         needed = np.union1d(now, past)
         return Block(
             needed,
-            len(needed),
             np.searchsorted(needed, now),
             np.searchsorted(needed, past),
             self._weights[now],
@@ -143,7 +159,7 @@ class TermStream:
         none = np.empty(0, np.int64)
         kept = np.empty((len(needed), self._chunk.shape[1]), self._chunk.dtype)
         sources = (self._kept, self._chunk)
-        Block(needed, len(needed), none, none, self._weights, self._weights, sources).fill(kept)
+        Block(needed, none, none, self._weights, self._weights, sources).fill(kept)
         self._now = np.searchsorted(needed, self._now)
         self._kept, self._weights, self._chunk = kept, self._weights[needed], None
 

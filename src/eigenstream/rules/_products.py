@@ -1,0 +1,73 @@
+"""Inner products of a few vectors with a few rows: too thin for BLAS to be quick at.
+
+BLAS first copies its operands into an order of its own, which pays once each number is used often.
+With ten vectors and thirty rows it is not: this loop reads the numbers where they are, a panel at a
+time so that they stay in the cache, and keeps eight sums in registers.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+__all__ = ["thin_products"]
+
+#: Columns that are taken together: 30 rows of them fit the second-level cache.
+PANEL = 1024
+
+#: Sums may be reordered, so that they go in parallel; NaN and infinity keep their meaning.
+LOOSE = {"reassoc", "contract", "nsz"}
+
+
+@njit(cache=True, error_model="numpy", fastmath=LOOSE)  # type: ignore[untyped-decorator, unused-ignore]
+def _tile(a: Any, i: int, b: Any, k: int, start: int, stop: int, out: Any, column: int) -> None:
+    """Add the products of rows i..i+3 of ``a`` with rows k, k + 1 of ``b`` on some columns.
+
+    Beyond the last row the last is taken again, and its product written again.
+    """
+    last, end = a.shape[0] - 1, b.shape[0] - 1
+    i1, i2, i3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+    k1 = min(k + 1, end)
+    a0, a1, a2, a3 = a[i, start:stop], a[i1, start:stop], a[i2, start:stop], a[i3, start:stop]
+    b0, b1 = b[k, start:stop], b[k1, start:stop]
+    zero = a.dtype.type(0)
+    s00 = s01 = s10 = s11 = s20 = s21 = s30 = s31 = zero
+    for j in range(stop - start):
+        x, y = b0[j], b1[j]
+        s00 += a0[j] * x
+        s01 += a0[j] * y
+        s10 += a1[j] * x
+        s11 += a1[j] * y
+        s20 += a2[j] * x
+        s21 += a2[j] * y
+        s30 += a3[j] * x
+        s31 += a3[j] * y
+    c, c1 = column + k, column + k1
+    t00, t01, t10, t11 = out[i, c] + s00, out[i, c1] + s01, out[i1, c] + s10, out[i1, c1] + s11
+    t20, t21, t30, t31 = out[i2, c] + s20, out[i2, c1] + s21, out[i3, c] + s30, out[i3, c1] + s31
+    out[i, c], out[i, c1], out[i1, c], out[i1, c1] = t00, t01, t10, t11
+    out[i2, c], out[i2, c1], out[i3, c], out[i3, c1] = t20, t21, t30, t31
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def thin_products(frame: Any, rows: Any, out: Any) -> None:
+    """Write the inner products of rows with the frame's vectors, then with each other.
+
+    >>> rows, out = np.array([[1.0, 0.0], [1.0, 2.0]]), np.empty((2, 3))
+    >>> thin_products(np.array([[0.0, 3.0]]), rows, out)
+    >>> out
+    array([[0., 1., 1.],
+           [6., 1., 5.]])
+    """
+    head, n = frame.shape[0], rows.shape[0]
+    out[:] = 0.0
+    for start in range(0, rows.shape[1], PANEL):
+        stop = min(start + PANEL, rows.shape[1])
+        for i in range(0, n, 4):
+            for k in range(0, head, 2):
+                _tile(rows, i, frame, k, start, stop, out, 0)
+            for k in range(0, min(i + 4, n), 2):
+                _tile(rows, i, rows, k, start, stop, out, head)
+    for i in range(n):
+        for k in range(i):
+            out[k, head + i] = out[i, head + k]
