@@ -17,7 +17,6 @@ from eigenstream.rules import (
     SANGER_NORMALIZED,
     BlockEngine,
     UnstableStepError,
-    Weave,
 )
 
 OFF = np.zeros(3)
@@ -138,13 +137,14 @@ def test_flow_equals_qr_after_every_step(alpha):
     expected = flow_by_qr(V, terms, gains)
 
     engine = BlockEngine(OJA_FLOW, V.T)
-    weave = Weave(np.arange(1, block + 1), np.arange(block), np.zeros(block), True)
+    now = np.arange(1, block + 1)
     for start in range(0, steps, block):
         engine.advance(
             rows[start : start + block + 1],
             gains=gains[start : start + block].copy(),
             adapt=OFF,
-            weave=weave,
+            now=now,
+            past=now - 1,
             signs=np.tile(signs, (block, 1)),
         )
     got = engine.weights.T
@@ -196,9 +196,10 @@ def test_flow_started_in_the_span_of_its_data():
     rng = np.random.default_rng(5)
     rows = rng.standard_normal((3, 8))
     engine = BlockEngine(OJA_FLOW, orthonormalized(rows.T).T)
-    weave = Weave(np.array([1, 2]), np.array([0, 1]), np.zeros(2), True)
-    signs = np.tile([0.2, -0.8], (2, 1))
-    engine.advance(rows, gains=np.full(2, 1.0), adapt=np.zeros(3), weave=weave, signs=signs)
+    now, signs = np.array([1, 2]), np.tile([0.2, -0.8], (2, 1))
+    engine.advance(
+        rows, gains=np.full(2, 1.0), adapt=np.zeros(3), now=now, past=now - 1, signs=signs
+    )
     assert orthonormality_error(engine.weights.T) < 1e-12
 
 

@@ -3,7 +3,7 @@
 To add a rule, write one file like ``hebb.py`` and its plain NumPy twin in ``tests/rules``.
 """
 
-from eigenstream.rules.base import BlockEngine, Rule, UnstableStepError, Weave
+from eigenstream.rules.base import BlockEngine, Rule, UnstableStepError
 from eigenstream.rules.hebb import HEBB
 from eigenstream.rules.oja import OJA_LINEAR, OJA_NORMALIZED
 from eigenstream.rules.oja_flow import OJA_FLOW
@@ -21,5 +21,4 @@ __all__ = [
     "BlockEngine",
     "Rule",
     "UnstableStepError",
-    "Weave",
 ]

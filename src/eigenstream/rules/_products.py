@@ -1,8 +1,8 @@
-"""Inner products of a few vectors with a few rows: too thin for BLAS to be quick at.
+"""Products of a few vectors with a few rows: too thin for BLAS to be quick at.
 
 BLAS first copies its operands into an order of its own, which pays once each number is used often.
-With ten vectors and thirty rows it is not: this loop reads the numbers where they are, a panel at a
-time so that they stay in the cache, and keeps eight sums in registers.
+With ten vectors and thirty rows it is not: these loops read the numbers where they are, a panel at
+a time so that they stay in the cache, and keep eight sums in registers.
 """
 
 from typing import Any
@@ -10,10 +10,17 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["thin_products"]
+__all__ = ["add_rows", "products"]
 
 #: Columns that are taken together: 30 rows of them fit the second-level cache.
 PANEL = 1024
+#: The same where every two vectors read all rows again: they should fit the first-level cache.
+TILE = 128
+#: The same for BLAS, which is told of one panel at a time so that its result stays in the cache.
+WIDE = 8192
+
+#: With more vectors than this BLAS is quicker: at products, and at adding rows.
+FEW, FEWER = 48, 16
 
 #: Sums may be reordered, so that they go in parallel; NaN and infinity keep their meaning.
 LOOSE = {"reassoc", "contract", "nsz"}
@@ -50,24 +57,89 @@ def _tile(a: Any, i: int, b: Any, k: int, start: int, stop: int, out: Any, colum
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def thin_products(frame: Any, rows: Any, out: Any) -> None:
-    """Write the inner products of rows with the frame's vectors, then with each other.
+def products(vectors: Any, rows: Any, out: Any) -> None:
+    """Write the inner products of rows with some vectors, then with each other.
 
     >>> rows, out = np.array([[1.0, 0.0], [1.0, 2.0]]), np.empty((2, 3))
-    >>> thin_products(np.array([[0.0, 3.0]]), rows, out)
+    >>> products(np.array([[0.0, 3.0]]), rows, out)
     >>> out
     array([[0., 1., 1.],
            [6., 1., 5.]])
     """
-    head, n = frame.shape[0], rows.shape[0]
-    out[:] = 0.0
+    head, n = vectors.shape[0], rows.shape[0]
+    if head > FEW:
+        cross, gram = np.dot(rows, vectors.T), np.dot(rows, rows.T)
+        for i in range(n):
+            for k in range(head):
+                out[i, k] = cross[i, k]
+            for k in range(n):
+                out[i, head + k] = gram[i, k]
+        return
+    for i in range(n):
+        for k in range(head + n):
+            out[i, k] = 0.0
     for start in range(0, rows.shape[1], PANEL):
         stop = min(start + PANEL, rows.shape[1])
         for i in range(0, n, 4):
             for k in range(0, head, 2):
-                _tile(rows, i, frame, k, start, stop, out, 0)
+                _tile(rows, i, vectors, k, start, stop, out, 0)
             for k in range(0, min(i + 4, n), 2):
                 _tile(rows, i, rows, k, start, stop, out, head)
     for i in range(n):
         for k in range(i):
             out[k, head + i] = out[i, head + k]
+
+
+@njit(cache=True, error_model="numpy", fastmath=LOOSE)  # type: ignore[untyped-decorator, unused-ignore]
+def _add_to_two(one: Any, two: Any, rows: Any, start: int, left: Any, right: Any) -> None:
+    """Add rows times coefficients to two stretches of columns that begin at ``start``."""
+    n, width = rows.shape[0], left.shape[0]
+    whole, stop = n - n % 4, start + left.shape[0]
+    for i in range(0, whole, 4):
+        r0, r1 = rows[i, start:stop], rows[i + 1, start:stop]
+        r2, r3 = rows[i + 2, start:stop], rows[i + 3, start:stop]
+        f0, f1, f2, f3 = one[i], one[i + 1], one[i + 2], one[i + 3]
+        g0, g1, g2, g3 = two[i], two[i + 1], two[i + 2], two[i + 3]
+        for j in range(width):
+            left[j] += (f0 * r0[j] + f1 * r1[j]) + (f2 * r2[j] + f3 * r3[j])
+            right[j] += (g0 * r0[j] + g1 * r1[j]) + (g2 * r2[j] + g3 * r3[j])
+    for i in range(whole, n):
+        r0 = rows[i, start:stop]
+        for j in range(width):
+            left[j] += one[i] * r0[j]
+            right[j] += two[i] * r0[j]
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def add_rows(vectors: Any, coefficients: Any, rows: Any) -> None:
+    """Add ``coefficients @ rows`` to the vectors.
+
+    >>> vectors = np.array([[1.0, 0.0]])
+    >>> add_rows(vectors, np.array([[1.0, 2.0]]), np.eye(2))
+    >>> vectors
+    array([[2., 2.]])
+    """
+    d, width = vectors.shape
+    if d > FEWER:
+        for start in range(0, width, WIDE):
+            stop = min(start + WIDE, width)
+            panel = rows if stop - start == width else rows[:, start:stop].copy()
+            change = np.dot(coefficients, panel)
+            for k in range(d):
+                for j in range(stop - start):
+                    vectors[k, start + j] += change[k, j]
+        return
+    spare = np.zeros(TILE, vectors.dtype)
+    for start in range(0, width, TILE):
+        stop = min(start + TILE, width)
+        for k in range(0, d, 2):
+            # Two at a time; an odd last one goes with one that is thrown away.
+            other = vectors[k + 1, start:stop] if k + 1 < d else spare[: stop - start]
+            _add_to_two(
+                coefficients[k],
+                coefficients[min(k + 1, d - 1)],
+                rows,
+                start,
+                vectors[k, start:stop],
+                other,
+            )

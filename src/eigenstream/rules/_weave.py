@@ -1,44 +1,22 @@
-"""How a step's input vectors arise from the rows of a block, and the way back."""
+"""From the rows of a block to the input vectors of its steps, and back.
 
-from dataclasses import dataclass
+Step t's first vector is row ``now[t]`` less a running mean of the rows of the steps before,
+m <- (1 - s) m + s row with s = ``shares[t]``; if ``paired``, its second is row ``now[t]`` less row
+``past[t]``, which needs no centring. The running mean starts at the row ``origin``, or at zero if
+that is negative. All is done on inner products and coefficients: the vectors are never formed.
+"""
+
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from eigenstream._linalg import Float64s
-
-__all__ = ["PLAIN", "Weave", "unwoven", "woven"]
-
-
-@dataclass(frozen=True)
-class Weave:
-    """How input vectors arise from a block's rows: centred rows, and lagged differences.
-
-    Step t's first vector is row ``now[t]`` less a running mean of the rows of the steps before,
-    m <- (1 - s) m + s row with s = ``shares[t]``; if ``paired``, its second is row ``now[t]`` less
-    row ``past[t]``, which needs no centring. The running mean starts at the row ``origin``, or
-    at zero if that is negative.
-    """
-
-    now: Any
-    past: Any
-    shares: Any
-    paired: bool
-    origin: int = -1
-
-    def mean(self, n: int) -> Float64s:
-        """Return the coefficients on ``n`` rows of the running mean after the block."""
-        mean: Float64s = _mean(self.now, self.shares, self.origin, n)
-        return mean
-
-
-#: The rows themselves, one a step.
-PLAIN = Weave(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), False)
+__all__ = ["mean_after", "unwoven", "woven"]
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _mean(now: Any, shares: Any, origin: int, n: int) -> Any:
+def mean_after(now: Any, shares: Any, origin: int, n: int) -> Any:
+    """Return the coefficients on ``n`` rows of the running mean after the block."""
     mean = np.zeros(n)
     left = 1.0
     for t in range(now.shape[0] - 1, -1, -1):
@@ -55,14 +33,16 @@ def woven(
 ) -> Any:
     """Return the inner products of the input vectors, given those of the rows: (cross, gram).
 
-    ``products`` (n, start + n) holds the rows' with ``start`` other vectors, then with themselves.
+    ``products`` (n, start + n) holds the rows' with ``start`` other vectors, then with themselves;
+    so does the wider ``cross``, with the rows.
     """
     r = 2 if paired else 1
     steps = now.shape[0]
     half = np.empty((r * steps, products.shape[1]))
     mean = np.zeros(products.shape[1])
     if origin >= 0:
-        mean[:] = products[origin]
+        for j in range(products.shape[1]):
+            mean[j] = products[origin, j]
     for t in range(steps):
         for j in range(products.shape[1]):
             value = products[now[t], j]
@@ -79,7 +59,7 @@ def woven(
             offset += shares[t] * (value - offset)
             if paired:
                 gram[i, r * t + 1] = value - half[i, start + past[t]]
-    return half[:, :start], gram
+    return half, gram
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]

@@ -13,23 +13,16 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.linalg.blas import dgemm, sgemm
 
 from eigenstream._linalg import Float64s
-from eigenstream.rules._block import NONE, begin, finish
-from eigenstream.rules._weave import PLAIN, Weave
+from eigenstream.rules._block import blocks_of
 
-__all__ = ["PLAIN", "BlockEngine", "Rule", "UnstableStepError", "Weave", "default_block_size"]
+__all__ = ["BlockEngine", "Rule", "UnstableStepError", "default_block_size"]
+
+Indices = NDArray[np.int64]
 
 #: Responses larger than this mean that the weights explode; float32 still holds their squares.
 EXPLODED = 1e18
-
-#: Up to this many vectors their products with the rows are taken without BLAS.
-THIN = 64
-
-#: A penalised term makes the frame V^T V = I unstable: a departure grows by exp(strain). It is
-#: put right before it has grown tenfold.
-STRAIN = 2.0
 
 
 class UnstableStepError(ArithmeticError):
@@ -117,26 +110,26 @@ def default_block_size(n_components: int, n_features: int, itemsize: int) -> int
     """Return the number of steps taken between two lifts.
 
     In a block of b, a step costs about (D + 4 d) b operations that grow with the block, and a
-    share 1 / b of what a block costs: 0.7 d^3 to solve for the lift, and about 7 10^5 for the
-    calls. Matrix products want 24 rows at least, and a block of very wide rows is kept near
-    32 MiB.
+    share 1 / b of what a block costs: 0.7 d^3 to solve for the lift, 2 d^2 D for the whole one that
+    is due every eighth block or so, and about 4 10^5 for the rest. Matrix products want 24 rows at
+    least, and a block of very wide rows is kept near 32 MiB.
     """
     d, D = n_components, n_features
-    balanced = ((0.7 * d**3 + 7e5) / (D + 4 * d)) ** 0.5
+    balanced = ((0.7 * d**3 + 0.25 * d**2 * D + 4e5) / (D + 4 * d)) ** 0.5
     size = 8 * round(min(max(balanced, 24), 128) / 8)
     return int(max(min(size, 2**25 // (D * itemsize)), 8))
 
 
 class BlockEngine:
-    """Runs a rule over blocks of rows: thin matrix products and one compiled call a block.
+    """Runs a rule over blocks of rows: two thin matrix products and a compiled loop a block.
 
-    ``weights`` (d, D) are copied. Rows come to ``advance`` as they lie in memory, or are first
-    written to the buffer ``rows(n)``.
+    ``weights`` (d, D) are copied; so are ``watched`` vectors, which ride along to have their
+    responses measured instead of the weights'.
 
     >>> import numpy as np
     >>> from eigenstream.rules import HEBB
     >>> engine = BlockEngine(HEBB, np.array([[1.0, 0.0]]))
-    >>> _ = engine.advance(np.array([[2.0, 1.0]]), gains=np.array([0.5]), adapt=np.zeros(3))
+    >>> engine.advance(np.array([[2.0, 1.0]]), gains=np.array([0.5]), adapt=np.zeros(3))
     >>> engine.weights  # w + 0.5 y x with y = 2
     array([[3., 1.]])
     """
@@ -144,39 +137,33 @@ class BlockEngine:
     def __init__(self, rule: Rule, weights: Any, *, watched: Any = None) -> None:
         self.rule = rule
         self._w = 0 if watched is None else len(watched)
-        self._vectors = np.array(weights if watched is None else np.concatenate([watched, weights]))
-        self._gemm = dgemm if self._vectors.dtype == np.float64 else sgemm
-        self._rows = np.empty((0, weights.shape[1]), self._vectors.dtype)
-        self._ones = np.ones(len(weights))
+        both = weights if watched is None else np.concatenate([watched, weights])
+        self._vectors = np.array(both, order="C")
+        d, n_features = weights.shape
         #: W = mixing @ frame; see _block.
-        self._mixing = NONE
-        self._own = NONE
+        self._mixing = np.eye(d)
+        self._own = np.zeros((d, d) if rule.norms else (0, 0))
         # Blocks and strain since the last renewal; float32 drifts by 1e-7 a lift.
-        self._blocks, self._strain = 0, np.inf
+        self._state = np.array([0.0, np.inf])
         self._every = 8 if self._vectors.dtype == np.float32 else 64
-
-    @property
-    def _frame(self) -> NDArray[Any]:
-        return self._vectors[self._w :]
+        #: The running mean, the sum of c y y^T over responses y, and the sums of ``add_block``.
+        self.mean = np.zeros(n_features)
+        self.moment = np.zeros((d, d))
+        self.sums = np.zeros(4)
 
     @property
     def weights(self) -> NDArray[Any]:
         """The weight vectors, one a row (a view)."""
-        if self._mixing.size:
-            self._frame[...] = self._mixing.astype(self._vectors.dtype) @ self._frame
-            self._mixing = NONE
-        return self._frame
+        frame = self._vectors[self._w :]
+        if not np.array_equal(self._mixing, np.eye(len(frame))):
+            frame[...] = self._mixing.astype(frame.dtype) @ frame
+            self._mixing = np.eye(len(frame))
+        return frame
 
     @property
     def watched(self) -> NDArray[Any]:
-        """Vectors that ride along to have their responses measured (a view)."""
+        """The vectors that ride along (a view)."""
         return self._vectors[: self._w]
-
-    def rows(self, n: int) -> NDArray[Any]:
-        """Return a buffer for the next block's ``n`` rows, to be filled."""
-        if n > len(self._rows):
-            self._rows = np.empty((n, self._rows.shape[1]), self._rows.dtype)
-        return self._rows[:n]
 
     def advance(
         self,
@@ -184,76 +171,68 @@ class BlockEngine:
         *,
         gains: Float64s,
         adapt: Float64s,
-        weave: Weave = PLAIN,
+        now: Indices | None = None,
+        past: Indices | None = None,
         signs: Float64s | None = None,
+        shares: Float64s | None = None,
+        weights: Float64s | None = None,
         rates: Float64s | None = None,
+        size: int | None = None,
         first_step: int = 0,
-    ) -> tuple[Float64s, Float64s, Float64s]:
-        """Take the block's steps; return what was measured on the way.
+    ) -> None:
+        """Take as many steps as there are ``gains``, in blocks of ``size`` (all at once if None).
 
-        That is: the responses of the weights and of the watched vectors to the input vectors, one
-        a row, and the squared norms of the input vectors.
-
-        ``rows``, contiguous and of the weights' dtype, are the input vectors, one a step, or what
-        ``weave`` makes them of; ``adapt`` and ``gains`` are updated. On a bad step all stays as
-        before the block.
+        Step t's first input vector is row ``now[t]`` (t by default), its second, if there is a
+        ``past``, that row less row ``past[t]``. With ``shares``, the first is centred by the
+        running mean, in which a row has its share. ``signs`` (steps, vectors) weigh the vectors,
+        ``weights`` the terms in the sums, ``rates`` the units' gains. ``rows``: contiguous, of the
+        weights' dtype. ``adapt`` and ``gains`` are updated. On a bad step all stays as it was
+        before its block.
         """
-        vectors, rule = self._vectors, self.rule
-        n, steps = len(rows), len(gains)
-        renewal = self._blocks >= self._every or self._strain > STRAIN
-        mixing, own = self._renewed() if renewal else (self._mixing, self._own.copy())
-        given = NONE if len(vectors) <= THIN else _products(vectors, rows)
-        thread = (weave.now, weave.past, weave.shares, weave.paired, weave.origin)
-        moved, gram, seen = begin(vectors, rows, given, self._w, mixing, *thread)
-        if signs is None:
-            signs = np.ones((steps, 1))
-        responses = np.empty((len(gram), len(moved)))
-        state, used = adapt.copy(), gains.copy()
-        done = rule.run(
-            moved, gram, own, signs, used, self._ones if rates is None else rates, state, responses
+        steps, d = len(gains), len(self._mixing)
+        paired, centred = past is not None, shares is not None
+        if now is None:
+            now = np.arange(steps)
+        ones = np.ones(max(steps, d))
+        _, bad = blocks_of(self.rule.run)(
+            self.rule.orthonormal,
+            self.rule.norms,
+            self._vectors,
+            self._w,
+            self._mixing,
+            self._own,
+            self._state,
+            self.mean,
+            self.moment,
+            self.sums,
+            rows,
+            now,
+            now if past is None else past,
+            np.ones((steps, 2 if paired else 1)) if signs is None else signs,
+            gains,
+            np.zeros(steps) if shares is None else shares,
+            ones if weights is None else weights,
+            ones[:d] if rates is None else rates,
+            adapt,
+            steps if size is None else size,
+            self._every,
+            paired,
+            centred,
         )
-        if done < steps:
-            raise UnstableStepError(first_step + done, float(used[done]))
-        kept, turn, lift, strain = finish(moved, n, renewal, *thread, responses, signs, used)
-        if not np.isfinite(strain):  # the last step did it
-            raise UnstableStepError(first_step + steps - 1, float(used[-1]))
-        frame = self._frame
-        if turn.size:
-            frame[...] = turn.astype(frame.dtype, copy=False) @ frame
-        lift = lift.astype(frame.dtype, copy=False)
-        # In place: frame += lift @ rows, in the order of columns that BLAS speaks.
-        self._gemm(1.0, rows.T, lift.T, beta=1.0, c=frame.T, overwrite_c=1)
-        if renewal:
-            self._blocks, self._strain = 0, 0.0
-        self._mixing, self._own = kept, own
-        self._blocks += 1
-        self._strain += strain
-        adapt[:], gains[:] = state, used
-        return responses, seen, gram.diagonal()
-
-    def _renewed(self) -> tuple[Float64s, Float64s]:
-        """Return the mixing and the weights' inner products, rid of the rounding of many blocks."""
-        mixing = self._mixing
-        if not (self.rule.orthonormal or self.rule.norms):
-            return mixing, NONE
-        own = (self._frame @ self._frame.T).astype(np.float64)
-        if mixing.size:
-            own = mixing @ own @ mixing.T
-        if not self.rule.orthonormal:
-            return mixing, own
-        # One Newton-Schulz step to the nearest orthonormal basis: the same span, no rotation, and
-        # it rides on the lift.
-        near = 1.5 * np.eye(len(own)) - 0.5 * own
-        return near @ mixing if mixing.size else near, NONE
+        if bad >= 0:
+            raise UnstableStepError(first_step + bad, float(gains[bad]))
 
     def state(self) -> dict[str, Any]:
         """Return what the next block depends on, as arrays."""
         return {
-            "vectors": self._frame.copy(),
+            "vectors": self._vectors[self._w :].copy(),
             "watched": self.watched.copy(),
             "mixing": self._mixing.copy(),
             "own": self._own.copy(),
-            "frame": np.array([self._blocks, self._strain]),
+            "frame": self._state.copy(),
+            "mean": self.mean.copy(),
+            "moment": self.moment.copy(),
+            "sums": self.sums.copy(),
         }
 
     @classmethod
@@ -263,11 +242,8 @@ class BlockEngine:
         engine = cls(rule, np.asarray(state["vectors"]), watched=watched)
         engine._mixing = np.array(state["mixing"], np.float64)
         engine._own = np.array(state["own"], np.float64)
-        engine._blocks, engine._strain = int(state["frame"][0]), float(state["frame"][1])
+        engine._state = np.array(state["frame"], np.float64)
+        engine.mean = np.array(state["mean"], np.float64)
+        engine.moment = np.array(state["moment"], np.float64)
+        engine.sums = np.array(state["sums"], np.float64)
         return engine
-
-
-def _products(vectors: NDArray[Any], rows: NDArray[Any]) -> Float64s:
-    """Return the inner products of rows with many vectors, then with each other."""
-    both = np.concatenate([rows @ vectors.T, rows @ rows.T], axis=1)
-    return both.astype(np.float64, copy=False)

@@ -9,16 +9,8 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from eigenstream._linalg import Float64s, mirrored, orthonormalized, principal_angles
-from eigenstream.kernels.accounts import add_block
 from eigenstream.kernels.centering import mean_shares
-from eigenstream.rules.base import (
-    PLAIN,
-    BlockEngine,
-    Rule,
-    UnstableStepError,
-    Weave,
-    default_block_size,
-)
+from eigenstream.rules.base import BlockEngine, Rule, UnstableStepError, default_block_size
 from eigenstream.schedules import Auto, as_schedule
 from eigenstream.solvers._averaging import average_frames
 from eigenstream.solvers._plan import Plan, Progress
@@ -78,12 +70,7 @@ class OnlineLearner:
         self.steps = 0
         self.stopped = False
         self.gain = 0.0
-        self._mean = np.empty(0)
         self._total = 0.0  # weight of the terms in the mean
-        # Over the terms, the sums of the rewarded |u|^2 (variance times weight), of their weights,
-        # and of those in the moment.
-        self.sums = np.zeros(3)
-        self._moment = np.zeros((plan.n_components, plan.n_components))
         self._averaged_at = 0
         self._average_next = 0
 
@@ -109,7 +96,6 @@ class OnlineLearner:
         if not self._n_features:
             self._n_features = rows.shape[1]
             self._dtype = rows.dtype
-            self._mean = np.zeros(self._n_features)
             self._check_init()
         if rows.shape[1] != self._n_features:
             raise ValueError(
@@ -203,94 +189,63 @@ class OnlineLearner:
         if plan.init == "random":
             return np.asarray(orthonormalized(random.standard_normal((D, d))).T)
         block = self.stream.peek(min(self._needed(), self.stream.pending))
-        rows = np.empty((block.size, D))
-        block.fill(rows)
+        rows = block.filled(np.float64)
         return observed_frame(rows[block.now], block.weights, d, plan.center, random)
 
     def _learn_next(self) -> None:
         """Learn from blocks that are complete, at least one; from a last short one if it is all."""
-        size = self._next_size
-        count = self.stream.pending // size if size == self.block_size else 1
-        wanted = min(max(count, 1), max(STRETCH // size, 1)) * size
-        self._learn(self.stream.take(min(wanted, self.stream.pending), size), size)
+        plan, size = self.plan, self._next_size
+        count = 1
+        if size == self.block_size:
+            # Until a block ends at which there is something to do.
+            until = STRETCH
+            if self._averaging is not None:
+                until = min(until, self._average_next - self.steps)
+            if plan.hook is not None and not self._hook_off:
+                until = min(until, plan.hook_every - self.steps % plan.hook_every)
+            count = max(min(-(-until // size), self.stream.pending // size), 1)
+        before = self.steps
+        self._learn(self.stream.take(min(count * size, self.stream.pending), size), size)
+        if self._averaging is not None and self.steps >= self._average_next:
+            self._average(self._averaging)
+        if plan.hook is not None and not self._hook_off:
+            self._show(self.steps - before)
 
     def _learn(self, terms: Block, size: int) -> None:
         """Take the steps of blocks of ``size`` terms."""
-        plan, steps = self.plan, len(terms.now)
+        engine, plan, steps = self._ready(), self.plan, len(terms.now)
         signs = np.empty((steps, 2 if self._paired else 1))
         signs[:, 0] = plan.weights[0] * terms.weights
         if self._paired:
             signs[:, 1] = -plan.weights[1] * terms.past_weights
-        shares = totals = np.zeros(steps)
+        shares = totals = None
         if plan.center:
             shares, totals = mean_shares(terms.weights, self._total, self._keep)
             # An observation counts W / (W + w) times, and is centred by the mean of those before
             # it: the terms then add up to exactly the scatter about the final mean [CHAN].
             signs[:, 0] *= 1.0 - shares
         gains = self.schedule.gains(self.steps, steps)
-        for start in range(0, steps, size):
-            part = slice(start, start + size)
-            self._learn_block(
-                terms, start, signs[part], gains[part], shares[part], terms.weights[part]
+        rows, first = terms.rows(self._dtype)
+        try:
+            engine.advance(
+                rows,
+                gains=gains,
+                adapt=self._adapt,
+                now=first + terms.now,
+                past=first + terms.past if self._paired else None,
+                signs=signs,
+                shares=shares,
+                weights=terms.weights,
+                rates=plan.rates,
+                size=size,
+                first_step=self.steps,
             )
-            self._total = float(totals[min(start + size, steps) - 1])
-            if self._averaging is not None and self.steps >= self._average_next:
-                self._average(self._averaging)
-            if plan.hook is not None and not self._hook_off:
-                self._show(min(size, steps - start))
-                if self.stopped:
-                    return
-
-    def _learn_block(
-        self,
-        terms: Block,
-        start: int,
-        signs: Float64s,
-        gains: Float64s,
-        shares: Float64s,
-        weights: Float64s,
-    ) -> None:
-        """Take the steps of one block; ``gains`` become the learning rates really used."""
-        engine, plan = self._ready(), self.plan
-        steps = len(gains)
-        # Positions of terms and pasts among the rows from the first one that is read.
-        now, past = terms.now[:steps], terms.past[:steps]
-        n = terms.size if steps == len(terms.now) else steps + self.plan.lag
-        rows = None if plan.center else terms.view(start, start + n, self._dtype)
-        extra = 0
-        if rows is None:
-            # In float32 the mean is not a float32 number: what is left of it is one more row.
-            extra = int(plan.center and self._dtype == np.float32)
-            rows = engine.rows(n + extra)
-            if plan.center and self._total == 0.0:
-                # Nothing has been averaged yet: any reference near the data keeps their digits.
-                terms.fill(rows[:n], first=start)
-                self._mean = rows[now[0]].astype(np.float64)
-            shift: Any = self._mean.astype(self._dtype, copy=False) if plan.center else None
-            terms.fill(rows[:n], shift, start)
-            if extra:
-                rows[n] = self._mean - shift
-        weave = PLAIN
-        if plan.center or n > steps:
-            weave = Weave(now, past, shares, self._paired, n if extra else -1)
-        responses, watched, squares = engine.advance(
-            rows,
-            gains=gains,
-            adapt=self._adapt,
-            weave=weave,
-            signs=signs,
-            rates=plan.rates,
-            first_step=self.steps,
-        )
-        if plan.center:
-            mean = weave.mean(n + extra).astype(self._dtype, copy=False)
-            self._mean = shift.astype(np.float64, copy=False) + mean @ rows
-        seen = watched if watched.shape[1] else responses
-        add_block(
-            self._moment, self.sums, seen, signs, squares, weights, float(self.steps), self._keep
-        )
-        self.steps += steps
-        self.gain = float(gains[-1])
+        finally:
+            learned = int(engine.sums[3]) - self.steps
+            self.steps += learned
+            if learned:
+                self.gain = float(gains[learned - 1])
+                self._total = float(totals[learned - 1]) if totals is not None else 0.0
 
     def _average(self, power: float) -> None:
         """Bring the average up to date, with weights t^power (polynomial decay [SHAMIR])."""
@@ -346,13 +301,22 @@ class OnlineLearner:
     @property
     def mean(self) -> Float64s:
         """The mean of the terms' rows (zeros with ``center=False``)."""
-        return self._mean
+        return self._ready().mean
+
+    @property
+    def sums(self) -> tuple[float, float]:
+        """The sums over the terms of the rewarded |u|^2 (variance times weight), and of weights."""
+        power, weight = map(float, self._ready().sums[:2])
+        return power, weight
 
     def moment(self) -> Float64s:
         """Return the running estimate of V^T T V for the learned vectors."""
-        if self.sums[2] == 0.0:
-            return np.zeros_like(self._moment)
-        return mirrored(self._moment) / self.sums[2]
+        engine = self._ready()
+        weight = float(engine.sums[2])
+        if weight == 0.0:
+            return np.zeros_like(engine.moment)
+        moment: Float64s = mirrored(engine.moment) / weight
+        return moment
 
     # ---- copying and saving ----------------------------------------------------------------
 
@@ -368,10 +332,7 @@ class OnlineLearner:
             "steps": np.array(self.steps),
             "gain": np.array(self.gain),
             "adapt": self._adapt.copy(),
-            "mean": self._mean.copy(),
             "total": np.array(self._total),
-            "sums": self.sums.copy(),
-            "moment": self._moment.copy(),
             "averaged": np.array([self._averaged_at, self._average_next]),
             "n_features": np.array(self._n_features),
             "dtype": np.zeros(0, self._dtype),
@@ -387,10 +348,7 @@ class OnlineLearner:
         self.steps = int(state["steps"])
         self.gain = float(state["gain"])
         self._adapt = np.array(state["adapt"], np.float64)
-        self._mean = np.array(state["mean"], np.float64)
         self._total = float(state["total"])
-        self.sums = np.array(state["sums"], np.float64)
-        self._moment = np.array(state["moment"], np.float64)
         self._averaged_at, self._average_next = map(int, state["averaged"])
         self._n_features = int(state["n_features"])
         self._dtype = np.asarray(state["dtype"]).dtype

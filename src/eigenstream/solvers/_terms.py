@@ -25,48 +25,51 @@ class Block:
     past_weights: Float64s
     sources: tuple[Any, Any]
 
-    @property
-    def size(self) -> int:
-        """The number of rows to read."""
-        needed = self.needed
-        return needed.stop - needed.start if isinstance(needed, slice) else len(needed)
+    def rows(self, dtype: Any) -> tuple[Any, int]:
+        """Return rows that hold the needed ones, and the place of the first of these.
 
-    def view(self, first: int, last: int, dtype: Any) -> Any:
-        """Return some of the rows as they lie in the chunk, or None if they do not lie there so."""
-        chunk = self.sources[1]
-        if not isinstance(self.needed, slice) or not isinstance(chunk, np.ndarray):
-            return None
-        start = self.needed.start - len(self.sources[0]) + first
-        if start < 0 or chunk.dtype != dtype or not chunk.flags.carray:
-            return None
-        return chunk[start : start + last - first]
+        As they lie in the chunk if they can be used so, else a copy: of a few, since ``take`` hands
+        out such blocks one by one.
+        """
+        chunk, start = self.sources[1], self._in_chunk(dtype)
+        return (self.filled(dtype), 0) if start is None else (chunk, start)
 
-    def fill(self, out: Any, shift: Any = None, first: int = 0) -> None:
-        """Write the rows from ``first`` into ``out``, less ``shift``."""
+    def _in_chunk(self, dtype: Any) -> int | None:
+        if not isinstance(self.needed, slice) or not usable(self.sources[1], dtype):
+            return None
+        start = int(self.needed.start) - len(self.sources[0])
+        return start if start >= 0 else None
+
+    def filled(self, dtype: Any) -> Any:
+        """Return a copy of the needed rows."""
         kept, chunk = self.sources
-        border, last = len(kept), first + len(out)
-        if isinstance(self.needed, slice):
-            start, stop = self.needed.start + first, self.needed.start + last
-            split = min(max(border - start, 0), stop - start)
+        border, needed = len(kept), self.needed
+        if isinstance(needed, slice):
+            split = min(max(border - needed.start, 0), needed.stop - needed.start)
+            out = np.empty((needed.stop - needed.start, chunk.shape[1]), dtype)
             if split:
-                _copy(kept, slice(start, start + split), out[:split], shift)
-            if stop > border:
-                _copy(chunk, slice(max(start - border, 0), stop - border), out[split:], shift)
-            return
-        needed = self.needed[first:last]
+                _copy(kept, slice(needed.start, needed.start + split), out[:split])
+            if needed.stop > border:
+                first = max(needed.start - border, 0)
+                _copy(chunk, slice(first, needed.stop - border), out[split:])
+            return out
+        out = np.empty((len(needed), chunk.shape[1]), dtype)
         split = int(np.searchsorted(needed, border))
-        _copy(kept, needed[:split], out[:split], shift)
-        _copy(chunk, needed[split:] - border, out[split:], shift)
+        _copy(kept, needed[:split], out[:split])
+        _copy(chunk, needed[split:] - border, out[split:])
+        return out
 
 
-def _copy(source: Any, indices: Any, out: Any, shift: Any) -> None:
+def usable(chunk: Any, dtype: Any) -> bool:
+    """Say whether compiled code can read a chunk as it is."""
+    return isinstance(chunk, np.ndarray) and chunk.dtype == dtype and chunk.flags.carray
+
+
+def _copy(source: Any, indices: Any, out: Any) -> None:
     rows: Any = source[indices]
     if sp.issparse(rows):
         rows = rows.toarray()  # type: ignore[attr-defined, unused-ignore]
-    if shift is None:
-        out[...] = rows
-    else:
-        np.subtract(rows, shift, out=out, casting="unsafe")
+    out[...] = rows
 
 
 class TermStream:
@@ -118,7 +121,11 @@ class TermStream:
         now, size = self._now[:count], size or count
         sources = (self._kept, self._chunk)
         start, stop = int(now[0]) - self.lag, int(now[-1]) + 1
-        # Pasts that lie further back than a block is long are read on their own.
+        # Pasts that lie further back than a block is long are read on their own. So is a block
+        # that has to be copied.
+        if start < len(self._kept) or not usable(self._chunk, self._kept.dtype):
+            now = now[:size]
+            stop = int(now[-1]) + 1
         if stop - start == len(now) + self.lag and self.lag <= size:
             at = np.arange(len(now) + self.lag)
             weights = self._weights[start:stop]
@@ -157,9 +164,9 @@ class TermStream:
             wanted[self._now - offset] = True
         needed = np.flatnonzero(wanted)
         none = np.empty(0, np.int64)
-        kept = np.empty((len(needed), self._chunk.shape[1]), self._chunk.dtype)
         sources = (self._kept, self._chunk)
-        Block(needed, none, none, self._weights, self._weights, sources).fill(kept)
+        block = Block(needed, none, none, self._weights, self._weights, sources)
+        kept = block.filled(self._kept.dtype)
         self._now = np.searchsorted(needed, self._now)
         self._kept, self._weights, self._chunk = kept, self._weights[needed], None
 

@@ -184,7 +184,7 @@ class FlowSolver:
         # The frame is orthonormal to the rounding of the data's precision; make it so in double.
         vectors = vectors @ (1.5 * np.eye(vectors.shape[1]) - 0.5 * (vectors.T @ vectors))
         values, rotation = np.linalg.eigh(learner.moment())
-        power, weight, _ = map(float, learner.sums)
+        power, weight = learner.sums
         return FlowSolution(
             canonical(values, vectors @ rotation),
             learner.mean.copy(),

@@ -1,4 +1,4 @@
-"""What an online learner sums up of each block."""
+"""What is summed up of each block."""
 
 from typing import Any
 
@@ -16,29 +16,29 @@ def add_block(
     sums: Any,
     responses: Any,
     signs: Any,
-    squares: Any,
+    gram: Any,
     weights: Any,
-    before: float,
     keep: float,
 ) -> None:
     """Add sum_j c_j y_j y_j^T to the lower triangle of ``moment``, and weights to ``sums``.
 
-    ``sums``: the rewarded sum of c |u|^2, the sum of the terms' weights, and the weight of the
-    moment. The share of the past in each shrinks by ``keep`` a step; in the moment it is at most
-    (t / (t + n))^RECENT after n steps more than the t ``before``.
+    ``sums``: the rewarded sum of c |u|^2, the sum of the terms' weights, the weight of the moment,
+    and the steps. The past shrinks by ``keep`` a step; in the moment, whose early terms saw other
+    weights, to (t / (t + n))^RECENT at most when n steps follow t.
     """
     steps, r = signs.shape
     d = responses.shape[1]
     forget = keep**steps
-    recent = min((before / (before + steps)) ** RECENT, forget)
+    recent = min((sums[3] / (sums[3] + steps)) ** RECENT, forget)
     for k in range(d):
         for i in range(k + 1):
             moment[k, i] *= recent
     sums[0] *= forget
     sums[1] *= forget
     sums[2] *= recent
+    sums[3] += steps
     for t in range(steps):
-        sums[0] += signs[t, 0] * squares[r * t]
+        sums[0] += signs[t, 0] * gram[r * t, r * t]
         sums[1] += weights[t]
         sums[2] += weights[t]
         for j in range(r):
