@@ -19,7 +19,7 @@ from eigenstream.schedules import Power
 from eigenstream.solvers.flow import FlowSolver
 
 #: (features, components, rows for the flow, rows for the loop)
-SHAPES = [(784, 10, 4000, 400), (784, 50, 3000, 60), (100_000, 10, 160, 8)]
+SHAPES = [(784, 10, 10_000, 400), (784, 50, 6000, 60), (100_000, 10, 640, 8)]
 RATE = Power(1, 1000)
 SLOW = {"weights": (0.2, 0.8), "lag": 1}
 

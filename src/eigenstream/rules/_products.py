@@ -20,7 +20,7 @@ TILE = 128
 WIDE = 8192
 
 #: With more vectors than this BLAS is quicker: at products, and at adding rows.
-FEW, FEWER = 48, 16
+FEW, FEWER = 64, 16
 
 #: Sums may be reordered, so that they go in parallel; NaN and infinity keep their meaning.
 LOOSE = {"reassoc", "contract", "nsz"}
