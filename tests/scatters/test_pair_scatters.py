@@ -108,6 +108,21 @@ def test_pairs_by_index_in_every_way():
         )
 
 
+@pytest.mark.parametrize("block", [7, 1 << 22], ids=["blocks of few rows", "one block"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_some_of_the_index_pairs_in_one_array(monkeypatch, block, weighted):
+    monkeypatch.setattr("eigenstream.scatters.pairs.BLOCK_VALUES", 60 * block)
+    weights = RNG.uniform(0.0, 2.0, len(PAIRS)) if weighted else None
+    reward, penalty, *_ = oracles.pair_scatters(ROWS, PAIRS, SIGNS, weights)
+    for sign, expected in ((-1, reward), (1, penalty)):
+        for points in (ROWS, sp.csr_array(ROWS)):  # dense and sparse blocks of the graph
+            scatter = PairScatter(4).update_indexed(
+                points, PAIRS, sample_weight=weights, chosen=sign == SIGNS
+            )
+            np.testing.assert_allclose(scatter.matrix(), expected, rtol=1e-8)
+            assert scatter.n_rows == (sign == SIGNS).sum()
+
+
 def test_reading_never_changes_a_scatter():
     for scatter in (
         ClassScatter(4, same=True),

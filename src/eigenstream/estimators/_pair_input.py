@@ -149,7 +149,7 @@ def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
             f"y must be +1 (same class) or -1 (different), got {signs[wrong[0]]} at row "
             f"{wrong[0]}. For class labels use ClassSubspace, or sample_pairs."
         )
-    return signs.astype(np.int64)
+    return signs.astype(np.int64, copy=False)
 
 
 def check_signs(given: Pairs, criterion: str) -> None:

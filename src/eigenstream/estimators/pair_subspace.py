@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from eigenstream.contrast import Contrast
@@ -12,8 +11,11 @@ from eigenstream.estimators import _input, _mapping, _pair_input, _pair_risk
 from eigenstream.estimators._class_folds import diameter_of, plain
 from eigenstream.estimators._pair_flow import OnlinePairs
 from eigenstream.estimators._pair_folds import (
+    Folds,
     PairFolds,
+    add_indexed,
     add_signed,
+    folds_by_hash,
     folds_of_members,
     held_out_folds,
     operator_folds,
@@ -21,10 +23,7 @@ from eigenstream.estimators._pair_folds import (
 )
 from eigenstream.estimators._pair_input import Pairs, check_signs
 from eigenstream.estimators._pair_solve import FOLDS, Fold, Matrices
-from eigenstream.estimators._pairwise import (
-    SEARCH_ROWS,
-    Problem,
-)
+from eigenstream.estimators._pairwise import SEARCH_ROWS, Problem
 from eigenstream.estimators._samples import PairSample, pair_hashes
 from eigenstream.scatters import PairScatter
 from eigenstream.scatters.laplacians import PairLaplacian
@@ -207,14 +206,12 @@ class PairSubspace(OnlinePairs):
         self.contrast_ = Contrast(PairScatter(width), PairScatter(width))
         self._folds = PairFolds(width, FOLDS) if self._searches else None
 
-    def _learn(self, given: Pairs, parts: NDArray[np.intp] | None) -> None:
+    def _learn(self, given: Pairs, parts: Folds | None) -> None:
         """Add pairs; ``parts`` are the folds of the two members, by default those of the pair."""
         points = None if given.points is None else _mapping.mapped(self._map, given.points)
+        found = []
         if points is not None:
-            # The scatters take all index pairs at once: then the points count, and not the pairs.
             given = Pairs(None, given.index, points, given.signs, given.weights)
-            if self.solver_ != "flow":
-                add_signed(self.contrast_, given)
         step = 1 << 20 if points is not None else _input.chunk_rows(2 * self._sample.width)
         for start in range(0, len(given), step):
             mask = slice(start, start + step)
@@ -228,13 +225,19 @@ class PairSubspace(OnlinePairs):
             elif points is None:
                 add_signed(self.contrast_, block)
             hashes = pair_hashes(block)
-            folds = None if parts is None else parts[mask]
-            if folds is None:
-                folds = np.repeat((hashes % np.uint64(FOLDS)).astype(np.intp)[:, None], 2, axis=1)
+            folds = folds_by_hash(hashes) if parts is None else parts[mask]
             if self._folds is not None:
-                self._folds.add(block, folds)
+                if points is None:
+                    self._folds.add(block, folds)
+                found.append(folds)
             both = np.where(folds[:, 0] == folds[:, 1], folds[:, 0], -1)
             self._sample.add(hashes, block, both)
+        # The scatters take all index pairs at once: then the points count, and not the pairs.
+        if points is not None and self._folds is not None:
+            of_members = np.concatenate(found) if parts is None else parts
+            add_indexed(self.contrast_, self._folds, given, of_members)
+        elif points is not None and self.solver_ != "flow":
+            add_signed(self.contrast_, given)
 
     def _fit_operator(self, given: Pairs, width: int) -> Any:
         """Learn from pairs as edges between points: matrix-free, or in a kernel's space."""
@@ -257,8 +260,7 @@ class PairSubspace(OnlinePairs):
         parts = folds_of_members(given) if self._searches else None
         indexed = Pairs(None, index, points, given.signs, given.weights)
         if parts is None:
-            hashed = (pair_hashes(indexed) % np.uint64(FOLDS)).astype(np.intp)
-            parts = np.repeat(hashed[:, None], 2, axis=1)
+            parts = folds_by_hash(pair_hashes(indexed))
         diameter = float(np.sqrt(2.0))
         factor: Any = None
         if self.solver_ == "krylov":
