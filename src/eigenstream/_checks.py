@@ -64,6 +64,42 @@ def check_finite(values: Any, *, name: str = "X", first_row: int = 0, remedy: st
     raise ValueError(f"{name} contains {what} at row {row + first_row}, column {column}. {remedy}")
 
 
+def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
+    """Return the names of classes or tasks as an array that sorts: one a row, none missing.
+
+    >>> check_names(["a", None], "labels", 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: labels contain None at row 1, which names nothing. Remove or name such rows.
+    """
+    names = np.asarray(values)
+    if names.shape != (n_rows,):
+        raise ValueError(
+            f"{name} must hold one name a row, {n_rows} in all; got shape {names.shape}."
+        )
+    if names.dtype.kind not in "fO":
+        return names
+    listed = names.tolist()
+    for row, one in enumerate(listed):
+        if one is None or bool(one != one):
+            what = "NaN" if one is not None else "None"
+            raise ValueError(
+                f"{name} contain {what} at row {row}, which names nothing. Remove or name such "
+                "rows."
+            )
+    if names.dtype.kind == "f":
+        return names
+    text = [isinstance(one, str) for one in listed]
+    if any(text) and not all(text):
+        row = text.index(not text[0])
+        raise TypeError(
+            f"{name} mix text and other values: {listed[0]!r} at row 0 and {listed[row]!r} at row "
+            f"{row}. Use one kind, such as np.array(list(map(str, values)))."
+        )
+    plain = np.array(listed)
+    return plain if plain.shape == names.shape else names
+
+
 def check_whole(value: Any, name: str, *, least: int = 1) -> int:
     """Return ``value`` as an int, refusing what is not a whole number of at least ``least``.
 
