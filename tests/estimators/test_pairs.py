@@ -10,6 +10,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import oracles
 from eigenstream import ClassSubspace, PairMetric, PairSubspace, sample_pairs
@@ -633,3 +635,66 @@ class TestOnline:
         flow = PairSubspace(2, eta=1.0, solver="flow").fit(pairs, y)
         with pytest.raises(ValueError, match="has none"):
             flow.merge(flow)
+
+
+class TestFlowFromLabels:
+    """The same flow, on pairs that a stream of labelled rows makes."""
+
+    RNG = np.random.default_rng(3)
+    SHARE = np.array([0.4, 0.3, 0.2, 0.1])
+    NAMES = RNG.choice(list("abcd"), 6000, p=SHARE)
+    ROWS = np.array([CENTRES[y] for y in NAMES])
+    ROWS = ROWS + RNG.standard_normal((6000, 6)) * [3, 2, 1, 1, 1, 1]
+    GROUPS = RNG.integers(0, 3, 6000)
+
+    def test_it_nears_the_batch_solution(self):
+        for groups in (None, self.GROUPS):
+            flow = ClassSubspace(2, eta=2.0, solver="flow", random_state=0)
+            # Sorted by class: fit takes the rows in random order.
+            order = np.argsort(self.NAMES, kind="stable")
+            data = self.ROWS[order], self.NAMES[order]
+            flow.fit(*data, groups=None if groups is None else groups[order])
+            exact = ClassSubspace(2, eta=2.0).fit(self.ROWS, self.NAMES, groups=groups)
+            T = exact.contrast_.matrix((1.0, 0.5))
+            share = np.trace(flow.components_ @ T @ flow.components_.T) / exact.objective_
+            assert share > 0.97
+            np.testing.assert_allclose(flow.mean_, self.ROWS.mean(axis=0), atol=1e-9)
+            assert flow.n_samples_seen_ == 6000
+            assert flow.risk_ == pytest.approx(exact.risk_, abs=0.03)
+            assert not hasattr(flow, "contrast_")
+
+    @settings(max_examples=8)
+    @given(cuts=st.lists(st.integers(1, 999), max_size=15))
+    def test_any_chunking(self, cuts):
+        model = ClassSubspace(2, eta=2.0, solver="flow", random_state=1)
+        rows, names, tasks = self.ROWS[:1000], self.NAMES[:1000], self.GROUPS[:1000]
+        whole = clone(model).partial_fit(rows, names, groups=tasks)
+        grown = clone(model)
+        for part in chunked(np.arange(1000), cuts):
+            grown.partial_fit(rows[part], names[part], groups=tasks[part])
+        np.testing.assert_allclose(grown.transform(X), whole.transform(X), atol=1e-7)
+        assert grown.threshold_ == pytest.approx(whole.threshold_)
+
+    def test_missing_values_sparse_rows_and_a_map_in_front(self):
+        spoiled = self.ROWS[:900].copy()
+        spoiled[::9, 2] = np.nan
+        kept = np.isfinite(spoiled).all(axis=1)
+        model = ClassSubspace(2, eta=2.0, solver="flow", missing="skip", random_state=1)
+        found = model.partial_fit(spoiled, self.NAMES[:900])
+        clean = clone(model).partial_fit(sp.csr_array(spoiled[kept]), self.NAMES[:900][kept])
+        np.testing.assert_allclose(found.components_, clean.components_, atol=1e-9)
+        mapped = clone(model).set_params(features=RBFNetwork(40, gamma=0.02, random_state=0))
+        mapped.fit(self.ROWS, self.NAMES)
+        assert mapped.score(self.ROWS, self.NAMES) > 0.5
+        assert mapped.components_.shape[1] == 40
+
+    def test_refusals(self):
+        model = ClassSubspace(2, eta=2.0, solver="flow")
+        with pytest.raises(ValueError, match="leave sample_weight out"):
+            model.fit(self.ROWS, self.NAMES, np.ones(6000))
+        with pytest.raises(ValueError, match="compares subspaces"):
+            ClassSubspace(2, solver="flow").fit(self.ROWS, self.NAMES)
+        with pytest.raises(NotFittedError, match="no two of different classes"):
+            _ = model.partial_fit(self.ROWS[:1], self.NAMES[:1]).components_
+        with pytest.raises(ValueError, match="has none"):
+            model.merge(model)

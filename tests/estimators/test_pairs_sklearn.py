@@ -27,11 +27,24 @@ class OnRows(ClassSubspace):
         raise AttributeError("takes pairs")
 
 
+class OnlineOnRows(OnRows):
+    """The same without weights, which solver="flow" refuses: every pair is a step."""
+
+    def fit(self, X, y, groups=None):
+        """Learn from labelled rows."""
+        return super().fit(X, y, groups=groups)
+
+    def partial_fit(self, X, y, groups=None):
+        """Learn from more of them."""
+        return super().partial_fit(X, y, groups=groups)
+
+
 @parametrize_with_checks(
     [
         OnRows(n_components=1),
         OnRows(n_components=1, eta=2.0),
         OnRows(n_components=1, eta=2.0, kernel="rbf"),
+        OnlineOnRows(n_components=1, eta=2.0, solver="flow", random_state=0),
         OnRows(n_components=1, criterion="ratio", solver="dual"),
         ThresholdClassifier(),
         ThresholdClassifier(threshold=1e9),

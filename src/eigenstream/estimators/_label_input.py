@@ -61,3 +61,12 @@ def check_classes(labels: Any, groups: Any, weights: Any) -> None:
             f"{where} only ({keys[0][1]!r}), so that no pair is of different classes; give rows of "
             f"at least two (n_samples={len(labels)})."
         )
+
+
+def taken(where: Any, *arrays: Any) -> list[Any]:
+    """Return these rows of each array; None stays None.
+
+    >>> taken([1], np.array([5, 6]), None)
+    [array([6]), None]
+    """
+    return [None if array is None else array[where] for array in arrays]

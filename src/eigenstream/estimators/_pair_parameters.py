@@ -54,6 +54,13 @@ class PairParameters:
         if self.criterion == "ratio" and self.solver == "krylov":
             raise ValueError("criterion='ratio' needs both scatters formed: use solver='dense'.")
 
+    def _check_weighable(self, sample_weight: Any) -> None:
+        if self.solver == "flow" and sample_weight is not None:
+            raise ValueError(
+                "solver='flow' takes a step for each pair, whatever its weight: leave "
+                "sample_weight out."
+            )
+
     def _check_flow(self) -> None:
         """Refuse what online learning cannot do."""
         wrong = None

@@ -56,7 +56,7 @@ class Problem:
 class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
     """Base of the estimators that reward unlike pairs and penalise like ones [HPCA]."""
 
-    SOLVERS: tuple[str, ...] = ("auto", "dense", "krylov", "dual")
+    SOLVERS: tuple[str, ...] = ("auto", "dense", "krylov", "dual", "flow")
 
     def _check_parameters(self) -> None:
         self._check_common_parameters()

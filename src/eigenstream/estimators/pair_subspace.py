@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping, _pair_input, _pair_risk
 from eigenstream.estimators._class_folds import diameter_of, plain
-from eigenstream.estimators._pair_flow import OnlinePairs
+from eigenstream.estimators._pair_flow import Online, PairFlow
 from eigenstream.estimators._pair_folds import (
     Folds,
     PairFolds,
@@ -30,7 +30,7 @@ from eigenstream.scatters.laplacians import PairLaplacian
 from eigenstream.solvers import dual
 
 
-class PairSubspace(OnlinePairs):
+class PairSubspace(Online):
     """The subspace that brings like pairs together and keeps unlike ones apart.
 
     Maurer's hyperbolic PCA [HPCA] (not PCA in hyperbolic space): it maximises the mean of
@@ -155,8 +155,6 @@ class PairSubspace(OnlinePairs):
                 self._solution = self._fit_operator(given, width)
         return self
 
-    SOLVERS = ("auto", "dense", "krylov", "dual", "flow")
-
     @available_if(lambda self: self._check_incremental())
     def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on learning with more pairs: any chunking, in any order, gives the same scatters."""
@@ -221,6 +219,7 @@ class PairSubspace(OnlinePairs):
                 explicit = mapped.reshape(len(block), 2, -1)
                 block = Pairs(explicit, None, None, block.signs, block.weights)
             if self.solver_ == "flow":
+                assert isinstance(self._flow, PairFlow)
                 self._flow.update(block)
             elif points is None:
                 add_signed(self.contrast_, block)
@@ -342,7 +341,13 @@ class PairSubspace(OnlinePairs):
         differences, signs, _ = self._sample.read()
         return _lengths_counted(differences @ solution.pairs.vectors, signs)
 
+    def _sample_diameter(self) -> float:
+        return 0.5 * diameter_of(self._sample.read()[0], 0.0)
+
     def _unready(self, contrast: Contrast) -> str:
+        return self._waits_for()
+
+    def _waits_for(self) -> str:
         return "has seen no negative pair (y = -1) yet: call partial_fit with some."
 
     @property
@@ -370,8 +375,7 @@ class PairSubspace(OnlinePairs):
         given = _pair_input.checked_pairs(
             pairs, y, self.preprocessor, self.missing, sample_weight, width
         )
-        if self.solver == "flow" and sample_weight is not None:
-            raise ValueError("solver='flow' takes a step for each pair: leave sample_weight out.")
+        self._check_weighable(sample_weight)
         if reset:
             self.n_features_in_: int = given.width
         return given
