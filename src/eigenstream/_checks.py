@@ -1,5 +1,7 @@
 """Checks of input: every refusal says what was wrong, where, and what would mend it."""
 
+import sys
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -7,8 +9,26 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+#: Packages whose lines a warning does not point at.
+OURS = ("eigenstream", "sklearn")
+
 #: Sums of squares of numbers up to this size stay far from the end of float64.
 LARGEST_VALUE = 1e150
+
+
+def warn_user(message: str) -> None:
+    """Warn, naming the line of the user's that led here and none of the library's own.
+
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_user("mind the gap")
+    >>> str(caught[0].message)
+    'mind the gap'
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
 
 
 def is_sparse(values: Any) -> bool:

@@ -113,12 +113,16 @@ def top(
     n_components: int | None,
     rounding: float,
     *,
+    floor: float = 0.0,
     start: Float64s | None = None,
     always_dense: bool = False,
 ) -> tuple[Eigenpairs, int]:
-    """Return the largest eigenpairs, at most n_components, and how many of them are positive."""
+    """Return the largest eigenpairs, at most n_components, and how many of them are positive.
+
+    What rounding makes of none: ``rounding`` relative to T, ``floor`` in all, as for equal rows.
+    """
     size = operator.n_features
-    cut = rounding * size_of(operator, weights)
+    cut = max(rounding * size_of(operator, weights), floor * sum(weights))
     if n_components is not None:
         wanted = min(n_components, size)
     elif always_dense or size <= DENSE_SIZE:
@@ -160,6 +164,7 @@ def choose_eta(
     weights_of: Callable[[float], tuple[float, float]],
     n_components: int | None,
     rounding: float,
+    floor: float = 0.0,
 ) -> Choice:
     """Return the weight with the least mean loss over the folds, scatters and factor fixed."""
     ordered = np.sort(np.asarray(etas, np.float64))[::-1]
@@ -172,6 +177,7 @@ def choose_eta(
                 weights_of(float(eta)),
                 n_components,
                 rounding,
+                floor=floor,
                 start=start,
             )
             start = pairs.vectors

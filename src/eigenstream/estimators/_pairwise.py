@@ -1,6 +1,5 @@
 """What learning from explicit pairs and from labels has in common."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_number
+from eigenstream._checks import check_number, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _gram, _input, _mapping, _pair_risk
+from eigenstream.estimators import _gram, _input, _mapping, _pair_input, _pair_risk
 from eigenstream.estimators._pair_decisions import PairDecisions
 from eigenstream.estimators._pair_parameters import PairParameters
 from eigenstream.estimators._pair_solve import (
@@ -51,6 +50,8 @@ class Problem:
     #: Returns the distances of the training pairs after these vectors.
     counts: Callable[[Float64s], _pair_risk.PairCounts]
     diameter: float
+    #: Eigenvalues up to this may be rounding of the means alone.
+    floor: float = 0.0
 
 
 class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
@@ -106,6 +107,7 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
                 weights_of(eta),
                 self.n_components,
                 problem.rounding,
+                floor=problem.floor,
                 always_dense=problem.always_dense,
             )
             pairs = self._only_positive(pairs, positive, eta)
@@ -143,7 +145,9 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
             folds: Sequence[Fold] = [Fold(problem.operator, loss)]
         else:
             folds = problem.folds()
-        choice = choose_eta(grid, folds, weights_of, self.n_components, problem.rounding)
+        choice = choose_eta(
+            grid, folds, weights_of, self.n_components, problem.rounding, problem.floor
+        )
         return choice.eta, choice
 
     def _ratios(self, problem: Problem) -> tuple[Eigenpairs, int]:
@@ -158,10 +162,9 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
                 "are pairs of equal rows. Use criterion='difference', or shrinkage on other data."
             )
         if self.n_components is not None and len(pairs.values) < wanted:
-            warnings.warn(
+            warn_user(
                 f"n_components={wanted} was asked for, but the positive pairs span "
-                f"{len(pairs.values)} directions only: as many are returned.",
-                stacklevel=5,
+                f"{len(pairs.values)} directions only: as many are returned."
             )
         lengths = np.sqrt(np.einsum("ji,jk,ki->i", pairs.vectors, penalty, pairs.vectors))
         scaled = pairs.vectors / np.where(lengths > 0, lengths, 1.0)
@@ -170,18 +173,16 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
     def _only_positive(self, pairs: Eigenpairs, positive: int, eta: float) -> Eigenpairs:
         """Drop the directions that lower the objective, and say so."""
         if positive == 0:
-            warnings.warn(
-                f"no eigenvalue of T is positive at eta={eta:.3g}: every direction moves like "
-                "pairs apart more than it tells unlike ones. The best one is returned; raise eta, "
-                "or use eta='auto'.",
-                stacklevel=6,
+            warn_user(
+                f"no eigenvalue of T is positive at eta={eta:.3g}: no direction tells unlike pairs "
+                "apart more than it moves like ones. The best one is returned; raise eta, or use "
+                "eta='auto'."
             )
         elif self.n_components is not None and positive < self.n_components:
-            warnings.warn(
+            warn_user(
                 f"n_components={self.n_components} was asked for, but only {positive} eigenvalues "
                 f"of T are positive at eta={eta:.3g}: as many components are returned, since the "
-                "others would lower the objective. Raise eta for more.",
-                stacklevel=6,
+                "others would lower the objective. Raise eta for more."
             )
         kept = max(positive, min(1, len(pairs.values)))
         return Eigenpairs(pairs.values[:kept], pairs.vectors[:, :kept])
@@ -330,6 +331,7 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         Z : array of shape (n, n_components)
         """
         check_is_fitted(self)
+        _pair_input.check_no_pairs(X)
         if self.kernel == "linear":
             return super().transform(X)
         details = self._solved().details

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _input, _mapping, _pair_risk
+from eigenstream.estimators import _gram, _input, _mapping, _pair_risk
 from eigenstream.estimators._class_folds import (
     codes_of,
     diameter_of,
@@ -165,6 +165,7 @@ class ClassSubspace(ByOperator):
             check_classes(labels, groups, weights)
             if self.features is not None:
                 self.features_ = _mapping.fitted(self.features, [_input.Sequence(rows, weights)])
+                _gram.check_map(self.features_)
             width = int(_mapping.mapped(self._map, rows[:1]).shape[1])
             self.solver_ = self._chosen_solver(width)
             if self.solver_ in ("dense", "flow"):
@@ -285,6 +286,7 @@ class ClassSubspace(ByOperator):
             folds=lambda: scatter_folds(contrast.reward, list(classes), without, rows, of_rows),
             counts=lambda v: _pair_risk.counts_of_classes(rows @ v, codes, tasks),
             diameter=diameter_of(rows, contrast.reward.mean),
+            floor=max(contrast.reward.floor, contrast.penalty.floor),
         )
 
     def _training(self) -> tuple[Float64s, Any, Any]:

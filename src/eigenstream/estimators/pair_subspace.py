@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _input, _mapping, _pair_input, _pair_risk
+from eigenstream.estimators import _gram, _input, _mapping, _pair_input, _pair_risk
 from eigenstream.estimators._class_folds import diameter_of, plain
 from eigenstream.estimators._pair_flow import Online, PairFlow
 from eigenstream.estimators._pair_folds import (
@@ -141,6 +141,7 @@ class PairSubspace(Online):
             if self.features is not None:
                 rows = _members(given)
                 self.features_ = _mapping.fitted(self.features, [_input.Sequence(rows, None)])
+                _gram.check_map(self.features_)
             width = int(_mapping.mapped(self._map, _members(given.chosen(slice(0, 1)))).shape[1])
             self.solver_ = self._chosen_solver(width)
             if self.solver_ == "dense":
@@ -378,6 +379,7 @@ class PairSubspace(Online):
         self._check_weighable(sample_weight)
         if reset:
             self.n_features_in_: int = given.width
+            _pair_input.remember_names(self, given, self.preprocessor)
         return given
 
 
