@@ -398,7 +398,7 @@ class TestRisks:
         found = _pair_risk.margin_risk(counts, 0.05, learned.diameter_)
         assert abs(found.risk - best) <= found.error + 1e-9
         assert found.error <= (1e-12 if exact else 1e-3)
-        assert learned.margin_risk_ == found.risk
+        assert (learned.margin_risk_, learned.margin_risk_error_) == (found.risk, found.error)
 
     def test_threshold_and_decisions(self):
         learned = PairSubspace(3, eta=0.5, preprocessor=X).fit(PAIRS, SIGNS)

@@ -123,6 +123,19 @@ def test_some_of_the_index_pairs_in_one_array(monkeypatch, block, weighted):
             assert scatter.n_rows == (sign == SIGNS).sum()
 
 
+@pytest.mark.parametrize("tasks", [None, TASKS], ids=["one task", "tasks"])
+@pytest.mark.parametrize("reward", [0.01, 0.1, 0.5, 2.0, 20.0])
+def test_no_more_positive_eigenvalues_than_there_can_be(tasks, reward):
+    weights = RNG.integers(0, 3, 60).astype(float)
+    signed = PairLaplacian.of(60, PAIRS[:90], SIGNS[:90])
+    for laplacian in (ClassLaplacian.of(LABELS, tasks, weights), signed):
+        values = np.linalg.eigvalsh(laplacian.apply(np.eye(60), reward, 1.0))
+        positive = (values > 1e-12 * np.abs(values).max()).sum()
+        assert positive <= laplacian.most_positive(reward, 1.0)
+        if laplacian is not signed and reward == 0.01:
+            assert positive == laplacian.most_positive(reward, 1.0)  # K - 1 a task
+
+
 def test_reading_never_changes_a_scatter():
     for scatter in (
         ClassScatter(4, same=True),

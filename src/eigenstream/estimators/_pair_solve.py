@@ -50,6 +50,9 @@ class Operator(Protocol):
     def apply(self, vectors: Float64s, reward: float, penalty: float, /) -> Float64s:
         """Return ``(reward * A - penalty * B) @ vectors``."""
 
+    def most_positive(self, reward: float, penalty: float, /) -> int:
+        """Return a number that positive eigenvalues of T cannot exceed."""
+
 
 @dataclass(frozen=True)
 class Matrices:
@@ -70,6 +73,10 @@ class Matrices:
     def apply(self, vectors: Float64s, reward: float, penalty: float, /) -> Float64s:
         """Return ``(reward * A - penalty * B) @ vectors``."""
         return np.asarray(reward * (self.reward @ vectors) - penalty * (self.penalty @ vectors))
+
+    def most_positive(self, reward: float, penalty: float, /) -> int:
+        """Return the size: what the scatters are made of is not known any more."""
+        return self.n_features
 
 
 @dataclass(frozen=True)
@@ -123,18 +130,20 @@ def top(
     """
     size = operator.n_features
     cut = max(rounding * size_of(operator, weights), floor * sum(weights))
+    # Beyond, eigenvalues crowd below zero, and iterations for them find no end.
+    most = max(min(operator.most_positive(*weights), size), 1)
     if n_components is not None:
-        wanted = min(n_components, size)
+        wanted = min(n_components, most)
     elif always_dense or size <= DENSE_SIZE:
-        wanted = size
+        wanted = most
     else:
-        wanted = min(32, size)
+        wanted = min(32, most)
     while True:
         pairs = _largest(operator, weights, wanted, start, always_dense)
         positive = int((pairs.values > cut).sum())
-        if n_components is not None or positive < wanted or wanted == size:
+        if n_components is not None or positive < wanted or wanted == most:
             return pairs, positive
-        wanted = min(2 * wanted, size)
+        wanted = min(2 * wanted, most)
 
 
 def _largest(

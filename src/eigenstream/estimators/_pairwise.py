@@ -282,8 +282,19 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
 
         At the margin of ``margin``, or 0.01 as in [HPCA] section 7.
         """
+        return self._margin_risk().risk
+
+    @property
+    def margin_risk_error_(self) -> float:
+        """How far ``margin_risk_`` may be from that of the same pairs with exact distances.
+
+        Up to 2^20 pairs are held; above, they are counted in 2^17 bins.
+        """
+        return self._margin_risk().error
+
+    def _margin_risk(self) -> _pair_risk.MarginRisk:
         gamma = PAPER_MARGIN if self.margin is None else float(self.margin[1])
-        return _pair_risk.margin_risk(self._counts(), gamma, self._unit()).risk
+        return _pair_risk.margin_risk(self._counts(), gamma, self._unit())
 
     def _unit(self) -> float:
         # Ratios are scaled freely: their own largest distance is the unit.

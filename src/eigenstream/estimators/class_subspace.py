@@ -47,11 +47,12 @@ class ClassSubspace(ByOperator):
         The weight of different pairs, that of same ones being 1 (both positive numbers; the signs
         are understood). "auto" holds out classes and takes the weight with the least
         one-example-per-class error on those, out of 12 from 10 to 0.003; a list names other ones.
-        All weights and folds share one set of scatters, or one factor of the Gram matrix (its
-        first 1000 columns). With fewer than four classes the training classes judge themselves.
+        All weights and folds share one set of scatters, or one factor of a Gram matrix (of 1200
+        rows at most). With fewer than four classes the training classes judge themselves.
         "margin_risk" is the paper's rule: least training margin risk at 0.01.
     margin : (c, gamma), optional
-        Weights from a threshold and a margin, min(1/(1-c^2), 1/gamma) and min(1/c^2, 1/gamma).
+        Weights from a threshold and a margin, min(1/(1-c^2), 1/gamma) and min(1/c^2, 1/gamma); c is
+        in units of ``diameter_``, and gamma in those of its square.
     balanced : bool, default=True
         Either kind of pair has the total weight 1/2; else each pair counts the same.
     criterion : {"difference", "ratio"}, default="difference"
@@ -82,7 +83,7 @@ class ClassSubspace(ByOperator):
         ``eigenvalues_`` are those of T with the shares of pairs as further weights: of
         eta/2 A - 1/2 B when balanced.
     eta_, eta_choice_, n_positive_, gamma_, dual_coef_
-    threshold_, risk_, risk_curve_, margin_risk_, diameter_
+    threshold_, risk_, risk_curve_, margin_risk_, margin_risk_error_, diameter_
         From all pairs of the training rows, or of about 4000 of them in any order.
     contrast_ : Contrast
         The two scatters, mergeable: one D x D matrix a class where memory allows; beyond, ``fit``

@@ -58,7 +58,7 @@ class PairSubspace(Online):
     components_, eigenvalues_, mean_, n_samples_seen_, objective_, rank_, solver_
         ``mean_`` is zero: distances do not depend on it. ``n_samples_seen_`` counts pairs.
     eta_, eta_choice_, n_positive_, gamma_, dual_coef_
-    threshold_, risk_, risk_curve_, margin_risk_, diameter_
+    threshold_, risk_, risk_curve_, margin_risk_, margin_risk_error_, diameter_
         From the training pairs, or a bounded sample (up to 8192 of either sign) that does not
         depend on their order.
     contrast_ : Contrast
