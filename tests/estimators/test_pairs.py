@@ -84,6 +84,19 @@ class TestAgainstBruteForce:
         agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside], balanced=balanced))
 
 
+@pytest.mark.parametrize("criterion", ["difference", "ratio"])
+def test_components_are_the_same_on_every_solver_signs_too(criterion):
+    solvers = ["dense", "dual"] if criterion == "ratio" else ["dense", "krylov", "dual"]
+    for fit in (
+        lambda **how: ClassSubspace(3, **how).fit(X, Y),
+        lambda **how: PairSubspace(3, preprocessor=X, **how).fit(PAIRS[::3], SIGNS[::3]),
+    ):
+        first, *others = (fit(eta=2.0, criterion=criterion, solver=s) for s in solvers)
+        for other in others:
+            np.testing.assert_allclose(other.components_, first.components_, atol=1e-8)
+            np.testing.assert_allclose(other.transform(X), first.transform(X), atol=1e-7)
+
+
 def test_few_and_many_index_pairs_agree():
     few = np.arange(0, len(PAIRS), 20)  # fewer than twice the points: by differences
     many = np.tile(few, 30)

@@ -37,7 +37,7 @@ SEARCH_ROWS = 1200
 
 @dataclass(frozen=True)
 class Problem:
-    """Everything a solve needs, whatever the solver."""
+    """All that a solve needs, whatever the solver."""
 
     operator: Operator
     #: Weights of the negative and of the positive pairs.
@@ -191,7 +191,7 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         """Return the factor of the rows' Gram matrix; remember what transform needs."""
         if self.kernel == "precomputed":
             _gram.check_gram(points)
-        if self.kernel == "rbf":
+        elif self.kernel == "rbf":
             self.X_fit_ = np.asarray(points, np.float64)
             self.gamma_ = _gram.resolved_gamma(self.gamma, self.X_fit_)
         return self._factor_of(points)
@@ -225,7 +225,8 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         else:
             coefficients = operator.coefficients(solution.pairs, solution.details["weights"])
         if self.kernel == "linear":
-            pairs = Eigenpairs(solution.pairs.values, np.asarray(rows.T @ coefficients))
+            columns = np.asarray(canonical_signs(rows.T @ coefficients), np.float64)
+            pairs = Eigenpairs(solution.pairs.values, columns)
             return Solution(pairs, solution.mean, solution.n_rows, solution.details)
         features = np.column_stack([factor.times(np.ascontiguousarray(v)) for v in vectors.T])
         # The factor's coordinates depend on the order of the rows; signs by features do not.
