@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigenstream import PairSubspace, TemporalPairs, sample_pairs
+from eigenstream import LabelledPairs, PairSubspace, TemporalPairs, sample_pairs
 from eigenstream.evaluation import pair_roc
 from eigenstream.testing import chunked
 
@@ -54,10 +54,18 @@ def test_sampling_refuses():
         sample_pairs([1, 1, 1], 4)
     with pytest.raises(ValueError, match="labels must hold one label a row"):
         sample_pairs([1], 4)
-    with pytest.raises(ValueError, match="groups must hold one task a row, 3 in all"):
+    with pytest.raises(
+        ValueError, match=r"groups must hold one name a row, 3 in all; got shape \(1,\)"
+    ):
         sample_pairs([1, 1, 2], 4, groups=[1])
     with pytest.raises(ValueError, match="no group has two rows"):
         sample_pairs([1, 1, 2], 4, groups=[1, 2, 3], balanced=False)
+    with pytest.raises(ValueError, match="labels contain NaN at row 1"):
+        sample_pairs([1, np.nan, 1], 4)
+    with pytest.raises(ValueError, match="groups contain None at row 2"):
+        sample_pairs([1, 2, 1], 4, groups=["a", "a", None])
+    with pytest.raises(TypeError, match="labels mix text and other values: 'a' at row 0 and 1 at"):
+        sample_pairs(np.array(["a", 1, 1], dtype=object), 4)
 
 
 ROWS = np.arange(120.0)[:, None]
@@ -110,6 +118,87 @@ def test_a_stream_refuses():
         stream.pairs(np.array([[0.0, 0.0], [0.0, np.nan]]))
     with pytest.raises(ValueError, match="a chunk has 3 features, and the first one 2"):
         stream.pairs(np.zeros((1, 3)))
+
+
+class TestLabelledStream:
+    N = 300
+    NAMES = np.random.default_rng(1).choice(list("abcd"), N, p=[0.5, 0.3, 0.15, 0.05])
+    GROUPS = np.random.default_rng(2).integers(0, 3, N)
+    PLACES = np.arange(float(N))[:, None]
+
+    def in_turn(self, names, tasks, per_row, memory, balanced, seed):
+        """Row after row, every count anew: the pairs of places, positive ones and the others."""
+        how_many, *whom = np.random.default_rng(seed).spawn(3)
+        found = [], []
+        for t in range(len(names)):
+            reach = np.arange(max(t - memory, 0), t)
+            inside = [(i, j) for i in reach for j in reach if i < j and tasks[i] == tasks[j]]
+            same = sum(names[i] == names[j] for i, j in inside)
+            rate = per_row * len(reach) / max(2 * len(inside) + len(reach), 1)
+            rarer = 2 * (len(inside) - same) / max(2 * same + len(reach), 1) if balanced else 1.0
+            mine = reach[tasks[reach] == tasks[t]]
+            draws = how_many.random(2)
+            for k, some in enumerate(
+                (mine[names[mine] == names[t]], mine[names[mine] != names[t]])
+            ):
+                mean = rate * (rarer if k == 0 else 1.0) * len(some)
+                for _ in range(int(mean + draws[k]) if mean > 0 else 0):
+                    found[k].append((t, some[int(whom[k].random() * len(some))]))
+        return np.array(found[0] + found[1]), np.repeat([1, -1], [len(found[0]), len(found[1])])
+
+    @pytest.mark.parametrize("balanced", [True, False])
+    @pytest.mark.parametrize("grouped", [True, False])
+    def test_against_a_plain_loop(self, balanced, grouped):
+        n, options = 90, {"per_row": 1.7, "memory": 20, "balanced": balanced}
+        tasks = self.GROUPS[:n] if grouped else np.zeros(n, int)
+        expected, signs = self.in_turn(self.NAMES[:n], tasks, **options, seed=5)
+        stream = LabelledPairs(**options, random_state=5)
+        pairs, y = stream.pairs(self.PLACES[:n], self.NAMES[:n], tasks if grouped else None)
+        np.testing.assert_array_equal(pairs[:, :, 0], expected)
+        np.testing.assert_array_equal(y, signs)
+
+    @given(cuts=st.lists(st.integers(1, 299), max_size=20))
+    def test_any_chunking_gives_the_same_pairs_in_bounded_memory(self, cuts):
+        options = {"memory": 40, "random_state": 3}
+        whole = LabelledPairs(**options).pairs(self.PLACES, self.NAMES, self.GROUPS)
+        stream, found = LabelledPairs(**options), []
+        for part in chunked(np.arange(self.N), cuts):
+            found.append(stream.pairs(self.PLACES[part], self.NAMES[part], self.GROUPS[part]))
+            assert len(stream._rows) <= 40
+        for sign in (1, -1):
+            joined = np.concatenate([pairs[y == sign] for pairs, y in found])
+            np.testing.assert_array_equal(joined, whole[0][whole[1] == sign])
+
+    def test_every_pair_of_classes_comes_as_often_as_it_should(self):
+        rng = np.random.default_rng(0)
+        share = np.array([0.6, 0.3, 0.1])
+        names = rng.choice(3, 60_000, p=share)
+        rows = names[:, None].astype(float)
+        pairs, y = LabelledPairs(memory=500, random_state=0).pairs(rows, names)
+        first, second = pairs[:, :, 0].astype(int).T
+        table = np.zeros((3, 3))
+        np.add.at(table, (first, second), 1)
+        expected = np.outer(share, share)
+        for same in (True, False):
+            mask = np.eye(3, dtype=bool) == same
+            law, n = expected[mask] / expected[mask].sum(), table[mask].sum()
+            # 5 standard deviations; the windows' own shares waver by a few per cent of themselves.
+            assert (np.abs(table[mask] / n - law) < 5 * np.sqrt(law / n) + 0.02 * law).all()
+        assert 0.97 < (y > 0).sum() / (y < 0).sum() < 1.03
+        _, y = LabelledPairs(memory=500, balanced=False, random_state=0).pairs(rows, names)
+        assert (y > 0).mean() == pytest.approx((share**2).sum(), abs=0.01)
+
+    def test_refusals(self):
+        stream = LabelledPairs()
+        with pytest.raises(ValueError, match=r"labels must hold one name a row, 300 in all"):
+            stream.pairs(self.PLACES, self.NAMES[:9])
+        with pytest.raises(ValueError, match="per_row must be a number in"):
+            LabelledPairs(per_row=0)
+        with pytest.raises(ValueError, match="memory must be"):
+            LabelledPairs(memory=0)
+        with pytest.raises(TypeError, match="a chunk must hold real numbers, got dtype <U"):
+            stream.pairs(self.PLACES.astype(str), self.NAMES)
+        assert stream.pairs(self.PLACES[:1], ["a"])[0].shape == (0, 2, 1)
 
 
 def test_learning_from_time_without_labels():

@@ -1,6 +1,6 @@
 """Learn what stays the same: low-dimensional features from streams, from time and from pairs."""
 
-from eigenstream.constraints import TemporalPairs, sample_pairs
+from eigenstream.constraints import LabelledPairs, TemporalPairs, sample_pairs
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import (
     AlphaPath,
@@ -30,6 +30,7 @@ __all__ = [
     "ClassScatter",
     "ClassSubspace",
     "Contrast",
+    "LabelledPairs",
     "OjaNeuron",
     "PairMetric",
     "PairScatter",

@@ -1,5 +1,7 @@
 """Checks of input: every refusal says what was wrong, where, and what would mend it."""
 
+import sys
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -7,8 +9,26 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+#: Packages whose lines a warning does not point at.
+OURS = ("eigenstream", "sklearn")
+
 #: Sums of squares of numbers up to this size stay far from the end of float64.
 LARGEST_VALUE = 1e150
+
+
+def warn_user(message: str) -> None:
+    """Warn, naming the line of the user's that led here and none of the library's own.
+
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_user("mind the gap")
+    >>> str(caught[0].message)
+    'mind the gap'
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
 
 
 def is_sparse(values: Any) -> bool:
@@ -62,6 +82,42 @@ def check_finite(values: Any, *, name: str = "X", first_row: int = 0, remedy: st
     what = "NaN" if np.isnan(values[row, column]) else "infinity"
     remedy = remedy or "Remove or impute such rows."
     raise ValueError(f"{name} contains {what} at row {row + first_row}, column {column}. {remedy}")
+
+
+def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
+    """Return the names of classes or tasks as an array that sorts: one a row, none missing.
+
+    >>> check_names(["a", None], "labels", 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: labels contain None at row 1, which names nothing. Remove or name such rows.
+    """
+    names = np.asarray(values)
+    if names.shape != (n_rows,):
+        raise ValueError(
+            f"{name} must hold one name a row, {n_rows} in all; got shape {names.shape}."
+        )
+    if names.dtype.kind not in "fO":
+        return names
+    listed = names.tolist()
+    for row, one in enumerate(listed):
+        if one is None or bool(one != one):
+            what = "NaN" if one is not None else "None"
+            raise ValueError(
+                f"{name} contain {what} at row {row}, which names nothing. Remove or name such "
+                "rows."
+            )
+    if names.dtype.kind == "f":
+        return names
+    text = [isinstance(one, str) for one in listed]
+    if any(text) and not all(text):
+        row = text.index(not text[0])
+        raise TypeError(
+            f"{name} mix text and other values: {listed[0]!r} at row 0 and {listed[row]!r} at row "
+            f"{row}. Use one kind, such as np.array(list(map(str, values)))."
+        )
+    plain = np.array(listed)
+    return plain if plain.shape == names.shape else names
 
 
 def check_whole(value: Any, name: str, *, least: int = 1) -> int:

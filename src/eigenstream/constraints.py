@@ -1,12 +1,12 @@
 """Equivalence constraints: where pairs of the same and of different classes come from."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import check_finite, check_whole
+from eigenstream._checks import check_finite, check_names, check_number, check_whole
 
 #: Signed index pairs: shape (n, 2), and +1 or -1 for each.
 IndexPairs = tuple[NDArray[np.intp], NDArray[np.int64]]
@@ -50,12 +50,12 @@ def sample_pairs(
     names = np.asarray(labels)
     if names.ndim != 1 or len(names) < 2:
         raise ValueError(f"labels must hold one label a row, of two rows at least; got {names!r}.")
+    names = check_names(labels, "labels", len(names))
     n_pairs = check_whole(n_pairs, "n_pairs")
     tasks = np.zeros(len(names), np.intp)
     if groups is not None:
-        tasks = np.unique(np.asarray(groups), return_inverse=True)[1].ravel().astype(np.intp)
-    if tasks.shape != names.shape:
-        raise ValueError(f"groups must hold one task a row, {len(names)} in all.")
+        tasks = check_names(groups, "groups", len(names))
+        tasks = np.unique(tasks, return_inverse=True)[1].ravel().astype(np.intp)
     codes = np.unique(names, return_inverse=True)[1].ravel()
     _, codes = np.unique(tasks * (codes.max() + 1) + codes, return_inverse=True)
     drawing = _Drawing(codes.ravel(), tasks, np.random.default_rng(random_state))
@@ -134,6 +134,164 @@ class _Drawing:
         return self.rng.integers(sizes).astype(np.intp)
 
 
+class LabelledPairs:
+    """Pairs from a stream of labelled rows, in bounded memory: new classes may come at any time.
+
+    Each row is paired with rows up to ``memory`` steps back, and every pair inside that reach is as
+    likely as any other of its sign: all pairs, or pairs inside tasks, as ``ClassSubspace`` takes
+    them, but drawn. About ``per_row`` pairs a row are positive or negative, in the proportion in
+    which the reach holds them; or, balanced, one for one: positive ones are drawn more often, by as
+    much as they are rarer.
+
+    Memory: the last ``memory`` rows. Any chunking of the stream gives the same pairs. A reach
+    should hold several rows of every class: a stream sorted by class is shuffled first.
+
+    Parameters
+    ----------
+    per_row : float
+        The mean number of pairs that a row makes, of each sign if balanced and classes are many.
+    memory : int
+        The reach back, in rows.
+    balanced : bool
+    random_state : int, generator or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stream = LabelledPairs(memory=50, random_state=0)
+    >>> rows, labels = np.arange(400.0).reshape(-1, 1), np.tile([0, 1, 2, 3], 100)
+    >>> pairs, y = stream.pairs(rows, labels)
+    >>> bool(0.8 < (y > 0).sum() / (y < 0).sum() < 1.25)
+    True
+    >>> same = pairs[:, 0, 0] % 4 == pairs[:, 1, 0] % 4
+    >>> bool((same == (y > 0)).all()), float((pairs[:, 0] - pairs[:, 1]).max()) <= 50
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        per_row: float = 1.0,
+        memory: int = 2000,
+        balanced: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.per_row = check_number(per_row, "per_row", above=0)
+        self.memory = check_whole(memory, "memory")
+        self.balanced = balanced
+        # How many pairs a row makes, and with whom: one stream of draws each, whatever the chunks.
+        self._how_many, *self._whom = np.random.default_rng(random_state).spawn(3)
+        self._rows: NDArray[Any] | None = None
+        self._keys: tuple[dict[Hashable, int], dict[Hashable, int]] = ({}, {})
+        self._codes = np.empty((0, 2), np.intp)
+        #: Pairs inside the reach: of one class, and of one task.
+        self._inside = np.zeros(2)
+        self._seen = 0
+
+    def pairs(
+        self, chunk: ArrayLike, labels: ArrayLike, groups: ArrayLike | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return the pairs that the next rows of the stream make, (n, 2, D), and their signs.
+
+        Positive pairs come first; the newer member of a pair comes first.
+        """
+        rows = _checked_chunk(chunk, self._rows, self._seen)
+        codes = self._coded(check_names(labels, "labels", len(rows)), groups)
+        kept = rows[:0] if self._rows is None else self._rows
+        both, codes = np.concatenate([kept, rows]), np.concatenate([self._codes, codes])
+        n, old = len(both), len(kept)
+        now = np.arange(old, n)
+        low, next_low = (np.maximum(now + k - self.memory, 0) for k in (0, 1))
+        reach, counts = [_Reach(codes[:, k]) for k in (0, 1)], []
+        inside = np.empty((2, len(now)))
+        for k, kind in enumerate(reach):
+            counts.append(kind.count(now, low, now))
+            # The row that falls out of reach takes its pairs along, and the new one brings its own.
+            change = kind.count(now, next_low, now) - np.where(
+                next_low > low, kind.count(low, low + 1, now), 0
+            )
+            inside[k] = self._inside[k] + np.cumsum(change) - change
+            self._inside[k] += change.sum()
+        n_same, n_different = counts[0], counts[1] - counts[0]
+        width = (now - low).astype(np.float64)
+        rate = self.per_row * width / np.maximum(2.0 * inside[1] + width, 1.0)
+        rarer = np.ones(len(now))
+        if self.balanced:
+            rarer = 2.0 * (inside[1] - inside[0]) / np.maximum(2.0 * inside[0] + width, 1.0)
+        draws = self._how_many.random((len(now), 2))
+        first, lows = [], []
+        for k, mean in enumerate((rate * rarer * n_same, rate * n_different)):
+            some = np.floor(mean + draws[:, k]).astype(np.intp) * (mean > 0)
+            first.append(np.repeat(now, some))
+            lows.append(np.repeat(low, some))
+        whom = [rng.random(len(ends)) for rng, ends in zip(self._whom, first, strict=True)]
+        second = [
+            reach[0].drawn(first[0], lows[0], whom[0]),
+            reach[1].drawn_outside(reach[0], first[1], lows[1], whom[1]),
+        ]
+        found = np.stack([both[np.concatenate(ends)] for ends in (first, second)], axis=1)
+        self._seen += len(rows)
+        self._rows, self._codes = (values[-self.memory :].copy() for values in (both, codes))
+        return found, np.repeat([1, -1], [len(ends) for ends in first])
+
+    def _coded(self, names: NDArray[Any], groups: Any) -> NDArray[np.intp]:
+        """Return the numbers of class and task of each row."""
+        tasks: list[Any] = [None] * len(names)
+        if groups is not None:
+            tasks = check_names(groups, "groups", len(names)).tolist()
+        classes, of_task = self._keys
+        found = [
+            (classes.setdefault(key, len(classes)), of_task.setdefault(key[0], len(of_task)))
+            for key in zip(tasks, names.tolist(), strict=True)
+        ]
+        return np.array(found, dtype=np.intp).reshape(-1, 2)
+
+
+class _Reach:
+    """Rows sorted by kind, then by place: ranges of places are found by bisection."""
+
+    def __init__(self, codes: NDArray[np.intp]) -> None:
+        self.codes = codes
+        self.unit = len(codes) + 1
+        self.order = np.argsort(codes, kind="stable")
+        self.keys = codes[self.order] * self.unit + self.order
+        self.rank = np.empty(len(codes), np.intp)
+        self.rank[self.order] = np.arange(len(codes))
+
+    def first(self, rows: NDArray[np.intp], place: Any) -> NDArray[np.intp]:
+        """Return the rank of the first row from that place on that is of the kind of each row."""
+        return np.asarray(np.searchsorted(self.keys, self.codes[rows] * self.unit + place))
+
+    def count(self, rows: NDArray[np.intp], low: Any, high: Any) -> NDArray[np.intp]:
+        """Return how many rows at places from low up to high are of the kind of each row."""
+        return np.asarray(self.first(rows, high) - self.first(rows, low), np.intp)
+
+    def drawn(
+        self, rows: NDArray[np.intp], low: NDArray[np.intp], draws: NDArray[np.float64]
+    ) -> NDArray[np.intp]:
+        """Return for each row one of its kind from place low on and before it."""
+        count = self.count(rows, low, rows)
+        return np.asarray(self.order[self.first(rows, low) + (draws * count).astype(np.intp)])
+
+    def drawn_outside(
+        self,
+        part: "_Reach",
+        rows: NDArray[np.intp],
+        low: NDArray[np.intp],
+        draws: NDArray[np.float64],
+    ) -> NDArray[np.intp]:
+        """Return for each row one of its kind, but not of its part, a finer kind."""
+        start, mine = self.first(rows, low), part.first(rows, low)
+        of_part = part.count(rows, low, rows)
+        j = (draws * (self.count(rows, low, rows) - of_part)).astype(np.intp)
+        # Among those of the part the number of others before them grows with their rank: bisect.
+        others = self.rank[part.order] - np.arange(len(part.order)) + len(part.order)
+        keys = part.codes[part.order] * (2 * part.unit) + others
+        sought = part.codes[rows] * (2 * part.unit) + j + start - mine + len(part.order)
+        before = np.clip(np.searchsorted(keys, sought, side="right") - mine, 0, of_part)
+        return np.asarray(self.order[start + j + before])
+
+
 class TemporalPairs:
     """Pairs from a stream: rows near in time count as the same, far ones as different.
 
@@ -188,14 +346,7 @@ class TemporalPairs:
 
         Positive pairs come first; the newer member of a pair comes first.
         """
-        rows = np.asarray(chunk)
-        if rows.ndim != 2:
-            raise ValueError(f"a chunk must hold rows, shape (n, n_features), got {rows.shape}.")
-        check_finite(rows, first_row=self._seen)
-        if self._rows is not None and rows.shape[1] != self._rows.shape[1]:
-            raise ValueError(
-                f"a chunk has {rows.shape[1]} features, and the first one {self._rows.shape[1]}."
-            )
+        rows = _checked_chunk(chunk, self._rows, self._seen)
         if new_sequence:
             self._start = self._seen
         kept = rows[:0] if self._rows is None else self._rows
@@ -221,3 +372,20 @@ class TemporalPairs:
         self._seen += len(rows)
         self._rows = both[max(len(both) - self.memory, 0) :].copy()
         return found, np.repeat([1, -1], [n_same, len(newer) - n_same])
+
+
+def _checked_chunk(chunk: ArrayLike, before: NDArray[Any] | None, first_row: int) -> NDArray[Any]:
+    """Return the next rows of a stream as numbers."""
+    rows = np.asarray(chunk)
+    if rows.ndim != 2:
+        raise ValueError(f"a chunk must hold rows, shape (n, n_features), got {rows.shape}.")
+    if rows.dtype.kind not in "biuf":
+        raise TypeError(f"a chunk must hold real numbers, got dtype {rows.dtype}.")
+    if rows.dtype.kind != "f":
+        rows = rows.astype(np.float64)  # differences of small whole numbers would wrap around
+    check_finite(rows, first_row=first_row)
+    if before is not None and rows.shape[1] != before.shape[1]:
+        raise ValueError(
+            f"a chunk has {rows.shape[1]} features, and the first one {before.shape[1]}."
+        )
+    return rows

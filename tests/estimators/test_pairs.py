@@ -10,13 +10,18 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import oracles
 from eigenstream import ClassSubspace, PairMetric, PairSubspace, sample_pairs
 from eigenstream._linalg import principal_angles
-from eigenstream.estimators import _pair_risk, class_subspace
+from eigenstream.contrast import Contrast
+from eigenstream.estimators import _pair_folds, _pair_input, _pair_risk, class_subspace
+from eigenstream.estimators._samples import pair_hashes
 from eigenstream.evaluation import balanced_risk, pair_roc
 from eigenstream.features import RBFNetwork
+from eigenstream.scatters import PairScatter
 from eigenstream.schedules import Constant
 from eigenstream.testing import chunked
 from eigenstream.theory.bounds import balanced_pair_bound, pair_bound, smallest_margin_risk
@@ -79,6 +84,19 @@ class TestAgainstBruteForce:
         agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside], balanced=balanced))
 
 
+@pytest.mark.parametrize("criterion", ["difference", "ratio"])
+def test_components_are_the_same_on_every_solver_signs_too(criterion):
+    solvers = ["dense", "dual"] if criterion == "ratio" else ["dense", "krylov", "dual"]
+    for fit in (
+        lambda **how: ClassSubspace(3, **how).fit(X, Y),
+        lambda **how: PairSubspace(3, preprocessor=X, **how).fit(PAIRS[::3], SIGNS[::3]),
+    ):
+        first, *others = (fit(eta=2.0, criterion=criterion, solver=s) for s in solvers)
+        for other in others:
+            np.testing.assert_allclose(other.components_, first.components_, atol=1e-8)
+            np.testing.assert_allclose(other.transform(X), first.transform(X), atol=1e-7)
+
+
 def test_few_and_many_index_pairs_agree():
     few = np.arange(0, len(PAIRS), 20)  # fewer than twice the points: by differences
     many = np.tile(few, 30)
@@ -91,6 +109,28 @@ def test_few_and_many_index_pairs_agree():
     sparse = PairSubspace(3, eta=2.0, preprocessor=sp.csr_array(X))
     sparse.fit(PAIRS[many], SIGNS[many], np.tile(weights, 30))
     np.testing.assert_allclose(sparse.eigenvalues_, once.eigenvalues_, rtol=TOLERANCE)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["folds of classes", "folds of pairs"])
+def test_folds_of_index_pairs_by_brute_force(known):
+    pairs = np.concatenate([PAIRS, PAIRS[::7, ::-1], np.repeat(np.arange(71)[:, None], 2, axis=1)])
+    signs = np.where(Y[pairs[:, 0]] == Y[pairs[:, 1]], 1, -1)
+    weights = RNG.integers(0, 3, len(pairs)).astype(float)
+    given = _pair_input.checked_pairs(pairs, signs, X, sample_weight=weights)
+    parts = _pair_folds.folds_of_members(given)
+    if not known:
+        parts = _pair_folds.folds_by_hash(pair_hashes(given))
+    folds = _pair_folds.PairFolds(6, 5)
+    contrast = Contrast(PairScatter(6), PairScatter(6))
+    _pair_folds.add_indexed(contrast, folds, given, parts)
+    found = [(contrast.reward, contrast.penalty), *folds.touching]
+    masks = [np.ones(len(pairs), bool), *((parts == f).any(axis=1) for f in range(5))]
+    for scatters, mask in zip(found, masks, strict=True):
+        if mask.any():
+            expected = oracles.pair_scatters(X, pairs[mask], signs[mask], weights[mask])[:2]
+            for scatter, matrix in zip(scatters, expected, strict=True):
+                np.testing.assert_allclose(scatter.matrix(), matrix, atol=TOLERANCE)
+        assert sum(scatter.n_rows for scatter in scatters) == mask.sum()
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
@@ -371,7 +411,7 @@ class TestRisks:
         found = _pair_risk.margin_risk(counts, 0.05, learned.diameter_)
         assert abs(found.risk - best) <= found.error + 1e-9
         assert found.error <= (1e-12 if exact else 1e-3)
-        assert learned.margin_risk_ == found.risk
+        assert (learned.margin_risk_, learned.margin_risk_error_) == (found.risk, found.error)
 
     def test_threshold_and_decisions(self):
         learned = PairSubspace(3, eta=0.5, preprocessor=X).fit(PAIRS, SIGNS)
@@ -608,3 +648,66 @@ class TestOnline:
         flow = PairSubspace(2, eta=1.0, solver="flow").fit(pairs, y)
         with pytest.raises(ValueError, match="has none"):
             flow.merge(flow)
+
+
+class TestFlowFromLabels:
+    """The same flow, on pairs that a stream of labelled rows makes."""
+
+    RNG = np.random.default_rng(3)
+    SHARE = np.array([0.4, 0.3, 0.2, 0.1])
+    NAMES = RNG.choice(list("abcd"), 6000, p=SHARE)
+    ROWS = np.array([CENTRES[y] for y in NAMES])
+    ROWS = ROWS + RNG.standard_normal((6000, 6)) * [3, 2, 1, 1, 1, 1]
+    GROUPS = RNG.integers(0, 3, 6000)
+
+    def test_it_nears_the_batch_solution(self):
+        for groups in (None, self.GROUPS):
+            flow = ClassSubspace(2, eta=2.0, solver="flow", random_state=0)
+            # Sorted by class: fit takes the rows in random order.
+            order = np.argsort(self.NAMES, kind="stable")
+            data = self.ROWS[order], self.NAMES[order]
+            flow.fit(*data, groups=None if groups is None else groups[order])
+            exact = ClassSubspace(2, eta=2.0).fit(self.ROWS, self.NAMES, groups=groups)
+            T = exact.contrast_.matrix((1.0, 0.5))
+            share = np.trace(flow.components_ @ T @ flow.components_.T) / exact.objective_
+            assert share > 0.97
+            np.testing.assert_allclose(flow.mean_, self.ROWS.mean(axis=0), atol=1e-9)
+            assert flow.n_samples_seen_ == 6000
+            assert flow.risk_ == pytest.approx(exact.risk_, abs=0.03)
+            assert not hasattr(flow, "contrast_")
+
+    @settings(max_examples=8)
+    @given(cuts=st.lists(st.integers(1, 999), max_size=15))
+    def test_any_chunking(self, cuts):
+        model = ClassSubspace(2, eta=2.0, solver="flow", random_state=1)
+        rows, names, tasks = self.ROWS[:1000], self.NAMES[:1000], self.GROUPS[:1000]
+        whole = clone(model).partial_fit(rows, names, groups=tasks)
+        grown = clone(model)
+        for part in chunked(np.arange(1000), cuts):
+            grown.partial_fit(rows[part], names[part], groups=tasks[part])
+        np.testing.assert_allclose(grown.transform(X), whole.transform(X), atol=1e-7)
+        assert grown.threshold_ == pytest.approx(whole.threshold_)
+
+    def test_missing_values_sparse_rows_and_a_map_in_front(self):
+        spoiled = self.ROWS[:900].copy()
+        spoiled[::9, 2] = np.nan
+        kept = np.isfinite(spoiled).all(axis=1)
+        model = ClassSubspace(2, eta=2.0, solver="flow", missing="skip", random_state=1)
+        found = model.partial_fit(spoiled, self.NAMES[:900])
+        clean = clone(model).partial_fit(sp.csr_array(spoiled[kept]), self.NAMES[:900][kept])
+        np.testing.assert_allclose(found.components_, clean.components_, atol=1e-9)
+        mapped = clone(model).set_params(features=RBFNetwork(40, gamma=0.02, random_state=0))
+        mapped.fit(self.ROWS, self.NAMES)
+        assert mapped.score(self.ROWS, self.NAMES) > 0.5
+        assert mapped.components_.shape[1] == 40
+
+    def test_refusals(self):
+        model = ClassSubspace(2, eta=2.0, solver="flow")
+        with pytest.raises(ValueError, match="leave sample_weight out"):
+            model.fit(self.ROWS, self.NAMES, np.ones(6000))
+        with pytest.raises(ValueError, match="compares subspaces"):
+            ClassSubspace(2, solver="flow").fit(self.ROWS, self.NAMES)
+        with pytest.raises(NotFittedError, match="no two of different classes"):
+            _ = model.partial_fit(self.ROWS[:1], self.NAMES[:1]).components_
+        with pytest.raises(ValueError, match="has none"):
+            model.merge(model)

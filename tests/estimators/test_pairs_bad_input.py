@@ -1,5 +1,7 @@
 """Bad input to what learns from pairs: what, where, remedy; and the learner stays as it was."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -46,6 +48,8 @@ BAD_PAIRS = [
     (PAIRS, SIGNS > 0, r"booleans; use np\.where"),
     (PAIRS, np.where(SIGNS > 0, "same", "different"), "got .*row 0; use np.where"),
     (PAIRS, spoiled(SIGNS, 5, 3), "got 3 at row 5"),
+    (PAIRS, SIGNS[:, None], r"got shape \(60, 1\)\. Use y\.ravel"),
+    (PAIRS, spoiled(SIGNS.astype(object), 5, "same"), "got 'same' at row 5; use np.where"),
 ]
 
 
@@ -88,6 +92,28 @@ def test_preprocessor():
         PairSubspace(preprocessor=spoiled(ROWS, (4, 1), np.nan)).fit(INDEX, SIGNS)
 
 
+def test_whole_numbers_out_of_a_mixed_table_are_signs():
+    plain = PairSubspace(2, eta=1.0).fit(PAIRS, SIGNS)
+    found = PairSubspace(2, eta=1.0).fit(PAIRS, SIGNS.astype(object))
+    np.testing.assert_array_equal(found.components_, plain.components_)
+
+
+def test_column_names_of_the_preprocessor_are_remembered():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS, columns=list("vwxyz"))
+    for learner in (PairSubspace(2, eta=1.0), PairMetric()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", message="PairMetric stopped")
+            learner.set_params(preprocessor=frame).fit(INDEX, SIGNS)
+            assert learner.feature_names_in_.tolist() == list("vwxyz")
+            learner.transform(frame)
+            np.testing.assert_allclose(learner.pair_distance(PAIRS), learner.pair_distance(INDEX))
+        with pytest.raises(ValueError, match="feature names should match"):
+            learner.transform(frame[list("zyxwv")])
+        assert not hasattr(learner.fit(PAIRS, SIGNS), "feature_names_in_")
+
+
 def test_pairs_with_missing_values_may_be_left_out():
     skipping = PairSubspace(2, eta=1.0, missing="skip")
     clean = PairSubspace(2, eta=1.0).fit(np.delete(PAIRS, 7, axis=0), np.delete(SIGNS, 7))
@@ -122,6 +148,7 @@ BAD_LABELS = [
     (ROWS, LABELS[:-1], r"inconsistent numbers of samples.*40 rows and y has shape \(39,\)"),
     (ROWS, spoiled(np.repeat(np.arange(5.0), 8), 3, np.nan), "y contains NaN at row 3"),
     (ROWS, ROWS[:, 0], "Unknown label type"),
+    (ROWS, np.where(LABELS == "b", None, LABELS.astype(object)), "y contain None at row 8"),
     (spoiled(ROWS, (12, 3), np.nan), LABELS, r"NaN at row 12, column 3\..*missing='skip'"),
     (ROWS[0], LABELS, "Expected 2D array"),
     (ROWS[:, :0], LABELS, r"0 feature\(s\)"),
@@ -146,9 +173,35 @@ def test_groups_and_weights():
         ClassSubspace().fit(ROWS, LABELS, sample_weight=-np.ones(40))
     with pytest.raises(ValueError, match="no row is left"):
         ClassSubspace().fit(ROWS, LABELS, sample_weight=np.zeros(40))
+    with pytest.raises(ValueError, match="groups contain NaN at row 5, which names nothing"):
+        ClassSubspace().fit(ROWS, LABELS, groups=spoiled(np.ones(40), 5, np.nan))
+    mixed = LABELS.astype(object)
+    mixed[9] = 7
+    with pytest.raises(TypeError, match="y mix text and other values: 'a' at row 0 and 7 at row 9"):
+        ClassSubspace().fit(ROWS, mixed)
     waiting = ClassSubspace(2).partial_fit(ROWS[:8], LABELS[:8])
     with pytest.raises(NotFittedError, match="no two of different classes"):
         _ = waiting.components_
+
+
+def test_weights_that_leave_no_pair_of_one_class():
+    with pytest.warns(UserWarning, match="counts as repetitions.*Multiply them") as caught:
+        ClassSubspace(2, eta=1.0).fit(ROWS, LABELS, sample_weight=np.full(40, 1 / 40))
+    assert caught[0].filename == __file__  # the user's line, not the library's
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ClassSubspace(2, eta=1.0).fit(ROWS, LABELS, sample_weight=np.full(40, 0.5))
+        ClassSubspace(2, eta=1.0).fit(ROWS, np.arange(40) // 2, sample_weight=np.ones(40))
+
+
+@pytest.mark.parametrize("solver", ["auto", "flow"])
+def test_rows_that_are_all_the_same(solver):
+    model = ClassSubspace(2, eta=1.0, solver=solver)
+    with pytest.warns(UserWarning, match="no eigenvalue of T is positive"):
+        found = model.fit(np.full((40, 5), 0.1), LABELS)
+    assert np.isfinite(found.components_).all()
+    assert found.n_positive_ == 0
+    assert found.risk_ == 0.5
 
 
 def test_a_class_with_one_example_is_harmless():
@@ -169,6 +222,7 @@ def test_a_class_with_one_example_is_harmless():
     ("options", "message"),
     [
         ({"eta": -1.0}, r"eta .the weight of negative pairs, as a size.*\(0, inf\), got -1\.0"),
+        ({"eta": -1.0}, r"signs are understood: use eta=1\.0"),
         ({"eta": 0}, "got 0"),
         ({"eta": [1.0, -0.1]}, r"got -0\.1"),
         ({"eta": []}, "empty list"),
@@ -219,6 +273,10 @@ class TestKernels:
     def test_a_gram_matrix_near_the_identity(self):
         with pytest.warns(UserWarning, match=r"= \d+.*nearly the identity.*try gamma=0\.\d+"):
             ClassSubspace(2, eta=1.0, kernel="rbf", gamma=5.0).fit(ROWS, LABELS)
+        message = r"= \d+.*nearly the identity.*try gamma=0\.\d+, or gamma='median'"
+        for model, data in ((ClassSubspace, (ROWS, LABELS)), (PairSubspace, (PAIRS, SIGNS))):
+            with pytest.warns(UserWarning, match=message):
+                model(2, eta=1.0, features=RBFNetwork(20, gamma=5.0)).fit(*data)
 
     def test_sparse_rows(self):
         with pytest.raises(TypeError, match=r"sparse rows.*use X\.toarray"):
@@ -243,6 +301,8 @@ class TestUse:
     def test_other_width(self):
         with pytest.raises(ValueError, match="pairs have 4 features, but 5"):
             self.MODEL.pair_distance(PAIRS[:, :, :4])
+        with pytest.raises(ValueError, match=r"transform takes rows.*got pairs, \(60, 2, 5\)"):
+            self.MODEL.fit_transform(PAIRS, SIGNS)
         with pytest.raises(ValueError, match="X has 4 features"):
             self.MODEL.transform(ROWS[:, :4])
 
@@ -264,6 +324,8 @@ class TestUse:
     def test_merging_what_does_not_belong_together(self):
         with pytest.raises(ValueError, match="only scatters of one kind merge"):
             self.MODEL.merge(PairSubspace(2, eta=1.0).fit(PAIRS[:, :, :4], SIGNS))
+        with pytest.raises(TypeError, match="a PairSubspace merges with its kind only, got ClassS"):
+            self.MODEL.merge(ClassSubspace(2, eta=1.0).fit(ROWS, LABELS))
         one, other = (
             ClassSubspace(2, eta=1.0, features=RBFNetwork(8, random_state=seed)).fit(ROWS, LABELS)
             for seed in (0, 1)

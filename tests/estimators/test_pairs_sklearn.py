@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -27,11 +28,24 @@ class OnRows(ClassSubspace):
         raise AttributeError("takes pairs")
 
 
+class OnlineOnRows(OnRows):
+    """The same without weights, which solver="flow" refuses: every pair is a step."""
+
+    def fit(self, X, y, groups=None):
+        """Learn from labelled rows."""
+        return super().fit(X, y, groups=groups)
+
+    def partial_fit(self, X, y, groups=None):
+        """Learn from more of them."""
+        return super().partial_fit(X, y, groups=groups)
+
+
 @parametrize_with_checks(
     [
         OnRows(n_components=1),
         OnRows(n_components=1, eta=2.0),
         OnRows(n_components=1, eta=2.0, kernel="rbf"),
+        OnlineOnRows(n_components=1, eta=2.0, solver="flow", random_state=0),
         OnRows(n_components=1, criterion="ratio", solver="dual"),
         ThresholdClassifier(),
         ThresholdClassifier(threshold=1e9),
@@ -107,6 +121,19 @@ def test_before_nearest_neighbours_and_a_support_vector_machine():
         raw = clone(classifier).fit(ROWS[fresh[:80]], LABELS[fresh[:80]])
         test = ROWS[fresh[80:]], LABELS[fresh[80:]]
         assert model.score(*test) > raw.score(*test)
+
+
+@pytest.mark.parametrize(
+    "judge", [PairSubspace(2, eta=0.5), PairMetric(), PairSubspace(2, eta=0.5, solver="flow")]
+)
+def test_what_was_learned_from_pairs_stands_before_classifiers_too(judge):
+    frozen = FrozenEstimator(clone(judge).fit(ROWS[PAIRS], Y))
+    fresh = RNG.permutation(120)
+    train, test = fresh[:80], fresh[80:]
+    for classifier in (KNeighborsClassifier(1), SVC(), ThresholdClassifier()):
+        model = make_pipeline(frozen, classifier).fit(ROWS[train], LABELS[train])
+        raw = clone(classifier).fit(ROWS[train], LABELS[train])
+        assert model.score(ROWS[test], LABELS[test]) > raw.score(ROWS[test], LABELS[test])
 
 
 def test_a_grid_search_over_the_weight():

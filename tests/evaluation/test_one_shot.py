@@ -87,6 +87,11 @@ def test_ties_are_errors():
     assert found.sampled == 1.0
 
 
+def test_rows_without_a_label():
+    with pytest.raises(ValueError, match="labels contain NaN at row 2"):
+        one_shot_error(np.eye(4), [0, 0, np.nan, 1])
+
+
 def test_bad_input():
     Z = np.arange(8.0).reshape(4, 2)
     with pytest.raises(ValueError, match="at least two classes"):

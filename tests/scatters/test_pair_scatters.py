@@ -108,6 +108,34 @@ def test_pairs_by_index_in_every_way():
         )
 
 
+@pytest.mark.parametrize("block", [7, 1 << 22], ids=["blocks of few rows", "one block"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_some_of_the_index_pairs_in_one_array(monkeypatch, block, weighted):
+    monkeypatch.setattr("eigenstream.scatters.pairs.BLOCK_VALUES", 60 * block)
+    weights = RNG.uniform(0.0, 2.0, len(PAIRS)) if weighted else None
+    reward, penalty, *_ = oracles.pair_scatters(ROWS, PAIRS, SIGNS, weights)
+    for sign, expected in ((-1, reward), (1, penalty)):
+        for points in (ROWS, sp.csr_array(ROWS)):  # dense and sparse blocks of the graph
+            scatter = PairScatter(4).update_indexed(
+                points, PAIRS, sample_weight=weights, chosen=sign == SIGNS
+            )
+            np.testing.assert_allclose(scatter.matrix(), expected, rtol=1e-8)
+            assert scatter.n_rows == (sign == SIGNS).sum()
+
+
+@pytest.mark.parametrize("tasks", [None, TASKS], ids=["one task", "tasks"])
+@pytest.mark.parametrize("reward", [0.01, 0.1, 0.5, 2.0, 20.0])
+def test_no_more_positive_eigenvalues_than_there_can_be(tasks, reward):
+    weights = RNG.integers(0, 3, 60).astype(float)
+    signed = PairLaplacian.of(60, PAIRS[:90], SIGNS[:90])
+    for laplacian in (ClassLaplacian.of(LABELS, tasks, weights), signed):
+        values = np.linalg.eigvalsh(laplacian.apply(np.eye(60), reward, 1.0))
+        positive = (values > 1e-12 * np.abs(values).max()).sum()
+        assert positive <= laplacian.most_positive(reward, 1.0)
+        if laplacian is not signed and reward == 0.01:
+            assert positive == laplacian.most_positive(reward, 1.0)  # K - 1 a task
+
+
 def test_reading_never_changes_a_scatter():
     for scatter in (
         ClassScatter(4, same=True),

@@ -1,12 +1,12 @@
 """Gram matrices: made in place, checked, and compared with the scale of the data."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy.linalg import blas
 from scipy.spatial.distance import cdist
 
+from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s
 from eigenstream.estimators._samples import row_hashes
 
@@ -42,14 +42,24 @@ def resolved_gamma(gamma: float | None, rows: Float64s) -> float:
     median = median_square(rows)
     if gamma is None:
         return GOOD_PRODUCT / median if median > 0 else 1.0
+    _check_sharpness(gamma, median, "gamma=None")
+    return float(gamma)
+
+
+def check_map(features: Any) -> None:
+    """Warn of a learned map by prototypes (such as RBFNetwork) whose kernel is as sharp as that."""
+    gamma, prototypes = (getattr(features, name, None) for name in ("gamma_", "prototypes_"))
+    if gamma is not None and prototypes is not None:
+        _check_sharpness(gamma, median_square(prototypes), "gamma='median'")
+
+
+def _check_sharpness(gamma: float, median: float, other: str) -> None:
     if gamma * median > IDENTITY_ABOVE:
-        warnings.warn(
+        warn_user(
             f"gamma * median|x - x'|^2 = {gamma * median:.3g}, so the Gram matrix is nearly the "
             f"identity and the classes are hard to learn from it; values from 0.5 to 2 work best: "
-            f"try gamma={GOOD_PRODUCT / median:.3g}, or gamma=None.",
-            stacklevel=6,
+            f"try gamma={GOOD_PRODUCT / median:.3g}, or {other}."
         )
-    return float(gamma)
 
 
 def check_gram(values: Any) -> None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from eigenstream._checks import check_finite, check_weights, is_sparse
+from eigenstream._checks import check_finite, check_names, check_weights, is_sparse, warn_user
 from eigenstream.estimators import _input
 from eigenstream.scatters.classes import keys_of
 
@@ -27,9 +27,25 @@ def checked(
             )
     weights = None if sample_weight is None else check_weights(sample_weight, n)
     part = _input.clean(rows, weights, estimator.missing, True)
-    tasks = None if groups is None else np.asarray(groups)
+    tasks = None if groups is None else check_names(groups, "groups", n)
+    if weights is not None:
+        _check_weight(labels, tasks, weights)
     kept = part.rows.tocsr() if is_sparse(part.rows) else part.rows
     return kept, labels, tasks, part.weights
+
+
+def _check_weight(labels: Any, groups: Any, weights: Any) -> None:
+    """Warn of weights so small that, as repetitions, they leave no pair of one class."""
+    heavy = weights > 0
+    if not heavy.any():
+        return
+    _, codes = keys_of(labels[heavy], None if groups is None else groups[heavy])
+    if np.bincount(codes).max() > 1 and np.bincount(codes, weights[heavy]).max() <= 1.0:
+        warn_user(
+            "sample_weight counts as repetitions, and the weights of no class add up to more than "
+            "1: there is no pair of one class, and nothing to bring together. Multiply them, such "
+            "as by len(sample_weight) / sample_weight.sum()."
+        )
 
 
 def checked_labels(estimator: Any, y: Any) -> NDArray[Any]:
@@ -42,6 +58,7 @@ def checked_labels(estimator: Any, y: Any) -> NDArray[Any]:
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
         check_finite(labels[:, None], name="y")
+    labels = check_names(labels, "y", len(labels))
     check_classification_targets(labels)
     return np.asarray(labels)
 
@@ -61,3 +78,12 @@ def check_classes(labels: Any, groups: Any, weights: Any) -> None:
             f"{where} only ({keys[0][1]!r}), so that no pair is of different classes; give rows of "
             f"at least two (n_samples={len(labels)})."
         )
+
+
+def taken(where: Any, *arrays: Any) -> list[Any]:
+    """Return these rows of each array; None stays None.
+
+    >>> taken([1], np.array([5, 6]), None)
+    [array([6]), None]
+    """
+    return [None if array is None else array[where] for array in arrays]

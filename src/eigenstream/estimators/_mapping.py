@@ -81,6 +81,10 @@ def learning(features: Any, learned: Any, rows: Any) -> tuple[Any, int]:
 
 def check_mergeable(left: Any, right: Any) -> None:
     """Refuse to merge estimators without scatters, or behind maps that differ."""
+    if type(left) is not type(right):
+        raise TypeError(
+            f"a {type(left).__name__} merges with its kind only, got {type(right).__name__}."
+        )
     for estimator in (left, right):
         if not hasattr(estimator, "contrast_"):
             raise ValueError(

@@ -1,5 +1,6 @@
 """What a learned distance between pairs is used for: decisions, thresholds, risks."""
 
+import warnings
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
@@ -65,6 +66,12 @@ class PairDecisions(ABC):
         return self._distances(checked)
 
     def _distances(self, checked: _pair_input.Pairs) -> Float64s:
+        with warnings.catch_warnings():
+            # Members of pairs have no column names, whatever the rows that were learned from had.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            return self._all_distances(checked)
+
+    def _all_distances(self, checked: _pair_input.Pairs) -> Float64s:
         out = np.empty(len(checked))
         mapped = None
         if checked.explicit is None:

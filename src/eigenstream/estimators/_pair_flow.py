@@ -1,16 +1,18 @@
-"""solver="flow" for pairs: learning online, without any D x D matrix."""
+"""solver="flow" for pairs and labels: learning online, without any D x D matrix."""
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from eigenstream._linalg import Float64s
-from eigenstream.estimators._class_folds import diameter_of
+from eigenstream.constraints import LabelledPairs
+from eigenstream.estimators._class_folds import plain
 from eigenstream.estimators._pair_input import Pairs
 from eigenstream.estimators._pair_solve import margin_weights
 from eigenstream.estimators._pairwise import PairwiseEstimator
-from eigenstream.estimators._samples import PairSample
+from eigenstream.estimators._samples import sample_size
 from eigenstream.estimators.base import Solution
 from eigenstream.solvers.flow import FlowSolution, FlowSolver
 
@@ -19,6 +21,12 @@ COUPLES = 64
 
 #: Pairs of one sign that wait for the other sign at most.
 WAITING = 4096
+
+#: How many rows back a labelled row finds its partners, at most: as far as 32 MB of rows reach.
+REACH = 4096
+
+#: Labelled rows that are turned into pairs at a time.
+ROWS_AT_A_TIME = 1024
 
 
 class PairFlow:
@@ -97,8 +105,49 @@ def _learn(solver: FlowSolver, negative: Float64s, positive: Float64s) -> None:
     solver.update(np.concatenate([before, negative]), new_sequence=True)
 
 
-class OnlinePairs(PairwiseEstimator):
-    """What an estimator needs to learn from pairs by the flow."""
+class LabelFlow:
+    """The flow on pairs that a stream of labelled rows makes, drawn in bounded memory.
+
+    A row meets rows of its reach only, so that a stream sorted by class says little; ``fit``, which
+    has all rows, puts them in random order first.
+    """
+
+    def __init__(self, width: int, flow: PairFlow, random_state: Any) -> None:
+        self.flow = flow
+        self.stream = LabelledPairs(memory=sample_size(width, REACH), random_state=random_state)
+        self.seen = 0
+        self.mean = np.zeros(width)
+
+    def update(self, rows: Any, labels: Any, groups: Any) -> None:
+        """Learn from the next rows of the stream."""
+        for start in range(0, rows.shape[0], ROWS_AT_A_TIME):
+            part = slice(start, start + ROWS_AT_A_TIME)
+            block = np.asarray(plain(rows[part]), np.float64)
+            pairs, signs = self.stream.pairs(
+                block, labels[part], None if groups is None else groups[part]
+            )
+            self.seen += len(block)
+            self.mean += (block - self.mean).sum(axis=0) / self.seen
+            if len(pairs):
+                self.flow.update(Pairs(pairs, None, None, signs, None))
+
+    @property
+    def solver(self) -> FlowSolver:
+        """What holds the subspace."""
+        return self.flow.solver
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether there is anything to solve."""
+        return self.flow.has_terms
+
+    def solution(self) -> FlowSolution:
+        """Return the subspace after all pairs so far."""
+        return self.flow.solution()
+
+
+class Online(PairwiseEstimator):
+    """What an estimator needs to learn by the flow, from pairs or from labels."""
 
     # What a subclass's __init__ sets.
     schedule: Any
@@ -107,8 +156,7 @@ class OnlinePairs(PairwiseEstimator):
     random_state: Any
 
     # What learning sets.
-    _flow: PairFlow
-    _sample: PairSample
+    _flow: PairFlow | LabelFlow
 
     @property
     def _online(self) -> bool:
@@ -134,16 +182,22 @@ class OnlinePairs(PairwiseEstimator):
         if not self._online:
             return super()._solve()
         if not self._flow.has_terms:
-            raise NotFittedError(
-                "PairSubspace has seen no negative pair (y = -1) yet: call partial_fit with some."
-            )
+            raise NotFittedError(f"{type(self).__name__} {self._waits_for()}")
         found = self._flow.solution().pairs
         weights = self._flow.solver.plan.weights
         positive = int((found.values > 0).sum())
         pairs = self._only_positive(found, positive, weights[0] / weights[1])
         details = {"choice": None, "weights": weights, "eta": weights[0] / weights[1]}
         details |= {"n_positive": positive, "diameter": self._sample_diameter()}
-        return Solution(pairs, np.zeros(self._sample.width), self._flow.seen, details)
+        mean = np.zeros(len(found.vectors))
+        if isinstance(self._flow, LabelFlow):
+            mean = self._flow.mean.copy()
+        return Solution(pairs, mean, self._flow.seen, details)
 
+    @abstractmethod
     def _sample_diameter(self) -> float:
-        return 0.5 * diameter_of(self._sample.read()[0], 0.0)
+        """Return a bound on the distance of two training rows, from the sample of them."""
+
+    @abstractmethod
+    def _waits_for(self) -> str:
+        """Say what is still missing before there is anything to solve."""

@@ -22,6 +22,9 @@ from eigenstream.solvers.dual import PairOperator
 #: Pairs of either sign that a fold's loss is taken from, at most.
 FOLD_PAIRS = 1 << 17
 
+#: The numbers of folds: small, for there may be very many pairs.
+Folds = NDArray[np.int8]
+
 
 class PairFolds:
     """For each fold, the scatters of the pairs that have a member in it."""
@@ -29,14 +32,14 @@ class PairFolds:
     def __init__(self, width: int, n_folds: int) -> None:
         self.touching = [(PairScatter(width), PairScatter(width)) for _ in range(n_folds)]
 
-    def add(self, given: Pairs, folds: NDArray[np.intp]) -> None:
-        """Add pairs with the folds of their two members."""
+    def add(self, given: Pairs, folds: Folds) -> None:
+        """Add explicit pairs with the folds of their two members."""
         for fold, (negative, positive) in enumerate(self.touching):
             inside = (folds == fold).any(axis=1)
             for sign, scatter in ((-1, negative), (1, positive)):
                 mine = given.chosen(inside & (given.signs == sign))
                 if len(mine):
-                    add_pairs(scatter, mine)
+                    scatter.update(mine.explicit, sample_weight=mine.weights)
 
     def merged(self, other: Self) -> "PairFolds":
         """Return the folds of both; neither is changed."""
@@ -48,21 +51,62 @@ class PairFolds:
         return both
 
 
-def add_pairs(scatter: PairScatter, given: Pairs) -> None:
-    """Add pairs to a scatter, by whichever way they come."""
-    if given.index is not None:
-        scatter.update_indexed(given.points, given.index, sample_weight=given.weights)
-    else:
-        scatter.update(given.explicit, sample_weight=given.weights)
-
-
 def add_signed(contrast: Contrast, given: Pairs) -> None:
     """Add pairs to the scatter of their sign: negative ones are rewarded."""
     for sign, scatter in ((-1, contrast.reward), (1, contrast.penalty)):
-        mine = given.chosen(given.signs == sign)
-        if len(mine):
-            assert isinstance(scatter, PairScatter)
-            add_pairs(scatter, mine)
+        assert isinstance(scatter, PairScatter)
+        mine = given.signs == sign
+        if not mine.any():
+            continue
+        if given.index is None:
+            some = given.chosen(mine)
+            scatter.update(some.explicit, sample_weight=some.weights)
+        else:
+            scatter.update_indexed(
+                given.points, given.index, sample_weight=given.weights, chosen=mine
+            )
+
+
+def add_indexed(contrast: Contrast, folds: PairFolds, given: Pairs, of_members: Any) -> None:
+    """Add index pairs to the scatter of their sign, and to the folds that their members are in.
+
+    The pairs between two folds are a graph of their own, on the points of these two: their
+    products all together cost little more than the one of the whole graph.
+    """
+    n_folds = len(folds.touching)
+    turned = of_members[:, 0] > of_members[:, 1]
+    cells = np.where(turned, of_members[:, 1], of_members[:, 0]).astype(np.int8)
+    cells *= np.int8(n_folds)
+    cells += np.where(turned, of_members[:, 0], of_members[:, 1]).astype(np.int8)
+    for cell in np.unique(cells).tolist():
+        low, high = divmod(cell, n_folds)
+        mine = np.flatnonzero(cells == cell)
+        index = given.index[mine]
+        index[turned[mine]] = index[turned[mine], ::-1]
+        points, index = _compressed(given.points, index, low != high)
+        weights = None if given.weights is None else given.weights[mine]
+        some = Pairs(None, index, points, given.signs[mine], weights)
+        width = contrast.reward.n_features
+        part = Contrast(PairScatter(width), PairScatter(width))
+        add_signed(part, some)
+        merged = contrast.merge(part)
+        contrast.reward, contrast.penalty = merged.reward, merged.penalty
+        for fold in {low, high}:
+            negative, positive = folds.touching[fold]
+            assert part.penalty is not None
+            folds.touching[fold] = negative.merge(part.reward), positive.merge(part.penalty)
+
+
+def _compressed(points: Any, index: NDArray[np.intp], apart: bool) -> tuple[Any, NDArray[np.intp]]:
+    """Return the points that pairs refer to and their new indices, first members first."""
+    n = points.shape[0]
+    seen = [np.zeros(n, dtype=bool) for _ in range(2)]
+    for k in (0, 1):
+        seen[k if apart else 0][index[:, k]] = True
+    used = np.concatenate([np.flatnonzero(some) for some in seen])
+    place = np.empty(n, dtype=np.intp)
+    place[used] = np.arange(len(used))
+    return points[used], place[index]
 
 
 @dataclass(frozen=True)
@@ -135,7 +179,13 @@ def spread_pairs(
     return points, kept, ends[kept]
 
 
-def folds_of_members(given: Pairs) -> NDArray[np.intp] | None:
+def folds_by_hash(hashes: NDArray[np.uint64]) -> Folds:
+    """Return folds for pairs of unknown classes: both members are in that of the pair."""
+    found = (hashes % np.uint64(FOLDS)).astype(np.int8)
+    return np.repeat(found[:, None], 2, axis=1)
+
+
+def folds_of_members(given: Pairs) -> Folds | None:
     """Return the folds of both members, classes being what positive index pairs connect."""
     if given.index is None:
         return None
@@ -146,7 +196,7 @@ def folds_of_members(given: Pairs) -> NDArray[np.intp] | None:
     used = np.unique(parts[given.index])
     if len(used) < 4:
         return None
-    place = np.zeros(int(parts.max()) + 1, dtype=np.intp)
+    place = np.zeros(int(parts.max()) + 1, dtype=np.int8)  # there may be very many pairs
     place[used] = np.arange(len(used)) % min(FOLDS, len(used) // 2)
     folds = place[parts[given.index]]
     inside = folds[:, 0] == folds[:, 1]
@@ -154,10 +204,10 @@ def folds_of_members(given: Pairs) -> NDArray[np.intp] | None:
         mine = given.signs[inside & (folds[:, 0] == fold)]
         if len(np.unique(mine)) < 2:
             return None  # too few pairs: a fold has nothing to tell apart
-    return np.asarray(folds, np.intp)
+    return np.asarray(folds, np.int8)
 
 
-def operator_folds(search: Any, given: Pairs, folds: NDArray[np.intp]) -> Sequence[Fold]:
+def operator_folds(search: Any, given: Pairs, folds: Folds) -> Sequence[Fold]:
     """Return folds over points: rows, or leading columns of a kernel's factor."""
     found: list[Fold] = []
     for fold in [*np.unique(folds).tolist(), -1]:

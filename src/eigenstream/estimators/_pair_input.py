@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _check_feature_names
 
 from eigenstream._checks import check_finite, check_weights, is_sparse
 from eigenstream.estimators import _input
@@ -121,6 +122,23 @@ def _checked_index(given: NDArray[Any], n_points: int) -> NDArray[np.intp]:
     return given.astype(np.intp, copy=False)
 
 
+def remember_names(estimator: Any, given: Pairs, preprocessor: Any) -> None:
+    """Keep the names of a data frame's columns, so that other frames are compared with them."""
+    # Pairs beside each other have no names.
+    _check_feature_names(estimator, np.empty((0, 0)), reset=True)
+    if given.index is not None and hasattr(preprocessor, "columns"):
+        _check_feature_names(estimator, preprocessor, reset=True)
+
+
+def check_no_pairs(X: Any) -> None:
+    """Refuse pairs where rows are due."""
+    if getattr(X, "ndim", 2) == 3:
+        raise ValueError(
+            f"transform takes rows, (n, n_features), and got pairs, {np.shape(X)}: transform the "
+            "rows of each, such as pairs[:, 0], or ask pair_distance(pairs)."
+        )
+
+
 def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
     """Return labels of pairs, refusing all but +1 (same class) and -1 (different classes).
 
@@ -131,16 +149,23 @@ def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
     """
     signs = np.asarray(y)
     if signs.shape != (n_pairs,):
-        raise ValueError(f"y must hold one sign a pair, {n_pairs} in all; got shape {signs.shape}.")
+        remedy = " Use y.ravel()." if signs.shape == (n_pairs, 1) else ""
+        raise ValueError(
+            f"y must hold one sign a pair, {n_pairs} in all; got shape {signs.shape}.{remedy}"
+        )
     if signs.dtype == bool:
         raise TypeError(
             "y must be +1 (same class) or -1 (different), got booleans; use np.where(y, 1, -1)."
         )
     if signs.dtype.kind not in "iuf":
-        raise TypeError(
-            f"y must be +1 (same class) or -1 (different), got {signs[0]!r} at row 0; use "
-            "np.where(y == 'same', 1, -1), or whatever your label for same is."
-        )
+        listed = signs.tolist()
+        words = [row for row, one in enumerate(listed) if not isinstance(one, int | float)]
+        if words:
+            raise TypeError(
+                f"y must be +1 (same class) or -1 (different), got {listed[words[0]]!r} at row "
+                f"{words[0]}; use np.where(y == 'same', 1, -1), or whatever your label for same is."
+            )
+        signs = np.array(listed)  # numbers, as out of a table with mixed columns
     wrong = np.flatnonzero((signs != 1) & (signs != -1))
     if wrong.size and set(np.unique(signs).tolist()) <= {0, 1}:
         raise ValueError("y must be +1 (same class) or -1 (different), got 0 and 1; use 2 * y - 1.")
@@ -149,7 +174,7 @@ def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
             f"y must be +1 (same class) or -1 (different), got {signs[wrong[0]]} at row "
             f"{wrong[0]}. For class labels use ClassSubspace, or sample_pairs."
         )
-    return signs.astype(np.int64)
+    return signs.astype(np.int64, copy=False)
 
 
 def check_signs(given: Pairs, criterion: str) -> None:

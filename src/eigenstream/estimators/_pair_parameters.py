@@ -1,5 +1,6 @@
 """The parameters that learning from pairs and from labels has in common, and their checks."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,11 @@ class PairParameters:
             check_choice(self.eta, "eta (where not a positive number)", ("auto", "margin_risk"))
         else:
             for eta in self._grid():
+                if isinstance(eta, Real) and eta < 0:
+                    raise ValueError(
+                        f"eta (the weight of negative pairs, as a size) must be a number in "
+                        f"(0, inf), got {eta!r}. The signs are understood: use eta={-eta!r}."
+                    )
                 check_number(eta, "eta (the weight of negative pairs, as a size)", above=0)
         if self.kernel != "linear" and self.features is not None:
             raise ValueError(
@@ -53,6 +59,13 @@ class PairParameters:
             self._check_flow()
         if self.criterion == "ratio" and self.solver == "krylov":
             raise ValueError("criterion='ratio' needs both scatters formed: use solver='dense'.")
+
+    def _check_weighable(self, sample_weight: Any) -> None:
+        if self.solver == "flow" and sample_weight is not None:
+            raise ValueError(
+                "solver='flow' takes a step for each pair, whatever its weight: leave "
+                "sample_weight out."
+            )
 
     def _check_flow(self) -> None:
         """Refuse what online learning cannot do."""

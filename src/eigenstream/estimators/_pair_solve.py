@@ -50,6 +50,9 @@ class Operator(Protocol):
     def apply(self, vectors: Float64s, reward: float, penalty: float, /) -> Float64s:
         """Return ``(reward * A - penalty * B) @ vectors``."""
 
+    def most_positive(self, reward: float, penalty: float, /) -> int:
+        """Return a number that positive eigenvalues of T cannot exceed."""
+
 
 @dataclass(frozen=True)
 class Matrices:
@@ -70,6 +73,10 @@ class Matrices:
     def apply(self, vectors: Float64s, reward: float, penalty: float, /) -> Float64s:
         """Return ``(reward * A - penalty * B) @ vectors``."""
         return np.asarray(reward * (self.reward @ vectors) - penalty * (self.penalty @ vectors))
+
+    def most_positive(self, reward: float, penalty: float, /) -> int:
+        """Return the size: what the scatters are made of is not known any more."""
+        return self.n_features
 
 
 @dataclass(frozen=True)
@@ -113,24 +120,30 @@ def top(
     n_components: int | None,
     rounding: float,
     *,
+    floor: float = 0.0,
     start: Float64s | None = None,
     always_dense: bool = False,
 ) -> tuple[Eigenpairs, int]:
-    """Return the largest eigenpairs, at most n_components, and how many of them are positive."""
+    """Return the largest eigenpairs, at most n_components, and how many of them are positive.
+
+    What rounding makes of none: ``rounding`` relative to T, ``floor`` in all, as for equal rows.
+    """
     size = operator.n_features
-    cut = rounding * size_of(operator, weights)
+    cut = max(rounding * size_of(operator, weights), floor * sum(weights))
+    # Beyond, eigenvalues crowd below zero, and iterations for them find no end.
+    most = max(min(operator.most_positive(*weights), size), 1)
     if n_components is not None:
-        wanted = min(n_components, size)
+        wanted = min(n_components, most)
     elif always_dense or size <= DENSE_SIZE:
-        wanted = size
+        wanted = most
     else:
-        wanted = min(32, size)
+        wanted = min(32, most)
     while True:
         pairs = _largest(operator, weights, wanted, start, always_dense)
         positive = int((pairs.values > cut).sum())
-        if n_components is not None or positive < wanted or wanted == size:
+        if n_components is not None or positive < wanted or wanted == most:
             return pairs, positive
-        wanted = min(2 * wanted, size)
+        wanted = min(2 * wanted, most)
 
 
 def _largest(
@@ -160,6 +173,7 @@ def choose_eta(
     weights_of: Callable[[float], tuple[float, float]],
     n_components: int | None,
     rounding: float,
+    floor: float = 0.0,
 ) -> Choice:
     """Return the weight with the least mean loss over the folds, scatters and factor fixed."""
     ordered = np.sort(np.asarray(etas, np.float64))[::-1]
@@ -172,6 +186,7 @@ def choose_eta(
                 weights_of(float(eta)),
                 n_components,
                 rounding,
+                floor=floor,
                 start=start,
             )
             start = pairs.vectors

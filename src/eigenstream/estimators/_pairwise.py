@@ -1,6 +1,5 @@
 """What learning from explicit pairs and from labels has in common."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_number
+from eigenstream._checks import check_number, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _gram, _input, _mapping, _pair_risk
+from eigenstream.estimators import _gram, _input, _mapping, _pair_input, _pair_risk
 from eigenstream.estimators._pair_decisions import PairDecisions
 from eigenstream.estimators._pair_parameters import PairParameters
 from eigenstream.estimators._pair_solve import (
@@ -38,7 +37,7 @@ SEARCH_ROWS = 1200
 
 @dataclass(frozen=True)
 class Problem:
-    """Everything a solve needs, whatever the solver."""
+    """All that a solve needs, whatever the solver."""
 
     operator: Operator
     #: Weights of the negative and of the positive pairs.
@@ -51,12 +50,14 @@ class Problem:
     #: Returns the distances of the training pairs after these vectors.
     counts: Callable[[Float64s], _pair_risk.PairCounts]
     diameter: float
+    #: Eigenvalues up to this may be rounding of the means alone.
+    floor: float = 0.0
 
 
 class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
     """Base of the estimators that reward unlike pairs and penalise like ones [HPCA]."""
 
-    SOLVERS: tuple[str, ...] = ("auto", "dense", "krylov", "dual")
+    SOLVERS: tuple[str, ...] = ("auto", "dense", "krylov", "dual", "flow")
 
     def _check_parameters(self) -> None:
         self._check_common_parameters()
@@ -106,6 +107,7 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
                 weights_of(eta),
                 self.n_components,
                 problem.rounding,
+                floor=problem.floor,
                 always_dense=problem.always_dense,
             )
             pairs = self._only_positive(pairs, positive, eta)
@@ -143,7 +145,9 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
             folds: Sequence[Fold] = [Fold(problem.operator, loss)]
         else:
             folds = problem.folds()
-        choice = choose_eta(grid, folds, weights_of, self.n_components, problem.rounding)
+        choice = choose_eta(
+            grid, folds, weights_of, self.n_components, problem.rounding, problem.floor
+        )
         return choice.eta, choice
 
     def _ratios(self, problem: Problem) -> tuple[Eigenpairs, int]:
@@ -158,10 +162,9 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
                 "are pairs of equal rows. Use criterion='difference', or shrinkage on other data."
             )
         if self.n_components is not None and len(pairs.values) < wanted:
-            warnings.warn(
+            warn_user(
                 f"n_components={wanted} was asked for, but the positive pairs span "
-                f"{len(pairs.values)} directions only: as many are returned.",
-                stacklevel=5,
+                f"{len(pairs.values)} directions only: as many are returned."
             )
         lengths = np.sqrt(np.einsum("ji,jk,ki->i", pairs.vectors, penalty, pairs.vectors))
         scaled = pairs.vectors / np.where(lengths > 0, lengths, 1.0)
@@ -170,18 +173,16 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
     def _only_positive(self, pairs: Eigenpairs, positive: int, eta: float) -> Eigenpairs:
         """Drop the directions that lower the objective, and say so."""
         if positive == 0:
-            warnings.warn(
-                f"no eigenvalue of T is positive at eta={eta:.3g}: every direction moves like "
-                "pairs apart more than it tells unlike ones. The best one is returned; raise eta, "
-                "or use eta='auto'.",
-                stacklevel=6,
+            warn_user(
+                f"no eigenvalue of T is positive at eta={eta:.3g}: no direction tells unlike pairs "
+                "apart more than it moves like ones. The best one is returned; raise eta, or use "
+                "eta='auto'."
             )
         elif self.n_components is not None and positive < self.n_components:
-            warnings.warn(
+            warn_user(
                 f"n_components={self.n_components} was asked for, but only {positive} eigenvalues "
                 f"of T are positive at eta={eta:.3g}: as many components are returned, since the "
-                "others would lower the objective. Raise eta for more.",
-                stacklevel=6,
+                "others would lower the objective. Raise eta for more."
             )
         kept = max(positive, min(1, len(pairs.values)))
         return Eigenpairs(pairs.values[:kept], pairs.vectors[:, :kept])
@@ -190,7 +191,7 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         """Return the factor of the rows' Gram matrix; remember what transform needs."""
         if self.kernel == "precomputed":
             _gram.check_gram(points)
-        if self.kernel == "rbf":
+        elif self.kernel == "rbf":
             self.X_fit_ = np.asarray(points, np.float64)
             self.gamma_ = _gram.resolved_gamma(self.gamma, self.X_fit_)
         return self._factor_of(points)
@@ -224,7 +225,8 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         else:
             coefficients = operator.coefficients(solution.pairs, solution.details["weights"])
         if self.kernel == "linear":
-            pairs = Eigenpairs(solution.pairs.values, np.asarray(rows.T @ coefficients))
+            columns = np.asarray(canonical_signs(rows.T @ coefficients), np.float64)
+            pairs = Eigenpairs(solution.pairs.values, columns)
             return Solution(pairs, solution.mean, solution.n_rows, solution.details)
         features = np.column_stack([factor.times(np.ascontiguousarray(v)) for v in vectors.T])
         # The factor's coordinates depend on the order of the rows; signs by features do not.
@@ -281,8 +283,19 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
 
         At the margin of ``margin``, or 0.01 as in [HPCA] section 7.
         """
+        return self._margin_risk().risk
+
+    @property
+    def margin_risk_error_(self) -> float:
+        """How far ``margin_risk_`` may be from that of the same pairs with exact distances.
+
+        Up to 2^20 pairs are held; above, they are counted in 2^17 bins.
+        """
+        return self._margin_risk().error
+
+    def _margin_risk(self) -> _pair_risk.MarginRisk:
         gamma = PAPER_MARGIN if self.margin is None else float(self.margin[1])
-        return _pair_risk.margin_risk(self._counts(), gamma, self._unit()).risk
+        return _pair_risk.margin_risk(self._counts(), gamma, self._unit())
 
     def _unit(self) -> float:
         # Ratios are scaled freely: their own largest distance is the unit.
@@ -330,6 +343,7 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         Z : array of shape (n, n_components)
         """
         check_is_fitted(self)
+        _pair_input.check_no_pairs(X)
         if self.kernel == "linear":
             return super().transform(X)
         details = self._solved().details

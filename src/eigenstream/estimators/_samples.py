@@ -203,7 +203,7 @@ class PairSample:
         # The fold travels as one more column.
         self.signs = {sign: BottomRows(width + 1) for sign in (1, -1)}
 
-    def add(self, hashes: Hashes, given: Pairs, folds: NDArray[np.intp]) -> None:
+    def add(self, hashes: Hashes, given: Pairs, folds: NDArray[np.int8]) -> None:
         """Take up pairs that weigh anything."""
         weighs = np.ones(len(given), dtype=bool) if given.weights is None else given.weights > 0
         for sign, found in self.signs.items():

@@ -1,37 +1,34 @@
 """Hyperbolic PCA from labelled rows: all the pairs that the labels imply, in linear time."""
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _input, _mapping, _pair_risk
+from eigenstream.estimators import _gram, _input, _mapping, _pair_risk
 from eigenstream.estimators._class_folds import (
     codes_of,
     diameter_of,
-    operator_folds,
-    plain,
     scatter_folds,
-    spread,
     without_of_rows,
 )
-from eigenstream.estimators._label_input import check_classes, checked, checked_labels
-from eigenstream.estimators._pair_solve import Fold, Matrices
-from eigenstream.estimators._pairwise import SEARCH_ROWS, PairwiseEstimator, Problem
+from eigenstream.estimators._class_operator import ByOperator
+from eigenstream.estimators._label_input import check_classes, checked, checked_labels, taken
+from eigenstream.estimators._pair_flow import LabelFlow
+from eigenstream.estimators._pair_solve import Matrices
+from eigenstream.estimators._pairwise import Problem
 from eigenstream.estimators._samples import ClassSample
 from eigenstream.scatters import ClassScatter
 from eigenstream.scatters.classes import keys_of
-from eigenstream.scatters.laplacians import ClassLaplacian
-from eigenstream.solvers import dual
 from eigenstream.solvers.base import MEMORY_SHARE, physical_memory
 from eigenstream.theory.bounds import RiskBound
 
 
-class ClassSubspace(PairwiseEstimator):
+class ClassSubspace(ByOperator):
     """The subspace that tells classes apart by distance, those of the data and fresh ones.
 
     Maurer's hyperbolic PCA [HPCA] (not PCA in hyperbolic space) on all pairs of rows: it maximises
@@ -50,11 +47,12 @@ class ClassSubspace(PairwiseEstimator):
         The weight of different pairs, that of same ones being 1 (both positive numbers; the signs
         are understood). "auto" holds out classes and takes the weight with the least
         one-example-per-class error on those, out of 12 from 10 to 0.003; a list names other ones.
-        All weights and folds share one set of scatters, or one factor of the Gram matrix (its
-        first 1000 columns). With fewer than four classes the training classes judge themselves.
+        All weights and folds share one set of scatters, or one factor of a Gram matrix (of 1200
+        rows at most). With fewer than four classes the training classes judge themselves.
         "margin_risk" is the paper's rule: least training margin risk at 0.01.
     margin : (c, gamma), optional
-        Weights from a threshold and a margin, min(1/(1-c^2), 1/gamma) and min(1/c^2, 1/gamma).
+        Weights from a threshold and a margin, min(1/(1-c^2), 1/gamma) and min(1/c^2, 1/gamma); c is
+        in units of ``diameter_``, and gamma in those of its square.
     balanced : bool, default=True
         Either kind of pair has the total weight 1/2; else each pair counts the same.
     criterion : {"difference", "ratio"}, default="difference"
@@ -70,8 +68,13 @@ class ClassSubspace(PairwiseEstimator):
         By default 0.7 over the median squared distance of the rows.
     features : transformer, optional
         A map to apply first, such as RBFNetwork.
-    solver : {"auto", "dense", "krylov", "dual"}, default="auto"
+    solver : {"auto", "dense", "krylov", "dual", "flow"}, default="auto"
         "krylov" never forms a D x D matrix; "dual" solves by the Gram matrix, as kernels do.
+        "flow" learns online from pairs drawn out of the stream of rows (see LabelledPairs): in the
+        memory of some thousand rows, balanced, and with a given weight. ``fit`` takes the rows in
+        random order; ``partial_fit`` as they come, which should not be sorted by class.
+    schedule, init, forgetting, random_state
+        For "flow", as in StreamPCA.
     missing : {"raise", "skip"}, default="raise"
 
     Attributes
@@ -80,7 +83,7 @@ class ClassSubspace(PairwiseEstimator):
         ``eigenvalues_`` are those of T with the shares of pairs as further weights: of
         eta/2 A - 1/2 B when balanced.
     eta_, eta_choice_, n_positive_, gamma_, dual_coef_
-    threshold_, risk_, risk_curve_, margin_risk_, diameter_
+    threshold_, risk_, risk_curve_, margin_risk_, margin_risk_error_, diameter_
         From all pairs of the training rows, or of about 4000 of them in any order.
     contrast_ : Contrast
         The two scatters, mergeable: one D x D matrix a class where memory allows; beyond, ``fit``
@@ -114,7 +117,11 @@ class ClassSubspace(PairwiseEstimator):
         gamma: float | None = None,
         features: Any = None,
         solver: str = "auto",
+        schedule: Any = "auto",
+        init: Any = "data",
+        forgetting: float | None = None,
         missing: _input.Missing = "raise",
+        random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.eta = eta
@@ -126,7 +133,11 @@ class ClassSubspace(PairwiseEstimator):
         self.gamma = gamma
         self.features = features
         self.solver = solver
+        self.schedule = schedule
+        self.init = init
+        self.forgetting = forgetting
         self.missing = missing
+        self.random_state = random_state
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -146,56 +157,51 @@ class ClassSubspace(PairwiseEstimator):
         """
         with self._unchanged_on_error():
             self._check_parameters()
+            self._check_weighable(sample_weight)
             rows, labels, groups, weights = checked(self, X, y, sample_weight, groups, reset=True)
             self._check_dense_rows(rows)
             self._forget_counts()
-            for name in ("contrast_", "_sample", "_trained"):
+            for name in ("contrast_", "_sample", "_trained", "_flow", "_solution"):
                 self.__dict__.pop(name, None)
             check_classes(labels, groups, weights)
             if self.features is not None:
                 self.features_ = _mapping.fitted(self.features, [_input.Sequence(rows, weights)])
+                _gram.check_map(self.features_)
             width = int(_mapping.mapped(self._map, rows[:1]).shape[1])
-            solver = self._chosen_solver(width)
-            self.solver_ = solver
-            if solver == "dense":
-                if self.kernel == "linear":
-                    self._check_width(width)
-                solution = self._fit_scatters(rows, labels, groups, weights, width)
+            self.solver_ = self._chosen_solver(width)
+            if self.solver_ in ("dense", "flow"):
+                self._check_width(width)
+                self._solution = self._fit_stream(rows, labels, groups, weights, width)
             else:
-                solution = self._fit_operator(rows, labels, groups, weights, solver)
-            self._solution = solution
+                self._solution = self._fit_operator(rows, labels, groups, weights, self.solver_)
         return self
 
     @available_if(lambda self: self._check_incremental())
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Go on learning with more labelled rows; their classes may be new.
 
-        Any chunking, in any order, gives the result of one pass.
+        Any chunking, in any order, gives the result of one pass; with "flow", any chunking.
         """
         with self._unchanged_on_error():
             self._check_parameters()
+            self._check_weighable(sample_weight)
             first = not hasattr(self, "n_features_in_")
-            if hasattr(self, "_solution") and not hasattr(self, "contrast_"):
+            if hasattr(self, "_solution") and not (hasattr(self, "contrast_") or self._online):
                 raise ValueError(
                     f"this estimator was fitted by solver_={self.solver_!r}, which keeps no "
                     "scatters to go on from. Fit with solver='dense' first."
                 )
             rows, labels, groups, weights = checked(self, X, y, sample_weight, groups, reset=first)
-            taken = self._collect_features(rows)
-            if taken == rows.shape[0]:
+            used = self._collect_features(rows)
+            if used == rows.shape[0]:
                 return self
-            kept = slice(taken, None)
+            kept = slice(used, None)
             mapped = _mapping.mapped(self._map, rows[kept])
-            if not hasattr(self, "contrast_"):
+            if not hasattr(self, "_sample"):
                 self._check_width(mapped.shape[1])
+                self.solver_ = "flow" if self.solver == "flow" else "dense"
                 self._begin(mapped.shape[1])
-                self.solver_ = "dense"
-            self._learn(
-                mapped,
-                labels[kept],
-                None if groups is None else groups[kept],
-                None if weights is None else weights[kept],
-            )
+            self._learn(mapped, *taken(kept, labels, groups, weights))
             self.__dict__.pop("_solution", None)
             self._forget_counts()
         return self
@@ -216,18 +222,29 @@ class ClassSubspace(PairwiseEstimator):
         return merged
 
     def _begin(self, width: int) -> None:
+        self._sample = ClassSample(width)
+        if self.solver_ == "flow":
+            seed = check_random_state(self.random_state).randint(2**31)
+            self._flow = LabelFlow(width, self._new_flow(), seed)
+            return
         reward = ClassScatter(width, same=False)
         self.contrast_ = Contrast(reward, reward.other_kind())
-        self._sample = ClassSample(width)
 
     def _learn(self, rows: Any, labels: Any, groups: Any, weights: Any) -> None:
-        self.contrast_.reward.update(rows, labels, groups=groups, sample_weight=weights)
+        if self._online:
+            assert isinstance(self._flow, LabelFlow)
+            if weights is not None:  # rows with missing values
+                rows, labels, groups = taken(np.flatnonzero(weights), rows, labels, groups)
+                weights = None
+            self._flow.update(rows, labels, groups)
+        else:
+            self.contrast_.reward.update(rows, labels, groups=groups, sample_weight=weights)
         self._sample.add(rows, labels, groups, weights)
 
-    def _fit_scatters(self, rows: Any, labels: Any, groups: Any, weights: Any, width: int) -> Any:
-        n_classes = len(keys_of(labels, groups)[0])
+    def _fit_stream(self, rows: Any, labels: Any, groups: Any, weights: Any, width: int) -> Any:
+        n_rows, n_classes = rows.shape[0], len(keys_of(labels, groups)[0])
         self._begin(width)
-        if 8.0 * n_classes * width**2 > MEMORY_SHARE * physical_memory():
+        if not self._online and 8.0 * n_classes * width**2 > MEMORY_SHARE * physical_memory():
             mapped = _mapping.mapped(self._map, rows)
             without = without_of_rows(mapped, labels, groups, weights)
             reward = without(frozenset())
@@ -237,89 +254,16 @@ class ClassSubspace(PairwiseEstimator):
             problem = self._scatter_problem(self.contrast_, keys, without)
             return self._solved_problem(problem, reward.mean, reward.n_rows)
         # Behind a map, chunk by chunk: what it makes of all the rows may not fit.
-        step = rows.shape[0]
-        if self.features is not None:
+        step, order = n_rows, None
+        if self._online or self.features is not None:
             step = _input.chunk_rows(max(rows.shape[1], width))
-        for start in range(0, rows.shape[0], step):
-            part = slice(start, start + step)
-            self._learn(
-                _mapping.mapped(self._map, rows[part]),
-                labels[part],
-                None if groups is None else groups[part],
-                None if weights is None else weights[part],
-            )
-        return self._solve_dense(self.contrast_)
-
-    def _fit_operator(self, rows: Any, labels: Any, groups: Any, weights: Any, solver: str) -> Any:
-        """Learn from rows as points of a graph: matrix-free, or in a kernel's space."""
-        if weights is not None and not (weights > 0).all():
-            kept = np.flatnonzero(weights > 0)
-            if self.kernel == "precomputed":
-                raise ValueError(
-                    f"row {np.flatnonzero(weights == 0)[0]} weighs nothing (or holds NaN, with "
-                    "missing='skip'): leave it out of the Gram matrix, rows and columns."
-                )
-            rows, labels, weights = rows[kept], labels[kept], weights[kept]
-            groups = None if groups is None else groups[kept]
-        points = _mapping.mapped(self._map, rows)
-        laplacian = ClassLaplacian.of(labels, groups, weights)
-        keys, codes = keys_of(labels, groups)
-        tasks = codes_of(key[0] for key in (keys[c] for c in codes))
-        mean = np.zeros(rows.shape[1])
-        diameter = float(np.sqrt(2.0))
-        if solver == "krylov":
-            mean = np.asarray(np.average(plain(points), axis=0, weights=weights)).ravel()
-            self._check_width(points.shape[1])
-            operator = dual.PairOperator(points, laplacian)
-            training: Any = points
-            self._sample = ClassSample(points.shape[1])
-            self._sample.add(points, labels, groups, weights)
-            diameter = diameter_of(self._sample.read()[0], mean)
-        else:
-            if self.kernel == "linear":
-                points = np.asarray(plain(points), np.float64)
-                mean = np.average(points, axis=0, weights=weights)
-                points = points - mean
-                diameter = diameter_of(points, 0.0)
-                self._sample = ClassSample(points.shape[1])
-                self._sample.add(points + mean, labels, groups, weights)
-            factor = self._factor(points)
-            if self.kernel == "precomputed":
-                diameter = 2.0 * float(np.sqrt(max(np.diagonal(rows).max(), 0.0)))
-            operator = dual.PairOperator(factor, laplacian)
-            training = None
-
-        def folds() -> Sequence[Fold]:
-            if training is not None:
-                return operator_folds(training, keys, codes, weights)
-            some = spread(codes, SEARCH_ROWS)
-            search = self._coordinates(points, factor, some)
-            return operator_folds(
-                search, keys, codes[some], None if weights is None else weights[some]
-            )
-
-        def counts(vectors: Float64s) -> _pair_risk.PairCounts:
-            if training is not None:
-                Z = np.asarray(training @ vectors)
-            else:
-                Z = np.column_stack([factor.times(np.ascontiguousarray(v)) for v in vectors.T])
-            return _pair_risk.counts_of_classes(Z, codes, tasks)
-
-        problem = Problem(
-            operator=operator,
-            n_different=laplacian.n_different,
-            n_same=laplacian.n_same,
-            rounding=operator.n_features * float(np.finfo(np.float64).eps),
-            always_dense=False,
-            folds=folds,
-            counts=counts,
-            diameter=diameter,
-        )
-        solution = self._solved_problem(problem, mean, len(labels))
-        if solver == "dual":
-            self._trained = codes, tasks
-            solution = self._with_kernel(solution, factor, operator, points, weights)
-        return solution
+        if self._online:
+            order = check_random_state(self.random_state).permutation(n_rows)
+        for start in range(0, n_rows, step):
+            part: Any = slice(start, start + step)
+            some = taken(part if order is None else order[part], rows, labels, groups, weights)
+            self._learn(_mapping.mapped(self._map, some[0]), *some[1:])
+        return self._solve()
 
     # ---- solving from scatters -------------------------------------------------------------
 
@@ -343,6 +287,7 @@ class ClassSubspace(PairwiseEstimator):
             folds=lambda: scatter_folds(contrast.reward, list(classes), without, rows, of_rows),
             counts=lambda v: _pair_risk.counts_of_classes(rows @ v, codes, tasks),
             diameter=diameter_of(rows, contrast.reward.mean),
+            floor=max(contrast.reward.floor, contrast.penalty.floor),
         )
 
     def _training(self) -> tuple[Float64s, Any, Any]:
@@ -359,9 +304,17 @@ class ClassSubspace(PairwiseEstimator):
         Z, _, tasks = self._training()
         return _pair_risk.bound_from_rows(Z, tasks, self._counts(), margin, delta, self.diameter_)
 
+    def _sample_diameter(self) -> float:
+        assert isinstance(self._flow, LabelFlow)
+        return diameter_of(self._sample.read()[0], self._flow.mean)
+
     def _unready(self, contrast: Contrast) -> str:
+        return self._waits_for()
+
+    def _waits_for(self) -> str:
+        seen = self._flow.seen if self._online else self.contrast_.n_rows
         return (
-            f"has seen {contrast.n_rows} row(s) and no two of different classes in one task: call "
+            f"has seen {seen} row(s) and no two of different classes in one task: call "
             "partial_fit with more."
         )
 

@@ -1,6 +1,5 @@
 """A metric instead of a subspace: positive operators and the hinge loss."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -8,7 +7,7 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_number, check_whole
+from eigenstream._checks import check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream.estimators import _input, _pair_input, _pair_risk
 from eigenstream.estimators._pair_decisions import PairDecisions
@@ -23,7 +22,8 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     bounded Hilbert-Schmidt norm, to which Theorem 3 applies. Solved by projected gradient steps,
     each with an eigendecomposition; PairSubspace needs one in all. It is here for comparison.
 
-    Differences are taken in units of the largest of them, as the theory wants.
+    Differences are taken in units of the largest of them, as the theory wants. Memory: those of all
+    pairs, also of pairs by index.
 
     Parameters
     ----------
@@ -108,14 +108,14 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         problem = _Hinge(apart / unit, given.signs.astype(np.float64), weights, margin)
         metric, self.objective_, self.n_iter_ = problem.minimise(norm, most, tol)
         if self.n_iter_ == most:
-            warnings.warn(
+            warn_user(
                 f"PairMetric stopped after max_iter={most} steps and was still gaining; raise "
-                "max_iter, or tol.",
-                stacklevel=2,
+                "max_iter, or tol."
             )
         self.__dict__.pop("_trained", None)
         self._forget_counts()
         self.n_features_in_ = given.width
+        _pair_input.remember_names(self, given, self.preprocessor)
         self.metric_ = metric / unit**2
         self.diameter_ = unit
         values, vectors = eigh(self.metric_)
@@ -131,6 +131,7 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def transform(self, X: Any) -> Any:
         """Map rows to where the euclidean distance is the learned one."""
         check_is_fitted(self)
+        _pair_input.check_no_pairs(X)
         rows = _input.as_floats(_input.validated(self, X, reset=False))
         return rows @ self.components_.T.astype(rows.dtype)
 

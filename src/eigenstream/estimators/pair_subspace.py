@@ -4,16 +4,18 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _input, _mapping, _pair_input, _pair_risk
+from eigenstream.estimators import _gram, _input, _mapping, _pair_input, _pair_risk
 from eigenstream.estimators._class_folds import diameter_of, plain
-from eigenstream.estimators._pair_flow import OnlinePairs
+from eigenstream.estimators._pair_flow import Online, PairFlow
 from eigenstream.estimators._pair_folds import (
+    Folds,
     PairFolds,
+    add_indexed,
     add_signed,
+    folds_by_hash,
     folds_of_members,
     held_out_folds,
     operator_folds,
@@ -21,17 +23,14 @@ from eigenstream.estimators._pair_folds import (
 )
 from eigenstream.estimators._pair_input import Pairs, check_signs
 from eigenstream.estimators._pair_solve import FOLDS, Fold, Matrices
-from eigenstream.estimators._pairwise import (
-    SEARCH_ROWS,
-    Problem,
-)
+from eigenstream.estimators._pairwise import SEARCH_ROWS, Problem
 from eigenstream.estimators._samples import PairSample, pair_hashes
 from eigenstream.scatters import PairScatter
 from eigenstream.scatters.laplacians import PairLaplacian
 from eigenstream.solvers import dual
 
 
-class PairSubspace(OnlinePairs):
+class PairSubspace(Online):
     """The subspace that brings like pairs together and keeps unlike ones apart.
 
     Maurer's hyperbolic PCA [HPCA] (not PCA in hyperbolic space): it maximises the mean of
@@ -59,7 +58,7 @@ class PairSubspace(OnlinePairs):
     components_, eigenvalues_, mean_, n_samples_seen_, objective_, rank_, solver_
         ``mean_`` is zero: distances do not depend on it. ``n_samples_seen_`` counts pairs.
     eta_, eta_choice_, n_positive_, gamma_, dual_coef_
-    threshold_, risk_, risk_curve_, margin_risk_, diameter_
+    threshold_, risk_, risk_curve_, margin_risk_, margin_risk_error_, diameter_
         From the training pairs, or a bounded sample (up to 8192 of either sign) that does not
         depend on their order.
     contrast_ : Contrast
@@ -142,6 +141,7 @@ class PairSubspace(OnlinePairs):
             if self.features is not None:
                 rows = _members(given)
                 self.features_ = _mapping.fitted(self.features, [_input.Sequence(rows, None)])
+                _gram.check_map(self.features_)
             width = int(_mapping.mapped(self._map, _members(given.chosen(slice(0, 1)))).shape[1])
             self.solver_ = self._chosen_solver(width)
             if self.solver_ == "dense":
@@ -155,8 +155,6 @@ class PairSubspace(OnlinePairs):
             else:
                 self._solution = self._fit_operator(given, width)
         return self
-
-    SOLVERS = ("auto", "dense", "krylov", "dual", "flow")
 
     @available_if(lambda self: self._check_incremental())
     def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -207,14 +205,12 @@ class PairSubspace(OnlinePairs):
         self.contrast_ = Contrast(PairScatter(width), PairScatter(width))
         self._folds = PairFolds(width, FOLDS) if self._searches else None
 
-    def _learn(self, given: Pairs, parts: NDArray[np.intp] | None) -> None:
+    def _learn(self, given: Pairs, parts: Folds | None) -> None:
         """Add pairs; ``parts`` are the folds of the two members, by default those of the pair."""
         points = None if given.points is None else _mapping.mapped(self._map, given.points)
+        found = []
         if points is not None:
-            # The scatters take all index pairs at once: then the points count, and not the pairs.
             given = Pairs(None, given.index, points, given.signs, given.weights)
-            if self.solver_ != "flow":
-                add_signed(self.contrast_, given)
         step = 1 << 20 if points is not None else _input.chunk_rows(2 * self._sample.width)
         for start in range(0, len(given), step):
             mask = slice(start, start + step)
@@ -224,17 +220,24 @@ class PairSubspace(OnlinePairs):
                 explicit = mapped.reshape(len(block), 2, -1)
                 block = Pairs(explicit, None, None, block.signs, block.weights)
             if self.solver_ == "flow":
+                assert isinstance(self._flow, PairFlow)
                 self._flow.update(block)
             elif points is None:
                 add_signed(self.contrast_, block)
             hashes = pair_hashes(block)
-            folds = None if parts is None else parts[mask]
-            if folds is None:
-                folds = np.repeat((hashes % np.uint64(FOLDS)).astype(np.intp)[:, None], 2, axis=1)
+            folds = folds_by_hash(hashes) if parts is None else parts[mask]
             if self._folds is not None:
-                self._folds.add(block, folds)
+                if points is None:
+                    self._folds.add(block, folds)
+                found.append(folds)
             both = np.where(folds[:, 0] == folds[:, 1], folds[:, 0], -1)
             self._sample.add(hashes, block, both)
+        # The scatters take all index pairs at once: then the points count, and not the pairs.
+        if points is not None and self._folds is not None:
+            of_members = np.concatenate(found) if parts is None else parts
+            add_indexed(self.contrast_, self._folds, given, of_members)
+        elif points is not None and self.solver_ != "flow":
+            add_signed(self.contrast_, given)
 
     def _fit_operator(self, given: Pairs, width: int) -> Any:
         """Learn from pairs as edges between points: matrix-free, or in a kernel's space."""
@@ -257,8 +260,7 @@ class PairSubspace(OnlinePairs):
         parts = folds_of_members(given) if self._searches else None
         indexed = Pairs(None, index, points, given.signs, given.weights)
         if parts is None:
-            hashed = (pair_hashes(indexed) % np.uint64(FOLDS)).astype(np.intp)
-            parts = np.repeat(hashed[:, None], 2, axis=1)
+            parts = folds_by_hash(pair_hashes(indexed))
         diameter = float(np.sqrt(2.0))
         factor: Any = None
         if self.solver_ == "krylov":
@@ -340,7 +342,13 @@ class PairSubspace(OnlinePairs):
         differences, signs, _ = self._sample.read()
         return _lengths_counted(differences @ solution.pairs.vectors, signs)
 
+    def _sample_diameter(self) -> float:
+        return 0.5 * diameter_of(self._sample.read()[0], 0.0)
+
     def _unready(self, contrast: Contrast) -> str:
+        return self._waits_for()
+
+    def _waits_for(self) -> str:
         return "has seen no negative pair (y = -1) yet: call partial_fit with some."
 
     @property
@@ -368,10 +376,10 @@ class PairSubspace(OnlinePairs):
         given = _pair_input.checked_pairs(
             pairs, y, self.preprocessor, self.missing, sample_weight, width
         )
-        if self.solver == "flow" and sample_weight is not None:
-            raise ValueError("solver='flow' takes a step for each pair: leave sample_weight out.")
+        self._check_weighable(sample_weight)
         if reset:
             self.n_features_in_: int = given.width
+            _pair_input.remember_names(self, given, self.preprocessor)
         return given
 
 

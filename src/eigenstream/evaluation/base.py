@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import check_finite
+from eigenstream._checks import check_finite, check_names
 from eigenstream._linalg import Float64s
 
 
@@ -44,6 +44,7 @@ def labelled(Z: ArrayLike, labels: ArrayLike) -> Labelled:
             f"labels must hold one label a row of Z, {len(features)} in all; "
             f"got shape {names.shape}."
         )
+    names = check_names(labels, "labels", len(features))
     classes, codes = np.unique(names, return_inverse=True)
     sizes = np.bincount(codes, minlength=len(classes)).astype(np.intp)
     if len(classes) < 2:

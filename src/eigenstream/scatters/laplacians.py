@@ -26,6 +26,10 @@ class Laplacian(ABC):
     def apply(self, block: Float64s, reward: float, penalty: float) -> Float64s:
         """Return ``(reward L_different - penalty L_same) @ block`` for one row a point."""
 
+    @abstractmethod
+    def most_positive(self, reward: float, penalty: float) -> int:
+        """Return a number that positive eigenvalues of that matrix cannot exceed."""
+
 
 @dataclass
 class ClassLaplacian(Laplacian):
@@ -72,14 +76,29 @@ class ClassLaplacian(Laplacian):
 
     def apply(self, block: Float64s, reward: float, penalty: float) -> Float64s:
         """Return ``(reward L_different - penalty L_same) @ block``."""
-        different = reward / self.n_different if self.n_different > 0 else 0.0
-        same = penalty / self.n_same if self.n_same > 0 else 0.0
+        different, same = self._per_pair(reward, penalty)
         weighted = (self.weights * block.T).T
         classes = self.onto_classes.T @ (self.onto_classes @ weighted)
         tasks = self.onto_tasks.T @ (self.onto_tasks @ weighted)
         diagonal = different * self.outside - same * self.inside
         result = (diagonal * block.T).T - different * tasks + (different + same) * classes
         return np.asarray((self.weights * result.T).T, np.float64)
+
+    def most_positive(self, reward: float, penalty: float) -> int:
+        """Return the classes less one a task, and the points of classes that are rewarded inside.
+
+        Inside a class the matrix is a multiple of that class's own scatter; where all multiples are
+        negative only the differences of class means are left ([HPCA]: fewer than K).
+        """
+        different, same = self._per_pair(reward, penalty)
+        rewarded = different * self.outside - same * self.inside > 0
+        both = self.onto_classes, self.onto_tasks
+        n_classes, n_tasks = (int(np.count_nonzero(onto @ self.weights)) for onto in both)
+        return n_classes - n_tasks + int(np.count_nonzero(rewarded & (self.weights > 0)))
+
+    def _per_pair(self, reward: float, penalty: float) -> tuple[float, float]:
+        different = reward / self.n_different if self.n_different > 0 else 0.0
+        return different, penalty / self.n_same if self.n_same > 0 else 0.0
 
 
 @dataclass
@@ -120,3 +139,7 @@ class PairLaplacian(Laplacian):
     def apply(self, block: Float64s, reward: float, penalty: float) -> Float64s:
         """Return ``(reward L_different - penalty L_same) @ block``."""
         return np.asarray(reward * (self.different @ block) - penalty * (self.same @ block))
+
+    def most_positive(self, reward: float, penalty: float) -> int:
+        """Return the number of points that negative pairs touch, less one."""
+        return max(int(np.count_nonzero(self.different.diagonal())) - 1, 0)

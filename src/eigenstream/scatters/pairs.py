@@ -18,8 +18,8 @@ PAIRS_AT_A_TIME = 1 << 20
 #: full speed, are faster than sparse ones, which wait for memory.
 DENSE_SHARE = 1 / 30
 
-#: Rows of a dense block.
-ROWS_AT_A_TIME = 256
+#: Values in a dense block: 32 MB.
+BLOCK_VALUES = 1 << 22
 
 
 class PairScatter(Scatter):
@@ -69,25 +69,39 @@ class PairScatter(Scatter):
         return self
 
     def update_indexed(
-        self, points: Any, pairs: NDArray[np.integer[Any]], *, sample_weight: Any = None
+        self,
+        points: Any,
+        pairs: NDArray[np.integer[Any]],
+        *,
+        sample_weight: Any = None,
+        chosen: Any = None,
     ) -> Self:
-        """Add the pairs of points with these indices, shape (n, 2)."""
+        """Add the pairs of points with these indices, shape (n, 2), or only the chosen ones.
+
+        ``chosen`` is a mask, for pairs that lie in one array with those of the other sign: it saves
+        a copy of them, so that memory goes with the points.
+        """
         if points.ndim != 2 or points.shape[1] != self.n_features:
             raise ValueError(f"points must have shape (n, {self.n_features}), got {points.shape}.")
         weights = None if sample_weight is None else check_weights(sample_weight, len(pairs))
         if len(pairs) <= 2 * points.shape[0]:  # few: their differences are the shortest way
+            if chosen is not None:
+                pairs, weights = pairs[chosen], None if weights is None else weights[chosen]
             step = block_rows(self.n_features)
             for start in range(0, len(pairs), step):
                 part = slice(start, start + step)
                 first, second = (floating(points[pairs[part, k]]) for k in (0, 1))
                 self._moment.add(first - second, None if weights is None else weights[part])
-        else:
-            count, weight = len(pairs), float(len(pairs))
-            if weights is not None:
-                count, weight = int(np.count_nonzero(weights)), float(weights.sum())
-            total = _laplacian_product(points, pairs, weights)
-            self._moment.add_total(count, weight, np.zeros(self.n_features), np.tril(total))
-        self._n_rows += len(pairs)
+            self._n_rows += len(pairs)
+            return self
+        mask = np.ones(len(pairs), dtype=bool) if chosen is None else np.asarray(chosen, dtype=bool)
+        n_pairs = int(np.count_nonzero(mask))
+        count, weight = n_pairs, float(n_pairs)
+        if weights is not None:
+            count, weight = int(np.count_nonzero(weights[mask])), float(weights[mask].sum())
+        total = _laplacian_product(points, pairs, weights, mask, n_pairs)
+        self._moment.add_total(count, weight, np.zeros(self.n_features), np.tril(total))
+        self._n_rows += n_pairs
         return self
 
     def merge(self, later: Self) -> Self:
@@ -137,7 +151,11 @@ class PairScatter(Scatter):
 
 
 def _laplacian_product(
-    points: Any, pairs: NDArray[np.integer[Any]], weights: NDArray[np.float64] | None
+    points: Any,
+    pairs: NDArray[np.integer[Any]],
+    weights: NDArray[np.float64] | None,
+    chosen: NDArray[np.bool_],
+    n_pairs: int,
 ) -> Float64s:
     """Return the sum of w (x - x')(x - x')^T over index pairs, as X^T (deg - W - W^T) X."""
     n = points.shape[0]
@@ -147,25 +165,18 @@ def _laplacian_product(
         rows = points.astype(np.float64)
     else:
         rows = np.ascontiguousarray(points - points.mean(axis=0, dtype=np.float64))
-    dense = not is_sparse(points) and len(pairs) > DENSE_SHARE * n**2
+    dense = not is_sparse(points) and n_pairs > DENSE_SHARE * n**2
     neighbours = np.zeros((n, points.shape[1]))
-    graph: Any = None
     for start in range(0, len(pairs), PAIRS_AT_A_TIME):
-        first, second = (pairs[start : start + PAIRS_AT_A_TIME, k] for k in (0, 1))
-        w = np.ones(len(first))
-        if weights is not None:
-            w = weights[start : start + PAIRS_AT_A_TIME]
+        part = slice(start, start + PAIRS_AT_A_TIME)
+        first, second = pairs[part][chosen[part]].T
+        w = np.ones(len(first)) if weights is None else weights[part][chosen[part]]
         degree += np.bincount(first, weights=w, minlength=n)
         degree += np.bincount(second, weights=w, minlength=n)
-        part = sp.csr_array((w, (first, second)), shape=(n, n))
-        if dense:
-            graph = part if graph is None else graph + part
-        else:
-            neighbours += part @ rows
-    if graph is not None:
-        for start in range(0, n, ROWS_AT_A_TIME):
-            block = slice(start, start + ROWS_AT_A_TIME)
-            np.matmul(graph[block].toarray(), rows, out=neighbours[block])
+        if not dense:
+            neighbours += sp.csr_array((w, (first, second)), shape=(n, n)) @ rows
+    if dense:
+        _dense_neighbours(rows, pairs, weights, chosen, neighbours)
     if is_sparse(rows):
         cross = np.asarray(rows.T @ neighbours)
         own = (rows.T @ sp.diags_array(degree) @ rows).toarray()
@@ -173,3 +184,24 @@ def _laplacian_product(
     # One product serves all: X^T (deg / 2 X - W X), and its transpose.
     half = rows.T @ (0.5 * degree[:, None] * rows - neighbours)
     return np.asarray(half + half.T)
+
+
+def _dense_neighbours(
+    rows: Float64s,
+    pairs: NDArray[np.integer[Any]],
+    weights: NDArray[np.float64] | None,
+    chosen: NDArray[np.bool_],
+    out: Float64s,
+) -> None:
+    """Write W X, going through all pairs once for each dense block of rows of W."""
+    n = len(rows)
+    step = max(BLOCK_VALUES // n, 1)
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        mine = np.flatnonzero(chosen & (pairs[:, 0] >= start) & (pairs[:, 0] < stop))
+        if len(mine) == 0:
+            continue
+        places = (pairs[mine, 0] - start) * n + pairs[mine, 1]
+        w = None if weights is None else weights[mine]
+        block = np.bincount(places, w, (stop - start) * n).reshape(-1, n)
+        np.matmul(block.astype(np.float64, copy=False), rows, out=out[start:stop])

@@ -118,6 +118,10 @@ class PairOperator:
         rank = self.points.rank if isinstance(self.points, Factor) else self.points.shape[1]
         return int(rank)
 
+    def most_positive(self, reward: float, penalty: float) -> int:
+        """Return a number that positive eigenvalues of T cannot exceed."""
+        return min(self.pairs.most_positive(reward, penalty), self.n_features)
+
     def matrix(self, reward: float, penalty: float) -> Float64s:
         """Return T, formed, in the memory of one matrix beside the points."""
         rows, size = self.points, self.n_features
