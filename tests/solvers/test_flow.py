@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -317,3 +318,20 @@ def test_refusals():
     with pytest.raises(ValueError, match="no terms yet"):
         FlowSolver(2, weights=(0.5, 0.5), lag=3).update(rows[:3]).solution()
     assert FlowSolver(2, schedule=Exponential(0.1, 100)).update(rows).n_terms == 50
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_rows_are_read_however_they_lie(center):
+    """Read-only, in Fortran's order, of another precision or sparse: the same answer."""
+    rng = np.random.default_rng(21)
+    rows = rng.integers(-8, 9, (300, 10)).astype(np.float64) * np.linspace(2, 1, 10)
+    plan = {"weights": (0.5, 0.5), "lag": 1, "center": center}
+    expected = projector(FlowSolver(2, **plan).update(rows).solution())
+    frozen = rows.copy()
+    frozen.flags.writeable = False
+    for other in (frozen, np.asfortranarray(rows), sp.csr_array(rows), np.repeat(rows, 2, 0)[::2]):
+        got = projector(FlowSolver(2, **plan).update(other).solution())
+        np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12)
+    # The first chunk decides the precision; whole and half numbers are the same in both.
+    mixed = FlowSolver(2, **plan).update(rows[:100]).update(rows[100:].astype(np.float32))
+    np.testing.assert_allclose(projector(mixed.solution()), expected, rtol=0, atol=1e-6)

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from eigenstream.rules._accounts import add_block
-from eigenstream.rules._products import add_rows, products
+from eigenstream.rules._products import add_rows, products, turn
 from eigenstream.rules._weave import mean_after, unwoven, woven
 
 __all__ = ["blocks_of"]
@@ -224,17 +224,13 @@ def _lift(frame: Any, mixing: Any, moved: Any, coefficients: Any, rows: Any, fol
     far = min(far, most_in_row * most_in_column)
     if fold or far > NEAR**2:
         if far > 0.0:
-            old = frame.copy()
-            for k in range(d):
-                for j in range(frame.shape[1]):
-                    frame[k, j] = 0.0
-            add_rows(frame, mixing.astype(frame.dtype), old)
+            turn(frame, mixing.astype(frame.dtype))
         for k in range(d):
             for j in range(d):
                 mixing[k, j] = 1.0 if j == k else 0.0
     elif far > 0.0:
         _solve(mixing, coefficients)
-    add_rows(frame, coefficients.astype(frame.dtype), rows)
+    add_rows(frame, coefficients.astype(frame.dtype), rows, 0)
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
@@ -242,7 +238,7 @@ def _move_mean(mean: Any, shift: Any, here: Any, shares: Any, origin: int, rows:
     """Bring the running mean to the end of a block of rows less ``shift``."""
     after = mean_after(here, shares, origin, rows.shape[0])
     moved = np.zeros((1, rows.shape[1]), rows.dtype)
-    add_rows(moved, after.astype(rows.dtype).reshape((1, after.shape[0])), rows)
+    add_rows(moved, after.astype(rows.dtype).reshape((1, after.shape[0])), rows, 0)
     for j in range(rows.shape[1]):
         mean[j] = np.float64(shift[j]) + moved[0, j]
 
@@ -259,6 +255,7 @@ def _blocks(
     moment: Any,
     sums: Any,
     rows: Any,
+    buffer: Any,
     now: Any,
     past: Any,
     signs: Any,
@@ -275,13 +272,13 @@ def _blocks(
     """Take the steps in blocks of ``size``; return how many, and the one that failed or -1.
 
     The arrays from ``vectors`` to ``sums``, ``gains`` and ``adapt`` are kept up to date by whole
-    blocks: a bad step undoes its block. ``run`` is not a parameter but filled in by ``blocks_of``.
+    blocks: a bad step undoes its block. ``buffer`` holds rows that are not used as they lie.
+    ``run`` is not a parameter but filled in by ``blocks_of``.
     """
     n_steps, width, d = now.shape[0], vectors.shape[1], mixing.shape[0]
     extra = 1 if centred and vectors.itemsize == 4 else 0
     frame = vectors[watched:]
     shift = np.zeros(width, vectors.dtype)
-    buffer = np.empty((0, width), vectors.dtype)
     for start in range(0, n_steps, size):
         stop = min(start + size, n_steps)
         steps = stop - start
@@ -293,8 +290,6 @@ def _blocks(
         if not centred and picks[n - 1] - picks[0] == n - 1:
             block = rows[picks[0] : picks[0] + n]
         else:
-            if buffer.shape[0] < n + extra:
-                buffer = np.empty((n + extra, width), vectors.dtype)
             block = buffer[: n + extra]
             _fetch(rows, picks, mean, centred and share[0] == 1.0, shift, block)
         origin = n if extra else -1

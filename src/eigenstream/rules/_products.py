@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["add_rows", "products"]
+__all__ = ["add_rows", "products", "turn"]
 
 #: Columns that are taken together: 30 rows of them fit the second-level cache.
 PANEL = 1024
 #: The same where every two vectors read all rows again: they should fit the first-level cache.
-TILE = 128
+TILE = 256
 #: The same for BLAS, which is told of one panel at a time so that its result stays in the cache.
 WIDE = 8192
 
@@ -111,15 +111,15 @@ def _add_to_two(one: Any, two: Any, rows: Any, start: int, left: Any, right: Any
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def add_rows(vectors: Any, coefficients: Any, rows: Any) -> None:
-    """Add ``coefficients @ rows`` to the vectors.
+def add_rows(vectors: Any, coefficients: Any, rows: Any, first: int) -> None:
+    """Add ``coefficients @ rows`` to the vectors, from the ``first`` column on.
 
     >>> vectors = np.array([[1.0, 0.0]])
-    >>> add_rows(vectors, np.array([[1.0, 2.0]]), np.eye(2))
+    >>> add_rows(vectors, np.array([[1.0, 2.0]]), np.eye(2), 0)
     >>> vectors
     array([[2., 2.]])
     """
-    d, width = vectors.shape
+    d, width = vectors.shape[0], rows.shape[1]
     if d > FEWER:
         for start in range(0, width, WIDE):
             stop = min(start + WIDE, width)
@@ -127,19 +127,36 @@ def add_rows(vectors: Any, coefficients: Any, rows: Any) -> None:
             change = np.dot(coefficients, panel)
             for k in range(d):
                 for j in range(stop - start):
-                    vectors[k, start + j] += change[k, j]
+                    vectors[k, first + start + j] += change[k, j]
         return
     spare = np.zeros(TILE, vectors.dtype)
     for start in range(0, width, TILE):
         stop = min(start + TILE, width)
         for k in range(0, d, 2):
             # Two at a time; an odd last one goes with one that is thrown away.
-            other = vectors[k + 1, start:stop] if k + 1 < d else spare[: stop - start]
-            _add_to_two(
-                coefficients[k],
-                coefficients[min(k + 1, d - 1)],
-                rows,
-                start,
-                vectors[k, start:stop],
-                other,
-            )
+            left = vectors[k, first + start : first + stop]
+            right = spare[: stop - start]
+            if k + 1 < d:
+                right = vectors[k + 1, first + start : first + stop]
+            other = coefficients[min(k + 1, d - 1)]
+            _add_to_two(coefficients[k], other, rows, start, left, right)
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def turn(vectors: Any, mixing: Any) -> None:
+    """Replace the vectors by ``mixing @ vectors``, a panel at a time: long ones are not copied.
+
+    >>> vectors = np.array([[1.0, 0.0], [0.0, 2.0]])
+    >>> turn(vectors, np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> vectors
+    array([[0., 2.],
+           [1., 0.]])
+    """
+    d, width = vectors.shape
+    for start in range(0, width, PANEL):
+        stop = min(start + PANEL, width)
+        old = vectors[:, start:stop].copy()
+        for k in range(d):
+            for j in range(start, stop):
+                vectors[k, j] = 0.0
+        add_rows(vectors, mixing, old, start)

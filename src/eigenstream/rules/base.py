@@ -146,6 +146,7 @@ class BlockEngine:
         # Blocks and strain since the last renewal; float32 drifts by 1e-7 a lift.
         self._state = np.array([0.0, np.inf])
         self._every = 8 if self._vectors.dtype == np.float32 else 64
+        self._buffer = np.empty((0, n_features), self._vectors.dtype)
         #: The running mean, the sum of c y y^T over responses y, and the sums of ``add_block``.
         self.mean = np.zeros(n_features)
         self.moment = np.zeros((d, d))
@@ -193,7 +194,11 @@ class BlockEngine:
         paired, centred = past is not None, shares is not None
         if now is None:
             now = np.arange(steps)
-        ones = np.ones(max(steps, d))
+        ones, size = np.ones(max(steps, d)), steps if size is None else size
+        longest = (2 if paired else 1) * min(size, steps) + 1
+        if len(self._buffer) < longest:
+            # Kept, since fresh memory is slow to come by; what is not used is not resident.
+            self._buffer = np.empty((longest, len(self.mean)), self._vectors.dtype)
         _, bad = blocks_of(self.rule.run)(
             self.rule.orthonormal,
             self.rule.norms,
@@ -206,6 +211,7 @@ class BlockEngine:
             self.moment,
             self.sums,
             rows,
+            self._buffer,
             now,
             now if past is None else past,
             np.ones((steps, 2 if paired else 1)) if signs is None else signs,
@@ -214,7 +220,7 @@ class BlockEngine:
             ones if weights is None else weights,
             ones[:d] if rates is None else rates,
             adapt,
-            steps if size is None else size,
+            size,
             self._every,
             paired,
             centred,
