@@ -5,7 +5,9 @@ import subprocess
 import sys
 import tempfile
 from functools import partial
+from importlib import import_module
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from sklearn.decomposition import IncrementalPCA
@@ -103,31 +105,42 @@ def against_peers() -> None:
         "IncrementalPCA(10, batch_size=100)": lambda: IncrementalPCA(10, batch_size=100).fit(rows),
         "one linear neuron, a Python call a sample": lambda: linear_oja(rows, w),
     }
-    try:
-        from psp import FSM
-
-        def fsm() -> None:
-            learner = FSM(10, 784)
-            for x in rows[:400]:
-                learner.fit_next(x)
-
-        contestants["online_psp FSM (400 rows)"] = fsm
-    except ImportError:
-        print("online_psp is not installed: left out")
+    few = 400
+    for label, learner in published(10, 784).items():
+        contestants[f"online_psp {label}"] = partial(feed, learner, rows[:few])
     times = race(contestants, rounds=3)
-    best = times["flow, d=10, centred"]
+    per = {
+        name: 1e6 * time / (few if name.startswith("online_psp") else len(rows))
+        for name, time in times.items()
+    }
     show(
         "D=784, 4000 rows, 1 BLAS thread",
         ["", "us a sample", "x the flow"],
         [
-            [
-                name,
-                f"{1e6 * time / (400 if 'FSM' in name else len(rows)):.2f}",
-                f"{time / best * (10 if 'FSM' in name else 1):.1f}",
-            ]
-            for name, time in times.items()
+            [name, f"{each:.2f}", f"{each / per['flow, d=10, centred']:.1f}"]
+            for name, each in per.items()
         ],
     )
+
+
+def published(d: int, D: int) -> dict[str, Any]:
+    """The learners of flatironinstitute/online_psp, as far as they are on the path and built."""
+    found: dict[str, Any] = {}
+    for module, name in (
+        ("fast_similarity_matching", "FSM"),
+        ("incremental_pca", "IPCA"),
+        ("ccipca", "CCIPCA"),
+    ):
+        try:
+            found[name] = getattr(import_module(f"online_psp.{module}"), name)(d, D)
+        except ImportError as reason:
+            print(f"online_psp {name} is left out: {reason}")
+    return found
+
+
+def feed(learner: Any, rows: np.ndarray) -> None:
+    for x in rows:
+        learner.fit_next(x)
 
 
 def first_use() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.decomposition import IncrementalPCA
+from sklearn.preprocessing import normalize
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
@@ -259,6 +260,17 @@ def test_rotating_views_in_one_pass():
     features = flow.transform(digits)
     assert pair_roc(features, labels).area >= 0.995
     assert one_shot_error(features, labels).error <= 0.02
+
+
+@pytest.mark.filterwarnings("ignore:only . of the 10 eigenvalues")
+def test_scaling_views_in_one_pass():
+    """Divided by their norm, ten features tell digits of many sizes apart."""
+    walk = ImageWalk(page_image(random_state=0), rotation=0.01, scale=1.0, random_state=0)
+    flow = SlowSubspace(10, alpha=0.2, solver="flow")
+    for chunk in walk.chunks(120_000, rows=20_000, dtype=np.float32):
+        flow.partial_fit(chunk)
+    digits, labels = digit_set("scale", 50, random_state=0)
+    assert pair_roc(normalize(flow.transform(digits)), labels).area >= 0.96
 
 
 def test_better_than_incremental_pca_on_small_gaps():
