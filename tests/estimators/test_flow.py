@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.decomposition import IncrementalPCA
-from sklearn.preprocessing import normalize
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import normalize
 
 from eigenstream import SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
