@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, row_squares
+from eigenstream._linalg import Float64s, products_with, row_squares
 
 
 class Balls:
@@ -43,7 +43,9 @@ class Balls:
         origin = float(np.sqrt(squares.max()))
         self.about_origin = max(self.about_origin, origin)
         # |x - c|^2 by its three terms: no copy of the rows. What cancels is made up for.
-        squares -= 2.0 * (rows @ self.first.astype(rows.dtype if single else np.float64))
+        first: Any = self.first.astype(np.float32 if single else np.float64)
+        known = isinstance(rows, np.ndarray) and rows.dtype == first.dtype
+        squares -= 2.0 * (products_with(rows, first) if known else rows @ first)
         rounding = 2 * (rows.shape[1] + 2) * float(np.finfo(np.float32 if single else float).eps)
         largest = squares.max() + size**2 + rounding * (origin + size) ** 2
         self.about_first = max(self.about_first, float(np.sqrt(largest)))

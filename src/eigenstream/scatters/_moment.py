@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, Floats, mirrored, rank_update
+from eigenstream._linalg import Float64s, Floats, mirrored, rank_update, weighted_sum
 
 #: Values in one dense block (about 8 MB of float64): large enough for BLAS to run at full speed and
 #: small enough that the block's copy, centred or scaled, stays in cache.
@@ -139,12 +139,17 @@ class SecondMoment:
             self.note_single_precision()
         step = block_rows(self.n_features)
         buffer = np.empty((min(step, len(rows)), self.n_features), rows.dtype)
+        spare = None
+        if rows.dtype == np.float32 and len(rows) > step:
+            spare = np.zeros((self.n_features, self.n_features), np.float32, order="F")
         for start in range(0, len(rows), step):
             block = rows[start : start + step]
             w = None if weights is None else weights[start : start + step]
-            self._add_block(block, w, buffer[: len(block)])
+            self._add_block(block, w, buffer[: len(block)], spare)
 
-    def _add_block(self, block: Floats, weights: Weights | None, buffer: Floats) -> None:
+    def _add_block(
+        self, block: Floats, weights: Weights | None, buffer: Floats, spare: Floats | None = None
+    ) -> None:
         count, total_weight = len(block), float(len(block))
         if weights is not None:
             count, total_weight = int(np.count_nonzero(weights)), float(weights.sum())
@@ -152,20 +157,20 @@ class SecondMoment:
                 return
         scale = np.ones(len(block)) if weights is None else weights
         averaging = (scale / total_weight).astype(block.dtype)
-        shift = averaging @ block
+        shift = weighted_sum(averaging, block)
         if not self.center:
             if weights is not None:
                 block = np.multiply(block, np.sqrt(weights).astype(block.dtype)[:, None], buffer)
-            rank_update(self._total, block)
+            rank_update(self._total, block, spare=spare)
             self.absorb(count, total_weight, shift.astype(np.float64))
             return
         # Shifted by its own mean the block is small numbers, exact even in float32; what rounding
         # left in that mean is taken out afterwards.
         np.subtract(block, shift, out=buffer)
-        rest = (averaging @ buffer).astype(np.float64)
+        rest = weighted_sum(averaging, buffer).astype(np.float64)
         if weights is not None:
             buffer *= np.sqrt(weights).astype(block.dtype)[:, None]
-        rank_update(self._total, buffer)
+        rank_update(self._total, buffer, spare=spare)
         # In double precision it is, as a rule, less than the sum can show: a pass over D x D less.
         shown = np.finfo(np.float64).eps / 16 * float(np.diagonal(self._total).max(initial=0.0))
         if total_weight * float(rest @ rest) > shown:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._linalg import Floats, lower_product, rank_update
+from eigenstream._linalg import Floats, lower_product, rank_update, weighted_sum
 from eigenstream.scatters._moment import block_rows
 from eigenstream.scatters.base import StreamScatter
 
@@ -55,7 +55,9 @@ def update_together(
     # Rows in whole pairs of runs of ``lag`` rows; the few that are left go the common way.
     paired = lag + (n - lag) // (2 * lag) * 2 * lag
     half = min(step, paired - lag) // 2
-    buffers = [np.empty((half, chunk.shape[1]), chunk.dtype) for _ in range(2)]
+    width = chunk.shape[1]
+    buffers = [np.empty((half, width), chunk.dtype) for _ in range(2)]
+    buffers.append(np.zeros((width, width), chunk.dtype, order="F"))
     for start in range(lag, paired, step):
         stop = min(start + step, paired)
         _add_block(variance, velocity, chunk[start - lag : stop], buffers)
@@ -72,32 +74,33 @@ def _add_block(
     before = rows[:-lag].reshape(-1, 2, lag, width)[:, 0]
     runs = rows[lag:].reshape(-1, 2, lag, width)
     earlier, later = runs[:, 0], runs[:, 1]
-    first, second = (buffer[: n // 2] for buffer in buffers)
+    first, second = (buffer[: n // 2] for buffer in buffers[:2])
+    spare = buffers[2]
     shape = earlier.shape
     A, B = variance._moment, velocity._moment
     averaging = np.full(n // 2, 1.0 / n, rows.dtype)
 
     np.subtract(later, earlier, out=first.reshape(shape))
-    velocity_mean = (averaging @ first).astype(np.float64)
-    shared = lower_product(first)
+    velocity_mean = weighted_sum(averaging, first).astype(np.float64)
+    shared = lower_product(first, spare=spare)
     B._total += shared
     shared *= 0.5
     A._total += shared
 
     np.subtract(earlier, before, out=first.reshape(shape))
-    velocity_mean += averaging @ first
-    rank_update(B._total, first)
+    velocity_mean += weighted_sum(averaging, first)
+    rank_update(B._total, first, spare=spare)
     B.absorb(n, float(n), velocity_mean)
 
     # Each row is shifted before two are added: float32 would lose small rows in a large sum.
-    shift = np.full(n, 1.0 / n, rows.dtype) @ rows[lag:]
+    shift = weighted_sum(np.full(n, 1.0 / n, rows.dtype), rows[lag:])
     if not A.center:
         shift[:] = 0.0
     np.subtract(later, shift, out=second.reshape(shape))
     np.subtract(earlier, shift, out=first.reshape(shape))
     second += first
-    rest = (averaging @ second).astype(np.float64)
-    rank_update(A._total, second, 0.5)
+    rest = weighted_sum(averaging, second).astype(np.float64)
+    rank_update(A._total, second, 0.5, spare)
     if A.center:
         rank_update(A._total, rest[None, :], -float(n))
     A.absorb(n, float(n), shift.astype(np.float64) + rest)
