@@ -20,7 +20,7 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-def twin(image, cells, orientations):
+def twin(image, cells, orientations, power):
     """The same, pixel by pixel, orientation by orientation, cell by cell."""
     height, width = image.shape
 
@@ -48,20 +48,24 @@ def twin(image, cells, orientations):
                     for b in range(cells[1]):
                         share = max(1 - gap, 0) * max(1 - abs(y - a), 0) * max(1 - abs(x - b), 0)
                         out[o, a, b] += share * hypot(right, down)
-    return out.ravel() / np.linalg.norm(out)
+    out = out.ravel() ** power
+    return out / np.linalg.norm(out)
 
 
 @pytest.mark.parametrize(
-    ("shape", "cells", "orientations"), [((6, 6), 3, 8), ((5, 9), (2, 4), 5), ((3, 4), (4, 1), 2)]
+    ("shape", "cells", "orientations", "power"),
+    [((6, 6), 3, 8, 0.5), ((5, 9), (2, 4), 5, 1.0), ((3, 4), (4, 1), 2, 2.0)],
 )
-def test_equals_the_slow_obvious_way(shape, cells, orientations):
+def test_equals_the_slow_obvious_way(shape, cells, orientations, power):
     images = np.random.default_rng(0).random((4, *shape))
-    ours = GradientOrientation(cells, orientations=orientations, shape=shape)
+    ours = GradientOrientation(cells, orientations=orientations, power=power, shape=shape)
     found = ours.fit_transform(images.reshape(4, -1))
     grid = (cells, cells) if isinstance(cells, int) else cells
-    expected = [twin(image, grid, orientations) for image in images]
-    # Sums of some 50 products of numbers below 10, then divided by a norm above 1.
-    np.testing.assert_allclose(found, expected, rtol=0, atol=500 * 2.3e-16)
+    expected = [twin(image, grid, orientations, power) for image in images]
+    # Sums of some 50 products of numbers below 10, then divided by a norm above 1. An empty sum is
+    # zero up to rounding e at one, and its root is up to e^(1/2).
+    atol = (500 * 2.3e-16) ** min(power, 1.0)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
     assert len(ours.get_feature_names_out()) == found.shape[1]
 
 
@@ -71,7 +75,7 @@ def test_brightness_and_contrast_do_not_matter():
     expected = step.transform(images)
     # The offset costs the digits that it exceeds the contrast by.
     for changed in (3.0 * images, 0.5 * images + 2.0, 1e150 * images, 1e-150 * images):
-        np.testing.assert_allclose(step.transform(changed), expected, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(step.transform(changed), expected, rtol=0, atol=1e-13**0.5)
 
 
 def test_exchanging_black_and_white_keeps_distances():
@@ -117,6 +121,7 @@ def test_float32_stays():
         ({}, r"rows of 24 pixels are no square images; say shape=\(height, width\)"),
         ({"shape": (5, 5)}, r"shape=\(5, 5\) has 25 pixels, and the rows of X 24"),
         ({"shape": (4, 6), "cells": 0}, "cells must be a whole number of at least 1"),
+        ({"shape": (4, 6), "power": 0.0}, "power must be"),
         ({"shape": (4, 6), "orientations": 1}, "orientations must be a whole number of at least 2"),
     ],
 )

@@ -9,7 +9,7 @@ from scipy import ndimage
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eigenstream._checks import check_finite, check_pair, check_whole
+from eigenstream._checks import check_finite, check_number, check_pair, check_whole
 from eigenstream._linalg import Float64s, Floats
 
 #: Values held at a time while transforming: 64 MB of float64.
@@ -32,6 +32,9 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         The grid: rows and columns of cells, a number for both.
     orientations : int
         How many directions.
+    power : float
+        Each sum is raised to it. With 1/2, the default, the product of two images' features is the
+        overlap of their histograms, and a few strong edges do not outweigh all the others.
     shape : (int, int), optional
         Height and width of the images that the rows hold, pixel by pixel; by default they are
         square.
@@ -59,16 +62,19 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         cells: Any = 7,
         *,
         orientations: int = 8,
+        power: float = 0.5,
         shape: tuple[int, int] | None = None,
     ) -> None:
         self.cells = cells
         self.orientations = orientations
+        self.power = power
         self.shape = shape
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the rows and remember the images' shape; nothing else is learned."""
         rows, columns = self._grid()
         n_orientations = check_whole(self.orientations, "orientations", least=2)
+        check_number(self.power, "power", above=0)
         pixels: Floats = self._rows(X, reset=True)
         self.shape_ = self._shape_of(pixels.shape[1])
         self._n_features_out = rows * columns * n_orientations
@@ -106,7 +112,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             maps[:, k] = strength * np.maximum(1.0 - apart, 0.0)
         rows, columns = self._grid()
         left, top = _shares(self.shape_[1], columns), _shares(self.shape_[0], rows)
-        found = (top @ (maps @ left.T)).reshape(len(images), -1)
+        found = (top @ (maps @ left.T)).reshape(len(images), -1) ** self.power
         norms = np.linalg.norm(found, axis=1, keepdims=True)
         np.divide(found, norms, out=found, where=norms > 0)
         return np.asarray(found)

@@ -134,7 +134,7 @@ def turning_characters(
     n_frames: int = 4000,
     *,
     hold: float = 40.0,
-    speed: float = 0.5,
+    speed: float = 1.0,
     size: int = 28,
     height: float = 18.0,
     font: str | Path = "DejaVuSerif-Bold",
