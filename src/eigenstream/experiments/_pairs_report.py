@@ -134,8 +134,8 @@ class Page:
             rows,
             frozenset(marked),
             f"Test: {self.recipe.test}. Error: of the nearest neighbour with one known example of "
-            "each class. R*: the balanced risk of the best distance threshold. Mean ± standard deviation over "
-            f"{len(self.found.runs)} {self.recipe.repeated}.{marks}"
+            "each class. R*: the balanced risk of the best distance threshold. Mean ± standard "
+            f"deviation over {len(self.found.runs)} {self.recipe.repeated}.{marks}"
             + (" Paper: error / R*; for raw images the error." if self.recipe.paper else ""),
         )
 

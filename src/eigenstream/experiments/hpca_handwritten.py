@@ -29,7 +29,7 @@ TEST = "MNIST digits"
 LETTERS: dict[Effort, int] = {"quick": 15, "default": 80, "full": 80}
 DIGITS: dict[Effort, int] = {"quick": 25, "default": 50, "full": 50}
 #: Moved copies of each letter, beside itself.
-COPIES = 4
+COPIES: dict[Effort, int] = {"quick": 1, "default": 4, "full": 4}
 #: Cells and orientations of the gradients.
 GRID, ORIENTATIONS = 6, 12
 #: How far copies are moved at most: sheared and turned (radians), shifted (pixels), and scaled
@@ -52,8 +52,9 @@ def one_run(written: Images, numerals: Images, effort: Effort, seed: int) -> Run
     train = written.drawn(LETTERS[effort], "the letter", rng)
     test = numerals.drawn(DIGITS[effort], "the digit", rng)
     edges = GradientOrientation(GRID, orientations=ORIENTATIONS).fit(flat(train.pixels))
-    copies = np.concatenate([train.pixels, *(moved(train.pixels, rng) for _ in range(COPIES))])
-    names = np.tile(train.labels, 1 + COPIES)
+    more = [moved(train.pixels, rng) for _ in range(COPIES[effort])]
+    copies = np.concatenate([train.pixels, *more])
+    names = np.tile(train.labels, 1 + len(more))
     pairs: list[tuple[str, Float64s, Float64s, tuple[Way, ...]]] = [
         ("white page", unit(1.0 - train.pixels), unit(1.0 - test.pixels), KERNEL_WAYS),
         ("black page", unit(train.pixels), unit(test.pixels), KERNEL_WAYS),
@@ -153,7 +154,7 @@ EXPERIMENT = Reproduction(
         ),
         (
             "Which copies?",
-            f"Each letter {COPIES} times more, sheared up to {SHEAR:g}, turned up to {TURN:g} "
+            f"Each letter {COPIES['default']} times more, sheared up to {SHEAR:g}, turned up to {TURN:g} "
             f"radians, shifted up to {SHIFT:g} pixels, scaled by up to {100 * ZOOM:.0f}%, at "
             "random.",
         ),
