@@ -154,8 +154,8 @@ EXPERIMENT = Reproduction(
         ),
         (
             "Which copies?",
-            f"Each letter {COPIES['default']} times more, sheared up to {SHEAR:g}, turned up to {TURN:g} "
-            f"radians, shifted up to {SHIFT:g} pixels, scaled by up to {100 * ZOOM:.0f}%, at "
+            f"Each letter {COPIES['default']} times more, sheared up to {SHEAR:g}, turned up to "
+            f"{TURN:g} radians, shifted up to {SHIFT:g} pixels, scaled by up to {100 * ZOOM:.0f}%, at "
             "random.",
         ),
         (
