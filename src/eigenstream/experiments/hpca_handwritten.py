@@ -155,8 +155,8 @@ EXPERIMENT = Reproduction(
         (
             "Which copies?",
             f"Each letter {COPIES['default']} times more, sheared up to {SHEAR:g}, turned up to "
-            f"{TURN:g} radians, shifted up to {SHIFT:g} pixels, scaled by up to {100 * ZOOM:.0f}%, at "
-            "random.",
+            f"{TURN:g} radians, shifted up to {SHIFT:g} pixels, scaled by up to {100 * ZOOM:.0f}%, "
+            "at random.",
         ),
         (
             "What is the quotient?",
