@@ -221,6 +221,7 @@ class Recipe:
     #: What one would use without a look at the test, of the first task; by default the way with the
     #: least error on held-out classes.
     default: Way | None = None
+    heading: str = "Beside the paper"
     #: How eta and C were decided upon.
     deciding: str = (
         "Both rules look at training classes only; with a kernel, at up to {rows} of the rows, "

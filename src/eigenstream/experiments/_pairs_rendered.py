@@ -26,8 +26,13 @@ SIZE = 28
 #: The two pages: paper 1 and ink 0, or the other way round; then every image has unit norm.
 PAGES = {"white page": "black_on_white", "black page": "white_on_black"}
 #: The digits of the paper's figures, and harder ones.
-SAME, OTHER = "digits in the letters' font", "digits in another font"
-OTHER_FONT = "DejaVuSans"
+FONT = "DejaVuSerif-Bold"
+OTHER_FONTS = ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSerif", "DejaVuSansMono")
+SAME, OTHER, MIXED = (
+    "digits in the letters' font",
+    "digits in another font",
+    "digits in four other fonts, mixed",
+)
 
 #: What the paper leaves open in these experiments, and what is done here.
 CHOICES = (
@@ -39,7 +44,7 @@ CHOICES = (
     (
         "Which font, how large?",
         "One font (DejaVu Serif Bold), a zero 18 of 28 pixels high, centred by its box. Digits in "
-        "another font (DejaVu Sans) are a harder test, below.",
+        "another font (DejaVu Sans), and in four others mixed, are harder tests, below.",
     ),
     (
         "Which letters?",
@@ -87,16 +92,17 @@ class Rendered:
 
     def task(self, name: str, page: str, seed: int, n_train: int, n_test: int) -> Task:
         """Draw the letters and digits of one page; the motions are those of the other, too."""
-        parts: Sequence[np.random.SeedSequence] = np.random.SeedSequence(seed).spawn(3)
+        parts: Sequence[np.random.SeedSequence] = np.random.SeedSequence(seed).spawn(4)
         style = {"size": SIZE, "polarity": PAGES[page]}
         letters = letter_set(self.invariance, n_train, random_state=parts[0], **style)
         tests = {
             test: Labelled(
-                *digit_set(self.invariance, n_test, random_state=part, fonts=(font,), **style)
+                *digit_set(self.invariance, n_test, random_state=part, fonts=fonts, **style)
             )
-            for test, part, font in (
-                (SAME, parts[1], "DejaVuSerif-Bold"),
-                (OTHER, parts[2], OTHER_FONT),
+            for test, part, fonts in (
+                (SAME, parts[1], (FONT,)),
+                (OTHER, parts[2], OTHER_FONTS[:1]),
+                (MIXED, parts[3], OTHER_FONTS),
             )
         }
         return Task(name, Labelled(*letters), tests)

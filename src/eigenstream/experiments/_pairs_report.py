@@ -88,6 +88,11 @@ class Page:
         """Return what was found with one test."""
         return {key: rows for key, rows in self.found.rows.items() if key.test == test}
 
+    def repetitions(self) -> str:
+        """Say how many repetitions there were, and of what."""
+        count, words = len(self.found.runs), self.recipe.repeated
+        return f"{count} {words}" if count > 1 else f"1 {words.replace("seeds", "seed", 1)}"
+
     def untouched(self, test: str) -> Key | None:
         """Return what one would use: the least error on held-out classes, no test looked at."""
         if self.recipe.default is not None:
@@ -135,7 +140,7 @@ class Page:
             frozenset(marked),
             f"Test: {self.recipe.test}. Error: of the nearest neighbour with one known example of "
             "each class. R*: the balanced risk of the best distance threshold. Mean ± standard "
-            f"deviation over {len(self.found.runs)} {self.recipe.repeated}.{marks}"
+            f"deviation over {self.repetitions()}.{marks}"
             + (" Paper: error / R*; for raw images the error." if self.recipe.paper else ""),
         )
 
@@ -144,35 +149,31 @@ class Page:
         rows: list[Sequence[str]] = []
         paper = self.recipe.paper.get(test)
         if paper is not None:
-            paper_row = (f"{paper.eta:g}", f"{paper.scale:g}", "", f"{paper.threshold:.2f}", "")
-            rows.append(("the paper", str(paper.dimensions), "", *paper_row, ""))
+            chosen = (f"{paper.eta:g}", f"{paper.scale:g}", "", f"{paper.threshold:.3f}", "")
+            rows.append(("the paper", str(paper.dimensions), *chosen))
         for key, found in self.rows(test).items():
             if key.way == RAW:
                 continue
-            margin = key.way.rule == "margin"
-            loss = with_spread(found, "loss")
+            used, positive = (span(found, name, ".0f") for name in ("dimensions", "n_positive"))
             rows.append(
                 (
                     key.name,
-                    span(found, "dimensions", ".0f"),
-                    span(found, "n_positive", ".0f"),
+                    used if used == positive else f"{used} of {positive}",
                     span(found, "eta"),
                     span(found, "scale"),
                     span(found, "product", ".2g"),
-                    with_spread(found, "threshold"),
-                    "" if margin else loss,
-                    loss if margin else "",
+                    f"{average(found, 'threshold'):.3f}" if values_of(found, "threshold") else "",
+                    f"{average(found, 'loss'):.3f}" if values_of(found, "loss") else "",
                 )
             )
-        header = ("", "d", "λ > 0", "eta", "C", "C · median", "c*", "held out", "margin risk")
         return Table(
-            header,
+            ("", "d of λ > 0", "eta", "C", "C · median", "c*", "minimised"),
             rows,
-            caption="d: directions used, of those with a positive eigenvalue λ (at most "
-            f"{self.recipe.dimensions} are computed with a kernel). C · median: with the median "
-            "squared distance of training images. c*: the best threshold, in units of the largest "
-            "distance that the kernel leaves. Held out, margin risk: what the rule minimised, on "
-            "training classes. Ranges are over the repetitions.",
+            caption="d of λ > 0: directions used, of those with a positive eigenvalue (a kernel's "
+            f"are computed up to {self.recipe.dimensions}). C · median: times the median squared "
+            "distance of training images. c*: the best threshold, in units of the largest distance "
+            "that the kernel leaves. Minimised: the error on held-out classes, or the margin risk, "
+            "whichever the rule looks at. Ranges are over the repetitions.",
         )
 
     def verdict(self) -> str:
@@ -220,7 +221,7 @@ class Page:
             for name, (classes, rows) in list(found.sizes.items())[:1]
         )
         sections = [
-            Section("Beside the paper", self.verdict(), (self.beside_the_paper(),)),
+            Section(self.recipe.heading, self.verdict(), (self.beside_the_paper(),)),
             Section(
                 "What was chosen",
                 self.recipe.deciding.format(rows=SEARCH_ROWS[self.effort]),
@@ -292,7 +293,7 @@ class Page:
         if not tables:
             return []
         text = "The same learned projections, asked about what they were not made for."
-        return [Section("A harder test", text, tuple(tables))]
+        return [Section("Harder tests", text, tuple(tables))]
 
     def _open(self) -> Section:
         answers = (*self.recipe.left_open, *(COMMON_CHOICES if self.recipe.paper else ()))

@@ -219,6 +219,7 @@ EXPERIMENT = FromFilms(
     dimensions=18,
     test="digits 0 to 8 (a 9 turned is a 6), 100 angles of each",
     repeated="seeds, each with another film",
+    heading="What came out",
     default=LINEAR_SHARE,
     deciding=(
         "One eta comes from how often letters change, and needs no label; the others from held-out "

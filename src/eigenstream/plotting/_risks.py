@@ -32,7 +32,7 @@ def risks(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
         ax.plot(across, up, color=colour, lw=2, label=f"{name}  {up[best]:.3f}")
         ax.plot(across[best], up[best], "o", ms=5, color=colour)
     # Room for the names above one half, where all curves end.
-    ax.set(xlabel="threshold", ylabel="balanced risk", ylim=(-0.015, 0.56 + 0.05 * len(curves)))
+    ax.set(xlabel="threshold", ylabel="balanced risk", ylim=(-0.015, 0.6 + 0.09 * len(curves)))
     ax.set_yticks([0.0, 0.1, 0.2, 0.3, 0.4, 0.5])
     legend(ax, "upper right", title="least risk", alignment="left")
     return ax
