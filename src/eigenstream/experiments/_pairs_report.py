@@ -91,7 +91,7 @@ class Page:
     def repetitions(self) -> str:
         """Say how many repetitions there were, and of what."""
         count, words = len(self.found.runs), self.recipe.repeated
-        return f"{count} {words}" if count > 1 else f"1 {words.replace("seeds", "seed", 1)}"
+        return f"{count} {words}" if count > 1 else "1 " + words.replace("seeds", "seed", 1)
 
     def untouched(self, test: str) -> Key | None:
         """Return what one would use: the least error on held-out classes, no test looked at."""
