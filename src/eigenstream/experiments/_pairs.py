@@ -109,7 +109,8 @@ class _Student:
         self.recipe, self.task, self.effort = recipe, task, effort
         self.median = median_square(np.asarray(task.train.rows, np.float64))
         codes = codes_of(task.train.labels.tolist())
-        self.some = spread(codes, SEARCH_ROWS[effort])
+        # A few of each class at least: one alone makes no pair.
+        self.some = spread(codes, max(SEARCH_ROWS[effort], 4 * (int(codes.max()) + 1)))
         self.choices: dict[Way, _Choice] = {}
 
     def learn(self, way: Way) -> tuple[ClassSubspace, Learned]:

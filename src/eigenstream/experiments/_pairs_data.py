@@ -46,40 +46,94 @@ class Images:
         return Images(self.pixels[rows], self.labels[rows])
 
 
-def letters() -> Images:
-    """Read handwritten letters, white on black, from the folder's ``letters.npz``."""
-    folder = os.environ.get(VARIABLE)
-    if not folder:
-        raise ValueError(
-            f"handwritten letters are needed, and no library fetches them: let {VARIABLE} name a "
-            f"folder with letters.npz (images of 28 x 28, white on black; labels); {_GUIDE}."
+@dataclass(frozen=True)
+class Source:
+    """A file of the folder, and a fetcher that may stand in for it."""
+
+    file: str
+    images: str
+    labels: str
+    #: How the fetcher is called, and what it does; None where no library has one.
+    fetcher: str | None = None
+    fetched: Callable[[], Images] | None = None
+
+    def missing(self) -> str | None:
+        """Say in one line what is missing and how to get it; None where nothing is."""
+        folder = os.environ.get(VARIABLE)
+        if folder and (Path(folder) / self.file).is_file():
+            return None
+        where = f"{VARIABLE} names a folder without it" if folder else f"{VARIABLE} is not set"
+        if self.fetcher is None:
+            return f"{self.file} is needed, and {where}; no library fetches it: {_GUIDE}."
+        if os.environ.get(FETCH) == "1":
+            return None
+        return (
+            f"{self.file} is needed, and {where}: {_GUIDE}; or set {FETCH}=1 to let scikit-learn "
+            f"download it ({self.fetcher})."
         )
-    return _of_arrays(Path(folder) / "letters.npz", "images", "labels")
+
+    def read(self) -> Images:
+        """Read the file, or ask the fetcher if that is allowed."""
+        missing = self.missing()
+        if missing is not None:
+            raise ValueError(missing)
+        path = Path(os.environ.get(VARIABLE, "")) / self.file
+        if self.fetched is None or (os.environ.get(VARIABLE) and path.is_file()):
+            return self._of_file(path)
+        try:
+            return self.fetched()
+        except OSError as refusal:
+            raise OSError(
+                f"scikit-learn could not download it ({self.fetcher}): {refusal}. Let {VARIABLE} "
+                f"name a folder with {self.file} instead; {_GUIDE}."
+            ) from refusal
+
+    def _of_file(self, path: Path) -> Images:
+        held = arrays(path, (self.images, self.labels))
+        images, labels = held[self.images], held[self.labels]
+        if images.ndim != 3 or labels.shape != images.shape[:1]:
+            raise ValueError(
+                f"{path} must hold {self.images} (n, height, width) and as many {self.labels}; "
+                f"found shapes {images.shape} and {labels.shape}."
+            )
+        return _gray(images, labels)
+
+
+def _gray(images: NDArray[Any], labels: NDArray[Any]) -> Images:
+    """Return images on the scale from 0 to 1, whether they came so or as bytes."""
+    top = 255.0 if images.max(initial=0) > 1 else 1.0
+    return Images(np.asarray(images, np.float64) / top, labels)
+
+
+def _mnist() -> Images:
+    pixels, labels = datasets.fetch_openml("mnist_784", return_X_y=True, as_frame=False)
+    return _gray(np.asarray(pixels).reshape(-1, 28, 28), np.asarray(labels))
+
+
+def _olivetti() -> Images:
+    bunch = datasets.fetch_olivetti_faces()
+    return _gray(np.asarray(bunch.images), np.asarray(bunch.target) + 1)
+
+
+LETTERS = Source("letters.npz", "images", "labels")
+DIGITS = Source("mnist.npz", "images", "labels", 'fetch_openml("mnist_784")', _mnist)
+FACES = Source("orl_faces.npz", "images", "subject", "fetch_olivetti_faces()", _olivetti)
+
+
+def letters() -> Images:
+    """Return handwritten letters, white on black."""
+    return LETTERS.read()
 
 
 def digits() -> Images:
-    """Read handwritten digits from the folder's ``mnist.npz``, or fetch MNIST where allowed."""
-
-    def fetched() -> Images:
-        pixels, labels = datasets.fetch_openml("mnist_784", return_X_y=True, as_frame=False)
-        return _gray(np.asarray(pixels).reshape(-1, 28, 28), np.asarray(labels).astype(str))
-
-    found = _from_folder_or("mnist.npz", ("images", "labels"), 'fetch_openml("mnist_784")', fetched)
+    """Return handwritten digits, white on black."""
+    found = DIGITS.read()
     return Images(found.pixels, found.labels.astype(str))
 
 
 def faces() -> Images:
-    """Read faces from the folder's ``orl_faces.npz``, or fetch smaller ones where allowed.
-
-    People are numbered from 1; images are averaged down to at most 32 pixels of height.
-    """
-
-    def fetched() -> Images:
-        bunch = datasets.fetch_olivetti_faces()
-        return _gray(np.asarray(bunch.images), np.asarray(bunch.target) + 1)
-
-    names = ("images", "subject")
-    found = _from_folder_or("orl_faces.npz", names, "fetch_olivetti_faces()", fetched)
+    """Return faces averaged down to at most 32 pixels of height; people are numbered."""
+    found = FACES.read()
     step = -(-found.pixels.shape[1] // FACE_HEIGHT)
     return Images(averaged(found.pixels, step), found.labels.astype(np.int64))
 
@@ -93,41 +147,3 @@ def averaged(images: Float64s, step: int) -> Float64s:
     height, width = images.shape[1] // step, images.shape[2] // step
     cut = images[:, : height * step, : width * step]
     return np.asarray(cut.reshape(-1, height, step, width, step).mean(axis=(2, 4)))
-
-
-def _from_folder_or(
-    file: str, names: tuple[str, str], fetcher: str, fetched: Callable[[], Images]
-) -> Images:
-    """Read a file of the folder; without it, ask a fetcher if that is allowed."""
-    folder = os.environ.get(VARIABLE)
-    if folder and (Path(folder) / file).is_file():
-        return _of_arrays(Path(folder) / file, *names)
-    if os.environ.get(FETCH) != "1":
-        where = f"{VARIABLE} names a folder without it" if folder else f"{VARIABLE} is not set"
-        raise ValueError(
-            f"{file} is needed, and {where}: {_GUIDE}; or set {FETCH}=1 to let scikit-learn "
-            f"download it ({fetcher})."
-        )
-    try:
-        return fetched()
-    except OSError as refusal:
-        raise OSError(
-            f"scikit-learn could not download it ({fetcher}): {refusal}. Let {VARIABLE} name a "
-            f"folder with {file} instead; {_GUIDE}."
-        ) from refusal
-
-
-def _of_arrays(path: Path, images: str, labels: str) -> Images:
-    held = arrays(path, (images, labels))
-    if held[images].ndim != 3 or held[labels].shape != held[images].shape[:1]:
-        raise ValueError(
-            f"{path} must hold {images} (n, height, width) and as many {labels}; found shapes "
-            f"{held[images].shape} and {held[labels].shape}."
-        )
-    return _gray(held[images], held[labels])
-
-
-def _gray(images: NDArray[Any], labels: NDArray[Any]) -> Images:
-    """Return images on the scale from 0 to 1, whether they came so or as bytes."""
-    top = 255.0 if images.max(initial=0) > 1 else 1.0
-    return Images(np.asarray(images, np.float64) / top, labels)

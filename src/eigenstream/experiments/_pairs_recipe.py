@@ -7,6 +7,7 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s, Floats
+from eigenstream.experiments._pairs_data import Source
 from eigenstream.experiments._recipe import Curve
 from eigenstream.experiments.base import Effort
 
@@ -218,6 +219,8 @@ class Recipe:
     test: str
     repeated: str
     left_open: tuple[tuple[str, str], ...] = ()
+    #: Files that it needs.
+    sources: tuple[Source, ...] = ()
     #: What one would use without a look at the test, of the first task; by default the way with the
     #: least error on held-out classes.
     default: Way | None = None

@@ -53,6 +53,14 @@ COMMON_CHOICES = (
 class Reproduction(_pairs_recipe.Recipe):
     """A recipe that can be run."""
 
+    def missing(self) -> str | None:
+        """Say which data are missing and how to get them; None where none are."""
+        for source in self.sources:
+            line: str | None = source.missing()
+            if line is not None:
+                return line
+        return None
+
     def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
         """Learn and judge; return what came out."""
         start = perf_counter()

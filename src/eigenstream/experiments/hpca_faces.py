@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream.experiments._pairs_data import Images, faces
+from eigenstream.experiments._pairs_data import FACES, Images, faces
 from eigenstream.experiments._pairs_recipe import (
     CHOSEN,
     KERNEL_WAYS,
@@ -81,6 +81,7 @@ EXPERIMENT = Reproduction(
         "single known photograph of each."
     ),
     runs=repetitions,
+    sources=(FACES,),
     paper={FIRST: _PAPER, RANDOM: _PAPER},
     dimensions=20,
     test="ten photographs of each of nine people, never seen",

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import ndimage
 
 from eigenstream._linalg import Float64s
+from eigenstream.experiments import _pairs_data
 from eigenstream.experiments._pairs_data import Images, digits, letters
 from eigenstream.experiments._pairs_recipe import (
     KERNEL_WAYS,
@@ -120,6 +121,7 @@ EXPERIMENT = Reproduction(
         "single known example of each."
     ),
     runs=repetitions,
+    sources=(_pairs_data.LETTERS, _pairs_data.DIGITS),
     paper={
         TEST: Paper(
             classes="52 / 4160 letters, 10 / 500 digits",
