@@ -208,13 +208,15 @@ def record(found: Findings, key: Key, sample: Labelled, what: Learned) -> None:
 def risk_curve(found: BalancedRisk, points: int = 201) -> RiskCurve:
     """Return the curve at evenly spaced thresholds up to where every pair is called same.
 
+    The threshold of least risk is one more, so that the curve has its exact minimum.
+
     >>> curve = risk_curve(balanced_risk([[0.0], [1.0], [5.0], [7.0]], list("aabb")), 5)
     >>> float(curve.thresholds[-1]), float(curve.risks[0]), float(curve.risks.min())
     (1.0, 0.5, 0.0)
     """
     decided = np.flatnonzero(found.risks < 0.5 - 1e-12)
     end = found.thresholds[min(decided[-1] + 1, len(found.risks) - 1) if len(decided) else -1]
-    levels = np.linspace(0.0, 1.0, points)
+    levels = np.sort(np.append(np.linspace(0.0, 1.0, points), found.threshold / end))
     return RiskCurve(levels, np.interp(levels * end, found.thresholds, found.risks, left=0.5))
 
 

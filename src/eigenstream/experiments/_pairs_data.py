@@ -147,3 +147,18 @@ def averaged(images: Float64s, step: int) -> Float64s:
     height, width = images.shape[1] // step, images.shape[2] // step
     cut = images[:, : height * step, : width * step]
     return np.asarray(cut.reshape(-1, height, step, width, step).mean(axis=(2, 4)))
+
+
+def flat(images: Float64s) -> Float64s:
+    """Return images as rows of pixels."""
+    return images.reshape(len(images), -1)
+
+
+def unit(images: Float64s) -> Float64s:
+    """Return images as rows of unit norm.
+
+    >>> unit(np.full((1, 2, 2), 3.0)).tolist()
+    [[0.5, 0.5, 0.5, 0.5]]
+    """
+    rows = flat(images)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))

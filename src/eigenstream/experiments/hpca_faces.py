@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream.experiments._pairs_data import FACES, Images, faces
+from eigenstream.experiments._pairs_data import FACES, Images, faces, unit
 from eigenstream.experiments._pairs_recipe import (
     CHOSEN,
     KERNEL_WAYS,
@@ -18,7 +18,6 @@ from eigenstream.experiments._pairs_recipe import (
 )
 from eigenstream.experiments._pairs_report import Reproduction
 from eigenstream.experiments.base import Effort
-from eigenstream.experiments.hpca_handwritten import unit
 
 #: People to learn from; the others are the test.
 TRAINING = 31

@@ -8,7 +8,7 @@ from scipy import ndimage
 
 from eigenstream._linalg import Float64s
 from eigenstream.experiments import _pairs_data
-from eigenstream.experiments._pairs_data import Images, digits, letters
+from eigenstream.experiments._pairs_data import Images, digits, flat, letters, unit
 from eigenstream.experiments._pairs_recipe import (
     KERNEL_WAYS,
     LANDMARKED,
@@ -79,21 +79,6 @@ def one_run(written: Images, numerals: Images, effort: Effort, seed: int) -> Run
     ]
     pictures = Pictures(1.0 - train.pixels, 1.0 - test.pixels, train.pixels.shape[1:])
     return Run(tasks, pictures, (pairs[-1][0], LANDMARKED))
-
-
-def flat(images: Float64s) -> Float64s:
-    """Return images as rows of pixels."""
-    return images.reshape(len(images), -1)
-
-
-def unit(images: Float64s) -> Float64s:
-    """Return images as rows of unit norm.
-
-    >>> unit(np.full((1, 2, 2), 3.0)).tolist()
-    [[0.5, 0.5, 0.5, 0.5]]
-    """
-    rows = flat(images)
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def moved(images: Float64s, rng: np.random.Generator) -> Float64s:
