@@ -112,6 +112,8 @@ class _Student:
         # A few of each class at least: one alone makes no pair.
         self.some = spread(codes, max(SEARCH_ROWS[effort], 4 * (int(codes.max()) + 1)))
         self.choices: dict[Way, _Choice] = {}
+        #: By space, prototypes, sharpness and weight.
+        self.fits: dict[Any, ClassSubspace] = {}
 
     def learn(self, way: Way) -> tuple[ClassSubspace, Learned]:
         """Return what was learned from all rows, and what there is to say about it."""
@@ -148,16 +150,23 @@ class _Student:
             quotient.set_params(criterion="ratio", shrinkage=SHRINKAGE)
             return quotient.fit(rows, labels), gamma, None
         choice = self._choice(replace(way, name="", prototypes=None))
+        same = way.space, way.prototypes, choice.gamma, choice.eta
+        if same not in self.fits:
+            self.fits[same] = self._fit(way, choice)
+        return self.fits[same], choice.gamma, choice.loss
+
+    def _fit(self, way: Way, choice: _Choice) -> ClassSubspace:
+        """Learn all rows with what was chosen."""
+        rows, labels = self.task.train.rows, self.task.train.labels
         if way.prototypes is not None:
             count = min(way.prototypes, len(rows))
             network = RBFNetwork(count, gamma=choice.gamma, random_state=0)
             learned = ClassSubspace(self.recipe.dimensions, eta=choice.eta, features=network)
             # Twice the speed, added up in float64.
-            return learned.fit(rows.astype(np.float32), labels), choice.gamma, choice.loss
-        learned = choice.fitted
-        if learned.n_samples_seen_ < len(rows):
-            learned = self._estimator(way, choice.gamma, choice.eta).fit(rows, labels)
-        return learned, choice.gamma, choice.loss
+            return learned.fit(rows.astype(np.float32), labels)
+        if choice.fitted.n_samples_seen_ == len(rows):
+            return choice.fitted
+        return self._estimator(way, choice.gamma, choice.eta).fit(rows, labels)
 
     def _choice(self, way: Way) -> _Choice:
         """Return the weight and sharpness with the least loss; of equals, the first."""
