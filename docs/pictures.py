@@ -121,8 +121,9 @@ def make_theory() -> None:
 def make_rings() -> None:
     """Turned letters, and what a linear projection learned from pairs of them looks at."""
     letters, names = letter_set("rotation", random_state=0)
-    learned = ClassSubspace(n_components=None, eta=0.019).fit(letters, names)
-    rings = rings_of(learned, demo.SIZE)
+    eta = 0.019
+    learned = ClassSubspace(n_components=None, eta=eta).fit(letters, names)
+    rings = rings_of(learned, eta, demo.SIZE)
     shown = np.random.default_rng(0).choice(len(letters), 10, replace=False)
     n = rings.n_positive
     rows = (

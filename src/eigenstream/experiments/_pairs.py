@@ -4,10 +4,13 @@ Which weight, and which sharpness of the kernel, is decided on some of the train
 two rules; then all rows are learned with what was decided. The test is never looked at.
 """
 
+import os
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import sqrt
-from time import perf_counter
+from threading import Event
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -45,29 +48,45 @@ from eigenstream.features import RBFNetwork
 #: The largest distance of two points under the kernel exp(-C |x - y|^2). The paper halves the
 #: kernel to have 1 there; thresholds are told in its units.
 DIAMETER = sqrt(2.0)
+#: Repetitions at work at the same time, at most: each may hold several Gram matrices.
+MOST_AT_ONCE = 4
 #: Nearest neighbours shown of each query.
 NEAREST = 4
 
 
-@threadpool_limits.wrap(1, user_api="blas")
+@threadpool_limits.wrap(1, user_api="blas")  # repetitions run beside each other instead
 def run(recipe: Recipe, effort: Effort, seeds: int, clock: Clock) -> Findings:
     """Run a recipe of this family."""
-    found = Findings()
-    for label, make in recipe.runs(effort, check_whole(seeds, "seeds")):
-        clock.listener.begin(f"{label}: images", 1)
+    runs = recipe.runs(effort, check_whole(seeds, "seeds"))
+    with clock.spent("images"):
+        first = runs[0][1]()
+    steps = sum(1 + len(ways) for _, ways in first.tasks)
+    clock.listener.begin(f"learning, {len(runs)} times", steps * len(runs))
+    stop = Event()
+
+    def one(number: int) -> Findings:
         with clock.spent("images"):
-            one = make()
-        clock.listener.advance(1)
-        _one_run(recipe, one, effort, clock, label, found)
-        found.runs.append(label)
+            made = runs[number][1]() if number else first
+        return _one_run(recipe, made, effort, clock, stop)
+
+    found = Findings(runs=[label for label, _ in runs])
+    with warnings.catch_warnings():
+        # Kernels too sharp and eigenvalues too few are told in the tables.
+        warnings.simplefilter("ignore", UserWarning)
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_AT_ONCE)) as pool:
+            try:
+                for part in pool.map(one, range(len(runs))):
+                    found.add(part)
+            except BaseException:
+                stop.set()
+                pool.shutdown(cancel_futures=True)
+                raise
     return found
 
 
-def _one_run(
-    recipe: Recipe, one: Run, effort: Effort, clock: Clock, label: str, found: Findings
-) -> None:
-    """Learn every task in every way, and judge."""
-    clock.listener.begin(f"{label}: learning", sum(1 + len(ways) for _, ways in one.tasks))
+def _one_run(recipe: Recipe, one: Run, effort: Effort, clock: Clock, stop: Event) -> Findings:
+    """Learn every task in every way, and judge; end early when asked to."""
+    found = Findings()
     for task, ways in one.tasks:
         found.sizes[task.name] = (len(np.unique(task.train.labels)), len(task.train.rows))
         with clock.spent("judging"):
@@ -76,6 +95,8 @@ def _one_run(
         clock.listener.advance(1)
         student = _Student(recipe, task, effort)
         for way in ways:
+            if stop.is_set():
+                return found
             with clock.spent(f"{task.name}: {way.name}"):
                 learned, what = student.learn(way)
             with clock.spent("judging"):
@@ -83,13 +104,14 @@ def _one_run(
                     after = Labelled(learned.transform(sample.rows), sample.labels)
                     record(found, Key(task.name, way, test), after, what)
             if recipe.rings and way.space == "linear" and task is one.tasks[0][0]:
-                rings = rings_of(learned, one.pictures.shape[0])
+                eta = next(iter(recipe.paper.values())).eta
+                found.rings = rings = rings_of(learned, eta, one.pictures.shape[0])
                 n = rings.n_positive
                 found.ring_shares.append((rings.shares[:n].mean(), rings.shares[n:].mean()))
-                found.rings = found.rings or rings
-            if found.shown is None and (task.name, way) == one.featured:
+            if (task.name, way) == one.featured:
                 found.shown = shown(one, task, way, learned)
             clock.listener.advance(1)
+    return found
 
 
 @dataclass(frozen=True)
@@ -117,11 +139,8 @@ class _Student:
 
     def learn(self, way: Way) -> tuple[ClassSubspace, Learned]:
         """Return what was learned from all rows, and what there is to say about it."""
-        start = perf_counter()
-        with warnings.catch_warnings():
-            # Kernels too sharp and eigenvalues too few are told in the tables.
-            warnings.simplefilter("ignore", UserWarning)
-            learned, gamma, loss = self._learn(way)
+        start = thread_time()
+        learned, gamma, loss = self._learn(way)
         return learned, Learned(
             error=0.0,
             risk=0.0,
@@ -135,7 +154,7 @@ class _Student:
             product=None if gamma is None else gamma * self.median,
             loss=loss,
             training_risk=learned.risk_,
-            seconds=perf_counter() - start,
+            seconds=thread_time() - start,
         )
 
     def _learn(self, way: Way) -> tuple[ClassSubspace, float | None, float | None]:
@@ -271,10 +290,10 @@ def ring_shares(vectors: Float64s, size: int) -> Float64s:
     return np.asarray((sums**2 / counts).sum(axis=1) / (vectors**2).sum(axis=1))
 
 
-def rings_of(learned: ClassSubspace, size: int) -> Rings:
-    """Return the eigenvectors with positive eigenvalues, and as many of the next."""
-    assert learned.eta_ is not None
-    values, vectors = np.linalg.eigh(learned.contrast_.matrix((learned.eta_ / 2.0, 0.5)))
-    n = learned.n_positive_
+def rings_of(learned: ClassSubspace, eta: float, size: int) -> Rings:
+    """Return the eigenvectors with positive eigenvalues at this eta, and as many of the next."""
+    contrast = learned.contrast_
+    values, vectors = np.linalg.eigh(contrast.matrix((eta / 2.0, 0.5)))
+    n = int((values > contrast.rounding * np.abs(values).max()).sum())
     rows = vectors.T[::-1][: 2 * n]
     return Rings(rows, values[::-1][: 2 * n], n, ring_shares(rows, size))

@@ -64,10 +64,10 @@ def rings(found: Rings, shares: Sequence[tuple[float, float]]) -> Section:
     return Section(
         "Rings",
         "What does not change when an image turns is how much ink lies on each ring about its "
-        "centre. The linear way finds just that: the eigenvectors with positive eigenvalues "
-        f"have {100 * np.mean(positive):.0f}% of their energy constant on rings, as many of "
-        f"the next {100 * np.mean(others):.0f}% (means over the repetitions). Nobody told it "
-        "about angles.",
+        "centre. The linear way finds just that: at the paper's eta, the eigenvectors with "
+        f"positive eigenvalues have {100 * np.mean(positive):.0f}% of their energy constant on "
+        f"rings, as many of the next {100 * np.mean(others):.0f}% (means over the repetitions). "
+        "Nobody told it about angles.",
         (
             Tiles(
                 labels[:n],

@@ -200,6 +200,15 @@ class Findings:
     facts: dict[str, list[float]] = field(default_factory=dict)
     wall: float = 0.0
 
+    def add(self, later: "Findings") -> None:
+        """Take in what another repetition found; what is of the first one stays."""
+        for key, rows in later.rows.items():
+            self.rows.setdefault(key, []).extend(rows)
+        self.curves, self.risks = later.curves | self.curves, later.risks | self.risks
+        self.shown, self.rings = self.shown or later.shown, self.rings or later.rings
+        self.ring_shares += later.ring_shares
+        self.sizes |= later.sizes
+
 
 @dataclass(frozen=True)
 class Recipe:
