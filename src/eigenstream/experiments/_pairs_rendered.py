@@ -79,7 +79,8 @@ class Rendered:
         tasks: list[tuple[Task, tuple[Way, ...]]] = []
         for page in PAGES:
             task = self.task(page, page, seed, count, count)
-            brief = effort == "quick" and tasks  # it takes longest, and is much the same
+            # The linear way takes longest; a quick look has it where it has rings to show.
+            brief = effort == "quick" and (tasks or self.invariance != "rotation")
             tasks.append((task, KERNEL_WAYS if brief else (*KERNEL_WAYS, LINEAR)))
         if effort == "full" and self.many:
             # On the page that held-out classes prefer.

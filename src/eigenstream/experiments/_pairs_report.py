@@ -170,17 +170,17 @@ class Page:
                     key.name,
                     used if used == positive else f"{used} of {positive}",
                     span(found, "eta"),
-                    span(found, "scale"),
+                    span(found, "scale", ".2g"),
                     span(found, "product", ".2g"),
                     f"{average(found, 'threshold'):.3f}" if values_of(found, "threshold") else "",
                     f"{average(found, 'loss'):.3f}" if values_of(found, "loss") else "",
                 )
             )
         return Table(
-            ("", "d of λ > 0", "eta", "C", "C · median", "c*", "minimised"),
+            ("", "d", "eta", "C", "C · median", "c*", "minimised"),
             rows,
-            caption="d of λ > 0: directions used, of those with a positive eigenvalue (a kernel's "
-            f"are computed up to {self.recipe.dimensions}). C · median: times the median squared "
+            caption="d: directions used, of those with a positive eigenvalue where these are more (a "
+            f"kernel's are computed up to {self.recipe.dimensions}). C · median: times the median squared "
             "distance of training images. c*: the best threshold, in units of the largest distance "
             "that the kernel leaves. Minimised: the error on held-out classes, or the margin risk, "
             "whichever the rule looks at. Ranges are over the repetitions.",
@@ -204,7 +204,7 @@ class Page:
                 says = verdict(learned[chosen], paper.projected, paper.risk)
                 text += f", which is {says} beside the paper's {paper.projected} / {paper.risk}"
             text += ". "
-            if best != chosen:
+            if f"{average(learned[best], 'error'):.3f}" != f"{error:.3f}":
                 text += (
                     f"The smallest error of all rows, chosen afterwards by these very tests, is "
                     f"{average(learned[best], 'error'):.3f} (“{best.name}”). "
