@@ -179,9 +179,10 @@ class Page:
         return Table(
             ("", "d", "eta", "C", "C · median", "c*", "minimised"),
             rows,
-            caption="d: directions used, of those with a positive eigenvalue where these are more (a "
-            f"kernel's are computed up to {self.recipe.dimensions}). C · median: times the median squared "
-            "distance of training images. c*: the best threshold, in units of the largest distance "
+            caption="d: directions used, of those with a positive eigenvalue where these are more "
+            f"(a kernel's are computed up to {self.recipe.dimensions}). C · median: times the "
+            "median squared distance of training images. c*: the best threshold, in units of the "
+            "largest distance "
             "that the kernel leaves. Minimised: the error on held-out classes, or the margin risk, "
             "whichever the rule looks at. Ranges are over the repetitions.",
         )
