@@ -13,9 +13,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from eigenstream import SlowSubspace, plotting
+from eigenstream import ClassSubspace, SlowSubspace, plotting
 from eigenstream.experiments import demo
-from eigenstream.processes import Autoregressive
+from eigenstream.experiments._pairs import rings_of
+from eigenstream.processes import Autoregressive, letter_set
 from eigenstream.theory import Geometric, Independent, MixingProfile
 
 ROOT = Path(__file__).parents[1]
@@ -117,7 +118,39 @@ def make_theory() -> None:
     save(figure, "theory")
 
 
-PICTURES = {"demo": make_demo, "alanine": make_alanine, "theory": make_theory}
+def make_rings() -> None:
+    """Turned letters, and what a linear projection learned from pairs of them looks at."""
+    letters, names = letter_set("rotation", random_state=0)
+    eta = 0.019
+    learned = ClassSubspace(n_components=None, eta=eta).fit(letters, names)
+    rings = rings_of(learned, eta, demo.SIZE)
+    shown = np.random.default_rng(0).choice(len(letters), 10, replace=False)
+    n = rings.n_positive
+    rows = (
+        (plotting.gray(letters[shown], demo.SIZE), None, "From which letters are the same …"),
+        (
+            plotting.signed(rings.filters[:10], demo.SIZE),
+            rings.shares[:10],
+            "… it learns to look at rings: what stays when a letter turns …",
+        ),
+        (
+            plotting.signed(rings.filters[n : n + 10], demo.SIZE),
+            rings.shares[n : n + 10],
+            "… and not at the rest (the first eigenvectors with negative eigenvalues)",
+        ),
+    )
+    figure = Figure(figsize=(8.4, 3.7))
+    for k, (images, shares, title) in enumerate(rows):
+        low = (0.69, 0.37, 0.05)[k]
+        strip(figure, images, low, 0.205, title)
+        for i, share in enumerate([] if shares is None else shares):
+            middle = 0.02 + 0.96 * (i + 0.47) / 10
+            text = f"{100 * share:.0f}%"
+            figure.text(middle, low - 0.045, text, fontsize=8, color=SOFT, ha="center")
+    save(figure, "rings")
+
+
+PICTURES = {"demo": make_demo, "rings": make_rings, "alanine": make_alanine, "theory": make_theory}
 
 
 def main() -> None:

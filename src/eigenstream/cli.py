@@ -151,6 +151,7 @@ def reproduce(
     if quick and full:
         raise ValueError("--quick and --full exclude each other.")
     effort: Effort = "quick" if quick else "full" if full else "default"
+    wanted = _with_data(wanted, experiments, named="all" not in (names or []))
     with _folder(out):
         for name in wanted:
             with (
@@ -180,6 +181,16 @@ def _named(names: list[str], experiments: list[str]) -> list[str]:
             f"there is no experiment {unknown[0]!r}; known: {', '.join(experiments)}, or all."
         )
     return experiments if "all" in names else list(dict.fromkeys(names))
+
+
+def _with_data(wanted: list[str], experiments: Any, named: bool) -> list[str]:
+    """Refuse an experiment asked for by name whose data are missing; of all, leave it out."""
+    missing = {name: line for name in wanted if (line := experiments[name].missing())}
+    for name, line in missing.items():
+        if named:
+            raise ValueError(f"{name}: {line}")
+        print(f"{name} is left out: {line}", file=sys.stderr)
+    return [name for name in wanted if name not in missing]
 
 
 @contextmanager

@@ -3,7 +3,7 @@ from math import pi
 import numpy as np
 import pytest
 
-from eigenstream.processes import characters, digit_set, letter_set, move_images
+from eigenstream.processes import characters, digit_set, letter_set, move_images, turning_characters
 from eigenstream.processes.characters import _moved
 
 
@@ -126,3 +126,29 @@ def test_bad_input():
         digit_set("shear")
     with pytest.raises(ValueError, match=r"shape \(n, height, width\)"):
         move_images(np.zeros((3, 784)))
+
+
+def test_turning_characters_turn_and_take_turns():
+    frames, labels = turning_characters("abc", 400, hold=20, speed=0.2, random_state=0)
+    assert frames.shape == (400, 784)
+    new = labels[1:] != labels[:-1]
+    # Replaced with the chance 1/20 a frame: 20 times, give or take four standard deviations.
+    assert abs(new.sum() - 399 / 20) < 4 * np.sqrt(399 / 20)
+    apart = np.linalg.norm(np.diff(frames, axis=0), axis=1)
+    # A fifth of a radian moves the farthest ink, nine pixels out, by less than two pixels.
+    assert np.median(apart[~new]) < 0.5 * np.median(apart[new])
+    # The same frames as images drawn one by one, up to their angles: the ink of each letter is.
+    ink = 1.0 - turning_characters("ab", 50, unit_norm=False, random_state=1)[0]
+    assert len(np.unique((ink.sum(axis=1) / 5).round())) <= 4
+
+
+def test_turning_characters_repeat_and_refuse():
+    first, again = (turning_characters("ab", 9, size=8, height=5, random_state=3) for _ in "12")
+    np.testing.assert_array_equal(first[0], again[0])
+    assert (first[1] == again[1]).all()
+    with pytest.raises(ValueError, match="two characters at least"):
+        turning_characters("a", 9)
+    with pytest.raises(ValueError, match="hold must be"):
+        turning_characters("ab", 9, hold=0.5)
+    with pytest.raises(ValueError, match="speed must be"):
+        turning_characters("ab", 9, speed=0)

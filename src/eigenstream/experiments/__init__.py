@@ -7,12 +7,30 @@ def known() -> dict[str, Experiment]:
     """Return every experiment that reproduces a paper, by name.
 
     >>> sorted(known())
-    ['slow-rotation', 'slow-scale']
+    ['hpca-faces', 'hpca-handwritten', ..., 'hpca-unsupervised', 'slow-rotation', 'slow-scale']
     """
     # Imported when asked for: whoever runs the demo need not wait for the others.
-    from eigenstream.experiments import slow_rotation, slow_scale
+    from eigenstream.experiments import (
+        hpca_faces,
+        hpca_handwritten,
+        hpca_rotated,
+        hpca_rotated_scaled,
+        hpca_scaled,
+        hpca_unsupervised,
+        slow_rotation,
+        slow_scale,
+    )
 
-    all_of_them: tuple[Experiment, ...] = (slow_rotation.EXPERIMENT, slow_scale.EXPERIMENT)
+    all_of_them: tuple[Experiment, ...] = (
+        slow_rotation.EXPERIMENT,
+        slow_scale.EXPERIMENT,
+        hpca_handwritten.EXPERIMENT,
+        hpca_faces.EXPERIMENT,
+        hpca_rotated.EXPERIMENT,
+        hpca_scaled.EXPERIMENT,
+        hpca_rotated_scaled.EXPERIMENT,
+        hpca_unsupervised.EXPERIMENT,
+    )
     return {one.name: one for one in all_of_them}
 
 

@@ -18,6 +18,10 @@ from eigenstream.experiments.base import Clock, Effort, Outcome
 class Reproduction(Recipe):
     """A recipe that can be run."""
 
+    def missing(self) -> str | None:
+        """Return None: what needs data is left out without them, and the page says so."""
+        return None
+
     def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
         """Watch, learn and judge with so many seeds; return what came out."""
         # Work runs side by side, beside whatever else the machine does: its own seconds count.

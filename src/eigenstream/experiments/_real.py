@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +61,8 @@ def real_images(n_per_class: int = 100) -> RealImages | None:
     folder = os.environ.get(VARIABLE)
     if not folder:
         return None
-    pictures = _arrays(Path(folder) / "images.npz", tuple(SOURCES.values()))
-    written = _arrays(Path(folder) / "mnist.npz", ("images", "labels"))
+    pictures = arrays(Path(folder) / "images.npz", tuple(SOURCES.values()))
+    written = arrays(Path(folder) / "mnist.npz", ("images", "labels"))
     digits, labels = written["images"], written["labels"].astype(np.int64)
     scarce = [d for d in range(10) if int((labels == d).sum()) < n_per_class]
     if digits.ndim != 3 or len(digits) != len(labels) or scarce:
@@ -73,7 +74,7 @@ def real_images(n_per_class: int = 100) -> RealImages | None:
     return RealImages(sources, digits, labels)
 
 
-def _arrays(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[np.uint8]]:
+def arrays(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     """Read the named arrays of one file."""
     if not path.is_file():
         raise ValueError(

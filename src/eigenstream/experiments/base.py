@@ -108,5 +108,8 @@ class Experiment(Protocol):
     def summary(self) -> str:
         """Which table or figure it is, in one line."""
 
+    def missing(self) -> str | None:
+        """Say in one line which data are missing and how to get them; None where none are."""
+
     def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
         """Make it again, with so many seeds."""

@@ -5,17 +5,18 @@ makes a figure of its own. Nothing here touches pyplot or any global state.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from io import StringIO
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
+from eigenstream.plotting._axes import COLOURS, INK, STYLE, axes, colours, legend, thinned
 from eigenstream.plotting._images import gray, png_uri, signed
+from eigenstream.plotting._risks import risks
 from eigenstream.theory import MixingProfile, slow_bound
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "gray",
     "growth",
     "png_uri",
+    "risks",
     "roc",
     "signed",
     "spectrum",
@@ -33,47 +35,6 @@ __all__ = [
     "sweep",
     "traces",
 ]
-
-#: Colours that read on white and on black, in the order in which curves are drawn.
-COLOURS = (
-    *("#8a8f98", "#e08a1e", "#1c8fc4", "#c2488f", "#3a9d5d"),
-    *("#7d6bd6", "#a0763f", "#d0504a", "#2aa5a0", "#a7a12f"),
-)
-
-#: Stands for the colour of the page's text: in an SVG it becomes ``currentColor``.
-INK = "#010203"
-
-_STYLE: Any = {
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": 11,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "grid.alpha": 0.15,
-    "grid.color": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "eigenstream",
-}
-
-
-def axes(width: float = 4.4, height: float = 3.4) -> Axes:
-    """Return the empty axes of a new figure, its size in inches.
-
-    >>> axes(3, 2).figure.get_size_inches().tolist()
-    [3.0, 2.0]
-    """
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        drawn: Axes = figure.add_subplot()
-        drawn.grid(True)
-    return drawn
 
 
 def roc(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
@@ -93,8 +54,8 @@ def roc(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
     ['raw  1.000']
     """
     ax = axes() if ax is None else ax
-    for (name, curve), colour in zip(curves.items(), _colours(len(curves)), strict=True):
-        across, up = _thinned(curve.false_positive_rate, curve.true_positive_rate)
+    for (name, curve), colour in zip(curves.items(), colours(len(curves)), strict=True):
+        across, up = thinned(curve.false_positive_rate, curve.true_positive_rate)
         ax.plot(across, up, color=colour, lw=2, label=f"{name}  {curve.area:.3f}")
     ax.plot([0, 1], [0, 1], color=INK, lw=0.8, ls=":", alpha=0.6)
     ax.set(
@@ -103,7 +64,7 @@ def roc(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
         xlim=(-0.01, 1.01),
         ylim=(-0.01, 1.01),
     )
-    _legend(ax, "lower right", title="area", alignment="left")
+    legend(ax, "lower right", title="area", alignment="left")
     return ax
 
 
@@ -130,7 +91,7 @@ def spectrum(eigenvalues: ArrayLike, n_kept: int, *, ax: Axes | None = None) -> 
         ax.set_yscale("symlog", linthresh=near_zero)
         ax.set_yticks(_signed_decades(values, near_zero))
     ax.set(xlabel="rank of the eigenvalue", ylabel="eigenvalue of T")
-    _legend(ax, "upper right")
+    legend(ax, "upper right")
     return ax
 
 
@@ -148,7 +109,7 @@ def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None)
     anchors = [points[names == name][0, :2] for name in classes]
     offsets = _label_offsets(np.array(anchors), np.ptp(points[:, :2], axis=0))
     for name, colour, anchor, offset in zip(
-        classes, _colours(len(classes)), anchors, offsets, strict=True
+        classes, colours(len(classes)), anchors, offsets, strict=True
     ):
         mine = points[names == name]
         ax.plot(mine[:, 0], mine[:, 1], ".", ms=5, alpha=0.75, color=colour, mew=0)
@@ -193,7 +154,7 @@ def sweep(
         ax.axvline(alpha, color=colour, lw=1.5, ls="--", label=f"{name}: {alpha:.3g}")
     ax.set(xlabel="alpha, the weight of the variance", ylabel="ROC area", xlim=(0, 1.02))
     if chosen or isinstance(areas, Mapping):
-        _legend(ax, "best")
+        legend(ax, "best")
     return ax
 
 
@@ -204,14 +165,14 @@ def growth(counts: ArrayLike, curves: Mapping[str, ArrayLike], *, ax: Axes | Non
     'log'
     """
     ax = axes() if ax is None else ax
-    for (name, values), colour in zip(curves.items(), _colours(len(curves) + 2)[2:], strict=True):
+    for (name, values), colour in zip(curves.items(), colours(len(curves) + 2)[2:], strict=True):
         rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
         ax.plot(counts, rows.mean(axis=0), "-o", ms=3.5, lw=1.5, color=colour, label=name)
         low, high = rows.min(axis=0), rows.max(axis=0)
         ax.fill_between(np.asarray(counts), low, high, color=colour, alpha=0.2, lw=0)
     ax.set(xscale="log", xlabel="observations", ylabel="1-NN error")
     ax.set_ylim(0.0, 1.35 * ax.get_ylim()[1])  # room for the names above the curves
-    _legend(ax, "upper right")
+    legend(ax, "upper right")
     return ax
 
 
@@ -240,8 +201,8 @@ def bounds(
     alpha = known.get("alpha")
     empty = 1.0 if alpha is None else 1.0 - 0.75 * alpha  # no gap of L can be larger
     counts = np.unique(np.geomspace(*rows, 61).astype(np.int64))
-    colours = _colours(len(profiles) + 1)[1:]
-    for (name, mixing), colour in zip(profiles.items(), colours, strict=True):
+    palette = colours(len(profiles) + 1)[1:]
+    for (name, mixing), colour in zip(profiles.items(), palette, strict=True):
         gaps = []
         for m in counts:
             try:
@@ -296,7 +257,7 @@ def traces(series: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
     """
     ax = axes() if ax is None else ax
     for row, ((name, values), colour) in enumerate(
-        zip(series.items(), _colours(len(series) + 1)[1:], strict=True)
+        zip(series.items(), colours(len(series) + 1)[1:], strict=True)
     ):
         y = np.asarray(values, dtype=np.float64)
         low, high = float(y.min()), float(y.max())
@@ -319,7 +280,7 @@ def svg(ax: Axes, name: str) -> str:
     out = StringIO()
     figure = ax.get_figure(root=True)
     assert figure is not None
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
@@ -351,11 +312,6 @@ def _label_offsets(
     return offsets
 
 
-def _legend(ax: Axes, where: Any, **options: Any) -> None:
-    legend = ax.legend(loc=where, frameon=False, labelcolor=INK, **options)
-    legend.get_title().set_color(INK)
-
-
 def _signed_decades(values: NDArray[np.float64], near_zero: float) -> list[float]:
     """Return 0 and about three powers of ten on either side, as far as the values go."""
     ticks = [0.0]
@@ -366,20 +322,3 @@ def _signed_decades(values: NDArray[np.float64], near_zero: float) -> list[float
             step = max(1, int((last - first) // 3) + 1)
             ticks += [sign * 10.0**power for power in np.arange(last, first - 1, -step)]
     return sorted(ticks)
-
-
-def _colours(count: int) -> Sequence[str]:
-    return [COLOURS[k % len(COLOURS)] for k in range(count)]
-
-
-def _thinned(
-    across: NDArray[np.float64], up: NDArray[np.float64], points: int = 400
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a curve by at most about twice so many of its points, evenly spread along it."""
-    if len(across) <= 2 * points:
-        return across, up
-    # Half of the points evenly over each axis: a curve that rises steeply keeps its corner.
-    levels = np.linspace(0.0, 1.0, points)
-    kept = np.concatenate([np.searchsorted(across, levels), np.searchsorted(up, levels)])
-    kept = np.unique(np.clip(kept, 0, len(across) - 1))
-    return across[kept], up[kept]

@@ -2,7 +2,13 @@
 
 from eigenstream.processes.autoregressive import Autoregressive
 from eigenstream.processes.base import Process
-from eigenstream.processes.characters import characters, digit_set, letter_set, move_images
+from eigenstream.processes.characters import (
+    characters,
+    digit_set,
+    letter_set,
+    move_images,
+    turning_characters,
+)
 from eigenstream.processes.gaussian import GaussianMixture, SpikedGaussian
 from eigenstream.processes.images import dead_leaves_image, noise_image, page_image
 from eigenstream.processes.walk import ImageViews, ImageWalk, ViewStates
@@ -22,4 +28,5 @@ __all__ = [
     "move_images",
     "noise_image",
     "page_image",
+    "turning_characters",
 ]

@@ -85,30 +85,14 @@ def characters(
     ((6, 64), ['0', '0', '0', 'A', 'A', 'A'])
     """
     n_per_class = check_whole(n_per_class, "n_per_class")
-    size = check_whole(size, "size")
-    height = check_number(height, "height", above=0)
-    supersample = check_whole(supersample, "supersample")
-    check_choice(polarity, "polarity", POLARITIES)
-    if len(set(symbols)) != len(symbols) or not symbols:
-        raise ValueError(f"symbols must be distinct characters, at least one, got {symbols!r}.")
-    if not fonts:
-        raise ValueError("fonts is empty: give at least one bundled name or font file.")
+    faces = _faces(symbols, fonts, height, supersample)
     n = len(symbols) * n_per_class
     angles, magnifications, choice = _motions(n, rotation, magnification, random_state)
     which = choice.integers(len(fonts), size=n)
-
-    images = np.empty((n, size * size))
-    faces = [_face_of_height(name, height * supersample) for name in fonts]
-    for c, symbol in enumerate(symbols):
-        for f, face in enumerate(faces):
-            ink = glyph(symbol, face)
-            mine = np.arange(c * n_per_class, (c + 1) * n_per_class)
-            mine = mine[which[mine] == f]
-            spacing = 1.0 / magnifications[mine]
-            images[mine] = _moved(ink, size, supersample, angles[mine], spacing)
-    if polarity == "black_on_white":
-        np.subtract(1.0, images, out=images)
-    return _finished(images, unit_norm), np.repeat(np.array(list(symbols)), n_per_class)
+    codes = np.repeat(np.arange(len(symbols)), n_per_class)
+    style: dict[str, Any] = {"size": size, "polarity": polarity, "supersample": supersample}
+    images = _drawn(symbols, faces, codes, which, angles, magnifications, **style)
+    return _finished(images, unit_norm), np.array(list(symbols))[codes]
 
 
 def digit_set(
@@ -143,6 +127,77 @@ def letter_set(
     check_choice(invariance, "invariance", tuple(MOTIONS))
     recipe = MOTIONS[invariance] | {"random_state": random_state} | options
     return characters(_LETTERS[invariance], n_per_class, **recipe)
+
+
+def turning_characters(
+    symbols: str = _TURNING,
+    n_frames: int = 4000,
+    *,
+    hold: float = 40.0,
+    speed: float = 1.0,
+    size: int = 28,
+    height: float = 18.0,
+    font: str | Path = "DejaVuSerif-Bold",
+    polarity: Polarity = "black_on_white",
+    supersample: int = 6,
+    unit_norm: bool = True,
+    random_state: Any = None,
+) -> tuple[Float64s, Labels]:
+    """Film one character after another, each turning steadily until the next takes its place.
+
+    [HPCA] section 7 proposes to learn from such a film without labels. Each character stays for a
+    geometric time, ``hold`` frames on average, then a random one of the others follows; it turns by
+    the same angle each frame, uniform on [-speed, speed]. Nothing in the frames says when it is
+    replaced.
+
+    Parameters
+    ----------
+    symbols : str
+        At least two characters; by default the letters of ``letter_set("rotation")``.
+    n_frames : int
+    hold : float
+        Mean number of frames that one stays.
+    speed : float
+        The largest angle between two frames, in radians.
+    size, height, font, polarity, supersample, unit_norm, random_state
+        As for :func:`characters`.
+
+    Returns
+    -------
+    frames : array (n_frames, size * size)
+        In the order of time.
+    labels : array of str (n_frames,)
+        To judge by, not to learn from.
+
+    Examples
+    --------
+    >>> frames, labels = turning_characters("ab", 9, hold=3, size=8, height=5, random_state=0)
+    >>> frames.shape, "".join(labels)
+    ((9, 64), 'baabbbaab')
+    """
+    n_frames = check_whole(n_frames, "n_frames")
+    hold = check_number(hold, "hold", least=1)
+    speed = check_number(speed, "speed", above=0)
+    faces = _faces(symbols, (font,), height, supersample)
+    if len(symbols) < 2:
+        raise ValueError(
+            f"symbols must be two characters at least, to take turns; got {symbols!r}."
+        )
+    when, which, how = generators(seed_sequence(random_state), 3)
+    starts = when.random(n_frames) < 1.0 / hold
+    starts[0] = True
+    scene = np.cumsum(starts) - 1
+    steps = which.integers(1, len(symbols), size=scene[-1] + 1)
+    steps[0] = which.integers(len(symbols))
+    codes = np.cumsum(steps) % len(symbols)
+    first, turn = how.uniform(-pi, pi, len(codes)), how.uniform(-speed, speed, len(codes))
+    since = np.arange(n_frames) - np.flatnonzero(starts)[scene]
+    angles = (first[scene] + turn[scene] * since + pi) % (2.0 * pi) - pi
+    shown = codes[scene]
+    still = np.zeros(n_frames, np.intp), angles, np.ones(n_frames)
+    style: dict[str, Any] = {"size": size, "polarity": polarity, "supersample": supersample}
+    frames = _drawn(symbols, faces, shown, *still, **style)
+    return _finished(frames, unit_norm), np.array(list(symbols))[shown]
 
 
 def move_images(
@@ -210,6 +265,45 @@ def _motions(
     high = check_number(high, "the largest magnification", least=low)
     turn, zoom, rest = generators(seed_sequence(random_state), 3)
     return turn.uniform(-rotation, rotation, n), zoom.uniform(low, high, n), rest
+
+
+def _faces(symbols: str, fonts: Sequence[str | Path], height: float, supersample: int) -> list[Any]:
+    """Open the fonts to draw the symbols with; refuse what cannot be drawn."""
+    height = check_number(height, "height", above=0)
+    supersample = check_whole(supersample, "supersample")
+    if len(set(symbols)) != len(symbols) or not symbols:
+        raise ValueError(f"symbols must be distinct characters, at least one, got {symbols!r}.")
+    if not fonts:
+        raise ValueError("fonts is empty: give at least one bundled name or font file.")
+    return [_face_of_height(name, height * supersample) for name in fonts]
+
+
+def _drawn(
+    symbols: str,
+    faces: list[Any],
+    codes: NDArray[np.intp],
+    which: NDArray[np.intp],
+    angles: Float64s,
+    magnifications: Float64s,
+    *,
+    size: int,
+    polarity: Polarity,
+    supersample: int,
+) -> Float64s:
+    """Return the symbols with these codes, each in one of the faces, turned and magnified."""
+    size = check_whole(size, "size")
+    check_choice(polarity, "polarity", POLARITIES)
+    images = np.empty((len(codes), size * size))
+    for c, symbol in enumerate(symbols):
+        for f, face in enumerate(faces):
+            mine = np.flatnonzero((codes == c) & (which == f))
+            if len(mine):
+                spacing = 1.0 / magnifications[mine]
+                ink = glyph(symbol, face)
+                images[mine] = _moved(ink, size, supersample, angles[mine], spacing)
+    if polarity == "black_on_white":
+        np.subtract(1.0, images, out=images)
+    return images
 
 
 def _moved(

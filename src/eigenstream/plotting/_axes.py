@@ -1,0 +1,73 @@
+"""What every drawing shares: axes, colours, legends."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+#: Colours that read on white and on black, in the order in which curves are drawn.
+COLOURS = (
+    *("#8a8f98", "#e08a1e", "#1c8fc4", "#c2488f", "#3a9d5d"),
+    *("#7d6bd6", "#a0763f", "#d0504a", "#2aa5a0", "#a7a12f"),
+)
+
+#: Stands for the colour of the page's text: in an SVG it becomes ``currentColor``.
+INK = "#010203"
+
+STYLE: Any = {
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 11,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "grid.alpha": 0.15,
+    "grid.color": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "eigenstream",
+}
+
+
+def axes(width: float = 4.4, height: float = 3.4) -> Axes:
+    """Return the empty axes of a new figure, its size in inches.
+
+    >>> axes(3, 2).figure.get_size_inches().tolist()
+    [3.0, 2.0]
+    """
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        drawn: Axes = figure.add_subplot()
+        drawn.grid(True)
+    return drawn
+
+
+def legend(ax: Axes, where: Any, **options: Any) -> None:
+    legend = ax.legend(loc=where, frameon=False, labelcolor=INK, **options)
+    legend.get_title().set_color(INK)
+
+
+def colours(count: int) -> Sequence[str]:
+    return [COLOURS[k % len(COLOURS)] for k in range(count)]
+
+
+def thinned(
+    across: NDArray[np.float64], up: NDArray[np.float64], points: int = 400
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a curve by at most about twice so many of its points, evenly spread along it."""
+    if len(across) <= 2 * points:
+        return across, up
+    # Half of the points evenly over each axis: a curve that rises steeply keeps its corner.
+    levels = np.linspace(0.0, 1.0, points)
+    kept = np.concatenate([np.searchsorted(across, levels), np.searchsorted(up, levels)])
+    kept = np.unique(np.clip(kept, 0, len(across) - 1))
+    return across[kept], up[kept]
