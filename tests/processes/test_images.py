@@ -41,9 +41,16 @@ def test_polarities_are_complements():
 
 
 def test_print_wraps_around_the_lower_border():
-    # The line is as high as the page, less than the letter: its foot comes back at the top.
+    # The line is as high as the page, less than the letter: its foot comes back at the top. (In
+    # some faces the foot is too short for that.)
     page = page_image(
-        44, font_sizes=(44, 44), alphabet="g", polarity="white_on_black", supersample=1
+        44,
+        fonts=["DejaVuSans"],
+        font_sizes=(44, 44),
+        alphabet="g",
+        polarity="white_on_black",
+        supersample=1,
+        random_state=0,
     )
     assert page[:2].max() > 0
 
