@@ -1,5 +1,6 @@
 """Gram matrices: made in place, checked, and compared with the scale of the data."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ from scipy.linalg import blas
 from scipy.spatial.distance import cdist
 
 from eigenstream._checks import warn_user
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, row_squares
 from eigenstream.estimators._samples import row_hashes
 
 #: Rows whose mutual distances stand for all when their median is taken.
@@ -102,12 +103,26 @@ def gram(rows: Float64s, kernel: str, gamma: float) -> Float64s:
     return products
 
 
-def rbf(left: Any, right: Any, gamma: float) -> Float64s:
-    """Return exp(-gamma |x - y|^2) for rows x of the left and y of the right.
+def rbf_with(points: Float64s, gamma: float) -> Callable[[Any], Float64s]:
+    """Return the function that takes rows x to exp(-gamma |x - p|^2) for all the points p.
 
-    >>> rbf(np.array([[0.0]]), np.array([[0.0], [1.0]]), 1.0).round(3)
+    Like ``gram`` by one matrix product, about the points' mean, so that little cancels.
+
+    >>> rbf_with(np.array([[0.0], [1.0]]), 1.0)(np.array([[0.0]])).round(3)
     array([[1.   , 0.368]])
     """
-    squares = cdist(left, right, "sqeuclidean")
-    squares *= -gamma
-    return np.asarray(np.exp(squares, out=squares))
+    center = points.mean(axis=0)
+    fixed = points - center
+    squares = row_squares(fixed)
+
+    def values(rows: Any) -> Float64s:
+        moved = rows.astype(np.float64) - center
+        out = moved @ fixed.T
+        out *= 2.0
+        out -= squares
+        out -= row_squares(moved)[:, None]
+        np.minimum(out, 0.0, out=out)  # rounding may leave a distance below zero
+        out *= gamma
+        return np.asarray(np.exp(out, out=out))
+
+    return values

@@ -351,12 +351,11 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         coefficients, offset = details["coefficients"], details["offset"]
         if self.kernel == "precomputed":
             return (rows @ coefficients - offset).astype(rows.dtype)
-        out = np.empty((len(rows), coefficients.shape[1]), rows.dtype)
+        kernel = _gram.rbf_with(self.X_fit_, self.gamma_)
         step = max(_gram.KERNEL_VALUES // len(coefficients), 1)
-        for start in range(0, len(rows), step):
-            part = slice(start, start + step)
-            out[part] = _gram.rbf(rows[part], self.X_fit_, self.gamma_) @ coefficients - offset
-        return out
+        parts = (rows[start : start + step] for start in range(0, len(rows), step))
+        projected = [kernel(part) @ coefficients - offset for part in parts]
+        return np.concatenate(projected).astype(rows.dtype, copy=False)
 
     def inverse_transform(self, Z: Any) -> Any:
         """Return the rows in the space of the data that project to ``Z`` (kernel="linear")."""
