@@ -346,5 +346,6 @@ def blocks_of(run: Any) -> Callable[..., tuple[int, int]]:
     name = f"{run.__module__.rpartition('.')[2]}_blocks"
     filled = FunctionType(_blocks.__code__, {**globals(), "run": run}, name)
     filled.__qualname__, filled.__module__ = name, __name__
-    compiled: Callable[..., tuple[int, int]] = njit(cache=True, error_model="numpy")(filled)
+    compile_ = njit(cache=True, error_model="numpy", nogil=True)
+    compiled: Callable[..., tuple[int, int]] = compile_(filled)
     return compiled
