@@ -154,12 +154,11 @@ class BlockEngine:
 
     @property
     def weights(self) -> NDArray[Any]:
-        """The weight vectors, one a row (a view)."""
+        """The weight vectors, one a row. Reading them changes nothing that is learned later."""
         frame = self._vectors[self._w :]
-        if not np.array_equal(self._mixing, np.eye(len(frame))):
-            frame[...] = self._mixing.astype(frame.dtype) @ frame
-            self._mixing = np.eye(len(frame))
-        return frame
+        if np.array_equal(self._mixing, np.eye(len(frame))):
+            return frame.copy()
+        return np.asarray(self._mixing.astype(frame.dtype) @ frame)
 
     @property
     def watched(self) -> NDArray[Any]:
