@@ -1,6 +1,8 @@
 """Every public name says what it is and shows it: a docstring with an example that runs."""
 
 import inspect
+import subprocess
+import sys
 from importlib import import_module
 
 import pytest
@@ -41,3 +43,18 @@ def test_is_documented(value):
     # Results are shown by the function that gives them, abstract classes by their members.
     if not inspect.isabstract(value) and not hasattr(value, "__dataclass_fields__"):
         assert ">>>" in value.__doc__, "no example"
+
+
+def test_names_come_when_asked_for():
+    """And not before: the command line need not wait for scikit-learn."""
+    code = """
+import sys
+import eigenstream
+assert "sklearn" not in sys.modules
+for name in eigenstream.__all__:
+    assert name in dir(eigenstream) and getattr(eigenstream, name) is not None, name
+assert eigenstream.StreamPCA is eigenstream.estimators.StreamPCA
+assert eigenstream.plotting.__name__ == "eigenstream.plotting"
+assert not hasattr(eigenstream, "StreamPCB") and not hasattr(eigenstream, "_nothing")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

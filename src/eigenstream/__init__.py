@@ -1,27 +1,32 @@
 """Learn what stays the same: low-dimensional features from streams, from time and from pairs."""
 
-from eigenstream.constraints import LabelledPairs, TemporalPairs, sample_pairs
-from eigenstream.contrast import Contrast
-from eigenstream.estimators import (
-    AlphaPath,
-    ClassSubspace,
-    PairMetric,
-    PairSubspace,
-    SlowSubspace,
-    StreamPCA,
-    SubspaceBound,
-    ThresholdClassifier,
-)
-from eigenstream.features import RBFNetwork
-from eigenstream.neurons import OjaNeuron, SangerNetwork
-from eigenstream.scatters import (
-    ClassScatter,
-    PairScatter,
-    Scatter,
-    VarianceScatter,
-    VelocityScatter,
-    merge,
-)
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eigenstream.constraints import LabelledPairs, TemporalPairs, sample_pairs
+    from eigenstream.contrast import Contrast
+    from eigenstream.estimators import (
+        AlphaPath,
+        ClassSubspace,
+        PairMetric,
+        PairSubspace,
+        SlowSubspace,
+        StreamPCA,
+        SubspaceBound,
+        ThresholdClassifier,
+    )
+    from eigenstream.features import RBFNetwork
+    from eigenstream.neurons import OjaNeuron, SangerNetwork
+    from eigenstream.scatters import (
+        ClassScatter,
+        PairScatter,
+        Scatter,
+        VarianceScatter,
+        VelocityScatter,
+        merge,
+    )
 
 __version__ = "0.1.0"
 
@@ -49,3 +54,24 @@ __all__ = [
     "merge",
     "sample_pairs",
 ]
+
+#: Where these names are at home.
+_HOMES = ("constraints", "contrast", "scatters", "features", "neurons", "estimators")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name, or a part of the package, when it is first asked for.
+
+    scikit-learn takes seconds to come, which ``eigenstream --help`` need not wait for.
+    """
+    if name in __all__:
+        homes = (import_module(f"eigenstream.{home}") for home in _HOMES)
+        globals()[name] = next(getattr(home, name) for home in homes if hasattr(home, name))
+        return globals()[name]
+    if not name.startswith("_") and find_spec(f"eigenstream.{name}") is not None:
+        return import_module(f"eigenstream.{name}")
+    raise AttributeError(f"module 'eigenstream' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
