@@ -80,10 +80,7 @@ def weighted_sum(weights: Floats, rows: Floats) -> Floats:
     >>> weighted_sum(np.array([1.0, 2.0]), np.array([[1.0, 0.0], [0.0, 1.0]]))
     array([1., 2.])
     """
-    if not rows.flags.c_contiguous or 0 in rows.shape:
-        return np.asarray(weights @ rows)
-    gemv = blas.sgemv if rows.dtype == np.float32 else blas.dgemv
-    return np.asarray(gemv(1.0, rows.T, weights))
+    return _gemv(rows.T, weights)
 
 
 def products_with(rows: Floats, vector: Floats) -> Floats:
@@ -92,10 +89,16 @@ def products_with(rows: Floats, vector: Floats) -> Floats:
     >>> products_with(np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([1.0, 1.0]))
     array([3., 1.])
     """
-    if not rows.flags.c_contiguous or 0 in rows.shape:
-        return np.asarray(rows @ vector)
-    gemv = blas.sgemv if rows.dtype == np.float32 else blas.dgemv
-    return np.asarray(gemv(1.0, rows.T, vector, trans=1))
+    return _gemv(rows, vector)
+
+
+def _gemv(matrix: Floats, vector: Floats) -> Floats:
+    """Return ``matrix @ vector``; BLAS takes both orders as they lie."""
+    if not (matrix.flags.c_contiguous or matrix.flags.f_contiguous) or 0 in matrix.shape:
+        return np.asarray(matrix @ vector)
+    gemv = blas.sgemv if matrix.dtype == np.float32 else blas.dgemv
+    operand, transposed = (matrix, 0) if matrix.flags.f_contiguous else (matrix.T, 1)
+    return np.asarray(gemv(1.0, operand, vector, trans=transposed))
 
 
 def mirrored(lower: Float64s) -> Float64s:

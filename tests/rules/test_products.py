@@ -103,3 +103,13 @@ def test_rows_need_not_lie_side_by_side(rule):
             V = orthonormalized(V + 0.01 * (AV - V @ (V.T @ AV)))
         got = engine.weights.T
         assert np.abs(got @ got.T - V @ V.T).max() < 1e-13
+
+
+@pytest.mark.parametrize("order", [[0, 2, 1, 3], [3, 2, 1, 0], [0, 0, 1, 3]])
+def test_rows_out_of_order_are_not_taken_for_a_slice(order):
+    rows, now = np.random.default_rng(4).standard_normal((4, 6)), np.array(order)
+    engines = [BlockEngine(SANGER, np.eye(2, 6)) for _ in range(2)]
+    gains = np.array([0.3, 0.2, 0.1, 0.4])
+    engines[0].advance(rows, gains=gains.copy(), adapt=np.zeros(3), now=now)
+    engines[1].advance(rows[now], gains=gains.copy(), adapt=np.zeros(3))
+    np.testing.assert_allclose(engines[0].weights, engines[1].weights, rtol=0, atol=1e-14)

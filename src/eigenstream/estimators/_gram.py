@@ -92,15 +92,20 @@ def gram(rows: Float64s, kernel: str, gamma: float) -> Float64s:
     for start in range(0, len(rows), step):
         stop = min(start + step, len(rows))
         block = products[start:, start:stop]
-        block *= 2.0
-        block -= squares[start:, None]
-        block -= squares[None, start:stop]
-        np.minimum(block, 0.0, out=block)  # rounding may leave a distance below zero
-        block *= gamma
-        np.exp(block, out=block)
+        _to_kernel(block, squares[start:], squares[start:stop], gamma)
         block[:] = np.tril(block)
     np.fill_diagonal(products, 1.0)
     return products
+
+
+def _to_kernel(products: Float64s, left: Float64s, right: Float64s, gamma: float) -> Float64s:
+    """Turn inner products into exp(-gamma |x - y|^2) in place, given the squared norms."""
+    products *= 2.0
+    products -= left[:, None]
+    products -= right
+    np.minimum(products, 0.0, out=products)  # rounding may leave a distance below zero
+    products *= gamma
+    return np.asarray(np.exp(products, out=products))
 
 
 def rbf_with(points: Float64s, gamma: float) -> Callable[[Any], Float64s]:
@@ -118,11 +123,6 @@ def rbf_with(points: Float64s, gamma: float) -> Callable[[Any], Float64s]:
     def values(rows: Any) -> Float64s:
         moved = rows.astype(np.float64) - center
         out = moved @ fixed.T
-        out *= 2.0
-        out -= squares
-        out -= row_squares(moved)[:, None]
-        np.minimum(out, 0.0, out=out)  # rounding may leave a distance below zero
-        out *= gamma
-        return np.asarray(np.exp(out, out=out))
+        return _to_kernel(out, row_squares(moved), squares, gamma)
 
     return values

@@ -66,17 +66,18 @@ def _solve(mixing: Any, right: Any) -> None:
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _layout(now: Any, past: Any, paired: bool, picks: Any, here: Any, there: Any) -> int:
+def _layout(now: Any, past: Any, paired: bool, picks: Any, here: Any, there: Any) -> Any:
     """Lay out a block's rows: which ones, and where its terms and their pasts are among them.
 
-    Return how many. Rows that lie side by side stay so; otherwise the pasts follow the terms.
+    Return how many, and whether they lie side by side, and so stay; otherwise the pasts follow
+    the terms.
     """
     steps = now.shape[0]
     first = past[0] if paired else now[0]
     lag = now[0] - first
-    tight = lag <= steps and now[steps - 1] - now[0] == steps - 1
-    if paired:
-        tight = tight and past[steps - 1] - past[0] == steps - 1
+    tight = 0 <= lag <= steps
+    for t in range(1, steps):
+        tight = tight and now[t] == now[t - 1] + 1 and (not paired or past[t] == past[t - 1] + 1)
     n = steps
     if paired:
         n += lag if tight else steps
@@ -90,7 +91,7 @@ def _layout(now: Any, past: Any, paired: bool, picks: Any, here: Any, there: Any
     for t in range(steps):
         here[t] = lag + t if tight else t
         there[t] = t if tight else steps + t
-    return int(n)
+    return n, tight
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
@@ -269,7 +270,7 @@ def _blocks(
     paired: Any,
     centred: Any,
 ) -> Any:
-    """Take the steps in blocks of ``size``; return how many, and the one that failed or -1.
+    """Take the steps in blocks of ``size``; return the step that failed, or -1.
 
     The arrays from ``vectors`` to ``sums``, ``gains`` and ``adapt`` are kept up to date by whole
     blocks: a bad step undoes its block. ``buffer`` holds rows that are not used as they lie.
@@ -285,9 +286,10 @@ def _blocks(
         share = shares[start:stop]
         places = np.empty(4 * steps, np.int64)
         here, there = places[:steps], places[steps : 2 * steps]
-        n = _layout(now[start:stop], past[start:stop], paired, places[2 * steps :], here, there)
-        picks = places[2 * steps : 2 * steps + n]
-        if not centred and picks[n - 1] - picks[0] == n - 1:
+        picks = places[2 * steps :]
+        n, tight = _layout(now[start:stop], past[start:stop], paired, picks, here, there)
+        picks = picks[:n]
+        if tight and not centred:
             block = rows[picks[0] : picks[0] + n]
         else:
             block = buffer[: n + extra]
@@ -308,10 +310,10 @@ def _blocks(
         )
         if done < steps:
             gains[start + done] = used[done]
-            return start, start + done
+            return start + done
         strain = _strain(responses, sign, used, moved)
         if not np.isfinite(strain):  # the last step did it
-            return start, stop - 1
+            return stop - 1
         if woven_in:
             coefficients = unwoven(moved, n + extra, here, there, share, paired, origin)
         else:
@@ -333,11 +335,11 @@ def _blocks(
             state[BLOCKS], state[STRAIN] = 0.0, 0.0
         state[BLOCKS] += 1.0
         state[STRAIN] += strain
-    return n_steps, -1
+    return -1
 
 
 @cache
-def blocks_of(run: Any) -> Callable[..., tuple[int, int]]:
+def blocks_of(run: Any) -> Callable[..., int]:
     """Return the loop over blocks with a rule's own loop in its middle, compiled as one.
 
     A template: numba caches no function that is handed another, so each rule gets a copy of the
@@ -347,5 +349,5 @@ def blocks_of(run: Any) -> Callable[..., tuple[int, int]]:
     filled = FunctionType(_blocks.__code__, {**globals(), "run": run}, name)
     filled.__qualname__, filled.__module__ = name, __name__
     compile_ = njit(cache=True, error_model="numpy", nogil=True)
-    compiled: Callable[..., tuple[int, int]] = compile_(filled)
+    compiled: Callable[..., int] = compile_(filled)
     return compiled

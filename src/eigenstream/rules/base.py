@@ -98,6 +98,19 @@ def respond(moved: Any, slot: int, responses: Any, row: int) -> float:
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def listen(
+    moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses: Any, step: int
+) -> Any:
+    """Open a step with one vector: read its responses; return its signed gain, and if it is sound.
+
+    It is not where the responses are not finite, or explode.
+    """
+    c = signs[step, 0]
+    square = respond(moved, moved.shape[0] + step, responses, step)
+    return c * next_gain(gains, step, c * c * gram[step, step] * square, adapt), square < EXPLODED
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def add_input(line: Any, factor: float, gram: Any, slot: int, n_units: int) -> None:
     """Add ``factor * u`` to a row of ``moved``: to its own coefficient and the later products."""
     line[slot] += factor
@@ -156,8 +169,6 @@ class BlockEngine:
     def weights(self) -> NDArray[Any]:
         """The weight vectors, one a row. Reading them changes nothing that is learned later."""
         frame = self._vectors[self._w :]
-        if np.array_equal(self._mixing, np.eye(len(frame))):
-            return frame.copy()
         return np.asarray(self._mixing.astype(frame.dtype) @ frame)
 
     @property
@@ -198,7 +209,7 @@ class BlockEngine:
         if len(self._buffer) < longest:
             # Kept, since fresh memory is slow to come by; what is not used is not resident.
             self._buffer = np.empty((longest, len(self.mean)), self._vectors.dtype)
-        _, bad = blocks_of(self.rule.run)(
+        bad = blocks_of(self.rule.run)(
             self.rule.orthonormal,
             self.rule.norms,
             self._vectors,

@@ -4,7 +4,7 @@ from typing import Any
 
 from numba import njit
 
-from eigenstream.rules.base import EXPLODED, Rule, add_input, next_gain, respond
+from eigenstream.rules.base import Rule, add_input, listen
 
 __all__ = ["HEBB"]
 
@@ -23,10 +23,8 @@ def _run(
     """Take steps of w_k += eta_k y_k u, with y_k = <w_k, u>."""
     d = moved.shape[0]
     for t in range(signs.shape[0]):
-        c = signs[t, 0]
-        square = respond(moved, d + t, responses, t)
-        eta = c * next_gain(gains, t, c * c * gram[t, t] * square, adapt)
-        if not square < EXPLODED:
+        eta, sound = listen(moved, gram, signs, gains, adapt, responses, t)
+        if not sound:
             return t
         for k in range(d):
             add_input(moved[k], eta * rates[k] * responses[t, k], gram, d + t, d)

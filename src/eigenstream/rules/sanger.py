@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from eigenstream.rules.base import EXPLODED, Rule, add_input, next_gain, respond
+from eigenstream.rules.base import Rule, add_input, listen
 
 __all__ = ["SANGER", "SANGER_NORMALIZED"]
 
@@ -42,10 +42,8 @@ def _run(
     f = np.empty(d)
     ty = np.empty((d, 1))
     for t in range(signs.shape[0]):
-        c = signs[t, 0]
-        square = respond(moved, d + t, responses, t)
-        eta = c * next_gain(gains, t, c * c * gram[t, t] * square, adapt)
-        if not square < EXPLODED:
+        eta, sound = listen(moved, gram, signs, gains, adapt, responses, t)
+        if not sound:
             return t
         y = responses[t]
         for k in range(d):

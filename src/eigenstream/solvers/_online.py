@@ -284,7 +284,7 @@ class OnlineLearner:
 
     @property
     def vectors(self) -> Any:
-        """The learned vectors, one a row, averaged where the schedule averages (a view)."""
+        """The learned vectors, one a row, averaged where the schedule averages: to be read."""
         engine = self._ready()
         return engine.weights if self._averaging is None else engine.watched
 
