@@ -1,7 +1,7 @@
 """Timing side by side: every contestant in turn, several rounds, the best of each."""
 
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, sleep
 
 from rich.console import Console
 from rich.table import Table
@@ -15,12 +15,14 @@ def race(
 ) -> dict[str, float]:
     """Return each contestant's best time in seconds, under a bound on threads.
 
-    Rounds are interleaved, so that a busy moment of the machine does not fall on one alone.
+    Rounds are interleaved, so that a busy moment of the machine does not fall on one alone. Before
+    each is a pause: the threads of a BLAS spin for a while when their work is done.
     """
     best = dict.fromkeys(contestants, float("inf"))
     with threadpool_limits(threads):
         for _ in range(rounds):
             for name, run in contestants.items():
+                sleep(0.1)
                 start = perf_counter()
                 run()
                 best[name] = min(best[name], perf_counter() - start)

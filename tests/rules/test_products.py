@@ -12,8 +12,8 @@ SHAPES = [
     (3, 7, 20),
     (10, 24, 784),
     (17, 5, thin.PANEL + 3),
-    (9, 30, thin.WIDE + 11),
-    (20, 6, thin.WIDE + 11),
+    (9, 30, 3 * thin.PANEL + 11),
+    (20, 6, 3 * thin.PANEL + 11),
     (thin.FEW + 1, 10, 50),
 ]
 
@@ -27,25 +27,25 @@ def test_products_and_sums_equal_numpy(d, n, width, dtype):
     exact_vectors, exact_rows = vectors.astype(float), rows.astype(float)
     eps = np.finfo(dtype).eps
 
-    out = np.full((n, d + n), np.nan)
-    thin.products(vectors, rows, out)
+    out = np.zeros((n, d + n))
+    thin.products(vectors, rows, out, 0, width)
     expected = exact_rows @ np.concatenate([exact_vectors, exact_rows]).T
     np.testing.assert_allclose(out, expected, rtol=0, atol=8 * eps * width)
 
     moved = vectors.copy()
-    thin.add_rows(moved, coefficients, rows, 0)
+    thin.add_rows(moved, coefficients, rows, 0, 0, width)
     expected = exact_vectors + coefficients.astype(float) @ exact_rows
     np.testing.assert_allclose(moved, expected, rtol=0, atol=16 * eps * n)
 
     turned = vectors.copy()
-    thin.turn(turned, mixing)
+    thin.turn(turned, mixing, 0, width)
     expected = mixing.astype(float) @ exact_vectors
     np.testing.assert_allclose(turned, expected, rtol=0, atol=16 * eps * d)
 
 
 def test_rows_are_added_from_a_column_on():
     vectors = np.zeros((2, 6))
-    thin.add_rows(vectors, np.eye(2), np.ones((2, 3)), 2)
+    thin.add_rows(vectors, np.eye(2), np.ones((2, 3)), 2, 0, 3)
     np.testing.assert_array_equal(vectors, [[0, 0, 1, 1, 1, 0]] * 2)
 
 

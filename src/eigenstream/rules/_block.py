@@ -8,6 +8,7 @@ Plain loops throughout, where array expressions would read better: they compile 
 """
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from functools import cache
 from types import FunctionType
 from typing import Any
@@ -16,10 +17,11 @@ import numpy as np
 from numba import njit
 
 from eigenstream.rules._accounts import add_block
-from eigenstream.rules._products import add_rows, products, turn
+from eigenstream.rules._columns import look, move, shared
+from eigenstream.rules._products import products
 from eigenstream.rules._weave import mean_after, unwoven, woven
 
-__all__ = ["blocks_of"]
+__all__ = ["blocks_of", "shared_blocks_of"]
 
 #: A mixing this near to the identity (in the spectral norm) is kept: it has a condition number of
 #: at most 7, so that rounding grows no further than that.
@@ -95,32 +97,10 @@ def _layout(now: Any, past: Any, paired: bool, picks: Any, here: Any, there: Any
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _fetch(rows: Any, picks: Any, mean: Any, first: bool, shift: Any, out: Any) -> None:
-    """Write rows less the mean; in float32, where it is not a number, its rest is one more row.
-
-    Where nothing has been averaged yet, any reference near the data keeps their digits: the
-    ``first`` row of the terms becomes the mean.
-    """
-    n, width = picks.shape[0], rows.shape[1]
-    for j in range(width):
-        if first:
-            mean[j] = rows[picks[n - 1], j]
-        shift[j] = mean[j]
-    for i in range(n):
-        row = rows[picks[i]]
-        for j in range(width):
-            out[i, j] = row[j] - shift[j]
-    if out.shape[0] > n:
-        for j in range(width):
-            out[n, j] = mean[j] - shift[j]
-
-
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _begin(
-    vectors: Any,
+    both: Any,
     watched: int,
     mixing: Any,
-    rows: Any,
     here: Any,
     there: Any,
     shares: Any,
@@ -128,10 +108,12 @@ def _begin(
     plain: bool,
     origin: int,
 ) -> Any:
-    """Return what a rule starts from, and what the watched vectors see: (moved, gram, seen)."""
-    n, head = rows.shape[0], vectors.shape[0]
-    both = np.empty((n, head + n))
-    products(vectors, rows, both)
+    """Return what a rule starts from, and what the watched vectors see: (moved, gram, seen).
+
+    ``both``: the inner products of the rows with the vectors, then with each other.
+    """
+    n = both.shape[0]
+    head = both.shape[1] - n
     if plain:
         cross, gram = both, np.empty((n, n))
         for i in range(n):
@@ -157,11 +139,12 @@ def _begin(
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _renewed(frame: Any, mixing: Any, own: Any, orthonormal: bool) -> Any:
-    """Return the mixing and the weights' inner products, rid of the rounding of many blocks."""
-    d = frame.shape[0]
-    gram = np.empty((d, d))
-    products(frame[:0], frame, gram)
+def _renewed(gram: Any, mixing: Any, own: Any, orthonormal: bool) -> Any:
+    """Return the mixing and the weights' inner products, rid of the rounding of many blocks.
+
+    ``gram``: the inner products of the frame.
+    """
+    d = gram.shape[0]
     gram = _times(_times(mixing, gram), mixing.T.copy())
     if not orthonormal:
         return mixing, gram
@@ -195,9 +178,9 @@ def _strain(responses: Any, signs: Any, gains: Any, moved: Any) -> float:
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _right_part(table: Any, first: int) -> Any:
-    """Return a copy of the columns from ``first``."""
-    out = np.empty((table.shape[0], table.shape[1] - first))
+def _part(table: Any, first: int, last: int) -> Any:
+    """Return a copy of some columns."""
+    out = np.empty((table.shape[0], last - first))
     for k in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[k, j] = table[k, first + j]
@@ -205,10 +188,10 @@ def _right_part(table: Any, first: int) -> Any:
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _lift(frame: Any, mixing: Any, moved: Any, coefficients: Any, rows: Any, fold: bool) -> None:
-    """Move the weights to (the first part of ``moved``) @ frame + coefficients @ rows.
+def _settle(mixing: Any, moved: Any, coefficients: Any, fold: bool) -> bool:
+    """Decide whether the frame is turned by the first part of ``moved``, or that is kept apart.
 
-    ``mixing`` becomes what is kept apart of the first.
+    ``mixing`` becomes what is kept, and ``coefficients`` those of the rows in the frame.
     """
     d = mixing.shape[0]
     far, most_in_row, most_in_column = 0.0, 0.0, 0.0
@@ -223,25 +206,14 @@ def _lift(frame: Any, mixing: Any, moved: Any, coefficients: Any, rows: Any, fol
         most_in_row, most_in_column = max(most_in_row, in_row), max(most_in_column, in_column)
     # Two bounds of the squared spectral norm of the departure from the identity.
     far = min(far, most_in_row * most_in_column)
-    if fold or far > NEAR**2:
-        if far > 0.0:
-            turn(frame, mixing.astype(frame.dtype))
+    turned = far > 0.0 and (fold or far > NEAR**2)
+    if turned:
         for k in range(d):
             for j in range(d):
                 mixing[k, j] = 1.0 if j == k else 0.0
     elif far > 0.0:
         _solve(mixing, coefficients)
-    add_rows(frame, coefficients.astype(frame.dtype), rows, 0)
-
-
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _move_mean(mean: Any, shift: Any, here: Any, shares: Any, origin: int, rows: Any) -> None:
-    """Bring the running mean to the end of a block of rows less ``shift``."""
-    after = mean_after(here, shares, origin, rows.shape[0])
-    moved = np.zeros((1, rows.shape[1]), rows.dtype)
-    add_rows(moved, after.astype(rows.dtype).reshape((1, after.shape[0])), rows, 0)
-    for j in range(rows.shape[1]):
-        mean[j] = np.float64(shift[j]) + moved[0, j]
+    return turned
 
 
 def _blocks(
@@ -274,7 +246,8 @@ def _blocks(
 
     The arrays from ``vectors`` to ``sums``, ``gains`` and ``adapt`` are kept up to date by whole
     blocks: a bad step undoes its block. ``buffer`` holds rows that are not used as they lie.
-    ``run`` is not a parameter but filled in by ``blocks_of``.
+    ``run`` is not a parameter but filled in by ``blocks_of``, and by ``shared_blocks_of``, which
+    has the work on the columns done by several threads.
     """
     n_steps, width, d = now.shape[0], vectors.shape[1], mixing.shape[0]
     extra = 1 if centred and vectors.itemsize == 4 else 0
@@ -289,19 +262,21 @@ def _blocks(
         picks = places[2 * steps :]
         n, tight = _layout(now[start:stop], past[start:stop], paired, picks, here, there)
         picks = picks[:n]
-        if tight and not centred:
-            block = rows[picks[0] : picks[0] + n]
-        else:
-            block = buffer[: n + extra]
-            _fetch(rows, picks, mean, centred and share[0] == 1.0, shift, block)
+        fetched = centred or not tight
+        block = buffer[: n + extra] if fetched else rows[picks[0] : picks[0] + n]
+        both = np.zeros((block.shape[0], vectors.shape[0] + block.shape[0]))
+        fresh = centred and share[0] == 1.0
+        look(fetched, rows, picks, fresh, mean, shift, vectors, block, both, 0, width)
         origin = n if extra else -1
         fold = state[BLOCKS] >= every or state[STRAIN] > LIMIT
         mix, inner = mixing, own.copy()
         if fold and (orthonormal or normed):
-            mix, inner = _renewed(frame, mixing, own, orthonormal)
+            gram = np.zeros((d, d))
+            products(frame[:0], frame, gram, 0, width)
+            mix, inner = _renewed(gram, mixing, own, orthonormal)
         woven_in = centred or paired
         moved, gram, seen = _begin(
-            vectors, watched, mix, block, here, there, share, paired, not woven_in, origin
+            both, watched, mix, here, there, share, paired, not woven_in, origin
         )
         responses = np.empty((gram.shape[0], d))
         used, running, sign = gains[start:stop].copy(), adapt.copy(), signs[start:stop]
@@ -317,10 +292,14 @@ def _blocks(
         if woven_in:
             coefficients = unwoven(moved, n + extra, here, there, share, paired, origin)
         else:
-            coefficients = _right_part(moved, d)
-        _lift(frame, mixing, moved, coefficients, block, fold)
+            coefficients = _part(moved, d, moved.shape[1])
+        turned = _settle(mixing, moved, coefficients, fold)
+        turning = _part(moved, 0, d).astype(frame.dtype)
+        lift = coefficients.astype(frame.dtype)
+        after = np.empty((1, 0), frame.dtype)
         if centred:
-            _move_mean(mean, shift, here, share, origin, block)
+            after = mean_after(here, share, origin, block.shape[0]).astype(frame.dtype)
+        move(frame, turned, turning, lift, block, centred, after, shift, mean, 0, width)
         if watched == 0:
             seen = responses
         add_block(moment, sums, seen, sign, gram, weights[start:stop], adapt[2])
@@ -351,3 +330,13 @@ def blocks_of(run: Any) -> Callable[..., int]:
     compile_ = njit(cache=True, error_model="numpy", nogil=True)
     compiled: Callable[..., int] = compile_(filled)
     return compiled
+
+
+def shared_blocks_of(run: Any, pool: Executor, threads: int) -> Callable[..., int]:
+    """Return the same loop for very long rows, whose columns are shared among threads.
+
+    It is left to Python: what that takes a block is nothing beside such rows.
+    """
+    names: dict[str, Callable[..., None]] = {"look": look, "products": products, "move": move}
+    spread = {name: shared(function, pool, threads) for name, function in names.items()}
+    return FunctionType(_blocks.__code__, {**globals(), **spread, "run": run})

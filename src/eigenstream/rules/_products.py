@@ -3,6 +3,8 @@
 BLAS first copies its operands into an order of its own, which pays once each number is used often.
 With ten vectors and thirty rows it is not: these loops read the numbers where they are, a panel at
 a time so that they stay in the cache, and keep eight sums in registers.
+
+All keep to the columns from ``first`` to ``last``, so that threads can share the work.
 """
 
 from typing import Any
@@ -16,8 +18,6 @@ __all__ = ["add_rows", "products", "turn"]
 PANEL = 1024
 #: The same where every two vectors read all rows again: they should fit the first-level cache.
 TILE = 256
-#: The same for BLAS, which is told of one panel at a time so that its result stays in the cache.
-WIDE = 8192
 
 #: With more vectors than this BLAS is quicker: at products, and at adding rows.
 FEW, FEWER = 64, 16
@@ -57,34 +57,41 @@ def _tile(a: Any, i: int, b: Any, k: int, start: int, stop: int, out: Any, colum
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def products(vectors: Any, rows: Any, out: Any) -> None:
-    """Write the inner products of rows with some vectors, then with each other.
+def _panel(rows: Any, start: int, stop: int) -> Any:
+    """Return some columns side by side, as BLAS wants them: all of them as they lie."""
+    if stop - start == rows.shape[1]:
+        return rows
+    return rows[:, start:stop].copy()
 
-    >>> rows, out = np.array([[1.0, 0.0], [1.0, 2.0]]), np.empty((2, 3))
-    >>> products(np.array([[0.0, 3.0]]), rows, out)
+
+@njit(cache=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def products(vectors: Any, rows: Any, out: Any, first: int, last: int) -> None:
+    """Add the inner products of rows with some vectors, then with each other, to ``out``.
+
+    >>> rows, out = np.array([[1.0, 0.0], [1.0, 2.0]]), np.zeros((2, 3))
+    >>> products(np.array([[0.0, 3.0]]), rows, out, 0, 2)
     >>> out
     array([[0., 1., 1.],
            [6., 1., 5.]])
     """
     head, n = vectors.shape[0], rows.shape[0]
-    if head > FEW:
-        cross, gram = np.dot(rows, vectors.T), np.dot(rows, rows.T)
-        for i in range(n):
-            for k in range(head):
-                out[i, k] = cross[i, k]
-            for k in range(n):
-                out[i, head + k] = gram[i, k]
-        return
-    for i in range(n):
-        for k in range(head + n):
-            out[i, k] = 0.0
-    for start in range(0, rows.shape[1], PANEL):
-        stop = min(start + PANEL, rows.shape[1])
-        for i in range(0, n, 4):
-            for k in range(0, head, 2):
-                _tile(rows, i, vectors, k, start, stop, out, 0)
-            for k in range(0, min(i + 4, n), 2):
-                _tile(rows, i, rows, k, start, stop, out, head)
+    for start in range(first, last, PANEL):
+        stop = min(start + PANEL, last)
+        if head > FEW:
+            panel = _panel(rows, start, stop)
+            cross = np.dot(panel, _panel(vectors, start, stop).T)
+            gram = np.dot(panel, panel.T)
+            for i in range(n):
+                for k in range(head):
+                    out[i, k] += cross[i, k]
+                for k in range(n):
+                    out[i, head + k] += gram[i, k]
+        else:
+            for i in range(0, n, 4):
+                for k in range(0, head, 2):
+                    _tile(rows, i, vectors, k, start, stop, out, 0)
+                for k in range(0, min(i + 4, n), 2):
+                    _tile(rows, i, rows, k, start, stop, out, head)
     for i in range(n):
         for k in range(i):
             out[k, head + i] = out[i, head + k]
@@ -92,7 +99,7 @@ def products(vectors: Any, rows: Any, out: Any) -> None:
 
 @njit(cache=True, error_model="numpy", fastmath=LOOSE)  # type: ignore[untyped-decorator, unused-ignore]
 def _add_to_two(one: Any, two: Any, rows: Any, start: int, left: Any, right: Any) -> None:
-    """Add rows times coefficients to two stretches of columns that begin at ``start``."""
+    """Add rows times coefficients, from column ``start`` on, to two stretches."""
     n, width = rows.shape[0], left.shape[0]
     whole, stop = n - n % 4, start + left.shape[0]
     for i in range(0, whole, 4):
@@ -111,52 +118,50 @@ def _add_to_two(one: Any, two: Any, rows: Any, start: int, left: Any, right: Any
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def add_rows(vectors: Any, coefficients: Any, rows: Any, first: int) -> None:
-    """Add ``coefficients @ rows`` to the vectors, from the ``first`` column on.
+def add_rows(vectors: Any, coefficients: Any, rows: Any, shift: int, first: int, last: int) -> None:
+    """Add ``coefficients @ rows`` to the vectors, ``shift`` columns further on than in the rows.
 
     >>> vectors = np.array([[1.0, 0.0]])
-    >>> add_rows(vectors, np.array([[1.0, 2.0]]), np.eye(2), 0)
+    >>> add_rows(vectors, np.array([[1.0, 2.0]]), np.eye(2), 0, 0, 2)
     >>> vectors
     array([[2., 2.]])
     """
-    d, width = vectors.shape[0], rows.shape[1]
+    d = vectors.shape[0]
     if d > FEWER:
-        for start in range(0, width, WIDE):
-            stop = min(start + WIDE, width)
-            panel = rows if stop - start == width else rows[:, start:stop].copy()
-            change = np.dot(coefficients, panel)
+        for start in range(first, last, PANEL):
+            stop = min(start + PANEL, last)
+            change = np.dot(coefficients, _panel(rows, start, stop))
             for k in range(d):
                 for j in range(stop - start):
-                    vectors[k, first + start + j] += change[k, j]
+                    vectors[k, shift + start + j] += change[k, j]
         return
     spare = np.zeros(TILE, vectors.dtype)
-    for start in range(0, width, TILE):
-        stop = min(start + TILE, width)
+    for start in range(first, last, TILE):
+        stop = min(start + TILE, last)
         for k in range(0, d, 2):
             # Two at a time; an odd last one goes with one that is thrown away.
-            left = vectors[k, first + start : first + stop]
+            left = vectors[k, shift + start : shift + stop]
             right = spare[: stop - start]
             if k + 1 < d:
-                right = vectors[k + 1, first + start : first + stop]
+                right = vectors[k + 1, shift + start : shift + stop]
             other = coefficients[min(k + 1, d - 1)]
             _add_to_two(coefficients[k], other, rows, start, left, right)
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def turn(vectors: Any, mixing: Any) -> None:
+def turn(vectors: Any, mixing: Any, first: int, last: int) -> None:
     """Replace the vectors by ``mixing @ vectors``, a panel at a time: long ones are not copied.
 
     >>> vectors = np.array([[1.0, 0.0], [0.0, 2.0]])
-    >>> turn(vectors, np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> turn(vectors, np.array([[0.0, 1.0], [1.0, 0.0]]), 0, 2)
     >>> vectors
     array([[0., 2.],
            [1., 0.]])
     """
-    d, width = vectors.shape
-    for start in range(0, width, PANEL):
-        stop = min(start + PANEL, width)
+    for start in range(first, last, PANEL):
+        stop = min(start + PANEL, last)
         old = vectors[:, start:stop].copy()
-        for k in range(d):
+        for k in range(vectors.shape[0]):
             for j in range(start, stop):
                 vectors[k, j] = 0.0
-        add_rows(vectors, mixing, old, start)
+        add_rows(vectors, mixing, old, start, 0, stop - start)

@@ -16,14 +16,14 @@ __all__ = ["mean_after", "unwoven", "woven"]
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def mean_after(now: Any, shares: Any, origin: int, n: int) -> Any:
-    """Return the coefficients on ``n`` rows of the running mean after the block."""
-    mean = np.zeros(n)
+    """Return the coefficients on ``n`` rows of the running mean after the block, as one row."""
+    mean = np.zeros((1, n))
     left = 1.0
     for t in range(now.shape[0] - 1, -1, -1):
-        mean[now[t]] = left * shares[t]
+        mean[0, now[t]] = left * shares[t]
         left *= 1.0 - shares[t]
     if origin >= 0:
-        mean[origin] = left
+        mean[0, origin] = left
     return mean
 
 

@@ -7,6 +7,7 @@ with one matrix product. Nothing is approximated: to rounding, the result is the
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s
-from eigenstream.rules._block import blocks_of
+from eigenstream.rules._block import blocks_of, shared_blocks_of
 
 __all__ = ["BlockEngine", "Rule", "UnstableStepError", "default_block_size"]
 
@@ -190,6 +191,7 @@ class BlockEngine:
         rates: Float64s | None = None,
         size: int | None = None,
         first_step: int = 0,
+        threads: int = 1,
     ) -> None:
         """Take as many steps as there are ``gains``, in blocks of ``size`` (all at once if None).
 
@@ -198,7 +200,8 @@ class BlockEngine:
         running mean, in which a row has its share. ``signs`` (steps, vectors) weigh the vectors,
         ``weights`` the terms in the sums, ``rates`` the units' gains. ``rows``: contiguous, of the
         weights' dtype. ``adapt`` and ``gains`` are updated. On a bad step all stays as it was
-        before its block.
+        before its block. Several ``threads`` share the columns (bound BLAS to one): for very long
+        rows that pays.
         """
         steps, d = len(gains), len(self._mixing)
         paired, centred = past is not None, shares is not None
@@ -209,7 +212,7 @@ class BlockEngine:
         if len(self._buffer) < longest:
             # Kept, since fresh memory is slow to come by; what is not used is not resident.
             self._buffer = np.empty((longest, len(self.mean)), self._vectors.dtype)
-        bad = blocks_of(self.rule.run)(
+        arguments = (
             self.rule.orthonormal,
             self.rule.norms,
             self._vectors,
@@ -235,6 +238,11 @@ class BlockEngine:
             paired,
             centred,
         )
+        if threads == 1:
+            bad = blocks_of(self.rule.run)(*arguments)
+        else:
+            with ThreadPoolExecutor(threads - 1) as pool:
+                bad = shared_blocks_of(self.rule.run, pool, threads)(*arguments)
         if bad >= 0:
             raise UnstableStepError(first_step + bad, float(gains[bad]))
 

@@ -19,8 +19,8 @@ from eigenstream.solvers._terms import Block, TermStream
 
 __all__ = ["OnlineLearner"]
 
-#: Products smaller than this many multiplications run on one BLAS thread: a second one costs more
-#: than it brings, above all on a busy machine.
+#: A block of fewer multiplications than this runs on one thread: a second one costs more than it
+#: brings, above all on a busy machine.
 SMALL_PRODUCT = 2e7
 
 #: Steps between two updates of the averaged iterate, at most.
@@ -36,13 +36,14 @@ def _blas() -> ThreadpoolController:
 
 
 @contextmanager
-def _few_threads(multiplications: float) -> Iterator[None]:
-    """Bound the BLAS threads around small products."""
-    if multiplications < SMALL_PRODUCT:
-        with _blas().limit(limits=1, user_api="blas"):
-            yield
-    else:
-        yield
+def _one_blas_thread(multiplications: float) -> Iterator[int]:
+    """Bound BLAS to one thread, and yield how many may share so many multiplications instead.
+
+    As many as BLAS was given, if they are many; those of BLAS would still spin when others work.
+    """
+    given = [lib["num_threads"] for lib in _blas().info() if lib["user_api"] == "blas"]
+    with _blas().limit(limits=1, user_api="blas"):
+        yield max(given, default=1) if multiplications > SMALL_PRODUCT else 1
 
 
 class OnlineLearner:
@@ -105,12 +106,13 @@ class OnlineLearner:
         self.stopped = False
         self.stream.extend(rows, weights, new_sequence)
         try:
-            if self._engine is None and self.stream.pending >= self._needed():
-                self._begin()
-            if self._engine is not None and self.stream.pending >= self._next_size:
-                with self._threads():
+            starts = self._engine is None and self.stream.pending >= self._needed()
+            if starts or (self._engine is not None and self.stream.pending >= self._next_size):
+                with self._threads() as threads:
+                    if starts:
+                        self._begin()
                     while self.stream.pending >= self._next_size and not self.stopped:
-                        self._learn_next()
+                        self._learn_next(threads)
         except UnstableStepError:
             self.stream.drop()
             raise
@@ -126,11 +128,11 @@ class OnlineLearner:
         if pending:
             other.stream.extend(np.empty((0, other._n_features), other._dtype), None, False)
             other._hook_off = True
-            if other._engine is None:
-                other._begin()
-            with other._threads():
+            with other._threads() as threads:
+                if other._engine is None:
+                    other._begin()
                 while other.stream.pending:
-                    other._learn_next()
+                    other._learn_next(threads)
             other.stream.settle()
         return other
 
@@ -152,7 +154,7 @@ class OnlineLearner:
 
     def _threads(self) -> Any:
         size = self.block_size
-        return _few_threads(self._n_features * size * (self.plan.n_components + size))
+        return _one_blas_thread(self._n_features * size * (self.plan.n_components + size))
 
     def _needed(self) -> int:
         """How many terms the start vectors take."""
@@ -192,7 +194,7 @@ class OnlineLearner:
         rows = block.filled(np.float64)
         return observed_frame(rows[block.now], block.weights, d, plan.center, random)
 
-    def _learn_next(self) -> None:
+    def _learn_next(self, threads: int) -> None:
         """Learn from blocks that are complete, at least one; from a last short one if it is all."""
         plan, size = self.plan, self._next_size
         count = 1
@@ -205,13 +207,13 @@ class OnlineLearner:
                 until = min(until, plan.hook_every - self.steps % plan.hook_every)
             count = max(min(-(-until // size), self.stream.pending // size), 1)
         before = self.steps
-        self._learn(self.stream.take(min(count * size, self.stream.pending), size), size)
+        self._learn(self.stream.take(min(count * size, self.stream.pending), size), size, threads)
         if self._averaging is not None and self.steps >= self._average_next:
             self._average(self._averaging)
         if plan.hook is not None and not self._hook_off:
             self._show(self.steps - before)
 
-    def _learn(self, terms: Block, size: int) -> None:
+    def _learn(self, terms: Block, size: int, threads: int) -> None:
         """Take the steps of blocks of ``size`` terms."""
         engine, plan, steps = self._ready(), self.plan, len(terms.now)
         signs = np.empty((steps, 2 if self._paired else 1))
@@ -239,6 +241,7 @@ class OnlineLearner:
                 rates=plan.rates,
                 size=size,
                 first_step=self.steps,
+                threads=threads,
             )
         finally:
             learned = int(engine.sums[3]) - self.steps

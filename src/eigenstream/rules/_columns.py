@@ -1,0 +1,129 @@
+"""What a block does with its columns, in two passes over them, and how threads share those.
+
+Long rows go through the caches a panel at a time: all that a pass does with a panel, it does while
+that is there. Like the products, both passes keep to the columns from ``first`` to ``last``.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from eigenstream.rules._products import PANEL, add_rows, products, turn
+
+__all__ = ["look", "move", "shared"]
+
+#: Stripes begin at a multiple of this, so that no two threads write into one cache line.
+STEP = 16
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def _fetch(
+    rows: Any, picks: Any, fresh: bool, mean: Any, shift: Any, out: Any, first: int, last: int
+) -> None:
+    """Write the picked rows less the mean, which is copied to ``shift`` in the rows' precision.
+
+    Where that rounds it, what is left of the mean is one more row of ``out``. Where nothing has
+    been averaged yet (``fresh``), any reference near the data keeps their digits: the first row of
+    the terms becomes the mean.
+    """
+    n = picks.shape[0]
+    for j in range(first, last):
+        if fresh:
+            mean[j] = rows[picks[n - 1], j]
+        shift[j] = mean[j]
+    for i in range(n):
+        row = rows[picks[i]]
+        for j in range(first, last):
+            out[i, j] = row[j] - shift[j]
+    if out.shape[0] > n:
+        for j in range(first, last):
+            out[n, j] = mean[j] - shift[j]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def look(
+    fetched: bool,
+    rows: Any,
+    picks: Any,
+    fresh: bool,
+    mean: Any,
+    shift: Any,
+    vectors: Any,
+    block: Any,
+    out: Any,
+    first: int,
+    last: int,
+) -> None:
+    """Add a block's inner products with the vectors and with itself to ``out``.
+
+    Unless the block is rows as they lie, it is ``fetched`` first: the picked rows less the mean.
+    """
+    for start in range(first, last, PANEL):
+        stop = min(start + PANEL, last)
+        if fetched:
+            _fetch(rows, picks, fresh, mean, shift, block, start, stop)
+        products(vectors, block, out, start, stop)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def move(
+    vectors: Any,
+    turned: bool,
+    mixing: Any,
+    coefficients: Any,
+    block: Any,
+    centred: bool,
+    shares: Any,
+    shift: Any,
+    mean: Any,
+    first: int,
+    last: int,
+) -> None:
+    """Add ``coefficients @ block`` to the vectors, first ``turned`` into ``mixing @ vectors``.
+
+    With ``centred``, the mean becomes ``shares @ block + shift``.
+    """
+    for start in range(first, last, PANEL):
+        stop = min(start + PANEL, last)
+        if turned:
+            turn(vectors, mixing, start, stop)
+        add_rows(vectors, coefficients, block, 0, start, stop)
+        if centred:
+            moved = np.zeros((1, stop - start), block.dtype)
+            add_rows(moved, shares, block, -start, start, stop)
+            for j in range(start, stop):
+                mean[j] = np.float64(shift[j]) + moved[0, j - start]
+
+
+def shared(function: Callable[..., None], pool: Executor, threads: int) -> Callable[..., None]:
+    """Return one of these that gives each thread of a pool, and this thread, a stripe of columns.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> sums = np.zeros((2, 3))
+    >>> with ThreadPoolExecutor(1) as pool:
+    ...     shared(products, pool, 2)(np.ones((1, 50)), np.ones((2, 50)), sums, 0, 50)
+    >>> sums
+    array([[50., 50., 50.],
+           [50., 50., 50.]])
+    """
+
+    def spread(*given: Any) -> None:
+        *others, last_array, first, last = given
+        width = -(-(last - first) // (threads * STEP)) * STEP
+        stripes = [(at, min(at + width, last)) for at in range(first, last, width)]
+        # A move writes columns; the others add up over them, each stripe for itself.
+        own = [last_array if function is move else np.zeros_like(last_array) for _ in stripes]
+        calls = [
+            pool.submit(function, *others, mine, *stripe)
+            for mine, stripe in zip(own[1:], stripes[1:], strict=True)
+        ]
+        function(*others, own[0], *stripes[0])
+        for call in calls:
+            call.result()
+        if function is not move:
+            last_array += sum(own)
+
+    return spread
