@@ -18,7 +18,7 @@ from numba import njit
 
 from eigenstream.rules._accounts import add_block
 from eigenstream.rules._columns import look, move, shared
-from eigenstream.rules._products import products
+from eigenstream.rules._products import ZERO, products
 from eigenstream.rules._weave import mean_after, unwoven, woven
 
 __all__ = ["blocks_of", "shared_blocks_of"]
@@ -266,13 +266,13 @@ def _blocks(
         block = buffer[: n + extra] if fetched else rows[picks[0] : picks[0] + n]
         both = np.zeros((block.shape[0], vectors.shape[0] + block.shape[0]))
         fresh = centred and share[0] == 1.0
-        look(fetched, rows, picks, fresh, mean, shift, vectors, block, both, 0, width)
+        look(fetched, rows, picks, fresh, mean, shift, vectors, block, both, ZERO, width)
         origin = n if extra else -1
         fold = state[BLOCKS] >= every or state[STRAIN] > LIMIT
         mix, inner = mixing, own.copy()
         if fold and (orthonormal or normed):
             gram = np.zeros((d, d))
-            products(frame[:0], frame, gram, 0, width)
+            products(frame[:0], frame, gram, ZERO, width)
             mix, inner = _renewed(gram, mixing, own, orthonormal)
         woven_in = centred or paired
         moved, gram, seen = _begin(
@@ -294,12 +294,12 @@ def _blocks(
         else:
             coefficients = _part(moved, d, moved.shape[1])
         turned = _settle(mixing, moved, coefficients, fold)
-        turning = _part(moved, 0, d).astype(frame.dtype)
+        turning = _part(moved, ZERO, d).astype(frame.dtype)
         lift = coefficients.astype(frame.dtype)
         after = np.empty((1, 0), frame.dtype)
         if centred:
             after = mean_after(here, share, origin, block.shape[0]).astype(frame.dtype)
-        move(frame, turned, turning, lift, block, centred, after, shift, mean, 0, width)
+        move(frame, turned, turning, lift, block, centred, after, shift, mean, ZERO, width)
         if watched == 0:
             seen = responses
         add_block(moment, sums, seen, sign, gram, weights[start:stop], adapt[2])

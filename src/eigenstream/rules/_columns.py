@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from eigenstream.rules._products import PANEL, add_rows, products, turn
+from eigenstream.rules._products import PANEL, ZERO, add_rows, products, turn
 
 __all__ = ["look", "move", "shared"]
 
@@ -90,7 +90,7 @@ def move(
         stop = min(start + PANEL, last)
         if turned:
             turn(vectors, mixing, start, stop)
-        add_rows(vectors, coefficients, block, 0, start, stop)
+        add_rows(vectors, coefficients, block, ZERO, start, stop)
         if centred:
             moved = np.zeros((1, stop - start), block.dtype)
             add_rows(moved, shares, block, -start, start, stop)

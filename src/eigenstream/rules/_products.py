@@ -19,6 +19,9 @@ PANEL = 1024
 #: The same where every two vectors read all rows again: they should fit the first-level cache.
 TILE = 256
 
+#: For a plain 0 in a call, numba would compile the function once more.
+ZERO: Any = np.int64(0)
+
 #: With more vectors than this BLAS is quicker: at products, and at adding rows.
 FEW, FEWER = 64, 16
 
@@ -89,7 +92,7 @@ def products(vectors: Any, rows: Any, out: Any, first: int, last: int) -> None:
         else:
             for i in range(0, n, 4):
                 for k in range(0, head, 2):
-                    _tile(rows, i, vectors, k, start, stop, out, 0)
+                    _tile(rows, i, vectors, k, start, stop, out, ZERO)
                 for k in range(0, min(i + 4, n), 2):
                     _tile(rows, i, rows, k, start, stop, out, head)
     for i in range(n):
@@ -164,4 +167,4 @@ def turn(vectors: Any, mixing: Any, first: int, last: int) -> None:
         for k in range(vectors.shape[0]):
             for j in range(start, stop):
                 vectors[k, j] = 0.0
-        add_rows(vectors, mixing, old, start, 0, stop - start)
+        add_rows(vectors, mixing, old, start, ZERO, stop - start)
