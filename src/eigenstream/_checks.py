@@ -3,10 +3,12 @@
 import sys
 import warnings
 from numbers import Integral, Real
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import hash as hash_of
 from numpy.typing import NDArray
 
 #: Packages whose lines a warning does not point at.
@@ -196,6 +198,31 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
         listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
     return value
+
+
+def check_unchanged(begun: dict[str, Any], now: dict[str, Any]) -> None:
+    """Refuse to go on learning with other parameters than those that learning began with.
+
+    >>> check_unchanged({"lag": 1}, {"lag": 2, "alpha": 0.5})
+    Traceback (most recent call last):
+        ...
+    ValueError: lag=2 comes too late: learning began with lag=1. Set it back, or call fit to
+    start anew.
+    """
+    for name, old in begun.items():
+        new = now[name]
+        if not _same(new, old):
+            raise ValueError(
+                f"{name}={new!r} comes too late: learning began with {name}={old!r}. Set it back, "
+                "or call fit to start anew."
+            )
+
+
+def _same(new: Any, old: Any) -> bool:
+    """Say whether two parameters are equal, arrays and estimators by what they hold."""
+    if new is old or type(new) is not type(old) or isinstance(new, FunctionType):
+        return new is old
+    return bool(hash_of(new) == hash_of(old))
 
 
 def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:

@@ -25,13 +25,33 @@ def checked(
                 f"Found input variables with inconsistent numbers of samples: X has {n} rows and "
                 f"{name} has shape {np.shape(values)}."
             )
+    tasks = None if groups is None else check_names(groups, "groups", n)
+    known = {} if reset else estimator.__dict__.get("_kinds", {})
+    estimator._kinds = same_kinds(known, kinds_of(labels, tasks))
     weights = None if sample_weight is None else check_weights(sample_weight, n)
     part = _input.clean(rows, weights, estimator.missing, True)
-    tasks = None if groups is None else check_names(groups, "groups", n)
     if weights is not None:
         _check_weight(labels, tasks, weights)
     kept = part.rows.tocsr() if is_sparse(part.rows) else part.rows
     return kept, labels, tasks, part.weights
+
+
+def kinds_of(labels: Any, groups: Any) -> dict[str, str]:
+    """Say of what kind the names are: 1 and "1" are two classes."""
+    given = {"y": labels} if groups is None else {"y": labels, "groups": groups}
+    words = {"U": "text", "S": "bytes", "O": "objects"}
+    return {name: words.get(values.dtype.kind, "numbers") for name, values in given.items()}
+
+
+def same_kinds(known: dict[str, str], more: dict[str, str]) -> dict[str, str]:
+    """Return the kinds of all names so far, refusing those that cannot mean the same classes."""
+    for name in known.keys() & more.keys():
+        if known[name] != more[name]:
+            raise ValueError(
+                f"{name} holds {more[name]}, and held {known[name]} before: they would name other "
+                "classes. Use one kind throughout, such as text."
+            )
+    return known | more
 
 
 def _check_weight(labels: Any, groups: Any, weights: Any) -> None:

@@ -29,6 +29,7 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
     """
 
     SOLVERS = ("auto", "dense", "krylov", "flow")
+    FIXED = ("center", "features", "lag")
 
     @abstractmethod
     def _solve_krylov(self, operator: krylov.LaggedOperator, n_rows: int) -> Solution:
@@ -56,6 +57,7 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
         unstable: list[UnstableStepError] = []
         with self._unchanged_on_error():
             self._check_parameters()
+            self._note_parameters()
             sequences = _input.as_sequences(self, X, sample_weight, reset=True)
             self._check_lengths(sequences)
             width = self._fit_features(sequences)
@@ -139,23 +141,6 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
         if unstable:
             raise unstable[0]
         return self
-
-    def _check_continuation(self) -> None:
-        """Refuse to go on from what another solver has learned."""
-        if hasattr(self, "_solution") and not (
-            hasattr(self, "contrast_") or hasattr(self, "_flow")
-        ):
-            raise ValueError(
-                "this estimator was fitted by solver_='krylov', which keeps no scatters to go "
-                "on from. Fit with solver='dense' first."
-            )
-        if (hasattr(self, "contrast_") and self.solver == "flow") or (
-            hasattr(self, "_flow") and self.solver != "flow"
-        ):
-            raise ValueError(
-                f"this estimator has learned with solver_={self.solver_!r} and cannot go on with "
-                f"solver={self.solver!r}. Call fit to start anew."
-            )
 
     def _begin(self, width: int) -> None:
         """Start the contrast, or the flow, of a stream."""

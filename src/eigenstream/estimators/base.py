@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_choice, check_finite
+from eigenstream._checks import check_choice, check_finite, check_unchanged
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input
@@ -45,7 +45,12 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     # What learning sets.
     contrast_: Contrast
     features_: Any
+    solver_: str
+    _begun: dict[str, Any]
 
+    #: Parameters that shape what the scatters collect; "flow" reads all but FREE_ONLINE once.
+    FIXED: tuple[str, ...] = ("features",)
+    FREE_ONLINE = ("missing", "preprocessor", "solver")
     #: Every solver that the estimator knows.
     SOLVERS: tuple[str, ...] = ("auto", "dense", "krylov")
 
@@ -195,6 +200,30 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 f"n_components={n} is more than the number of features, {width}. "
                 f"Choose n_components <= {width}, or None."
             )
+
+    def _note_parameters(self) -> None:
+        """Remember the parameters that learning begins with, and cannot change on the way."""
+        given = self.get_params(deep=False)
+        fixed = self.FIXED if self.solver != "flow" else set(given).difference(self.FREE_ONLINE)
+        self._begun = {name: given[name] for name in given if name in fixed}
+
+    def _check_continuation(self) -> None:
+        """Refuse to go on from what another solver, or other parameters, have learned."""
+        scatters, online = "contrast_" in self.__dict__, "_flow" in self.__dict__
+        if "_solution" in self.__dict__ and not (scatters or online):
+            raise ValueError(
+                f"this estimator was fitted by solver_={self.solver_!r}, which keeps no scatters "
+                "to go on from. Fit with solver='dense' first."
+            )
+        if (scatters and self.solver == "flow") or (online and self.solver != "flow"):
+            raise ValueError(
+                f"this estimator has learned with solver_={self.solver_!r} and cannot go on with "
+                f"solver={self.solver!r}. Call fit to start anew."
+            )
+        if "_begun" in self.__dict__:
+            check_unchanged(self._begun, self.get_params(deep=False))
+        else:
+            self._note_parameters()
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:

@@ -17,7 +17,13 @@ from eigenstream.estimators._class_folds import (
     without_of_rows,
 )
 from eigenstream.estimators._class_operator import ByOperator
-from eigenstream.estimators._label_input import check_classes, checked, checked_labels, taken
+from eigenstream.estimators._label_input import (
+    check_classes,
+    checked,
+    checked_labels,
+    same_kinds,
+    taken,
+)
 from eigenstream.estimators._pair_flow import LabelFlow
 from eigenstream.estimators._pair_solve import Matrices
 from eigenstream.estimators._pairwise import Problem
@@ -158,6 +164,7 @@ class ClassSubspace(ByOperator):
         with self._unchanged_on_error():
             self._check_parameters()
             self._check_weighable(sample_weight)
+            self._note_parameters()
             rows, labels, groups, weights = checked(self, X, y, sample_weight, groups, reset=True)
             self._check_dense_rows(rows)
             self._forget_counts()
@@ -186,11 +193,7 @@ class ClassSubspace(ByOperator):
             self._check_parameters()
             self._check_weighable(sample_weight)
             first = not hasattr(self, "n_features_in_")
-            if hasattr(self, "_solution") and not (hasattr(self, "contrast_") or self._online):
-                raise ValueError(
-                    f"this estimator was fitted by solver_={self.solver_!r}, which keeps no "
-                    "scatters to go on from. Fit with solver='dense' first."
-                )
+            self._check_continuation()
             rows, labels, groups, weights = checked(self, X, y, sample_weight, groups, reset=first)
             used = self._collect_features(rows)
             if used == rows.shape[0]:
@@ -212,6 +215,7 @@ class ClassSubspace(ByOperator):
         Exact: the same as one pass over both. Neither estimator is changed.
         """
         _mapping.check_mergeable(self, other)
+        kinds = same_kinds(self._kinds, other._kinds)
         merged = type(self)(**self.get_params(deep=False))
         merged.__dict__.update(self.__dict__)
         merged.__dict__.pop("_solution", None)
@@ -219,6 +223,7 @@ class ClassSubspace(ByOperator):
         reward = self.contrast_.reward.merge(other.contrast_.reward)
         merged.contrast_ = Contrast(reward, reward.other_kind())  # type: ignore[attr-defined]
         merged._sample = self._sample.merged(other._sample)
+        merged._kinds = kinds
         return merged
 
     def _begin(self, width: int) -> None:

@@ -132,6 +132,7 @@ class PairSubspace(Online):
         """
         with self._unchanged_on_error():
             self._check_parameters()
+            self._note_parameters()
             given = self._checked(pairs, y, sample_weight, reset=True)
             self._check_dense_rows(given.points)
             self._forget_counts()
@@ -162,11 +163,7 @@ class PairSubspace(Online):
         with self._unchanged_on_error():
             self._check_parameters()
             first = not hasattr(self, "n_features_in_")
-            if hasattr(self, "_solution") and not (hasattr(self, "contrast_") or self._online):
-                raise ValueError(
-                    f"this estimator was fitted by solver_={self.solver_!r}, which keeps no "
-                    "scatters to go on from. Fit with solver='dense' first."
-                )
+            self._check_continuation()
             given = self._checked(pairs, y, sample_weight, reset=first)
             taken = self._collect_features(_members(given)) if self.features is not None else 0
             # A pair that the map has learned from is gone, as its first member may be.

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eigenstream._checks import check_finite, check_number, check_whole
+from eigenstream._checks import check_finite, check_number, check_unchanged, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.rules.base import Rule
 from eigenstream.solvers._online import OnlineLearner
@@ -53,6 +53,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         y : ignored
         """
         self._check()
+        self._note_parameters()
         rows = self._validated(X, reset=True)
         learner = self._new_learner()
         before = None
@@ -78,6 +79,10 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         self._check()
         first = not hasattr(self, "_learner")
+        if first:
+            self._note_parameters()
+        else:
+            check_unchanged(self._begun, self.get_params(deep=False))
         rows = self._validated(X, reset=first)
         learner = self._new_learner() if first else self._learner
         before = self._vectors(learner) if learner.started else None
@@ -125,6 +130,11 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _vectors(self, learner: OnlineLearner) -> Float64s:
         return np.array(self._ahead(learner).vectors, np.float64)
+
+    def _note_parameters(self) -> None:
+        """Remember what the learner is made with; passes and tolerance count anew each time."""
+        given = self.get_params(deep=False)
+        self._begun = {k: v for k, v in given.items() if k not in ("max_iter", "tol")}
 
     def _check(self) -> None:
         check_whole(self.max_iter, "max_iter")

@@ -1,0 +1,109 @@
+"""Going on with a stream: what may change on the way, and what may not."""
+
+import pickle
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from eigenstream import ClassSubspace, OjaNeuron, PairSubspace, RBFNetwork, SlowSubspace, StreamPCA
+from eigenstream.schedules import Constant, Power
+
+ROWS = np.random.default_rng(0).standard_normal((60, 5))
+LABELS = np.arange(60) % 3
+PAIRS, SIGNS = np.stack([ROWS[:30], ROWS[30:]], axis=1), np.tile([1, -1], 15)
+
+FLOW = {"solver": "flow"}
+RATE = {"schedule": Power(1, 10)}
+CHANGES = [
+    (SlowSubspace(2, alpha=0.9), {"lag": 3}),
+    (SlowSubspace(2, alpha=0.9), {"center": False}),
+    (StreamPCA(2), {"features": RBFNetwork(4, gamma=0.1)}),
+    (StreamPCA(2, **FLOW), {"n_components": 3}),
+    (StreamPCA(2, **FLOW), RATE),
+    (StreamPCA(2, **FLOW), {"schedule": lambda t: 0.1 / (1 + t)}),
+    (SlowSubspace(2, alpha=0.9, **FLOW), {"alpha": 0.8}),
+    (SlowSubspace(2, alpha=0.9, **FLOW), {"init": np.eye(2, 5)}),
+    (SlowSubspace(2, alpha=0.9), FLOW),
+    (SlowSubspace(2, alpha=0.9, **FLOW), {"solver": "dense"}),
+    (ClassSubspace(2, eta=3.0), FLOW),
+    (ClassSubspace(2, eta=3.0, **FLOW), {"solver": "dense"}),
+    (ClassSubspace(2, eta=3.0, **FLOW), {"eta": 4.0}),
+    (ClassSubspace(2, eta=3.0), {"features": RBFNetwork(4, gamma=0.1)}),
+    (PairSubspace(2, eta=3.0), FLOW),
+    (PairSubspace(2, eta=3.0, **FLOW), {"solver": "auto"}),
+    (PairSubspace(2, eta=3.0, **FLOW), {"eta": 4.0}),
+    (OjaNeuron(), RATE),
+    (OjaNeuron(), {"center": False}),
+]
+
+
+def data_of(estimator):
+    if isinstance(estimator, PairSubspace):
+        return PAIRS, SIGNS
+    return (ROWS, LABELS) if isinstance(estimator, ClassSubspace) else (ROWS,)
+
+
+@pytest.mark.parametrize("begin", ["fit", "partial_fit"])
+@pytest.mark.parametrize(("estimator", "change"), CHANGES)
+def test_a_change_that_comes_too_late_is_refused(estimator, change, begin):
+    estimator, data = clone(estimator), data_of(estimator)
+    getattr(estimator, begin)(*data)
+    before = estimator.components_.copy()
+    old = {name: getattr(estimator, name) for name in change}
+    estimator.set_params(**change)
+    with pytest.raises(ValueError, match=r"[Cc]all fit to start anew"):
+        estimator.partial_fit(*data)
+    np.testing.assert_array_equal(estimator.components_, before)
+    estimator.set_params(**old).partial_fit(*data)
+    estimator.set_params(**change).fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "change"),
+    [
+        (SlowSubspace(2, alpha=0.9), {"alpha": 0.5, "n_components": 1}),
+        (ClassSubspace(2, eta=3.0), {"eta": 4.0, "n_components": 1}),
+        (PairSubspace(2, eta=3.0), {"eta": 4.0, "n_components": 1}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:only .* eigenvalues are positive")
+def test_what_only_the_solution_needs_may_change(estimator, change):
+    estimator, data = clone(estimator), data_of(estimator)
+    estimator.partial_fit(*data).set_params(**change).partial_fit(*data)
+    anew = clone(estimator).partial_fit(*data).partial_fit(*data)
+    np.testing.assert_array_equal(estimator.components_, anew.components_)
+
+
+@pytest.mark.parametrize("copy", [deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
+def test_copies_go_on_with_equal_parameters(copy):
+    """Parameters that are not the same object, but equal."""
+    estimator = StreamPCA(2, schedule=Power(1, 10), init=np.eye(2, 5), **FLOW)
+    estimator.partial_fit(ROWS)
+    other = copy(estimator).set_params(schedule=Power(1, 10), init=np.eye(2, 5))
+    np.testing.assert_array_equal(
+        other.partial_fit(ROWS).components_, estimator.partial_fit(ROWS).components_
+    )
+    with pytest.raises(ValueError, match=r"schedule=Constant.* comes too late"):
+        other.set_params(schedule=Constant(0.1)).partial_fit(ROWS)
+
+
+@pytest.mark.parametrize("options", [{}, FLOW])
+def test_names_of_another_kind_are_refused(options):
+    """1 and "1" are two classes: mixed up by a reader of files, they would never meet."""
+    estimator = ClassSubspace(2, eta=3.0, **options).partial_fit(ROWS, LABELS)
+    before = estimator.components_.copy()
+    with pytest.raises(ValueError, match="y holds text, and held numbers before"):
+        estimator.partial_fit(ROWS, LABELS.astype(str))
+    np.testing.assert_array_equal(estimator.components_, before)
+    estimator.partial_fit(ROWS, LABELS.astype(float), groups=LABELS % 2)
+    with pytest.raises(ValueError, match="groups holds text, and held numbers before"):
+        estimator.partial_fit(ROWS, LABELS, groups=(LABELS % 2).astype(str))
+    estimator.fit(ROWS, LABELS.astype(str))
+
+
+def test_names_of_another_kind_do_not_merge():
+    numbers, text = (ClassSubspace(2, eta=3.0).fit(ROWS, y) for y in (LABELS, LABELS.astype(str)))
+    with pytest.raises(ValueError, match="y holds text, and held numbers before"):
+        numbers.merge(text)
