@@ -89,7 +89,7 @@ def test_estimators_use_the_threads_of_blas(estimator, monkeypatch):
         seen.append(more["threads"])
         return advance(self, *given, **more)
 
-    monkeypatch.setattr(_online, "SMALL_PRODUCT", 0)
+    monkeypatch.setattr(_online, "SHARE", 1.0)
     monkeypatch.setattr(BlockEngine, "advance", watched)
     for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"):

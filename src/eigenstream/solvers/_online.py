@@ -19,9 +19,9 @@ from eigenstream.solvers._terms import Block, TermStream
 
 __all__ = ["OnlineLearner"]
 
-#: A block of fewer multiplications than this runs on one thread: a second one costs more than it
-#: brings, above all on a busy machine.
-SMALL_PRODUCT = 2e7
+#: A thread that shares in a block gets at least as many multiplications: with fewer, waking it
+#: costs more than it brings, above all on a busy machine.
+SHARE = 1e7
 
 #: Steps between two updates of the averaged iterate, at most.
 STRIDE = 512
@@ -39,11 +39,11 @@ def _blas() -> ThreadpoolController:
 def _one_blas_thread(multiplications: float) -> Iterator[int]:
     """Bound BLAS to one thread, and yield how many may share so many multiplications instead.
 
-    As many as BLAS was given, if they are many; those of BLAS would still spin when others work.
+    At most as many as BLAS was given; those of BLAS would still spin when others work.
     """
     given = [lib["num_threads"] for lib in _blas().info() if lib["user_api"] == "blas"]
     with _blas().limit(limits=1, user_api="blas"):
-        yield max(given, default=1) if multiplications > SMALL_PRODUCT else 1
+        yield max(min(max(given, default=1), int(multiplications / SHARE)), 1)
 
 
 class OnlineLearner:
