@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from collections.abc import Mapping
 from numbers import Integral, Real
 from types import FunctionType
 from typing import Any
@@ -200,7 +201,7 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def check_unchanged(begun: dict[str, Any], now: dict[str, Any]) -> None:
+def check_unchanged(begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Refuse to go on learning with other parameters than those that learning began with.
 
     >>> check_unchanged({"lag": 1}, {"lag": 2, "alpha": 0.5})

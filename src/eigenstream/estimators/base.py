@@ -221,7 +221,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 f"solver={self.solver!r}. Call fit to start anew."
             )
         if "_begun" in self.__dict__:
-            check_unchanged(self._begun, self.get_params(deep=False))
+            check_unchanged(self._begun, vars(self))
         else:
             self._note_parameters()
 

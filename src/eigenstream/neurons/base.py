@@ -56,19 +56,14 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self._note_parameters()
         rows = self._validated(X, reset=True)
         learner = self._new_learner()
-        before = None
-        self.converged_ = False
-        for passes in range(1, self.max_iter + 1):
-            learner.update(rows)
-            after = self._vectors(learner)
-            self.n_iter_ = passes
-            if before is not None:
-                change = np.linalg.norm(after - before)
-                self.converged_ = bool(change <= self.tol * np.linalg.norm(before))
-                if self.converged_:
-                    break
-            before = after
-        self._learner = learner
+        passes, settled = 1, False
+        latest = self._vectors(learner.update(rows))
+        while passes < self.max_iter and not settled:
+            before, latest = latest, self._vectors(learner.update(rows))
+            settled = self._settled(before, latest)
+            passes += 1
+        self.n_iter_, self.converged_ = passes, settled
+        self._learner, self._latest = learner, latest
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -82,17 +77,19 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if first:
             self._note_parameters()
         else:
-            check_unchanged(self._begun, self.get_params(deep=False))
+            check_unchanged(self._begun, vars(self))
         rows = self._validated(X, reset=first)
         learner = self._new_learner() if first else self._learner
-        before = self._vectors(learner) if learner.started else None
         learner.update(rows)
-        self._learner = learner
+        after = self._vectors(learner)
         self.n_iter_ = 1 if first else self.n_iter_ + 1
-        self.converged_ = before is not None and bool(
-            np.linalg.norm(self._vectors(learner) - before) <= self.tol * np.linalg.norm(before)
-        )
+        self.converged_ = not first and self._settled(self._latest, after)
+        self._learner, self._latest = learner, after
         return self
+
+    def _settled(self, before: Float64s, after: Float64s) -> bool:
+        """Say whether the weights have moved by less than ``tol``, relative to their size."""
+        return bool(np.linalg.norm(after - before) <= self.tol * np.linalg.norm(before))
 
     @property
     def components_(self) -> Float64s:
