@@ -93,7 +93,7 @@ def test_every_kind_of_features_is_there(one):
     for space in spaces:
         for variant in (*_recipe.RBF_VARIANTS, *_recipe.ONLINE, _recipe.ONLINE_UNIT):
             assert f"{space}, {variant.name}" in names
-    assert _recipe.REVERSED.name in names
+    assert {key.name for key in _recipe.REVERSED.values()} <= names
     assert {"raw pixels", "linear, PCA", f"linear, {_recipe.BOUND.name}"} <= names
     assert set(numbers["roc"]) == names
     assert set(numbers["floor_core_seconds"]) == set(spaces)

@@ -221,21 +221,22 @@ def _watch_reversed(
     label: str,
     found: Findings,
 ) -> None:
-    """Run the paper's online rule on the same page in white ink on black."""
+    """Run the online rule on the same page in white ink on black."""
     walk = ImageWalk(1.0 - page, size=SIZE, random_state=parts[1], **recipe.walk)
     digits, labels = digit_set(
         recipe.invariance, STATES, size=SIZE, polarity="white_on_black", random_state=parts[2]
     )
     clock.listener.begin(f"{label}: watching white on black", found.views)
-    rule = online_rule(ONLINE[0])
+    learners = {key: online_rule(rule) for rule, key in REVERSED.items()}
     with clock.spent("white on black"):
         for chunk in walk.chunks(found.views, CHUNK, np.float32):
-            rule.partial_fit(chunk)
+            for learner in learners.values():
+                learner.partial_fit(chunk)
             clock.listener.advance(len(chunk))
-        judged = judge(rule.transform(digits), labels)
-    found.printed.setdefault(REVERSED, []).append(_figures(judged))
-    if REVERSED not in found.curves:
-        found.curves[REVERSED] = Curve.of(judged)
+        for key, learner in learners.items():
+            judged = judge(learner.transform(digits), labels)
+            found.printed.setdefault(key, []).append(_figures(judged))
+            found.curves.setdefault(key, Curve.of(judged))
 
 
 def _watch_sources(

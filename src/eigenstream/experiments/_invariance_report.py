@@ -71,14 +71,14 @@ class _Page:
         rows: list[Sequence[str]] = []
         marked: set[int] = set()
         auto = _recipe.AUTO.name
-        slowly, freely = _recipe.ONLINE[0].name, _recipe.ONLINE[2].name
         plan = [("raw", "", _recipe.RAW)]
         for theirs, space in (("linear", "linear"), ("RBF", self.rbf)):
             best = self.best(space == "linear")
+            for rule, reversed_ink in _recipe.REVERSED.items():
+                plan.append((theirs, "", Key(space, rule.name)))
+                if space == "linear":
+                    plan.append((theirs, "", reversed_ink))
             plan += [
-                (theirs, "", Key(space, slowly)),
-                *([(theirs, "", _recipe.REVERSED)] if space == "linear" else []),
-                (theirs, "", Key(space, freely)),
                 (theirs, ": nearest to the paper", self.closest(space)),
                 (theirs, "", Key(space, auto)),
                 (theirs, ": best of ours", best),

@@ -153,8 +153,8 @@ ONLINE = (
     Online("online, the paper's rate, centred", PAPER_RATE, center=True),
     Online("online, automatic rate, centred", "auto", center=True),
 )
-#: The first of them on a page and digits of white ink on black: views without a large mean.
-REVERSED = Key("linear", f"{ONLINE[0].name}, white on black")
+#: Two of them on a page and digits of white ink on black: views without a large mean.
+REVERSED = {rule: Key("linear", f"{rule.name}, white on black") for rule in (ONLINE[0], ONLINE[-1])}
 #: The last of them with unit features.
 ONLINE_UNIT = replace(ONLINE[-1], name=f"{ONLINE[-1].name}, unit features", unit=True)
 #: Whose learning curves are drawn, in the linear space.
