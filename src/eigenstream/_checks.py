@@ -3,7 +3,7 @@
 import sys
 import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +34,20 @@ def warn_user(message: str) -> None:
 def is_sparse(values: Any) -> bool:
     """Tell whether values are a scipy.sparse matrix or array."""
     return bool(sp.issparse(values))
+
+
+def unmasked(values: Any) -> Any:
+    """Return a masked array with NaN for what it masks; everything else as it is.
+
+    NumPy forgets masks silently, and what lies under them is no data: often a fill value.
+
+    >>> unmasked(np.ma.masked_greater([[1, 2], [3, 999]], 900)).tolist()
+    [[1.0, 2.0], [3.0, nan]]
+    """
+    if not np.ma.is_masked(values) or values.dtype.kind not in "biuf":
+        return values
+    dtype = values.dtype if values.dtype.kind == "f" else np.float64
+    return values.astype(dtype).filled(np.nan)
 
 
 def first_nonfinite(values: Any) -> tuple[int, int] | None:
@@ -97,17 +111,14 @@ def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
         raise ValueError(
             f"{name} must hold one name a row, {n_rows} in all; got shape {names.shape}."
         )
-    if names.dtype.kind not in "fO":
+    check_unmasked(values, name)
+    if names.dtype.kind not in "fOmM":
         return names
-    listed = names.tolist()
+    listed: Any = names if names.dtype.kind in "mM" else names.tolist()
     for row, one in enumerate(listed):
-        if one is None or bool(one != one):
-            what = "NaN" if one is not None else "None"
-            raise ValueError(
-                f"{name} contain {what} at row {row}, which names nothing. Remove or name such "
-                "rows."
-            )
-    if names.dtype.kind == "f":
+        if _is_missing(one):
+            _refuse_missing("NaN" if isinstance(one, float) else str(one), name, row)
+    if names.dtype.kind != "O":
         return names
     text = [isinstance(one, str) for one in listed]
     if any(text) and not all(text):
@@ -118,6 +129,31 @@ def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
         )
     plain = np.array(listed)
     return plain if plain.shape == names.shape else names
+
+
+def check_unmasked(values: Any, name: str) -> None:
+    """Refuse names or signs that are masked: NumPy would use what lies under the mask.
+
+    >>> check_unmasked(np.ma.masked_equal([1, 2], 2), "y")
+    Traceback (most recent call last):
+        ...
+    ValueError: y contain a masked value at row 1, which names nothing. Remove or name such rows.
+    """
+    if np.ma.is_masked(values):
+        _refuse_missing("a masked value", name, int(np.argwhere(np.ma.getmaskarray(values))[0, 0]))
+
+
+def _refuse_missing(what: str, name: str, row: int) -> NoReturn:
+    raise ValueError(
+        f"{name} contain {what} at row {row}, which names nothing. Remove or name such rows."
+    )
+
+
+def _is_missing(one: Any) -> bool:
+    try:
+        return one is None or bool(one != one)
+    except TypeError:  # pandas' NA does not even say whether it differs from itself
+        return True
 
 
 def check_whole(value: Any, name: str, *, least: int = 1) -> int:
@@ -206,7 +242,7 @@ def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:
         ...
     ValueError: sample_weight must not be negative, got -2.0 at row 1.
     """
-    w = np.asarray(weights, dtype=np.float64)
+    w = np.asarray(unmasked(weights), dtype=np.float64)
     if w.ndim == 0:
         w = np.full(n_rows, float(w))
     if w.shape != (n_rows,):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import check_finite, check_names, check_number, check_whole
+from eigenstream._checks import check_finite, check_names, check_number, check_whole, unmasked
 
 #: Signed index pairs: shape (n, 2), and +1 or -1 for each.
 IndexPairs = tuple[NDArray[np.intp], NDArray[np.int64]]
@@ -376,7 +376,7 @@ class TemporalPairs:
 
 def _checked_chunk(chunk: ArrayLike, before: NDArray[Any] | None, first_row: int) -> NDArray[Any]:
     """Return the next rows of a stream as numbers."""
-    rows = np.asarray(chunk)
+    rows = np.asarray(unmasked(chunk))
     if rows.ndim != 2:
         raise ValueError(f"a chunk must hold rows, shape (n, n_features), got {rows.shape}.")
     if rows.dtype.kind not in "biuf":

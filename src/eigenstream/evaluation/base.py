@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import check_finite, check_names
+from eigenstream._checks import check_finite, check_names, unmasked
 from eigenstream._linalg import Float64s
 
 
@@ -32,7 +32,7 @@ class Labelled:
 
 def labelled(Z: ArrayLike, labels: ArrayLike) -> Labelled:
     """Check features and labels; refuse labels that leave no pair of either kind."""
-    features = np.asarray(Z)
+    features = np.asarray(unmasked(Z))
     if features.ndim != 2:
         raise ValueError(f"Z must have shape (n, n_features), got {features.shape}.")
     if not np.issubdtype(features.dtype, np.number) or np.iscomplexobj(features):

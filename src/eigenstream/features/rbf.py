@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from eigenstream._checks import check_choice, check_finite, check_number, check_whole
+from eigenstream._checks import check_choice, check_finite, check_number, check_whole, unmasked
 from eigenstream._linalg import Float64s, Floats
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
@@ -207,7 +207,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _rows(self, X: Any, *, reset: bool) -> Floats:
         """Check the rows; NaN and infinity are refused with their place."""
         rows: Floats = validate_data(
-            self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+            self, unmasked(X), reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
         )
         check_finite(rows, first_row=0 if reset else getattr(self, "n_samples_seen_", 0))
         return rows

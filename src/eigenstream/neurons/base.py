@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eigenstream._checks import check_finite, check_number, check_whole
+from eigenstream._checks import check_finite, check_number, check_whole, unmasked
 from eigenstream._linalg import Float64s
 from eigenstream.rules.base import Rule
 from eigenstream.solvers._online import OnlineLearner
@@ -134,7 +134,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         rows = validate_data(
-            self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
+            self, unmasked(X), reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
         )
         check_finite(rows)
         if reset and self._units() > rows.shape[1]:
