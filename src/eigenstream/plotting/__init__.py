@@ -29,6 +29,7 @@ __all__ = [
     "png_uri",
     "risks",
     "roc",
+    "save",
     "signed",
     "spectrum",
     "svg",
@@ -266,6 +267,25 @@ def traces(series: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
     ax.set(xlabel="view", yticks=[], ylim=(0.9 - len(series), 1.05))
     ax.spines[["left", "top", "right"]].set_visible(False)
     return ax
+
+
+def save(ax: Axes, file: Any, kind: str) -> None:
+    """Write the figure of ``ax`` into an open binary file as "png", "svg" or another kind.
+
+    >>> from io import BytesIO
+    >>> save(axes(), BytesIO(), "xyz")
+    Traceback (most recent call last):
+        ...
+    ValueError: no picture of the kind 'xyz' can be written. End its name in .png, .svg or .pdf.
+    """
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    if kind.lower() not in figure.canvas.get_supported_filetypes():
+        raise ValueError(
+            f"no picture of the kind {kind!r} can be written. End its name in .png, .svg or .pdf."
+        )
+    with mpl.rc_context(STYLE):
+        figure.savefig(file, format=kind.lower(), facecolor="white")
 
 
 def svg(ax: Axes, name: str) -> str:
