@@ -7,11 +7,12 @@ import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import eigenstream
-from eigenstream.cli import _without_number, app
-from eigenstream.experiments._report import replacing
+from eigenstream.cli import _print_table, _without_number, app
+from eigenstream.experiments._report import Table, replacing
 
 TINY = ["demo", "--views", "1000"]
 
@@ -34,6 +35,14 @@ def test_demo_prints_the_table_and_says_where_the_report_is(demo):
     last = result.stdout.strip().splitlines()[-1]
     assert str(out) in last
     assert "demo --seed 4" in last
+
+
+def test_a_narrow_window_loses_nothing_of_a_table(capsys):
+    table = Table(["features", "1-NN error"], [["slow subspace", "0.123 ± 0.004"]])
+    _print_table(Console(width=12), table)
+    shown = "".join(capsys.readouterr().out.split())
+    assert "…" not in shown
+    assert set("0.123±0.004") <= set(shown)
 
 
 def test_demo_leaves_the_report_and_nothing_else(demo):

@@ -381,7 +381,8 @@ def _own_name() -> str:
 def _print_table(console: Console, table: Table) -> None:
     drawn = TerminalTable(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
     for index, name in enumerate(table.header):
-        drawn.add_column(name, justify="left" if index == 0 else "right")
+        # Folded, not cut: in a narrow window a number without its end is another number.
+        drawn.add_column(name, justify="left" if index == 0 else "right", overflow="fold")
     for index, row in enumerate(table.rows):
         drawn.add_row(*row, style="bold cyan" if index in table.highlighted else None)
     console.print()
