@@ -80,7 +80,7 @@ def test_pictures_combine_on_given_axes():
 
 
 def test_labels_of_traces_touch_neither_curve():
-    ax = plotting.axes(8.4, 2.4)
+    ax = plotting.axes(8.4, 2.1)
     plotting.traces({"one": [0, 1, 0], "two": [1, 0, 1], "three": [0, 1, 0]}, ax=ax)
     figure = ax.get_figure()
     figure.canvas.draw()
