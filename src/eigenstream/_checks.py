@@ -171,6 +171,19 @@ def check_whole(value: Any, name: str, *, least: int = 1) -> int:
     return int(value)
 
 
+def check_flag(value: Any, name: str) -> bool:
+    """Return ``value`` if it is True or False: the text "False" would count as True.
+
+    >>> check_flag("no", "center")
+    Traceback (most recent call last):
+        ...
+    TypeError: center must be True or False, got 'no'.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 def check_number(
     value: Any,
     name: str,

@@ -77,6 +77,10 @@ class TestRows:
         (SlowSubspace(2, lag=60), "n_samples=60.*lag=60 takes at least 61 rows"),
         (SlowSubspace(2, criterion="sum"), "criterion must be one of"),
         (SlowSubspace(2, criterion="ratio", solver="krylov"), "solver='dense'"),
+        (StreamPCA(2, center="no"), "center must be True or False, got 'no'"),
+        (SlowSubspace(2, features="rbf"), "features must be a transformer.*got 'rbf'"),
+        (StreamPCA(2, forgetting=0.01), r"forgetting=0\.01 is for solver='flow'"),
+        (StreamPCA(2, solver="flow", hook="print"), "hook must be a function.*got 'print'"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

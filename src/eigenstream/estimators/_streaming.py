@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import hash as hash_of
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_weights
@@ -199,7 +198,7 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
         if self.features is None:
             return 0
         learning = self.__dict__.get("features_")
-        learning = clone(self.features) if learning is None else learning
+        learning = _mapping.fresh(self.features) if learning is None else learning
         if _mapping.is_ready(learning):
             self.features_ = learning
             return 0

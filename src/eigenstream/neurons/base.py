@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eigenstream._checks import check_finite, check_number, check_whole, unmasked
+from eigenstream._checks import check_finite, check_flag, check_number, check_whole, unmasked
 from eigenstream._linalg import Float64s
 from eigenstream.rules.base import Rule
 from eigenstream.solvers._online import OnlineLearner
@@ -127,6 +127,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return np.array(self._ahead(learner).vectors, np.float64)
 
     def _check(self) -> None:
+        check_flag(self.center, "center")
         check_whole(self.max_iter, "max_iter")
         check_number(self.tol, "tol", least=0)
         if self.history_every is not None:

@@ -262,8 +262,8 @@ def traces(series: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
     ):
         y = np.asarray(values, dtype=np.float64)
         low, high = float(y.min()), float(y.max())
-        ax.plot(0.64 * (y - low) / ((high - low) or 1.0) - row, lw=1.3, color=colour)
-        ax.text(0.0, 0.7 - row, name, color=colour)
+        ax.plot(0.6 * (y - low) / ((high - low) or 1.0) - row, lw=1.3, color=colour)
+        ax.text(0.0, 0.68 - row, name, color=colour)
     ax.set(xlabel="view", yticks=[], ylim=(0.9 - len(series), 1.05))
     ax.spines[["left", "top", "right"]].set_visible(False)
     return ax
