@@ -228,8 +228,13 @@ def _without(rows: Any, kept: NDArray[np.bool_]) -> Any:
 
 
 def as_floats(X: Any) -> Any:
-    """Return dense or sparse rows as float32 or float64, refusing NaN and infinity."""
-    return _by_rows(clean(X, None, "raise", True).rows)
+    """Return rows to project, dense or sparse, as float32 or float64, refusing NaN and infinity.
+
+    Learning may skip rows; a projection has to give one for each.
+    """
+    rows = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    check_finite(rows)
+    return _by_rows(rows)
 
 
 def projected(rows: Any, mean: Float64s, columns: Float64s) -> Any:
