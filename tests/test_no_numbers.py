@@ -1,7 +1,10 @@
 """What is no number (masked values, dates, text, lazy frames) is never learned as if it were."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import oracles
 from eigenstream import (
@@ -14,8 +17,9 @@ from eigenstream import (
     StreamPCA,
     sample_pairs,
 )
-from eigenstream.evaluation import pair_roc
+from eigenstream.evaluation import captured, one_shot_error, pair_roc, subspace_angles
 from eigenstream.features import GradientOrientation
+from eigenstream.processes import Autoregressive, ImageWalk, SpikedGaussian, move_images
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -130,3 +134,26 @@ def test_an_array_of_dates_is_refused():
 def test_a_lazy_frame_is_to_be_collected():
     with pytest.raises(TypeError, match=r"Pass X\.collect\(\)"):
         StreamPCA(1).fit(pl.LazyFrame({"a": [1.0, 2.0]}))
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda: ImageWalk("page.png"), "image must hold real numbers, got 'page.png'.*read it"),
+        (lambda: move_images(Path("page.png")), r"images must hold real numbers, got .*page\.png"),
+        (lambda: Autoregressive("slow"), "coefficients must hold real numbers"),
+        (lambda: SpikedGaussian(4, ["a"]), "spikes must hold real numbers, got dtype <U1"),
+        (lambda: pair_roc(sp.csr_array(ROWS), LABELS), r"Z is sparse.*Use Z\.toarray\(\)"),
+        (lambda: LabelledPairs().pairs(sp.csr_array(ROWS), LABELS), "a chunk is sparse"),
+        (lambda: subspace_angles(np.eye(2) + 1j, np.eye(2)), "left must hold real numbers"),
+        (lambda: captured(np.eye(2), np.eye(2) + 1j), "operator must hold real numbers"),
+    ],
+)
+def test_what_holds_no_real_numbers_is_named(use, message):
+    with pytest.raises(TypeError, match=message):
+        use()
+
+
+def test_an_error_is_a_probability():
+    # Each query's sum of chances rounds up: together they were 1 + 2^-52.
+    assert one_shot_error(np.zeros((60, 1)), LABELS).error == 1.0

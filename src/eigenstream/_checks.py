@@ -3,6 +3,7 @@
 import sys
 import warnings
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, NoReturn
 
 import numpy as np
@@ -48,6 +49,26 @@ def unmasked(values: Any) -> Any:
         return values
     dtype = values.dtype if values.dtype.kind == "f" else np.float64
     return values.astype(dtype).filled(np.nan)
+
+
+def real_array(values: Any, name: str) -> NDArray[Any]:
+    """Return values as an array of real numbers, refusing text, complex and sparse ones.
+
+    >>> real_array("page.png", "image")
+    Traceback (most recent call last):
+        ...
+    TypeError: image must hold real numbers, got 'page.png'. If that is a file, read it first.
+    """
+    if isinstance(values, str | PathLike):
+        raise TypeError(
+            f"{name} must hold real numbers, got {values!r}. If that is a file, read it first."
+        )
+    if is_sparse(values):
+        raise TypeError(f"{name} is sparse, and dense numbers are due. Use {name}.toarray().")
+    array = np.asarray(unmasked(values))
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.")
+    return array
 
 
 def first_nonfinite(values: Any) -> tuple[int, int] | None:
