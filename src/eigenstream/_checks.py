@@ -119,6 +119,23 @@ def check_finite(values: Any, *, name: str = "X", first_row: int = 0, remedy: st
     raise ValueError(f"{name} contains {what} at row {row + first_row}, column {column}. {remedy}")
 
 
+def real_rows(values: Any, n_features: int, name: str = "a chunk") -> Any:
+    """Return rows of this width, dense or sparse (by rows or columns), refusing all but numbers.
+
+    >>> real_rows([[1, 2], [3, 4]], 3)
+    Traceback (most recent call last):
+        ...
+    ValueError: a chunk must have shape (n, 3), got (2, 2).
+    """
+    rows: Any = values if is_sparse(values) else real_array(values, name)
+    if rows.ndim != 2 or rows.shape[1] != n_features:
+        raise ValueError(f"{name} must have shape (n, {n_features}), got {rows.shape}.")
+    if rows.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got dtype {rows.dtype}.")
+    check_finite(rows, name=name)
+    return rows.tocsr() if is_sparse(rows) and rows.format not in ("csr", "csc") else rows
+
+
 def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
     """Return the names of classes or tasks as an array that sorts: one a row, none missing.
 
