@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from collections.abc import Iterable
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, NoReturn
@@ -207,6 +208,17 @@ def check_whole(value: Any, name: str, *, least: int = 1) -> int:
     if value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
     return int(value)
+
+
+def check_lags(values: Any, name: str) -> tuple[int, ...]:
+    """Return positive whole numbers, given as one or as several of them.
+
+    >>> check_lags(5, "lags"), check_lags(range(1, 3), "lags")
+    ((5,), (1, 2))
+    """
+    if isinstance(values, Integral) or not isinstance(values, Iterable):
+        return (check_whole(values, name),)
+    return tuple(check_whole(value, name) for value in values)
 
 
 def check_flag(value: Any, name: str) -> bool:

@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import check_finite, check_names, check_number, check_whole, real_array
+from eigenstream._checks import (
+    check_finite,
+    check_lags,
+    check_names,
+    check_number,
+    check_whole,
+    real_array,
+)
 
 #: Signed index pairs: shape (n, 2), and +1 or -1 for each.
 IndexPairs = tuple[NDArray[np.intp], NDArray[np.int64]]
@@ -329,7 +336,7 @@ class TemporalPairs:
         memory: int = 2000,
         random_state: Any = None,
     ) -> None:
-        self.near = tuple(check_whole(lag, "near") for lag in near)
+        self.near = check_lags(near, "near")
         if not self.near:
             raise ValueError("near is empty: give the lags of positive pairs, such as (1, 2, 4).")
         self.far = check_whole(far, "far", least=max(self.near) + 1)

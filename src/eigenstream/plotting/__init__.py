@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
+from eigenstream._checks import check_finite, check_names, real_array
 from eigenstream.plotting._axes import COLOURS, INK, STYLE, axes, colours, legend, thinned
 from eigenstream.plotting._images import gray, png_uri, signed
 from eigenstream.plotting._risks import risks
@@ -105,7 +106,13 @@ def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None)
     2
     """
     ax = axes(4.4, 4.0) if ax is None else ax
-    points, names = np.asarray(features), np.asarray(labels)
+    points = real_array(features, "features")
+    if points.ndim != 2 or points.shape[1] < 2 or len(points) == 0:
+        raise ValueError(
+            f"features must hold rows of two features at least, got shape {points.shape}."
+        )
+    check_finite(points, name="features")
+    names = check_names(labels, "labels", len(points))
     classes = np.unique(names)
     anchors = [points[names == name][0, :2] for name in classes]
     offsets = _label_offsets(np.array(anchors), np.ptp(points[:, :2], axis=0))
