@@ -114,6 +114,11 @@ def reference() -> str:
     return "\n".join(parts)
 
 
+def unbroken(cell: re.Match[str]) -> str:
+    """Keep a figure and its error on one line: a cell breaks after the slash between two."""
+    return cell[0].replace(" ± ", "\u00a0±\u00a0").replace(" / ", "\u00a0/ ")
+
+
 def main() -> None:
     """Write all pages anew."""
     shutil.rmtree(OUT, ignore_errors=True)
@@ -127,8 +132,7 @@ def main() -> None:
         body = Markdown(extensions=["tables", "fenced_code", "sane_lists"]).convert(text)
         body = body.replace("<table>", '<div class="table"><table>')
         body = body.replace("</table>", "</table></div>")
-        # A figure and its error stay on one line: cells break at the slash between two.
-        body = body.replace(" ± ", "\u00a0±\u00a0")
+        body = re.sub(r"<td.*?</td>", unbroken, body, flags=re.DOTALL)
         title = text.splitlines()[0].lstrip("# ")
         html = PAGE.format(title=title, nav=nav, body=relinked(body, pages))
         (OUT / f"{name}.html").write_text(html, encoding="utf-8")

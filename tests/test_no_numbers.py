@@ -15,6 +15,7 @@ from eigenstream import (
     RBFNetwork,
     SlowSubspace,
     StreamPCA,
+    ThresholdClassifier,
     sample_pairs,
 )
 from eigenstream.evaluation import captured, one_shot_error, pair_roc, subspace_angles
@@ -97,6 +98,34 @@ def test_masked_weights_are_refused():
 def test_labels_that_name_nothing_are_refused(use, labels, what):
     with pytest.raises(ValueError, match=what):
         use(labels)
+
+
+def test_masked_examples_are_refused():
+    judge = ThresholdClassifier()
+    with pytest.raises(ValueError, match="NaN"):
+        judge.fit(MASKED, LABELS)
+    with pytest.raises(ValueError, match="y contain a masked value at row 40"):
+        judge.fit(ROWS, np.ma.masked_equal(LABELS, 2))
+    with pytest.raises(ValueError, match="NaN"):
+        judge.fit(ROWS, LABELS).predict(MASKED)
+
+
+def test_masked_features_are_not_turned_back():
+    features = np.ma.masked_greater(StreamPCA(2).fit_transform(ROWS), 1.0)
+    with pytest.raises(ValueError, match="Z contains NaN"):
+        StreamPCA(2).fit(ROWS).inverse_transform(features)
+
+
+def test_weights_may_come_as_objects_that_are_numbers():
+    weights = np.arange(1, 61)
+    plain = StreamPCA(2).fit(ROWS, sample_weight=weights).components_
+    objects = StreamPCA(2).fit(ROWS, sample_weight=weights.astype(object)).components_
+    np.testing.assert_array_equal(objects, plain)
+
+
+def test_weights_of_text_are_named():
+    with pytest.raises(TypeError, match="sample_weight must hold real numbers, got dtype <U"):
+        StreamPCA(2).fit(ROWS, sample_weight=["heavy"] * 60)
 
 
 def test_masked_signs_are_refused():

@@ -3,6 +3,7 @@
 import sys
 import warnings
 from collections.abc import Iterable
+from contextlib import suppress
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, NoReturn
@@ -67,6 +68,10 @@ def real_array(values: Any, name: str) -> NDArray[Any]:
     if is_sparse(values):
         raise TypeError(f"{name} is sparse, and dense numbers are due. Use {name}.toarray().")
     array = np.asarray(unmasked(values))
+    if array.dtype.kind == "O":
+        # Numbers, as out of a table with mixed columns; what is none is refused below.
+        with suppress(TypeError, ValueError):
+            array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.")
     return array
@@ -305,7 +310,7 @@ def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:
         ...
     ValueError: sample_weight must not be negative, got -2.0 at row 1.
     """
-    w = np.asarray(unmasked(weights), dtype=np.float64)
+    w = real_array(weights, "sample_weight").astype(np.float64, copy=False)
     if w.ndim == 0:
         w = np.full(n_rows, float(w))
     if w.shape != (n_rows,):

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_choice, check_finite, check_flag
+from eigenstream._checks import check_choice, check_finite, check_flag, real_array
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input
@@ -168,7 +168,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if self.features is not None and not hasattr(self.features_, "inverse_transform"):
             raise ValueError(f"{self.features!r} has no inverse_transform to return to the data.")
         components = self.components_
-        Z = np.asarray(Z)
+        Z = real_array(Z, "Z")
         if Z.ndim != 2 or Z.shape[1] != len(components):
             raise ValueError(
                 f"Z must have shape (n, {len(components)}), one column a component; got {Z.shape}."
