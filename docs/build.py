@@ -38,6 +38,7 @@ code {{ padding: .1em .3em; overflow-wrap: anywhere; }}
 td code {{ white-space: nowrap; }}
 pre {{ padding: .8rem 1rem; overflow-x: auto; }}
 pre code {{ padding: 0; overflow-wrap: normal; }}
+pre.words {{ white-space: pre-wrap; }}
 .table {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; font-size: .95em; }}
 th, td {{ text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0;
@@ -77,6 +78,9 @@ PACKAGES = (
     "eigenstream",
     "eigenstream.processes",
     "eigenstream.evaluation",
+    "eigenstream.features",
+    "eigenstream.solvers.flow",
+    "eigenstream.rules",
     "eigenstream.theory",
     "eigenstream.schedules",
     "eigenstream.plotting",
@@ -87,6 +91,7 @@ PACKAGES = (
 def reference() -> str:
     """Return the reference page: every public name with its signature and its own words."""
     parts = ["<h1>Reference</h1>", "<p>Every example runs as a test.</p>"]
+    told = set()
     for package in PACKAGES:
         module = import_module(package)
         own = [
@@ -97,13 +102,21 @@ def reference() -> str:
         parts.append(f"<h2>{package}</h2><p>{escape(module.__doc__.splitlines()[0])}</p>")
         for name in getattr(module, "__all__", own):
             value = getattr(module, name)
-            if not (inspect.isclass(value) or inspect.isfunction(value)):
+            if value in told or not (inspect.isclass(value) or inspect.isfunction(value)):
                 continue
+            told.add(value)
             signature = escape(f"{name}{inspect.signature(value)}")
             text = escape(inspect.cleandoc(value.__doc__))
             parts.append(f'<h3 id="{package}.{name}">{name}</h3>')
-            parts.append(f"<pre><code>{signature}</code></pre><pre><code>{text}</code></pre>")
+            parts += (
+                f'<pre class="words"><code>{words}</code></pre>' for words in (signature, text)
+            )
     return "\n".join(parts)
+
+
+def unbroken(cell: re.Match[str]) -> str:
+    """Keep a figure and its error on one line: a cell breaks after the slash between two."""
+    return cell[0].replace(" ± ", "\u00a0±\u00a0").replace(" / ", "\u00a0/ ")
 
 
 def main() -> None:
@@ -119,6 +132,7 @@ def main() -> None:
         body = Markdown(extensions=["tables", "fenced_code", "sane_lists"]).convert(text)
         body = body.replace("<table>", '<div class="table"><table>')
         body = body.replace("</table>", "</table></div>")
+        body = re.sub(r"<td.*?</td>", unbroken, body, flags=re.DOTALL)
         title = text.splitlines()[0].lstrip("# ")
         html = PAGE.format(title=title, nav=nav, body=relinked(body, pages))
         (OUT / f"{name}.html").write_text(html, encoding="utf-8")

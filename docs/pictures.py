@@ -77,14 +77,14 @@ def make_alanine() -> None:
     molecule = example.load(Path(os.environ["EIGENSTREAM_DATA"]) / example.FILE)
     learned = example.features(molecule)
     shown = {name: learned[name] for name in ("first principal component", "slow subspace")}
-    figure = Figure(figsize=(8.4, 5.6), layout="constrained")
-    grid = figure.add_gridspec(2, 2, height_ratios=(1.25, 1))
+    figure = Figure(figsize=(8.4, 6.0), layout="constrained")
+    grid = figure.add_gridspec(2, 2, height_ratios=(1.1, 1))
     for column, (name, feature) in enumerate(shown.items()):
         ax = figure.add_subplot(grid[0, column])
         ax.hexbin(np.degrees(molecule.psi), feature, gridsize=70, bins="log", cmap="GnBu", mincnt=1)
         fit = example.explained(feature, np.cos(molecule.psi))
         ax.set_title(f"{name}: R² with cos psi {fit:.2f}", fontsize=10)
-        ax.set(xlabel="psi, degrees", ylabel="feature", xticks=range(-180, 181, 90))
+        ax.set(xlabel="psi, degrees", ylabel="feature, nm", xticks=range(-180, 181, 90))
     # The run in which psi jumps most, to have something to see.
     runs = np.cos(molecule.psi).reshape(len(molecule.runs), -1)
     run = int(runs.var(axis=1).argmax())

@@ -31,9 +31,10 @@ class Molecule:
 def load(path: str | Path) -> Molecule:
     """Read the trajectories and turn each frame into the distances of all pairs of heavy atoms."""
     with np.load(path) as file:
-        heavy = np.flatnonzero(file["elements"] != "H")
-        positions = file["xyz_pm"][:, :, heavy].astype(np.float64) / 1000.0
-        psi = file["psi"].astype(np.float64).ravel()
+        elements, positions, psi = (file[name] for name in ("elements", "xyz_pm", "psi"))
+    heavy = np.flatnonzero(elements != "H")
+    positions = positions[:, :, heavy].astype(np.float64) / 1000.0
+    psi = psi.astype(np.float64).ravel()
     one, other = np.triu_indices(len(heavy), 1)
     # Distances do not change when the molecule moves or turns as a whole: no alignment is needed.
     distances = np.linalg.norm(positions[:, :, one] - positions[:, :, other], axis=-1)
@@ -66,7 +67,10 @@ def main() -> None:
     )
     if not path.is_file():
         sys.exit(f"there is no file {path}; docs/alanine-dipeptide.md says what it holds.")
-    molecule = load(path)
+    try:
+        molecule = load(path)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError) as refusal:
+        sys.exit(f"{path} holds other data than docs/alanine-dipeptide.md says: {refusal}")
     for name, feature in features(molecule).items():
         print(f"{name:<28}R^2 with cos psi  {explained(feature, np.cos(molecule.psi)):.3f}")
 

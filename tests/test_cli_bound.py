@@ -79,11 +79,15 @@ def test_profiles_are_compared_and_drawn(capsys, tmp_path):
         ([*SLOW, "--m", "10000000", "--picture", "no/such/folder/x.png"], "no/such/folder"),
         ([*PAIRS[:4], "--margin", "1.5", "--m", "9"], "margin must be a number in (0, 1), got 1.5"),
         ([*PAIRS, "--m", "9", "--risk", "-1"], "empirical_risk must be a number in [0, 1]"),
+        ([*SLOW, "--m", "10000000", "--picture", "x.xyz"], "no picture of the kind 'xyz'"),
+        (["bound"], "bound --help"),
         (["bound", "fast"], "fast"),
     ],
 )
-def test_refusals_are_one_line_and_exit_2(capsys, arguments, message):
-    code, _, err = run(capsys, *arguments)
-    assert code == 2
+def test_refusals_are_one_line_and_exit_2(capsys, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert list(tmp_path.iterdir()) == []
     assert message in err
     assert len(err.strip().splitlines()) == 1

@@ -216,3 +216,11 @@ def test_learning_from_time_without_labels():
     labels = np.repeat(np.arange(20), 10)
     assert pair_roc(test, labels).area < 0.8
     assert pair_roc(learner.transform(test), labels).area > 0.99
+
+
+def test_one_lag_may_be_given_alone():
+    assert TemporalPairs(near=3).near == (3,)
+    with pytest.raises(ValueError, match="near must be a whole number of at least 1, got 0"):
+        TemporalPairs(near=0)
+    with pytest.raises(TypeError, match="near must be a whole number of at least 1, got None"):
+        TemporalPairs(near=None)

@@ -2,10 +2,12 @@
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from numbers import Integral, Real
+from os import PathLike
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,6 +39,44 @@ def warn_user(message: str) -> None:
 def is_sparse(values: Any) -> bool:
     """Tell whether values are a scipy.sparse matrix or array."""
     return bool(sp.issparse(values))
+
+
+def unmasked(values: Any) -> Any:
+    """Return a masked array with NaN for what it masks; everything else as it is.
+
+    NumPy forgets masks silently, and what lies under them is no data: often a fill value.
+
+    >>> unmasked(np.ma.masked_greater([[1, 2], [3, 999]], 900)).tolist()
+    [[1.0, 2.0], [3.0, nan]]
+    """
+    if not np.ma.is_masked(values) or values.dtype.kind not in "biuf":
+        return values
+    dtype = values.dtype if values.dtype.kind == "f" else np.float64
+    return values.astype(dtype).filled(np.nan)
+
+
+def real_array(values: Any, name: str) -> NDArray[Any]:
+    """Return values as an array of real numbers, refusing text, complex and sparse ones.
+
+    >>> real_array("page.png", "image")
+    Traceback (most recent call last):
+        ...
+    TypeError: image must hold real numbers, got 'page.png'. If that is a file, read it first.
+    """
+    if isinstance(values, str | PathLike):
+        raise TypeError(
+            f"{name} must hold real numbers, got {values!r}. If that is a file, read it first."
+        )
+    if is_sparse(values):
+        raise TypeError(f"{name} is sparse, and dense numbers are due. Use {name}.toarray().")
+    array = np.asarray(unmasked(values))
+    if array.dtype.kind == "O":
+        # Numbers, as out of a table with mixed columns; what is none is refused below.
+        with suppress(TypeError, ValueError):
+            array = array.astype(np.float64)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.")
+    return array
 
 
 def first_nonfinite(values: Any) -> tuple[int, int] | None:
@@ -87,6 +127,23 @@ def check_finite(values: Any, *, name: str = "X", first_row: int = 0, remedy: st
     raise ValueError(f"{name} contains {what} at row {row + first_row}, column {column}. {remedy}")
 
 
+def real_rows(values: Any, n_features: int, name: str = "a chunk") -> Any:
+    """Return rows of this width, dense or sparse (by rows or columns), refusing all but numbers.
+
+    >>> real_rows([[1, 2], [3, 4]], 3)
+    Traceback (most recent call last):
+        ...
+    ValueError: a chunk must have shape (n, 3), got (2, 2).
+    """
+    rows: Any = values if is_sparse(values) else real_array(values, name)
+    if rows.ndim != 2 or rows.shape[1] != n_features:
+        raise ValueError(f"{name} must have shape (n, {n_features}), got {rows.shape}.")
+    if rows.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got dtype {rows.dtype}.")
+    check_finite(rows, name=name)
+    return rows.tocsr() if is_sparse(rows) and rows.format not in ("csr", "csc") else rows
+
+
 def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
     """Return the names of classes or tasks as an array that sorts: one a row, none missing.
 
@@ -100,17 +157,14 @@ def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
         raise ValueError(
             f"{name} must hold one name a row, {n_rows} in all; got shape {names.shape}."
         )
-    if names.dtype.kind not in "fO":
+    check_unmasked(values, name)
+    if names.dtype.kind not in "fOmM":
         return names
-    listed = names.tolist()
+    listed: Any = names if names.dtype.kind in "mM" else names.tolist()
     for row, one in enumerate(listed):
-        if one is None or bool(one != one):
-            what = "NaN" if one is not None else "None"
-            raise ValueError(
-                f"{name} contain {what} at row {row}, which names nothing. Remove or name such "
-                "rows."
-            )
-    if names.dtype.kind == "f":
+        if _is_missing(one):
+            _refuse_missing("NaN" if isinstance(one, float) else str(one), name, row)
+    if names.dtype.kind != "O":
         return names
     text = [isinstance(one, str) for one in listed]
     if any(text) and not all(text):
@@ -121,6 +175,31 @@ def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
         )
     plain = np.array(listed)
     return plain if plain.shape == names.shape else names
+
+
+def check_unmasked(values: Any, name: str) -> None:
+    """Refuse names or signs that are masked: NumPy would use what lies under the mask.
+
+    >>> check_unmasked(np.ma.masked_equal([1, 2], 2), "y")
+    Traceback (most recent call last):
+        ...
+    ValueError: y contain a masked value at row 1, which names nothing. Remove or name such rows.
+    """
+    if np.ma.is_masked(values):
+        _refuse_missing("a masked value", name, int(np.argwhere(np.ma.getmaskarray(values))[0, 0]))
+
+
+def _refuse_missing(what: str, name: str, row: int) -> NoReturn:
+    raise ValueError(
+        f"{name} contain {what} at row {row}, which names nothing. Remove or name such rows."
+    )
+
+
+def _is_missing(one: Any) -> bool:
+    try:
+        return one is None or bool(one != one)
+    except TypeError:  # pandas' NA does not even say whether it differs from itself
+        return True
 
 
 def check_whole(value: Any, name: str, *, least: int = 1) -> int:
@@ -136,6 +215,30 @@ def check_whole(value: Any, name: str, *, least: int = 1) -> int:
     if value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
     return int(value)
+
+
+def check_lags(values: Any, name: str) -> tuple[int, ...]:
+    """Return positive whole numbers, given as one or as several of them.
+
+    >>> check_lags(5, "lags"), check_lags(range(1, 3), "lags")
+    ((5,), (1, 2))
+    """
+    if isinstance(values, Integral) or not isinstance(values, Iterable):
+        return (check_whole(values, name),)
+    return tuple(check_whole(value, name) for value in values)
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """Return ``value`` if it is True or False: the text "False" would count as True.
+
+    >>> check_flag("no", "center")
+    Traceback (most recent call last):
+        ...
+    TypeError: center must be True or False, got 'no'.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
 
 
 def check_number(
@@ -234,7 +337,7 @@ def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:
         ...
     ValueError: sample_weight must not be negative, got -2.0 at row 1.
     """
-    w = np.asarray(weights, dtype=np.float64)
+    w = real_array(weights, "sample_weight").astype(np.float64, copy=False)
     if w.ndim == 0:
         w = np.full(n_rows, float(w))
     if w.shape != (n_rows,):

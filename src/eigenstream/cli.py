@@ -34,10 +34,16 @@ class OneLineErrors(TyperGroup):
         options["standalone_mode"] = False
         try:
             code = super().main(*args, **options)
-        except (ValueError, TypeError, OSError) as problem:
+        except OSError as problem:
+            refuse(_without_number(problem))
+        except (ValueError, TypeError) as problem:
             refuse(str(problem))
+        except MemoryError as problem:
+            refuse(f"not enough memory: {problem}. Ask for less, such as with --quick.")
         except UsageProblem as problem:
-            refuse(problem.format_message())
+            context = getattr(problem, "ctx", None)
+            command = "eigenstream" if context is None else context.command_path
+            refuse(f"{problem.format_message().rstrip('.')}; see {command} --help.")
         except (typer.Abort, KeyboardInterrupt):
             sys.exit(130)
         sys.exit(code if isinstance(code, int) else 0)
@@ -55,6 +61,14 @@ def refuse(message: str) -> NoReturn:
     sys.exit(2)
 
 
+def _without_number(problem: OSError) -> str:
+    """Return what the system refused in words: which file, where it is known, and why."""
+    if problem.strerror is None:
+        return str(problem)
+    place = "" if problem.filename is None else f"{problem.filename}: "
+    return f"{place}{problem.strerror}"
+
+
 app = typer.Typer(
     cls=OneLineErrors,
     add_completion=False,
@@ -65,9 +79,25 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line."""
-    # Asked to end, clean up on the way out, as after Ctrl-C: no partial file stays.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    app()
+    asked: list[int] = []
+
+    def end(number: int, frame: object) -> NoReturn:
+        asked.append(number)
+        sys.exit(128 + number)
+
+    # Asked to end, clean up on the way out: no partial file stays.
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # Under nohup a signal is ignored, and so it stays.
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, end)
+    try:
+        app()
+    except BaseException:
+        # A compiler that is interrupted raises an error of its own instead.
+        if asked:
+            sys.exit(128 + asked[0])
+        raise
 
 
 def _show_version(wanted: bool) -> None:
@@ -235,7 +265,8 @@ def bound_slow(
     lag: Annotated[int, typer.Option(help="The time step of the velocity.")] = 1,
     tight: Annotated[bool, typer.Option("--tight", help="Skip the proof's last rounding.")] = False,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw the gap against m into this file (.png, .svg).")
+        Path | None,
+        typer.Option(help="Draw the gap against m into this file (.png, .svg).", dir_okay=False),
     ] = None,
 ) -> None:
     """Bound the gap between a slow subspace's objective on the data and the true one."""
@@ -255,15 +286,16 @@ def bound_slow(
 
     profiles = {text: theory.from_text(text) for text in mixing}
     answers = {text: answer(profile) for text, profile in profiles.items()}
-    print(f"The gap of the objective, {d} directions, data of norm at most 1/2:")
-    for text, found in answers.items():
-        print(f"  {text}: {found}")
     if picture is not None:
         from eigenstream import plotting
 
         chance = DELTA if delta is None else delta
-        drawn: Any = plotting.bounds(profiles, d, delta=chance, **known).figure
-        drawn.savefig(picture, facecolor="white")
+        with replacing(picture) as file:
+            drawn = plotting.bounds(profiles, d, delta=chance, **known)
+            plotting.save(drawn, file.buffer, picture.suffix[1:])
+    print(f"The gap of the objective, {d} directions, data of norm at most 1/2:")
+    for text, found in answers.items():
+        print(f"  {text}: {found}")
 
 
 @bound.command("pairs")
@@ -349,7 +381,8 @@ def _own_name() -> str:
 def _print_table(console: Console, table: Table) -> None:
     drawn = TerminalTable(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
     for index, name in enumerate(table.header):
-        drawn.add_column(name, justify="left" if index == 0 else "right")
+        # Folded, not cut: in a narrow window a number without its end is another number.
+        drawn.add_column(name, justify="left" if index == 0 else "right", overflow="fold")
     for index, row in enumerate(table.rows):
         drawn.add_row(*row, style="bold cyan" if index in table.highlighted else None)
     console.print()

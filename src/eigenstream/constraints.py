@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import check_finite, check_names, check_number, check_whole
+from eigenstream._checks import (
+    check_finite,
+    check_lags,
+    check_names,
+    check_number,
+    check_whole,
+    real_array,
+)
 
 #: Signed index pairs: shape (n, 2), and +1 or -1 for each.
 IndexPairs = tuple[NDArray[np.intp], NDArray[np.int64]]
@@ -329,7 +336,7 @@ class TemporalPairs:
         memory: int = 2000,
         random_state: Any = None,
     ) -> None:
-        self.near = tuple(check_whole(lag, "near") for lag in near)
+        self.near = check_lags(near, "near")
         if not self.near:
             raise ValueError("near is empty: give the lags of positive pairs, such as (1, 2, 4).")
         self.far = check_whole(far, "far", least=max(self.near) + 1)
@@ -376,11 +383,9 @@ class TemporalPairs:
 
 def _checked_chunk(chunk: ArrayLike, before: NDArray[Any] | None, first_row: int) -> NDArray[Any]:
     """Return the next rows of a stream as numbers."""
-    rows = np.asarray(chunk)
+    rows = real_array(chunk, "a chunk")
     if rows.ndim != 2:
         raise ValueError(f"a chunk must hold rows, shape (n, n_features), got {rows.shape}.")
-    if rows.dtype.kind not in "biuf":
-        raise TypeError(f"a chunk must hold real numbers, got dtype {rows.dtype}.")
     if rows.dtype.kind != "f":
         rows = rows.astype(np.float64)  # differences of small whole numbers would wrap around
     check_finite(rows, first_row=first_row)

@@ -2,7 +2,9 @@
 
 from typing import Any, Self
 
-from eigenstream._checks import check_weights
+import numpy as np
+
+from eigenstream._checks import check_number, check_weights, real_rows
 from eigenstream._linalg import Float64s
 from eigenstream.scatters._ball import Balls
 from eigenstream.scatters._together import go_together, update_together
@@ -38,6 +40,12 @@ class Contrast:
         penalty: Scatter | None = None,
         weights: tuple[float, float] = (1.0, 0.0),
     ) -> None:
+        if not isinstance(reward, Scatter) or not isinstance(penalty, Scatter | None):
+            raise TypeError(f"a contrast is made of scatters, got {reward!r} and {penalty!r}.")
+        if np.shape(weights) != (2,):
+            raise ValueError(f"weights must be a pair (reward, penalty), got {weights!r}.")
+        for weight in weights:
+            check_number(weight, "weights")
         if penalty is not None and penalty.n_features != reward.n_features:
             raise ValueError(
                 f"the rewarded scatter has {reward.n_features} features and the penalised one "
@@ -56,6 +64,7 @@ class Contrast:
 
     def update(self, chunk: Any, *, sample_weight: Any = None, new_sequence: bool = False) -> Self:
         """Add a chunk of rows to both scatters; return the contrast itself."""
+        chunk = real_rows(chunk, self.n_features)
         reward, penalty = self.reward, self.penalty
         if (
             isinstance(reward, StreamScatter)

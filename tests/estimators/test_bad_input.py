@@ -77,6 +77,10 @@ class TestRows:
         (SlowSubspace(2, lag=60), "n_samples=60.*lag=60 takes at least 61 rows"),
         (SlowSubspace(2, criterion="sum"), "criterion must be one of"),
         (SlowSubspace(2, criterion="ratio", solver="krylov"), "solver='dense'"),
+        (StreamPCA(2, center="no"), "center must be True or False, got 'no'"),
+        (SlowSubspace(2, features="rbf"), "features must be a transformer.*got 'rbf'"),
+        (StreamPCA(2, forgetting=0.01), r"forgetting=0\.01 is for solver='flow'"),
+        (StreamPCA(2, solver="flow", hook="print"), "hook must be a function.*got 'print'"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -173,3 +177,33 @@ def test_features_to_invert():
         model.inverse_transform(np.ones((3, 5)))
     with pytest.raises(ValueError, match="Z contains NaN at row 0, column 1"):
         model.inverse_transform(np.array([[1.0, np.nan]]))
+
+
+def test_rows_to_project_cannot_be_skipped():
+    rows = with_value(np.nan, 12, 3)
+    for model in (StreamPCA(2, missing="skip"), SlowSubspace(2, missing="skip")):
+        with pytest.raises(ValueError, match=r"row 12, column 3\. Remove or impute such rows\.$"):
+            model.fit(rows).transform(rows)
+
+
+def test_no_alphas():
+    with pytest.raises(ValueError, match="alphas is empty"):
+        SlowSubspace(2).fit(ROWS).path([])
+    with pytest.raises(ValueError, match=r"got 2\.0"):
+        SlowSubspace(2).fit(ROWS).path(np.array([0.5, 2.0]))
+
+
+@pytest.mark.parametrize(
+    "learn",
+    [
+        lambda: SlowSubspace(6, alpha=0.01).fit(ROWS),
+        lambda: SlowSubspace(6, alpha=0.01).partial_fit(ROWS).components_,
+        lambda: SlowSubspace(6, alpha=0.01).fit(ROWS).merge(SlowSubspace(6).fit(ROWS)).alpha_,
+        lambda: SlowSubspace(6, criterion="ratio").fit(ROWS[:3]).eigenvalues_,
+        lambda: SlowSubspace(6, alpha="bound").fit_transform(ROWS),
+    ],
+)
+def test_warnings_point_at_the_users_line(learn):
+    with pytest.warns(UserWarning, match="are positive|velocities span|vacuous") as caught:
+        learn()
+    assert {warning.filename for warning in caught} == {__file__}

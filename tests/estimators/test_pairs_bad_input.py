@@ -242,6 +242,9 @@ def test_a_class_with_one_example_is_harmless():
         ({"n_components": 6}, "n_components=6 is more than the number of features, 5"),
         ({"solver": "qr"}, "solver must be one of"),
         ({"missing": "drop"}, "missing must be one of"),
+        ({"balanced": "no"}, "balanced must be True or False"),
+        ({"features": "rbf"}, "features must be a transformer.*got 'rbf'"),
+        ({"forgetting": 0.01}, r"forgetting=0\.01 is for solver='flow'"),
     ],
     ids=str,
 )
@@ -342,6 +345,8 @@ class TestMetric:
             ({"margin": 1.0}, "margin must be"),
             ({"max_iter": 0}, "max_iter must be"),
             ({"tol": -1.0}, "tol must be"),
+            ({"balanced": "no"}, "balanced must be True or False"),
+            ({"missing": "drop"}, "missing must be one of"),
         ):
             with pytest.raises((ValueError, TypeError), match=message):
                 PairMetric(**options).fit(PAIRS, SIGNS)

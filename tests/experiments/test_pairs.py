@@ -314,6 +314,25 @@ def test_a_folder_without_the_files_is_refused(tmp_path, monkeypatch):
         _pairs_data.faces()
 
 
+@pytest.mark.parametrize("name", WITH_DATA)
+@pytest.mark.parametrize("damage", ["text", "empty", "cut", "objects", "NaN"])
+def test_damaged_files_are_named(name, damage, tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    images = np.full((3, 4, 4), np.nan)
+    for file in ("letters.npz", "mnist.npz", "orl_faces.npz"):
+        held = np.array(["a", None]) if damage == "objects" else images
+        np.savez(tmp_path / file, images=held, labels=np.arange(3), subject=np.arange(3))
+        whole = (tmp_path / file).read_bytes()
+        left = {"text": b"hello", "empty": b"", "cut": whole[: len(whole) // 2]}
+        (tmp_path / file).write_bytes(left.get(damage, whole))
+    result = run("reproduce", name, "--quick", "--out", tmp_path / "reports")
+    assert result.exit_code == 2
+    words = "NaN at row 0, column 0" if damage == "NaN" else "docs/experiments.md says how to make"
+    assert re.search(rf"^eigenstream: .*(letters|orl_faces)\.npz.*{words}", result.stderr, re.M)
+    assert "pickle" not in result.stderr
+    assert not (tmp_path / "reports").exists()
+
+
 def test_fetchers_stand_in_when_asked(tmp_path, monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setenv(_pairs_data.FETCH, "1")

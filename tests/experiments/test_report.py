@@ -116,6 +116,13 @@ def test_text_is_escaped():
     assert "&#34;quoted&#34;" in page
 
 
+def test_images_are_told_apart_by_those_who_do_not_see_them():
+    tiles = Tiles([("data:,", "1e-05"), ("data:,", "1e-06")], "Filters", "")
+    page = Report("t", "l", [Section("s", "", [tiles])]).html()
+    assert 'alt="Filters, 1 of 2"' in page
+    assert 'alt="Filters, 2 of 2"' in page
+
+
 def test_replacing_leaves_nothing_of_a_failure(tmp_path):
     target = tmp_path / "page.html"
 

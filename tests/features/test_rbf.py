@@ -185,3 +185,14 @@ def test_in_a_pipeline():
     # A ball is not linearly separable: the majority class alone gives about a half.
     assert model.fit(X, y).score(X, y) > 0.9
     assert list(model[0].get_feature_names_out()[:2]) == ["rbfnetwork0", "rbfnetwork1"]
+
+
+def test_rows_to_map_are_counted_from_their_own_first():
+    rows = np.random.default_rng(0).standard_normal((30, 3))
+    network = RBFNetwork(5, random_state=0).fit(rows)
+    bad = rows[:4].copy()
+    bad[2, 1] = np.nan
+    with pytest.raises(ValueError, match="row 2, column 1"):
+        network.transform(bad)
+    with pytest.raises(ValueError, match="row 32, column 1"):
+        network.partial_fit(bad)

@@ -110,10 +110,17 @@ def test_explosion_is_reported_with_its_step():
         (SangerNetwork(2, unit_rates=[1.0]), "unit_rates must hold"),
         (OjaNeuron(init=np.eye(2, 5)), r"\(1, 5\)"),
         (OjaNeuron(tol=-1.0), "tol must be"),
+        (SangerNetwork(2, unit_rates="fast"), "unit_rates must hold one factor"),
     ],
 )
 def test_refusals(neuron, message):
     with pytest.raises(ValueError, match=message):
+        neuron.fit(data(20))
+
+
+@pytest.mark.parametrize("neuron", [OjaNeuron(center="no"), SangerNetwork(2, normalize="no")])
+def test_what_is_neither_true_nor_false_is_refused(neuron):
+    with pytest.raises(TypeError, match="must be True or False, got 'no'"):
         neuron.fit(data(20))
 
 

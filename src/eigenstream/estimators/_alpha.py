@@ -1,6 +1,5 @@
 """The choice of alpha, from the scatters alone: what each alpha gives, and which one to take."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from eigenstream._checks import check_number
+from eigenstream._checks import check_number, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
 from eigenstream.solvers import dense
@@ -40,7 +39,9 @@ class AlphaPath:
 
 def path(contrast: Contrast, n_components: int, alphas: Any, radius: float) -> AlphaPath:
     """Solve for several alphas, without another look at the data."""
-    weights = [check_number(alpha, "alpha", above=0, most=1) for alpha in np.ravel(alphas)]
+    weights = [check_number(alpha, "alpha", above=0, most=1) for alpha in np.ravel(alphas).tolist()]
+    if not weights:
+        raise ValueError("alphas is empty: give at least one number in (0, 1].")
     reward, penalty = scatters(contrast)
     found, positive = [], []
     for alpha in weights:
@@ -116,9 +117,8 @@ def minimise_bound(
 
     alpha, value = minimise(bound)
     if value >= 1.0:
-        warnings.warn(
+        warn_user(
             f"the bound of Theorem 5 is vacuous on these data: {value:.3g} >= 1 even at "
             f"its smallest, alpha={alpha:.3g}. Prefer alpha='auto'.",
-            stacklevel=6,
         )
     return alpha, value

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from eigenstream._checks import check_finite, check_weights, is_sparse
+from eigenstream._checks import check_finite, check_weights, is_sparse, unmasked
 from eigenstream._linalg import Float64s
 
 Weights = NDArray[np.float64]
@@ -107,37 +107,46 @@ def _with_weights(sequences: list[Sequence], sample_weight: Any) -> list[Sequenc
 
 def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X as a numeric 2-D array or sparse matrix of the fitted width, not copied."""
+    if hasattr(X, "collect_schema") and not hasattr(X, "__len__"):
+        raise TypeError("X is a lazy frame, which holds no rows yet. Pass X.collect().")
     try:
-        return validate_data(
+        rows = validate_data(
             estimator,
-            X,
+            unmasked(X),
             reset=reset,
             accept_sparse=("csr", "csc"),
             dtype="numeric",
             ensure_all_finite=False,
         )
-    except (ValueError, TypeError) as refusal:
-        columns = _text_columns(X)
-        if not columns:
-            raise
-        raise ValueError(
-            f"X has columns that are not numbers: {', '.join(map(repr, columns))}. "
-            "Drop or encode them first."
-        ) from refusal
+        return _numbers(rows)
+    except (ValueError, TypeError):
+        refuse_columns(X, "X")
+        raise
 
 
-def _text_columns(X: Any) -> list[Any]:
-    """Return the names of a data frame's columns that do not convert to numbers."""
-    columns = getattr(X, "columns", None)
-    if columns is None:
-        return []
-    names = []
-    for name in columns:
+def _numbers(values: Any) -> Any:
+    """Return values that are numbers, or objects that hold numbers; refuse dates and text."""
+    if values.dtype.kind in "mM":
+        raise TypeError(
+            f"X holds dates or times (dtype {values.dtype}), not numbers. Convert them first, such "
+            "as to seconds."
+        )
+    return values.astype(np.float64) if values.dtype.kind == "O" else values
+
+
+def refuse_columns(X: Any, name: str) -> None:
+    """Refuse a data frame with columns that are not numbers, by their names."""
+    named = []
+    for column in getattr(X, "columns", ()):
         try:
-            np.asarray(X[name]).astype(np.float64)
+            _numbers(np.asarray(X[column])).astype(np.float64)
         except (ValueError, TypeError):
-            names.append(name)
-    return names
+            named.append(column)
+    if named:
+        raise ValueError(
+            f"{name} has columns that are not numbers: {', '.join(map(repr, named))}. "
+            "Drop or encode them first."
+        )
 
 
 def chunk_rows(n_features: int) -> int:
@@ -219,8 +228,13 @@ def _without(rows: Any, kept: NDArray[np.bool_]) -> Any:
 
 
 def as_floats(X: Any) -> Any:
-    """Return dense or sparse rows as float32 or float64, refusing NaN and infinity."""
-    return _by_rows(clean(X, None, "raise", True).rows)
+    """Return rows to project, dense or sparse, as float32 or float64, refusing NaN and infinity.
+
+    Learning may skip rows; a projection has to give one for each.
+    """
+    rows = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    check_finite(rows)
+    return _by_rows(rows)
 
 
 def projected(rows: Any, mean: Float64s, columns: Float64s) -> Any:

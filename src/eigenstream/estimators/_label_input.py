@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from eigenstream._checks import check_finite, check_names, check_weights, is_sparse, warn_user
+from eigenstream._checks import (
+    check_finite,
+    check_names,
+    check_unmasked,
+    check_weights,
+    is_sparse,
+    warn_user,
+)
 from eigenstream.estimators import _input
 from eigenstream.scatters.classes import keys_of
 
@@ -75,6 +82,7 @@ def checked_labels(estimator: Any, y: Any) -> NDArray[Any]:
             f"{type(estimator).__name__} requires y to be passed, but the target y is None: give "
             "one class label a row."
         )
+    check_unmasked(y, "y")
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
         check_finite(labels[:, None], name="y")

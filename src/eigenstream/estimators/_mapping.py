@@ -14,13 +14,22 @@ from eigenstream._checks import is_sparse
 from eigenstream.estimators import _input
 
 
+def fresh(features: Any) -> Any:
+    """Return a clone of the map, refusing what maps nothing."""
+    if not hasattr(features, "transform"):
+        raise TypeError(
+            f"features must be a transformer, such as RBFNetwork(500), or None, got {features!r}."
+        )
+    return clone(features)
+
+
 def fitted(features: Any, sequences: list[_input.Sequence]) -> Any:
     """Return a clone of the map that has learned from all the rows.
 
     Rows with NaN or infinity are left out; where the map's own checks allow them is its own affair.
     """
     parts = [_complete(sequence.rows) for sequence in sequences]
-    learned = clone(features)
+    learned = fresh(features)
     if len(parts) == 1:
         return learned.fit(parts[0], None)  # a frozen map asks for y
     return learned.fit(sp.vstack(parts) if is_sparse(parts[0]) else np.concatenate(parts), None)
@@ -72,7 +81,7 @@ def learning(features: Any, learned: Any, rows: Any) -> tuple[Any, int]:
 
     ``learned`` is the map so far, or None. It is copied, so that a refused chunk leaves it alone.
     """
-    current = clone(features) if learned is None else learned
+    current = fresh(features) if learned is None else learned
     if is_ready(current):
         return current, 0
     current = deepcopy(current)

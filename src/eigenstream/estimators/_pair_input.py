@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names
 
-from eigenstream._checks import check_finite, check_weights, is_sparse
+from eigenstream._checks import check_finite, check_unmasked, check_weights, is_sparse, unmasked
 from eigenstream.estimators import _input
 from eigenstream.estimators._input import Missing, Weights
 
@@ -58,13 +58,14 @@ class Pairs:
 
 def checked_points(preprocessor: Any) -> Any:
     """Return the rows that index pairs refer to."""
-    points: Any = preprocessor if is_sparse(preprocessor) else np.asarray(preprocessor)
+    points: Any = preprocessor if is_sparse(preprocessor) else np.asarray(unmasked(preprocessor))
     if points.ndim != 2 or 0 in points.shape:
         raise ValueError(
             f"preprocessor must hold rows, shape (n, n_features), got {points.shape}; index pairs "
             "then refer to its rows."
         )
     if np.iscomplexobj(points) or not np.issubdtype(points.dtype, np.number):
+        _input.refuse_columns(preprocessor, "preprocessor")
         raise TypeError(f"preprocessor must hold real numbers, got dtype {points.dtype}.")
     rows = points.tocsr() if is_sparse(points) else points
     return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
@@ -82,7 +83,7 @@ def checked_pairs(
 
     ``y=None`` is for pairs without a sign, which then count as positive.
     """
-    given = np.asarray(pairs)
+    given = np.asarray(unmasked(pairs))
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{SHAPES}: got dtype {given.dtype}, which are not real numbers.")
     if given.ndim == 2 and given.shape[1] == 2:
@@ -147,6 +148,7 @@ def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
         ...
     ValueError: y must be +1 (same class) or -1 (different), got 0 and 1; use 2 * y - 1.
     """
+    check_unmasked(y, "y")
     signs = np.asarray(y)
     if signs.shape != (n_pairs,):
         remedy = " Use y.ravel()." if signs.shape == (n_pairs, 1) else ""

@@ -1,6 +1,5 @@
 """Learning from rows in time order: whole, in chunks, in separate sequences, and merged."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from copy import deepcopy
@@ -8,10 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import hash as hash_of
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_weights
+from eigenstream._checks import check_weights, warn_user
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import CallbackSupportMixin, reported, with_callbacks
@@ -184,7 +182,7 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
         if self.features is None:
             return 0
         learning = self.__dict__.get("features_")
-        learning = clone(self.features) if learning is None else learning
+        learning = _mapping.fresh(self.features) if learning is None else learning
         if _mapping.is_ready(learning):
             self.features_ = learning
             return 0
@@ -256,10 +254,9 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
 
     def _warn_of_short_sequence(self, n_rows: int) -> None:
         if 0 < n_rows <= self._lag():
-            warnings.warn(
+            warn_user(
                 f"the sequence that ends before this chunk has {n_rows} row(s) and gave no "
                 f"velocity at lag={self._lag()}: nothing was learned from it.",
-                stacklevel=4,
             )
 
     # ---- checks ----------------------------------------------------------------------------

@@ -11,7 +11,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_choice, check_finite, check_unchanged
+from eigenstream._checks import (
+    check_choice,
+    check_finite,
+    check_flag,
+    check_unchanged,
+    real_array,
+)
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input
@@ -40,6 +46,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     n_components: Any
     solver: str
     features: Any
+    forgetting: float | None
     missing: _input.Missing
 
     # What learning sets.
@@ -172,7 +179,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if self.features is not None and not hasattr(self.features_, "inverse_transform"):
             raise ValueError(f"{self.features!r} has no inverse_transform to return to the data.")
         components = self.components_
-        Z = np.asarray(Z)
+        Z = real_array(Z, "Z")
         if Z.ndim != 2 or Z.shape[1] != len(components):
             raise ValueError(
                 f"Z must have shape (n, {len(components)}), one column a component; got {Z.shape}."
@@ -192,6 +199,14 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _check_common_parameters(self) -> None:
         check_choice(self.solver, "solver", self.SOLVERS)
         check_choice(self.missing, "missing", ("raise", "skip"))
+        for name in ("center", "balanced"):
+            if hasattr(self, name):
+                check_flag(getattr(self, name), name)
+        if self.forgetting is not None and self.solver != "flow":
+            raise ValueError(
+                f"forgetting={self.forgetting!r} is for solver='flow': solver={self.solver!r} "
+                "weighs all that it has seen alike. Use solver='flow', or leave forgetting out."
+            )
 
     def _check_width(self, width: int) -> None:
         n = self.n_components

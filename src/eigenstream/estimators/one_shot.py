@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eigenstream._checks import check_finite, check_number
+from eigenstream._checks import check_finite, check_number, check_unmasked, unmasked
 from eigenstream._linalg import Float64s
 
 
@@ -59,7 +59,8 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
         """
         if self.threshold is not None:
             check_number(self.threshold, "threshold", above=0)
-        rows, labels = validate_data(self, X, y, dtype=np.float64)
+        check_unmasked(y, "y")
+        rows, labels = validate_data(self, unmasked(X), y, dtype=np.float64)
         check_classification_targets(labels)
         check_finite(rows)
         self.examples_ = rows
@@ -69,7 +70,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
     def distances(self, X: Any) -> Float64s:
         """Return the distance of each row to the nearest example of each class."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        rows = validate_data(self, unmasked(X), reset=False, dtype=np.float64)
         nearest = np.full((len(rows), len(self.classes_)), np.inf)
         step = max((1 << 22) // len(self.examples_), 1)
         for start in range(0, len(rows), step):

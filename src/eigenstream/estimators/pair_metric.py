@@ -7,7 +7,7 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_number, check_whole, warn_user
+from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream.estimators import _input, _pair_input, _pair_risk
 from eigenstream.estimators._pair_decisions import PairDecisions
@@ -87,6 +87,8 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         margin = check_number(self.margin, "margin", above=0, below=1)
         tol = check_number(self.tol, "tol", least=0)
         most = check_whole(self.max_iter, "max_iter")
+        check_flag(self.balanced, "balanced")
+        check_choice(self.missing, "missing", ("raise", "skip"))
         if y is None:
             raise ValueError(
                 "PairMetric requires y to be passed, but the target y is None: give +1 and -1."

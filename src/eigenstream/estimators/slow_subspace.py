@@ -1,13 +1,12 @@
 """Slow subspaces: features that vary much over the data and little from one moment to the next."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_choice, check_number, check_whole
+from eigenstream._checks import check_choice, check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _alpha, _input
@@ -176,10 +175,9 @@ class SlowSubspace(StreamEstimator):
             wanted = len(reward) if self.n_components is None else self.n_components
             pairs = dense.largest_ratios(reward, penalty, wanted, contrast.rounding)
             if len(pairs.values) < wanted and self.n_components is not None:
-                warnings.warn(
+                warn_user(
                     f"the velocities span {len(pairs.values)} directions only; n_components="
                     f"{wanted} was asked for and {len(pairs.values)} are returned.",
-                    stacklevel=4,
                 )
             deviation = np.sqrt(np.einsum("ji,jk,ki->i", pairs.vectors, reward, pairs.vectors))
             scaled = pairs.vectors / np.where(deviation > 0, deviation, 1.0)
@@ -227,11 +225,10 @@ class SlowSubspace(StreamEstimator):
             return
         positive = int((pairs.values > 0).sum())
         if positive < len(pairs.values):
-            warnings.warn(
+            warn_user(
                 f"only {positive} of the {len(pairs.values)} eigenvalues are positive at "
                 f"alpha={alpha:.3g}: the other components lower the objective. Raise alpha (or "
                 "use alpha='auto'), or lower n_components.",
-                stacklevel=5,
             )
 
     # ---- results ---------------------------------------------------------------------------

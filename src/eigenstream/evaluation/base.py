@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import check_finite, check_names
+from eigenstream._checks import check_finite, check_names, real_array
 from eigenstream._linalg import Float64s
 
 
@@ -32,11 +32,9 @@ class Labelled:
 
 def labelled(Z: ArrayLike, labels: ArrayLike) -> Labelled:
     """Check features and labels; refuse labels that leave no pair of either kind."""
-    features = np.asarray(Z)
+    features = real_array(Z, "Z")
     if features.ndim != 2:
         raise ValueError(f"Z must have shape (n, n_features), got {features.shape}.")
-    if not np.issubdtype(features.dtype, np.number) or np.iscomplexobj(features):
-        raise TypeError(f"Z must hold real numbers, got dtype {features.dtype}.")
     check_finite(features, name="Z")
     names = np.asarray(labels)
     if names.shape != (len(features),):

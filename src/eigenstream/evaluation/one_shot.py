@@ -88,7 +88,8 @@ def one_shot_error(
             distances[:, start:stop].sort(axis=1)
         one_shot_misses(distances, codes[first:last], starts, misses[first:last])
     # The n_y - 1 of a query's probability to be one cancels that of its mean over examples.
-    error = float((misses / data.sizes[codes]).sum()) / (n - n_classes)
+    # Rounding of the sum must not make it more than certain.
+    error = min(float((misses / data.sizes[codes]).sum()) / (n - n_classes), 1.0)
     if n_draws is None:
         return OneShotError(error, None, None, 0)
     n_draws = check_whole(n_draws, "n_draws")

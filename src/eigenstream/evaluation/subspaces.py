@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import check_finite
+from eigenstream._checks import check_finite, real_array
 from eigenstream._linalg import Float64s, orthonormalized, principal_angles
 
 
@@ -36,7 +36,7 @@ def captured(basis: ArrayLike, operator: ArrayLike) -> float:
     0.75
     """
     columns = _columns(basis, "basis")
-    T = np.asarray(operator, dtype=np.float64)
+    T = real_array(operator, "operator").astype(np.float64, copy=False)
     if T.shape != (len(columns), len(columns)):
         raise ValueError(
             f"operator must have shape ({len(columns)}, {len(columns)}) to act on the basis, "
@@ -54,7 +54,7 @@ def captured(basis: ArrayLike, operator: ArrayLike) -> float:
 
 
 def _columns(values: ArrayLike, name: str) -> Float64s:
-    columns = np.asarray(values, dtype=np.float64)
+    columns = real_array(values, name).astype(np.float64, copy=False)
     if columns.ndim != 2 or not 0 < columns.shape[1] <= columns.shape[0]:
         raise ValueError(
             f"{name} must hold independent columns, shape (n_features, d) with d <= n_features, "

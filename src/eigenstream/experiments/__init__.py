@@ -1,9 +1,12 @@
 """Experiments: recipes that make the papers' tables and figures, and reports of what came out."""
 
-from eigenstream.experiments.base import Experiment
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eigenstream.experiments.base import Experiment
 
 
-def known() -> dict[str, Experiment]:
+def known() -> "dict[str, Experiment]":
     """Return every experiment that reproduces a paper, by name.
 
     >>> sorted(known())

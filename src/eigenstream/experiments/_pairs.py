@@ -61,7 +61,8 @@ def run(recipe: Recipe, effort: Effort, seeds: int, clock: Clock) -> Findings:
     with clock.spent("images"):
         first = runs[0][1]()
     steps = sum(1 + len(ways) for _, ways in first.tasks)
-    clock.listener.begin(f"learning, {len(runs)} times", steps * len(runs))
+    plural = "s" if len(runs) > 1 else ""
+    clock.listener.begin(f"learning, {len(runs)} repetition{plural}", steps * len(runs))
     stop = Event()
 
     def one(number: int) -> Findings:

@@ -1,14 +1,16 @@
 """Real images for the experiments, from the folder that EIGENSTREAM_DATA names."""
 
 import os
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._checks import check_whole
+from eigenstream._checks import check_finite, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.processes import move_images
 from eigenstream.processes.characters import MOTIONS
@@ -81,8 +83,21 @@ def arrays(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
             f"{VARIABLE} names a folder without {path.name}: {path.parent}. See "
             f"docs/experiments.md for how to make it, or unset {VARIABLE}."
         )
-    with np.load(path, allow_pickle=False) as held:
-        missing = [name for name in names if name not in held]
-        if missing:
-            raise ValueError(f"{path} lacks the arrays {', '.join(missing)}.")
-        return {name: held[name] for name in names}
+    try:
+        # Read from an open file, which closes whatever becomes of it.
+        with path.open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            missing = [name for name in names if name not in archive]
+            held = {} if missing else {name: np.asarray(archive[name]) for name in names}
+    except (ValueError, TypeError, KeyError, EOFError, OSError, BadZipFile, zlib.error) as refusal:
+        raise ValueError(
+            f"{path} is damaged, or no .npz file of plain arrays: docs/experiments.md says how to "
+            "make it."
+        ) from refusal
+    if missing:
+        raise ValueError(f"{path} lacks the arrays {', '.join(missing)}.")
+    for name, array in held.items():
+        if array.dtype.kind == "f":
+            rows = array.reshape(max(np.atleast_1d(array).shape[0], 1), -1)
+            check_finite(rows, name=f"{name} in {path}")
+    return held

@@ -9,7 +9,7 @@ from scipy import ndimage
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eigenstream._checks import check_finite, check_number, check_pair, check_whole
+from eigenstream._checks import check_finite, check_number, check_pair, check_whole, unmasked
 from eigenstream._linalg import Float64s, Floats
 
 #: Values held at a time while transforming: 64 MB of float64.
@@ -142,7 +142,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _rows(self, X: Any, *, reset: bool) -> Floats:
         rows: Floats = validate_data(
-            self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+            self, unmasked(X), reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
         )
         check_finite(rows)
         return rows

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from eigenstream._checks import check_choice, check_finite, check_number, check_whole
+from eigenstream._checks import check_choice, check_finite, check_number, check_whole, unmasked
 from eigenstream._linalg import Float64s, Floats
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
@@ -120,7 +120,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Collect prototypes from the next rows of a stream; once all are there, do nothing."""
         n_prototypes, spacing = self._checked()
         first = not hasattr(self, "n_samples_seen_")
-        rows = self._rows(X, reset=first)
+        rows = self._rows(X, reset=first, first_row=getattr(self, "n_samples_seen_", 0))
         if first:
             self.n_samples_seen_ = 0
             self.n_prototypes_seen_ = 0
@@ -204,12 +204,12 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             check_number(self.gamma, "gamma", above=0)
         return check_whole(self.n_prototypes, "n_prototypes"), check_whole(self.spacing, "spacing")
 
-    def _rows(self, X: Any, *, reset: bool) -> Floats:
-        """Check the rows; NaN and infinity are refused with their place."""
+    def _rows(self, X: Any, *, reset: bool, first_row: int = 0) -> Floats:
+        """Check the rows; NaN and infinity are refused with their place, counted from there."""
         rows: Floats = validate_data(
-            self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+            self, unmasked(X), reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
         )
-        check_finite(rows, first_row=0 if reset else getattr(self, "n_samples_seen_", 0))
+        check_finite(rows, first_row=first_row)
         return rows
 
     def _finish(self, prototypes: Floats) -> None:

@@ -8,7 +8,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eigenstream._checks import check_finite, check_number, check_unchanged, check_whole
+from eigenstream._checks import (
+    check_finite,
+    check_flag,
+    check_number,
+    check_unchanged,
+    check_whole,
+    unmasked,
+)
 from eigenstream._linalg import Float64s
 from eigenstream.rules.base import Rule
 from eigenstream.solvers._online import OnlineLearner
@@ -134,6 +141,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self._begun = {k: v for k, v in given.items() if k not in ("max_iter", "tol")}
 
     def _check(self) -> None:
+        check_flag(self.center, "center")
         check_whole(self.max_iter, "max_iter")
         check_number(self.tol, "tol", least=0)
         if self.history_every is not None:
@@ -141,7 +149,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         rows = validate_data(
-            self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
+            self, unmasked(X), reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
         )
         check_finite(rows)
         if reset and self._units() > rows.shape[1]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._checks import check_whole
+from eigenstream._checks import check_flag, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.neurons.base import OnlineNeurons
 from eigenstream.rules.base import Rule
@@ -81,7 +81,7 @@ class SangerNetwork(OnlineNeurons):
         self.random_state = random_state
 
     def _rule(self) -> Rule:
-        return SANGER_NORMALIZED if self.normalize else SANGER
+        return SANGER_NORMALIZED if check_flag(self.normalize, "normalize") else SANGER
 
     def _units(self) -> int:
         return check_whole(self.n_components, "n_components")
@@ -89,10 +89,14 @@ class SangerNetwork(OnlineNeurons):
     def _rates(self) -> Float64s | None:
         if self.unit_rates is None:
             return None
-        rates = np.array(self.unit_rates, np.float64)
-        if rates.shape != (self.n_components,) or not (np.isfinite(rates) & (rates >= 0)).all():
+        rates = np.asarray(self.unit_rates)
+        if (
+            rates.shape != (self.n_components,)
+            or rates.dtype.kind not in "iuf"
+            or not (np.isfinite(rates) & (rates >= 0)).all()
+        ):
             raise ValueError(
                 f"unit_rates must hold one factor that is not negative a unit, "
                 f"{self.n_components} in all; got {self.unit_rates!r}."
             )
-        return rates
+        return rates.astype(np.float64)

@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
+from eigenstream._checks import check_finite, check_names, real_array
 from eigenstream.plotting._axes import COLOURS, INK, STYLE, axes, colours, legend, thinned
 from eigenstream.plotting._images import gray, png_uri, signed
 from eigenstream.plotting._risks import risks
@@ -29,6 +30,7 @@ __all__ = [
     "png_uri",
     "risks",
     "roc",
+    "save",
     "signed",
     "spectrum",
     "svg",
@@ -104,7 +106,13 @@ def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None)
     2
     """
     ax = axes(4.4, 4.0) if ax is None else ax
-    points, names = np.asarray(features), np.asarray(labels)
+    points = real_array(features, "features")
+    if points.ndim != 2 or points.shape[1] < 2 or len(points) == 0:
+        raise ValueError(
+            f"features must hold rows of two features at least, got shape {points.shape}."
+        )
+    check_finite(points, name="features")
+    names = check_names(labels, "labels", len(points))
     classes = np.unique(names)
     anchors = [points[names == name][0, :2] for name in classes]
     offsets = _label_offsets(np.array(anchors), np.ptp(points[:, :2], axis=0))
@@ -261,11 +269,30 @@ def traces(series: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
     ):
         y = np.asarray(values, dtype=np.float64)
         low, high = float(y.min()), float(y.max())
-        ax.plot(0.72 * (y - low) / ((high - low) or 1.0) - row, lw=1.3, color=colour)
-        ax.text(0.0, 0.8 - row, name, color=colour)
+        ax.plot(0.6 * (y - low) / ((high - low) or 1.0) - row, lw=1.3, color=colour)
+        ax.text(0.0, 0.68 - row, name, color=colour)
     ax.set(xlabel="view", yticks=[], ylim=(0.9 - len(series), 1.05))
     ax.spines[["left", "top", "right"]].set_visible(False)
     return ax
+
+
+def save(ax: Axes, file: Any, kind: str) -> None:
+    """Write the figure of ``ax`` into an open binary file as "png", "svg" or another kind.
+
+    >>> from io import BytesIO
+    >>> save(axes(), BytesIO(), "xyz")
+    Traceback (most recent call last):
+        ...
+    ValueError: no picture of the kind 'xyz' can be written. End its name in .png, .svg or .pdf.
+    """
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    if kind.lower() not in figure.canvas.get_supported_filetypes():
+        raise ValueError(
+            f"no picture of the kind {kind!r} can be written. End its name in .png, .svg or .pdf."
+        )
+    with mpl.rc_context(STYLE):
+        figure.savefig(file, format=kind.lower(), facecolor="white")
 
 
 def svg(ax: Axes, name: str) -> str:

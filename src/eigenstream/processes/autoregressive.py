@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import check_finite, check_number, check_whole
+from eigenstream._checks import check_finite, check_number, check_whole, real_array
 from eigenstream._linalg import Float64s, Floats
 from eigenstream.processes.base import (
     BLOCK,
@@ -99,7 +99,7 @@ class Autoregressive(Process):
         noise: float = 0.0,
         random_state: Any = None,
     ) -> None:
-        self.coefficients = np.array(coefficients, dtype=np.float64)
+        self.coefficients = real_array(coefficients, "coefficients").astype(np.float64)
         if self.coefficients.ndim != 1 or not self.coefficients.size:
             raise ValueError(
                 f"coefficients must be a sequence of numbers, got shape {self.coefficients.shape}."
@@ -118,7 +118,7 @@ class Autoregressive(Process):
             )
             self.loadings = random_basis(self._seed, self.n_features, sources)
         else:
-            self.loadings = np.array(loadings, dtype=np.float64)
+            self.loadings = real_array(loadings, "loadings").astype(np.float64)
             if self.loadings.ndim != 2 or self.loadings.shape[1] != sources:
                 raise ValueError(
                     f"loadings must have a column for each of the {sources} sources, "

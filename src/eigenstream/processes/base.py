@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from eigenstream._checks import check_whole
+from eigenstream._checks import check_whole, real_array
 from eigenstream._linalg import Float64s, Floats, orthonormalized
 
 #: Rows drawn at a time, whatever the reader asks for: randomness and rounding then do not depend
@@ -56,7 +56,7 @@ def one_each(values: Any, count: int, name: str) -> Float64s:
     >>> one_each(2.0, 3, "spread")
     array([2., 2., 2.])
     """
-    numbers = np.array(values, dtype=np.float64)
+    numbers = real_array(values, name).astype(np.float64)
     if numbers.ndim == 0:
         numbers = np.full(count, float(numbers))
     if numbers.shape != (count,):

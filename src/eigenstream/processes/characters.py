@@ -9,7 +9,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import check_choice, check_finite, check_number, check_pair, check_whole
+from eigenstream._checks import (
+    check_choice,
+    check_finite,
+    check_number,
+    check_pair,
+    check_whole,
+    real_array,
+)
 from eigenstream._linalg import Float64s
 from eigenstream.kernels.views import sample_views
 from eigenstream.processes._fonts import POLARITIES, Polarity, font, glyph
@@ -236,7 +243,7 @@ def move_images(
     >>> bool((still.reshape(5, 5) == bar[0]).all())
     True
     """
-    given = np.asarray(images, dtype=np.float64)
+    given = real_array(images, "images").astype(np.float64, copy=False)
     if given.ndim != 3:
         raise ValueError(
             f"images must have shape (n, height, width), got {given.shape}; "

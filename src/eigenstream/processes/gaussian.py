@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import check_finite, check_number, check_whole
+from eigenstream._checks import check_finite, check_number, check_whole, real_array
 from eigenstream._linalg import Floats
 from eigenstream.processes.base import (
     BLOCK,
@@ -60,7 +60,7 @@ class GaussianMixture(Process):
         weights: ArrayLike | None = None,
         random_state: Any = None,
     ) -> None:
-        self.means = np.array(means, dtype=np.float64)
+        self.means = real_array(means, "means").astype(np.float64)
         if self.means.ndim != 2 or not self.means.size:
             raise ValueError(f"means must have shape (k, n_features), got {self.means.shape}.")
         check_finite(self.means, name="means")
@@ -131,7 +131,7 @@ class SpikedGaussian(Process):
         random_state: Any = None,
     ) -> None:
         self.n_features = check_whole(n_features, "n_features")
-        self.spikes = np.array(spikes, dtype=np.float64)
+        self.spikes = real_array(spikes, "spikes").astype(np.float64)
         if self.spikes.ndim != 1 or not 0 < self.spikes.size <= self.n_features:
             raise ValueError(
                 f"spikes must hold between 1 and n_features = {self.n_features} variances, "

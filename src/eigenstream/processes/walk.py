@@ -9,7 +9,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from eigenstream._checks import check_choice, check_finite, check_number, check_pair, check_whole
+from eigenstream._checks import (
+    check_choice,
+    check_finite,
+    check_number,
+    check_pair,
+    check_whole,
+    real_array,
+)
 from eigenstream._linalg import Float64s, Floats
 from eigenstream.kernels.views import bounded_walk, sample_views
 from eigenstream.processes.base import (
@@ -284,7 +291,7 @@ def _drawn(law: Law, rng: np.random.Generator, name: str, shape: tuple[int, ...]
 
 
 def _checked_image(image: ArrayLike, size: int) -> Float64s:
-    pixels = np.asarray(image, dtype=np.float64)
+    pixels = real_array(image, "image").astype(np.float64, copy=False)
     if pixels.ndim != 2:
         raise ValueError(
             f"image must be one gray image (height, width), got shape {pixels.shape}; "

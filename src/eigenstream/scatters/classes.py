@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from eigenstream._checks import check_weights, check_whole
+from eigenstream._checks import check_names, check_weights, check_whole, real_rows
 from eigenstream._linalg import Float64s, mirrored
 from eigenstream.scatters._class_moments import (
     ClassMoments,
@@ -96,9 +96,11 @@ class ClassScatter(Scatter):
             Non-negative weights; they count as repetitions.
         """
         self._check_open()
+        rows = real_rows(rows, self.n_features, "rows")
         n = rows.shape[0]
-        if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            raise ValueError(f"rows must have shape (n, {self.n_features}), got {rows.shape}.")
+        check_names(labels, "labels", n)
+        if groups is not None:
+            check_names(groups, "groups", n)
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         self._moments.add(rows, labels, groups, weights)
         return self

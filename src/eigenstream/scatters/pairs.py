@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eigenstream._checks import check_weights, check_whole, is_sparse
+from eigenstream._checks import check_finite, check_weights, check_whole, is_sparse, real_array
 from eigenstream._linalg import Float64s
 from eigenstream.scatters._moment import SecondMoment, block_rows, floating
 from eigenstream.scatters.base import Scatter
@@ -53,11 +53,13 @@ class PairScatter(Scatter):
 
     def update(self, pairs: Any, *, sample_weight: Any = None) -> Self:
         """Add pairs, shape (n, 2, n_features), each with a non-negative weight if given."""
+        pairs = real_array(pairs, "pairs")
         if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features):
             raise ValueError(
                 f"pairs must have shape (n, 2, {self.n_features}), got {pairs.shape}: the two "
                 "members of a pair lie on the second axis."
             )
+        check_finite(pairs.reshape(len(pairs), 2 * self.n_features), name="pairs")
         weights = None if sample_weight is None else check_weights(sample_weight, len(pairs))
         step = block_rows(self.n_features)
         for start in range(0, len(pairs), step):

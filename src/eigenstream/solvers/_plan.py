@@ -42,6 +42,8 @@ class Plan:
         if self.block_size is not None:
             check_whole(self.block_size, "block_size")
         check_whole(self.hook_every, "hook_every")
+        if self.hook is not None and not callable(self.hook):
+            raise TypeError(f"hook must be a function of one Progress, got {self.hook!r}.")
         as_schedule(self.schedule)
         return self
 

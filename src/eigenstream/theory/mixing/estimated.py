@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from eigenstream._checks import check_finite, check_whole
+from eigenstream._checks import check_finite, check_lags, check_whole
 from eigenstream.theory.base import Float64s, Int64s, MixingProfile
 
 #: The automatic number of bins leaves this many observations to a cell of the joint histogram, for
@@ -114,7 +114,7 @@ def estimate_mixing(
         raise ValueError(f"sequence must be (m,) or (m, columns), got shape {rows.shape}.")
     check_finite(rows, name="sequence")
     check_whole(order, "order")
-    asked = tuple(check_whole(lag, "lags") for lag in lags)
+    asked = check_lags(lags, "lags")
     if not asked or any(late <= early for early, late in pairwise(asked)):
         raise ValueError("lags must be at least one whole number, strictly growing.")
     n_pairs = len(rows) - asked[-1] - 2 * (order - 1)
