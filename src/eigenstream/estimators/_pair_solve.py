@@ -10,6 +10,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from eigenstream._linalg import Float64s
+from eigenstream.estimators import _pair_risk
 from eigenstream.solvers import dense, krylov
 from eigenstream.solvers.base import Eigenpairs
 
@@ -32,9 +33,6 @@ PAPER_MARGIN = 0.01
 
 #: Up to this size a second BLAS thread costs more than it brings, above all on a busy machine.
 ONE_THREAD_SIZE = 600
-
-#: A loss is what decides, and what breaks ties.
-Loss = tuple[float, float]
 
 
 class Operator(Protocol):
@@ -79,12 +77,38 @@ class Matrices:
         return self.n_features
 
 
+class Judge(Protocol):
+    """How well a subspace does on pairs that were held out."""
+
+    def loss(self, vectors: Float64s, /) -> float:
+        """Return what decides."""
+
+    def tie(self, vectors: Float64s, /) -> float:
+        """Return what breaks ties; it is asked for only where there are some."""
+
+
 @dataclass(frozen=True)
 class Fold:
-    """Scatters of the pairs kept, and the loss of a subspace on the pairs held out."""
+    """Scatters of the pairs kept, and the judge of a subspace."""
 
     operator: Operator
-    loss: Callable[[Float64s], Loss]
+    judge: Judge
+
+
+@dataclass(frozen=True)
+class ByMarginRisk:
+    """Judges vectors by the training pairs: the paper's rule, ties by the balanced risk."""
+
+    counts: Callable[[Float64s], _pair_risk.PairCounts]
+    diameter: float
+
+    def loss(self, vectors: Float64s) -> float:
+        """Return the margin risk of the pairs after these vectors."""
+        return _pair_risk.margin_risk(self.counts(vectors), PAPER_MARGIN, self.diameter).risk
+
+    def tie(self, vectors: Float64s) -> float:
+        """Return their balanced risk."""
+        return _pair_risk.risk_curve(self.counts(vectors)).risk
 
 
 @dataclass(frozen=True)
@@ -177,26 +201,43 @@ def choose_eta(
 ) -> Choice:
     """Return the weight with the least mean loss over the folds, scatters and factor fixed."""
     ordered = np.sort(np.asarray(etas, np.float64))[::-1]
-    losses = np.empty((len(folds), len(ordered), 2))
-    for f, fold in enumerate(folds):
-        start = None
-        for k, eta in enumerate(ordered):
+    losses = np.ones((len(folds), len(ordered)))
+    # By fold, the vectors with a positive eigenvalue: at the last weight, and at the best so far.
+    found: dict[int, Float64s] = {}
+    of_best: dict[int, Float64s] = {}
+    best, least, tie = 0, np.inf, np.nan
+    for k, eta in enumerate(ordered):
+        previous, found = found, {}
+        for f, fold in enumerate(folds):
+            if k > 0 and f not in previous:
+                continue  # no eigenvalue was positive, nor is one at any smaller weight
             pairs, positive = top(
                 fold.operator,
                 weights_of(float(eta)),
                 n_components,
                 rounding,
                 floor=floor,
-                start=start,
+                start=previous.get(f),
             )
-            start = pairs.vectors
-            if positive == 0:  # nor at any smaller weight
-                losses[f, k:] = 1.0
-                break
-            losses[f, k] = fold.loss(pairs.vectors[:, :positive])
-    mean = losses.mean(axis=0)
-    best = np.lexsort((mean[:, 1], mean[:, 0].round(12)))[0]
-    return Choice(float(ordered[best]), ordered, mean[:, 0])
+            if positive > 0:
+                found[f] = pairs.vectors[:, :positive]
+                losses[f, k] = fold.judge.loss(found[f])
+        if not found:
+            break
+        mean = float(losses[:, k].mean().round(12))
+        if mean < least:
+            best, least, of_best, tie = k, mean, found, np.nan
+        elif mean == least:
+            tie = _tie(folds, of_best) if np.isnan(tie) else tie
+            other = _tie(folds, found)
+            if other < tie:
+                best, of_best, tie = k, found, other
+    return Choice(float(ordered[best]), ordered, losses.mean(axis=0))
+
+
+def _tie(folds: Sequence[Fold], found: dict[int, Float64s]) -> float:
+    ties = [fold.judge.tie(found[f]) if f in found else 1.0 for f, fold in enumerate(folds)]
+    return float(np.mean(ties))
 
 
 def margin_weights(margin: tuple[float, float]) -> tuple[float, float]:
