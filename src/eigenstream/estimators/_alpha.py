@@ -42,12 +42,13 @@ def path(contrast: Contrast, n_components: int, alphas: Any, radius: float) -> A
     """Solve for several alphas, without another look at the data."""
     weights = [check_number(alpha, "alpha", above=0, most=1) for alpha in np.ravel(alphas)]
     reward, penalty = scatters(contrast)
-    found, positive = [], []
-    for alpha in weights:
-        total = alpha * reward - (1.0 - alpha) * penalty
-        found.append(dense.largest(total, n_components))
-        positive.append(dense.count_positive(total, contrast.rounding))
-    values = np.array([pairs.values for pairs in found])
+    found = [
+        dense.largest_and_positive(
+            alpha * reward - (1.0 - alpha) * penalty, n_components, contrast.rounding
+        )
+        for alpha in weights
+    ]
+    values = np.array([pairs.values for pairs, _ in found])
     bounds = [
         error_bound(alpha, float(row.sum()), radius)
         for alpha, row in zip(weights, values, strict=True)
@@ -55,9 +56,9 @@ def path(contrast: Contrast, n_components: int, alphas: Any, radius: float) -> A
     return AlphaPath(
         np.array(weights),
         values,
-        np.array([pairs.vectors.T for pairs in found]),
+        np.array([pairs.vectors.T for pairs, _ in found]),
         values.sum(axis=1),
-        np.array(positive, dtype=np.int64),
+        np.array([positive for _, positive in found], dtype=np.int64),
         np.array(bounds),
         automatic(reward, penalty, n_components, contrast.rounding),
     )
