@@ -11,7 +11,8 @@ from threadpoolctl import ThreadpoolController
 
 from eigenstream._linalg import Float64s
 from eigenstream.estimators import _pair_risk
-from eigenstream.solvers import dense, krylov
+from eigenstream.solvers import dense, krylov, shifted
+from eigenstream.solvers._split import Split
 from eigenstream.solvers.base import Eigenpairs
 
 #: The weights tried for eta="auto", descending: a small weight converges slowly, and starts best
@@ -24,9 +25,10 @@ FOLDS = 5
 #: Up to this size T is formed and decomposed; above, applied to vectors.
 DENSE_SIZE = 2500
 
-#: How often Lanczos iterations start anew before T is decomposed after all: with a small weight the
-#: wanted eigenvalues are a small and crowded part of the spectrum, and there is no end.
-RESTARTS = 8
+#: How often Lanczos iterations start anew before another way is taken: with a small weight the
+#: wanted eigenvalues are a small and crowded part of the spectrum, and there is no end. Those that
+#: came to one on letters took two, and those that did not after four not after eight either.
+RESTARTS = 4
 
 #: Training margin risks are compared at this margin, as in [HPCA] section 7.
 PAPER_MARGIN = 0.01
@@ -50,6 +52,9 @@ class Operator(Protocol):
 
     def most_positive(self, reward: float, penalty: float, /) -> int:
         """Return a number that positive eigenvalues of T cannot exceed."""
+
+    def split(self, reward: float, penalty: float, /) -> Split | None:
+        """Return T as a scatter of few directions less another, where it is one."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,10 @@ class Matrices:
     def most_positive(self, reward: float, penalty: float, /) -> int:
         """Return the size: what the scatters are made of is not known any more."""
         return self.n_features
+
+    def split(self, reward: float, penalty: float, /) -> Split | None:
+        """Return None, for the same reason."""
+        return None
 
 
 class Judge(Protocol):
@@ -163,7 +172,7 @@ def top(
     else:
         wanted = min(32, most)
     while True:
-        pairs = _largest(operator, weights, wanted, start, always_dense)
+        pairs = _largest(operator, weights, wanted, start, always_dense, most, cut)
         positive = int((pairs.values > cut).sum())
         if n_components is not None or positive < wanted or wanted == most:
             return pairs, positive
@@ -176,6 +185,8 @@ def _largest(
     wanted: int,
     start: Float64s | None,
     always_dense: bool,
+    most: int,
+    cut: float,
 ) -> Eigenpairs:
     size = operator.n_features
     if always_dense or size <= DENSE_SIZE or 4 * wanted > size:
@@ -188,7 +199,14 @@ def _largest(
     try:
         return krylov.largest(operator, weights, wanted, first, restarts=RESTARTS)
     except RuntimeError:  # no gap where the eigenvalues end
-        return dense.largest(operator.matrix(*weights), wanted)
+        pass
+    try:
+        split = operator.split(*weights)
+        if split is not None:
+            return shifted.largest(split, wanted, most, cut)
+    except RuntimeError:  # nor one amid those of an inverse
+        split = None
+    return dense.largest(operator.matrix(*weights), wanted)
 
 
 def choose_eta(

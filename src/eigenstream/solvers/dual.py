@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, Floats
-from eigenstream.scatters.laplacians import Laplacian
+from eigenstream._linalg import Float64s, Floats, lower_product
+from eigenstream.scatters.laplacians import ClassLaplacian, Laplacian
+from eigenstream.solvers._split import Split
 from eigenstream.solvers.base import Eigenpairs
 
 #: Columns that a Laplacian is applied to at a time.
@@ -144,6 +145,25 @@ class PairOperator:
         total += total.T.copy()
         total *= 0.5
         return np.asarray(total, np.float64)
+
+    def split(self, reward: float, penalty: float) -> Split | None:
+        """Return T as what the class means span less the rest, where there is no more to reward.
+
+        That is so for labels and a small enough weight: every class's own scatter is penalised.
+        """
+        if not isinstance(self.points, Factor) or not isinstance(self.pairs, ClassLaplacian):
+            return None
+        order, size = self.points.order, self.n_features
+        diagonal, classes, middle = self.pairs.parts(reward, penalty)
+        if diagonal.max() > 0.0:
+            return None
+        columns = np.column_stack([self.points.transposed_times(c) for c in classes.T])
+        rows = self.points.lower[:, :size] * np.sqrt(-diagonal[order])[:, None]
+        if size == len(order):  # a product of triangles is a third of the work
+            below, _ = lapack.dlauum(rows, lower=1, overwrite_c=1)
+        else:
+            below = np.asfortranarray(lower_product(rows), dtype=np.float64)
+        return Split(below, np.asfortranarray(columns), middle)
 
     def apply(self, vector: Float64s, reward: float, penalty: float) -> Float64s:
         """Return T @ vector."""
