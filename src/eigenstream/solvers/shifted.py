@@ -34,7 +34,7 @@ CONVERGED = 1e-14
 NEXT, FAR = 1e-2, 3.0
 
 #: What the last wanted eigenvalue is taken for, relative to the first, while it is not seen.
-LEAST = 1e-2
+LEAST = 3e-3
 
 
 class Shifted:
