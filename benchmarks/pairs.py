@@ -64,7 +64,7 @@ def choice() -> None:
     )
     floor = FOLDS * len(ETAS) * best["one eigensolve"]
     show(
-        f"ClassSubspace, 6000 x 784 (floor: {FOLDS} folds x {len(ETAS)} weights, an eigensolve each)",
+        f"ClassSubspace, 6000 x 784 (floor: {FOLDS} folds x {len(ETAS)} weights, one solve each)",
         ["", "seconds", "times the floor"],
         [[name, f"{t:.2f}", f"{t / floor:.2f}"] for name, t in best.items()],
     )

@@ -44,7 +44,10 @@ def path(contrast: Contrast, n_components: int, alphas: Any, radius: float) -> A
     reward, penalty = scatters(contrast)
     found = [
         dense.largest_and_positive(
-            alpha * reward - (1.0 - alpha) * penalty, n_components, contrast.rounding
+            alpha * reward - (1.0 - alpha) * penalty,
+            n_components,
+            contrast.rounding,
+            contrast.floor((alpha, 1.0 - alpha)),
         )
         for alpha in weights
     ]
@@ -60,7 +63,7 @@ def path(contrast: Contrast, n_components: int, alphas: Any, radius: float) -> A
         values.sum(axis=1),
         np.array([positive for _, positive in found], dtype=np.int64),
         np.array(bounds),
-        automatic(reward, penalty, n_components, contrast.rounding),
+        automatic(contrast, reward, penalty, n_components),
     )
 
 
@@ -75,9 +78,10 @@ def above(threshold: float) -> float:
     return threshold + AUTO_STEP * (1.0 - threshold)
 
 
-def automatic(reward: Float64s, penalty: Float64s, wanted: int, rounding: float) -> float:
+def automatic(contrast: Contrast, reward: Float64s, penalty: Float64s, wanted: int) -> float:
     """Return an alpha a step above the smallest with ``wanted`` positive eigenvalues."""
-    return above(dense.smallest_positive_weight(reward, penalty, wanted, rounding))
+    floor = contrast.floor((1.0, 1.0))
+    return above(dense.smallest_positive_weight(reward, penalty, wanted, contrast.rounding, floor))
 
 
 def error_bound(alpha: float, objective: float, radius: float) -> float:

@@ -264,7 +264,9 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
             return found
         if found < min(self.n_components, len(solution.mean)):
             return found
-        return dense.count_positive(self.contrast_.matrix(weights), self.contrast_.rounding)
+        contrast = self.contrast_
+        floor = contrast.floor(weights)
+        return dense.count_positive(contrast.matrix(weights), contrast.rounding, floor)
 
     @property
     def diameter_(self) -> float:

@@ -31,7 +31,7 @@ CONVERGED = 1e-14
 
 #: The first shift is this times what no eigenvalue exceeds, and each other try this times the last;
 #: one that is off by more than a factor of FAR is worth another factorisation.
-NEXT, FAR = 1e-2, 3.0
+NEXT, FAR = 1e-3, 3.0
 
 #: What the last wanted eigenvalue is taken for, relative to the first, while it is not seen.
 LEAST = 3e-3
