@@ -1,5 +1,6 @@
 """Kernel eigenproblems over pairs: the Gram matrix is factored once and never decomposed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,24 +147,29 @@ class PairOperator:
         total *= 0.5
         return np.asarray(total, np.float64)
 
-    def split(self, reward: float, penalty: float) -> Split | None:
-        """Return T as what the class means span less the rest, where there is no more to reward.
+    def split(self, reward: float, penalty: float) -> Callable[[], Split] | None:
+        """Return what makes T as what the class means span less the rest, if it is no more.
 
         That is so for labels and a small enough weight: every class's own scatter is penalised.
         """
-        if not isinstance(self.points, Factor) or not isinstance(self.pairs, ClassLaplacian):
+        points = self.points
+        if not isinstance(points, Factor) or not isinstance(self.pairs, ClassLaplacian):
             return None
-        order, size = self.points.order, self.n_features
         diagonal, classes, middle = self.pairs.parts(reward, penalty)
         if diagonal.max() > 0.0:
             return None
-        columns = np.column_stack([self.points.transposed_times(c) for c in classes.T])
-        rows = self.points.lower[:, :size] * np.sqrt(-diagonal[order])[:, None]
-        if size == len(order):  # a product of triangles is a third of the work
-            below, _ = lapack.dlauum(rows, lower=1, overwrite_c=1)
-        else:
-            below = np.asfortranarray(lower_product(rows), dtype=np.float64)
-        return Split(below, np.asfortranarray(columns), middle)
+
+        def made() -> Split:
+            order, size = points.order, points.rank
+            columns = np.column_stack([points.transposed_times(c) for c in classes.T])
+            rows = points.lower[:, :size] * np.sqrt(-diagonal[order])[:, None]
+            if size == len(order):  # a product of triangles is a third of the work
+                below, _ = lapack.dlauum(rows, lower=1, overwrite_c=1)
+            else:
+                below = np.asfortranarray(lower_product(rows), dtype=np.float64)
+            return Split(below, np.asfortranarray(columns), middle)
+
+        return made
 
     def apply(self, vector: Float64s, reward: float, penalty: float) -> Float64s:
         """Return T @ vector."""
