@@ -108,6 +108,11 @@ class Contrast:
         """The relative error of the scatters' matrices: eigenvalues below it are noise."""
         return max(scatter.rounding for scatter in self._scatters())
 
+    def floor(self, weights: tuple[float, float]) -> float:
+        """Return how large eigenvalues of T can be from rounding of the means alone."""
+        penalty = 0.0 if self.penalty is None else weights[1] * self.penalty.floor
+        return weights[0] * self.reward.floor + penalty
+
     @property
     def n_features(self) -> int:
         """The width of the rows."""

@@ -487,6 +487,16 @@ class TestRisks:
         assert tried[0.1] == pytest.approx(risks[0.1], abs=1e-6)
 
 
+def test_positive_eigenvalues_are_not_made_of_the_mean_s_rounding():
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((20, 5)))[0]
+    labels = np.repeat(np.arange(6), 20)
+    signal = rng.standard_normal((6, 5))[labels] + 0.3 * rng.standard_normal((120, 5))
+    rows = 1e7 / 3 + 1e-6 * signal @ basis.T
+    two, every = (ClassSubspace(d, eta=5.0).fit(rows, labels) for d in (2, None))
+    assert two.n_positive_ == every.n_positive_ == every.n_components_ == 5
+
+
 class TestTransfer:
     """What it is for: classes never seen."""
 

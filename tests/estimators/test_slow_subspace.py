@@ -118,3 +118,30 @@ def test_finds_the_slow_source_among_strong_fast_ones():
 def test_few_positive_eigenvalues_are_reported():
     with pytest.warns(UserWarning, match=r"only 0 of the 3 .* Raise alpha"):
         SlowSubspace(3, alpha=0.01).fit(np.random.default_rng(0).standard_normal((200, 5)))
+
+
+def few_directions(scale=1.0, middle=0.0):
+    """A slow sine and noise in five of twenty directions."""
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((20, 5)))[0]
+    sources = rng.standard_normal((2000, 5))
+    sources[:, 0] = 1e-2 * np.sin(np.arange(2000) / 400)
+    return middle + scale * sources @ basis.T
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.3, 0.5])
+def test_none_takes_no_rounding_of_the_negative_part_for_a_component(alpha):
+    # The positive eigenvalue is 1e-5 of the largest negative one, whose rounding is all around 0.
+    model = SlowSubspace(None, alpha=alpha).fit(few_directions())
+    assert model.n_components_ == model.n_positive_ == 1
+    assert model.path([alpha]).n_positive.tolist() == [1]
+
+
+def test_rounding_of_a_large_mean_counts_neither():
+    model = SlowSubspace(None, alpha=0.9).fit(few_directions(1e-4, 1e7 / 3))
+    assert model.n_components_ == model.n_positive_ == model.rank_ == 5
+    assert model.path([0.9]).n_positive.tolist() == [5]
+    # What has no variance has no say in where all eigenvalues are positive.
+    more = SlowSubspace(8).fit(few_directions(1e-4, 1e7 / 3))
+    fewer = SlowSubspace(5).fit(few_directions(1e-4, 1e7 / 3))
+    assert more.alpha_ == pytest.approx(fewer.alpha_, rel=1e-3)

@@ -151,3 +151,55 @@ def test_the_krylov_operator_is_the_matrix():
     np.testing.assert_allclose(formed, dense_matrix, atol=1e-12 * np.abs(dense_matrix).max())
     assert operator.trace() == pytest.approx(scatters.reward.trace(), rel=1e-12)
     assert operator.count == scatters.reward.count
+
+
+def spectrum(values, seed=0):
+    """A dense symmetric matrix with these eigenvalues."""
+    basis = np.linalg.qr(np.random.default_rng(seed).standard_normal((len(values), len(values))))[0]
+    matrix = (basis * values) @ basis.T
+    return (matrix + matrix.T) / 2
+
+
+SPECTRA = {
+    "apart": np.linspace(-3.0, 2.0, 40),
+    "crowded": np.concatenate([[1.0, 0.5], 1e-7 * np.arange(1, 20), -np.linspace(0.1, 5, 19)]),
+    "repeated": np.repeat([2.0, 1.0, 0.0, -4.0], 10),
+    "negative": -np.linspace(1.0, 2.0, 9),
+    "two": np.array([1.0, -1.0]),
+    "one": np.array([3.0]),
+    "zero": np.zeros(5),
+}
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-300, 1e290])
+@pytest.mark.parametrize("name", SPECTRA)
+def test_one_factorisation_gives_the_largest_and_counts_the_positive(name, scale):
+    matrix = spectrum(SPECTRA[name])
+    n = len(matrix)
+    # What a backward stable solver may leave: some n roundings, of the largest eigenvalue.
+    roundings = 10 * n * np.finfo(float).eps
+    size = roundings * np.abs(SPECTRA[name]).max()
+    every = np.linalg.eigvalsh(matrix)
+    for d in sorted({1, min(5, n), max(n - 1, 1), n}):
+        pairs, positive = dense.largest_and_positive(scale * matrix, d, cut=1e-12)
+        np.testing.assert_allclose(pairs.values / scale, every[::-1][:d], atol=size)
+        residual = matrix @ pairs.vectors - pairs.vectors * (pairs.values / scale)
+        assert np.abs(residual).max() <= size
+        assert np.abs(pairs.vectors.T @ pairs.vectors - np.eye(d)).max() <= roundings
+        assert positive == (every > 1e-12 * np.abs(every).max()).sum()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-290, 1e290])
+@pytest.mark.parametrize("smallest", [1.0, 1e-3, 1e-9, 1e-12, 1e-13, 1e-15, 0.0])
+def test_whitening_drops_the_same_directions_with_a_cholesky_factor(smallest, scale):
+    values = np.concatenate([[smallest], np.linspace(0.2, 2.0, 11)])
+    matrix, cut = spectrum(values), 1e-12
+    white = dense.whitener(scale * matrix, cut) * np.sqrt(scale)
+    kept = np.linalg.eigvalsh(matrix) > cut * 2.0
+    assert white.shape == (12, kept.sum())
+    # Rounding of the matrix over its smallest eigenvalue that is left.
+    error = 40 * np.finfo(float).eps * 2.0 / values[-kept.sum()]
+    assert np.abs(white.T @ matrix @ white - np.eye(white.shape[1])).max() < error
+    # The same metric on the range, whatever the basis: W W^T is the pseudo-inverse.
+    exact = np.linalg.pinv(matrix, rcond=cut, hermitian=True)
+    assert np.abs(white @ white.T - exact).max() < error * np.abs(exact).max()

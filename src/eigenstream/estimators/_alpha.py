@@ -43,12 +43,16 @@ def path(contrast: Contrast, n_components: int, alphas: Any, radius: float) -> A
     if not weights:
         raise ValueError("alphas is empty: give at least one number in (0, 1].")
     reward, penalty = scatters(contrast)
-    found, positive = [], []
-    for alpha in weights:
-        total = alpha * reward - (1.0 - alpha) * penalty
-        found.append(dense.largest(total, n_components))
-        positive.append(dense.count_positive(total, contrast.rounding))
-    values = np.array([pairs.values for pairs in found])
+    found = [
+        dense.largest_and_positive(
+            alpha * reward - (1.0 - alpha) * penalty,
+            n_components,
+            contrast.rounding,
+            contrast.floor((alpha, 1.0 - alpha)),
+        )
+        for alpha in weights
+    ]
+    values = np.array([pairs.values for pairs, _ in found])
     bounds = [
         error_bound(alpha, float(row.sum()), radius)
         for alpha, row in zip(weights, values, strict=True)
@@ -56,11 +60,11 @@ def path(contrast: Contrast, n_components: int, alphas: Any, radius: float) -> A
     return AlphaPath(
         np.array(weights),
         values,
-        np.array([pairs.vectors.T for pairs in found]),
+        np.array([pairs.vectors.T for pairs, _ in found]),
         values.sum(axis=1),
-        np.array(positive, dtype=np.int64),
+        np.array([positive for _, positive in found], dtype=np.int64),
         np.array(bounds),
-        automatic(reward, penalty, n_components, contrast.rounding),
+        automatic(contrast, reward, penalty, n_components),
     )
 
 
@@ -75,9 +79,10 @@ def above(threshold: float) -> float:
     return threshold + AUTO_STEP * (1.0 - threshold)
 
 
-def automatic(reward: Float64s, penalty: Float64s, wanted: int, rounding: float) -> float:
+def automatic(contrast: Contrast, reward: Float64s, penalty: Float64s, wanted: int) -> float:
     """Return an alpha a step above the smallest with ``wanted`` positive eigenvalues."""
-    return above(dense.smallest_positive_weight(reward, penalty, wanted, rounding))
+    floor = contrast.floor((1.0, 1.0))
+    return above(dense.smallest_positive_weight(reward, penalty, wanted, contrast.rounding, floor))
 
 
 def error_bound(alpha: float, objective: float, radius: float) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s
 from eigenstream.estimators import _pair_risk
-from eigenstream.estimators._pair_solve import FOLDS, Fold, Loss, Matrices, fold_of
+from eigenstream.estimators._pair_solve import FOLDS, Fold, Matrices, fold_of
 from eigenstream.evaluation import one_shot_error
 from eigenstream.scatters.classes import ClassScatter, Key, keys_of
 from eigenstream.scatters.laplacians import ClassLaplacian
@@ -52,10 +52,16 @@ def diameter_of(rows: Any, centre: Any) -> float:
     return 2.0 * float(np.sqrt(np.einsum("ij,ij->i", apart, apart).max(initial=0.0)))
 
 
-def loss(Z: Float64s, keys: Sequence[Key]) -> Loss:
-    """Return the one-example-per-class error inside each task, and the balanced risk.
+def risk_of(Z: Float64s, keys: Sequence[Key]) -> float:
+    """Return the least balanced risk of a threshold over the pairs inside tasks."""
+    counts = _pair_risk.counts_of_classes(Z, codes_of(keys), codes_of(key[0] for key in keys))
+    return _pair_risk.risk_curve(counts).risk if len(counts.ends) else 1.0
 
-    Where no task has what the error takes (two classes, two examples of one), the risk stands in.
+
+def error_of(Z: Float64s, keys: Sequence[Key]) -> float:
+    """Return the one-example-per-class error inside each task, by numbers of queries.
+
+    Where no task has what it takes (two classes, two examples of one), the risk stands in.
     """
     codes, tasks = codes_of(keys), codes_of(key[0] for key in keys)
     errors, queries = [], []
@@ -65,23 +71,26 @@ def loss(Z: Float64s, keys: Sequence[Key]) -> Loss:
         if len(sizes) >= 2 and sizes.max() >= 2:
             errors.append(one_shot_error(Z[mine], codes[mine]).error)
             queries.append(int(sizes.sum()) - len(sizes))
-    counts = _pair_risk.counts_of_classes(Z, codes, tasks)
-    if len(counts.ends) == 0:
-        return 1.0, 1.0
-    risk = _pair_risk.risk_curve(counts).risk
-    return (float(np.average(errors, weights=queries)) if errors else risk), risk
+    return float(np.average(errors, weights=queries)) if errors else risk_of(Z, keys)
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The loss of vectors on held-out rows."""
+    """Judges vectors by held-out rows: by their one-example error, ties by their risk."""
 
     rows: Any
     keys: Sequence[Key]
 
-    def __call__(self, vectors: Float64s) -> Loss:
-        """Return the loss of the rows after these vectors."""
-        return loss(np.asarray(self.rows @ vectors, np.float64), self.keys)
+    def loss(self, vectors: Float64s) -> float:
+        """Return the error of the rows after these vectors."""
+        return error_of(self._projected(vectors), self.keys)
+
+    def tie(self, vectors: Float64s) -> float:
+        """Return the risk, which takes many times as long."""
+        return risk_of(self._projected(vectors), self.keys)
+
+    def _projected(self, vectors: Float64s) -> Float64s:
+        return np.asarray(self.rows @ vectors, np.float64)
 
 
 def scatter_folds(

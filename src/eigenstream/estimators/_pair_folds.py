@@ -13,7 +13,7 @@ from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _pair_risk
 from eigenstream.estimators._pair_input import Pairs
-from eigenstream.estimators._pair_solve import FOLDS, Fold, Loss, Matrices
+from eigenstream.estimators._pair_solve import FOLDS, Fold, Matrices
 from eigenstream.estimators._samples import PairSample
 from eigenstream.scatters import PairScatter
 from eigenstream.scatters.laplacians import PairLaplacian
@@ -111,21 +111,27 @@ def _compressed(points: Any, index: NDArray[np.intp], apart: bool) -> tuple[Any,
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The loss of vectors on held-out pairs: their least balanced risk, ties by margin."""
+    """Judges vectors by held-out pairs: by their least balanced risk, ties by the ROC area."""
 
     differences: Any
     index: Any
     signs: NDArray[np.int64]
 
-    def __call__(self, vectors: Float64s) -> Loss:
-        """Return the loss of the pairs after these vectors."""
+    def loss(self, vectors: Float64s) -> float:
+        """Return the risk of the pairs after these vectors."""
+        return _pair_risk.risk_curve(self._counts(vectors)).risk
+
+    def tie(self, vectors: Float64s) -> float:
+        """Return the area above the ROC curve, one half where there is none."""
+        if len(np.unique(self.signs)) < 2:
+            return 0.5
+        return 1.0 - _pair_risk.roc_area(self._counts(vectors))
+
+    def _counts(self, vectors: Float64s) -> _pair_risk.PairCounts:
         Z = np.asarray(self.differences @ vectors, np.float64)
         if self.index is not None:
             Z = Z[self.index[:, 0]] - Z[self.index[:, 1]]
-        lengths = np.sqrt(np.einsum("ij,ij->i", Z, Z))
-        counts = _pair_risk.counts_of_pairs(lengths, self.signs)
-        area = _pair_risk.roc_area(counts) if len(np.unique(self.signs)) == 2 else 0.5
-        return _pair_risk.risk_curve(counts).risk, 1.0 - area
+        return _pair_risk.counts_of_pairs(np.sqrt(np.einsum("ij,ij->i", Z, Z)), self.signs)
 
 
 def held_out_folds(contrast: Contrast, folds: PairFolds, sample: PairSample) -> Sequence[Fold]:

@@ -10,7 +10,9 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from eigenstream._linalg import Float64s
-from eigenstream.solvers import dense, krylov
+from eigenstream.estimators import _pair_risk
+from eigenstream.solvers import dense, krylov, shifted
+from eigenstream.solvers._split import Split
 from eigenstream.solvers.base import Eigenpairs
 
 #: The weights tried for eta="auto", descending: a small weight converges slowly, and starts best
@@ -24,7 +26,8 @@ FOLDS = 5
 DENSE_SIZE = 2500
 
 #: How often Lanczos iterations start anew before T is decomposed after all: with a small weight the
-#: wanted eigenvalues are a small and crowded part of the spectrum, and there is no end.
+#: wanted eigenvalues are a small and crowded part of the spectrum, and there is no end. Half as
+#: often where there is another way first: on letters, what came to an end started anew twice.
 RESTARTS = 8
 
 #: Training margin risks are compared at this margin, as in [HPCA] section 7.
@@ -32,9 +35,6 @@ PAPER_MARGIN = 0.01
 
 #: Up to this size a second BLAS thread costs more than it brings, above all on a busy machine.
 ONE_THREAD_SIZE = 600
-
-#: A loss is what decides, and what breaks ties.
-Loss = tuple[float, float]
 
 
 class Operator(Protocol):
@@ -52,6 +52,9 @@ class Operator(Protocol):
 
     def most_positive(self, reward: float, penalty: float, /) -> int:
         """Return a number that positive eigenvalues of T cannot exceed."""
+
+    def split(self, reward: float, penalty: float, /) -> Callable[[], Split] | None:
+        """Return what makes T as a scatter of few directions less another, where it is one."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +81,42 @@ class Matrices:
         """Return the size: what the scatters are made of is not known any more."""
         return self.n_features
 
+    def split(self, reward: float, penalty: float, /) -> None:
+        """Return None, for the same reason."""
+
+
+class Judge(Protocol):
+    """How well a subspace does on pairs that were held out."""
+
+    def loss(self, vectors: Float64s, /) -> float:
+        """Return what decides."""
+
+    def tie(self, vectors: Float64s, /) -> float:
+        """Return what breaks ties; it is asked for only where there are some."""
+
 
 @dataclass(frozen=True)
 class Fold:
-    """Scatters of the pairs kept, and the loss of a subspace on the pairs held out."""
+    """Scatters of the pairs kept, and the judge of a subspace."""
 
     operator: Operator
-    loss: Callable[[Float64s], Loss]
+    judge: Judge
+
+
+@dataclass(frozen=True)
+class ByMarginRisk:
+    """Judges vectors by the training pairs: the paper's rule, ties by the balanced risk."""
+
+    counts: Callable[[Float64s], _pair_risk.PairCounts]
+    diameter: float
+
+    def loss(self, vectors: Float64s) -> float:
+        """Return the margin risk of the pairs after these vectors."""
+        return _pair_risk.margin_risk(self.counts(vectors), PAPER_MARGIN, self.diameter).risk
+
+    def tie(self, vectors: Float64s) -> float:
+        """Return their balanced risk."""
+        return _pair_risk.risk_curve(self.counts(vectors)).risk
 
 
 @dataclass(frozen=True)
@@ -139,7 +171,7 @@ def top(
     else:
         wanted = min(32, most)
     while True:
-        pairs = _largest(operator, weights, wanted, start, always_dense)
+        pairs = _largest(operator, weights, wanted, start, always_dense, most, cut)
         positive = int((pairs.values > cut).sum())
         if n_components is not None or positive < wanted or wanted == most:
             return pairs, positive
@@ -152,6 +184,8 @@ def _largest(
     wanted: int,
     start: Float64s | None,
     always_dense: bool,
+    most: int,
+    cut: float,
 ) -> Eigenpairs:
     size = operator.n_features
     if always_dense or size <= DENSE_SIZE or 4 * wanted > size:
@@ -161,10 +195,18 @@ def _largest(
         # A little of everything stays in, or a vector orthogonal to them all would be missed.
         rest = np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
         first = start.sum(axis=1) + 1e-3 * rest
+    split = operator.split(*weights)
+    restarts = RESTARTS if split is None else RESTARTS // 2
     try:
-        return krylov.largest(operator, weights, wanted, first, restarts=RESTARTS)
+        return krylov.largest(operator, weights, wanted, first, restarts=restarts)
     except RuntimeError:  # no gap where the eigenvalues end
-        return dense.largest(operator.matrix(*weights), wanted)
+        pass
+    if split is not None:
+        try:
+            return shifted.largest(split(), wanted, most, cut)
+        except RuntimeError:  # nor one amid those of an inverse
+            pass
+    return dense.largest(operator.matrix(*weights), wanted)
 
 
 def choose_eta(
@@ -177,26 +219,43 @@ def choose_eta(
 ) -> Choice:
     """Return the weight with the least mean loss over the folds, scatters and factor fixed."""
     ordered = np.sort(np.asarray(etas, np.float64))[::-1]
-    losses = np.empty((len(folds), len(ordered), 2))
-    for f, fold in enumerate(folds):
-        start = None
-        for k, eta in enumerate(ordered):
+    losses = np.ones((len(folds), len(ordered)))
+    # By fold, the vectors with a positive eigenvalue: at the last weight, and at the best so far.
+    found: dict[int, Float64s] = {}
+    of_best: dict[int, Float64s] = {}
+    best, least, tie = 0, np.inf, np.nan
+    for k, eta in enumerate(ordered):
+        previous, found = found, {}
+        for f, fold in enumerate(folds):
+            if k > 0 and f not in previous:
+                continue  # no eigenvalue was positive, nor is one at any smaller weight
             pairs, positive = top(
                 fold.operator,
                 weights_of(float(eta)),
                 n_components,
                 rounding,
                 floor=floor,
-                start=start,
+                start=previous.get(f),
             )
-            start = pairs.vectors
-            if positive == 0:  # nor at any smaller weight
-                losses[f, k:] = 1.0
-                break
-            losses[f, k] = fold.loss(pairs.vectors[:, :positive])
-    mean = losses.mean(axis=0)
-    best = np.lexsort((mean[:, 1], mean[:, 0].round(12)))[0]
-    return Choice(float(ordered[best]), ordered, mean[:, 0])
+            if positive > 0:
+                found[f] = pairs.vectors[:, :positive]
+                losses[f, k] = fold.judge.loss(found[f])
+        if not found:
+            break
+        mean = float(losses[:, k].mean().round(12))
+        if mean < least:
+            best, least, of_best, tie = k, mean, found, np.nan
+        elif mean == least:
+            tie = _tie(folds, of_best) if np.isnan(tie) else tie
+            other = _tie(folds, found)
+            if other < tie:
+                best, of_best, tie = k, found, other
+    return Choice(float(ordered[best]), ordered, losses.mean(axis=0))
+
+
+def _tie(folds: Sequence[Fold], found: dict[int, Float64s]) -> float:
+    ties = [fold.judge.tie(found[f]) if f in found else 1.0 for f, fold in enumerate(folds)]
+    return float(np.mean(ties))
 
 
 def margin_weights(margin: tuple[float, float]) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from eigenstream.estimators._pair_decisions import PairDecisions
 from eigenstream.estimators._pair_parameters import PairParameters
 from eigenstream.estimators._pair_solve import (
     PAPER_MARGIN,
+    ByMarginRisk,
     Choice,
     Fold,
     Operator,
@@ -136,13 +137,9 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         if problem.n_same == 0.0:
             return 1.0, None  # nothing to weigh against
         if isinstance(self.eta, str) and self.eta == "margin_risk":
-
-            def loss(vectors: Float64s) -> tuple[float, float]:
-                counts = problem.counts(vectors)
-                risk = _pair_risk.margin_risk(counts, PAPER_MARGIN, problem.diameter).risk
-                return risk, _pair_risk.risk_curve(counts).risk
-
-            folds: Sequence[Fold] = [Fold(problem.operator, loss)]
+            folds: Sequence[Fold] = [
+                Fold(problem.operator, ByMarginRisk(problem.counts, problem.diameter))
+            ]
         else:
             folds = problem.folds()
         choice = choose_eta(
@@ -267,7 +264,9 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
             return found
         if found < min(self.n_components, len(solution.mean)):
             return found
-        return dense.count_positive(self.contrast_.matrix(weights), self.contrast_.rounding)
+        contrast = self.contrast_
+        floor = contrast.floor(weights)
+        return dense.count_positive(contrast.matrix(weights), contrast.rounding, floor)
 
     @property
     def diameter_(self) -> float:

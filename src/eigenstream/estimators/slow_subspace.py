@@ -186,9 +186,12 @@ class SlowSubspace(StreamEstimator):
         alpha, bound = self._choose_alpha(contrast, reward, penalty)
         total = alpha * reward - (1.0 - alpha) * penalty
         if self.n_components is None:
-            pairs = dense.largest(total, len(total))
-            positive = max(int((pairs.values > contrast.rounding * pairs.values[0]).sum()), 1)
-            pairs = Eigenpairs(pairs.values[:positive], pairs.vectors[:, :positive])
+            floor = contrast.floor((alpha, 1.0 - alpha))
+            pairs, positive = dense.largest_and_positive(
+                total, len(total), contrast.rounding, floor
+            )
+            kept = max(positive, 1)
+            pairs = Eigenpairs(pairs.values[:kept], pairs.vectors[:, :kept])
         else:
             pairs = dense.largest(total, self.n_components)
         self._warn_about_sign(pairs, alpha)
@@ -218,7 +221,7 @@ class SlowSubspace(StreamEstimator):
         if self.alpha != "auto":
             return float(self.alpha), None
         wanted = len(reward) if self.n_components is None else self.n_components
-        return _alpha.automatic(reward, penalty, wanted, contrast.rounding), None
+        return _alpha.automatic(contrast, reward, penalty, wanted), None
 
     def _warn_about_sign(self, pairs: Eigenpairs, alpha: float) -> None:
         if self.n_components is None or self.alpha in ("auto", "bound"):
@@ -251,8 +254,10 @@ class SlowSubspace(StreamEstimator):
         alpha = self.alpha_
         if alpha is None or "contrast_" not in self.__dict__:
             return int((self.eigenvalues_ > 0).sum())
-        matrix = self.contrast_.matrix((alpha, 1.0 - alpha))
-        return dense.count_positive(matrix, self.contrast_.rounding)
+        contrast, weights = self.contrast_, (alpha, 1.0 - alpha)
+        return dense.count_positive(
+            contrast.matrix(weights), contrast.rounding, contrast.floor(weights)
+        )
 
     def _patterns(self) -> Float64s:
         if self.criterion == "ratio":

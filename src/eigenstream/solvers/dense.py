@@ -1,7 +1,7 @@
 """Exact eigenspaces of matrices that fit in memory."""
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, eigh_tridiagonal, lapack
 
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream.solvers.base import Eigenpairs, canonical
@@ -22,14 +22,55 @@ def largest(matrix: Float64s, n_components: int) -> Eigenpairs:
     return canonical(values, vectors)
 
 
-def whitener(matrix: Float64s, cut: float) -> Float64s:
+def largest_and_positive(
+    matrix: Float64s, n_components: int, cut: float, floor: float = 0.0
+) -> tuple[Eigenpairs, int]:
+    """Return ``largest`` and ``count_positive`` of a symmetric matrix, for little more than one.
+
+    Both begin by making it tridiagonal, which is nearly all their work: here that is done once.
+
+    >>> pairs, positive = largest_and_positive(np.diag([1.0, -5.0, 3.0]), 1, cut=1e-15)
+    >>> pairs.values, positive
+    (array([3.]), 2)
+    """
+    size = len(matrix)
+    if n_components == size:
+        pairs = largest(matrix, size)
+        return pairs, _above(pairs.values, cut, floor)
+    work = int(lapack.dsytrd_lwork(size, lower=1)[0])
+    reduced, diagonal, beside, tau, _ = lapack.dsytrd(matrix, lower=1, lwork=work)
+    # Bisection overflows where squares do: a power of two changes no other digit.
+    scale = 2.0 ** np.frexp(max(np.abs(diagonal).max(), np.abs(beside).max()))[1]
+    diagonal, beside = diagonal / scale, beside / scale
+    every, _ = lapack.dsterf(diagonal, beside)
+    values, vectors = eigh_tridiagonal(
+        diagonal,
+        beside,
+        select="i",
+        select_range=(size - n_components, size - 1),
+        check_finite=False,
+    )
+    # The reflections lie below the diagonal, as those of a QR decomposition one row further down.
+    rest = np.asfortranarray(vectors[1:])
+    vectors[1:] = lapack.dormqr("L", "N", reduced[1:, :-1], tau, rest, 64 * n_components)[0]
+    return canonical(scale * values, vectors), _above(scale * every, cut, floor)
+
+
+def whitener(matrix: Float64s, cut: float, floor: float = 0.0) -> Float64s:
     """Return W with ``W^T matrix W = I`` on the range of a positive semidefinite matrix.
 
-    Directions whose eigenvalue is below ``cut`` times the largest count as outside of the range
-    and are dropped.
+    Directions whose eigenvalue is below ``cut`` times the largest, or below ``floor``, count as
+    outside of the range and are dropped.
     """
+    # A matrix less some multiple of I has a Cholesky factor if no eigenvalue is below that: then
+    # nothing is to be dropped, and the inverse of the factor of the matrix itself serves.
+    least = max(cut * float(np.abs(matrix).sum(axis=0).max(initial=0.0)), floor)
+    if lapack.dpotrf(matrix - least * np.eye(len(matrix)), lower=1)[1] == 0:
+        root, _ = lapack.dpotrf(matrix, lower=1)
+        inverse: Float64s = lapack.dtrtri(root, lower=1)[0].T
+        return inverse
     values, vectors = eigh(matrix, check_finite=False)
-    kept = values > cut * max(values[-1], 0.0)
+    kept = values > max(cut * values[-1], floor, 0.0)
     scaled: Float64s = vectors[:, kept] / np.sqrt(values[kept])
     return scaled
 
@@ -54,7 +95,7 @@ def largest_ratios(
 
 
 def smallest_positive_weight(
-    reward: Float64s, penalty: Float64s, n_components: int, cut: float
+    reward: Float64s, penalty: Float64s, n_components: int, cut: float, floor: float = 0.0
 ) -> float:
     """Return the alpha above which ``n_components`` eigenvalues of T are positive.
 
@@ -67,7 +108,7 @@ def smallest_positive_weight(
     >>> round(weight, 12)
     0.25
     """
-    white = whitener(reward + penalty, cut)
+    white = whitener(reward + penalty, cut, floor)
     directions = white.shape[1]
     if directions == 0:
         return 1.0
@@ -75,14 +116,19 @@ def smallest_positive_weight(
     return float(np.clip(1.0 - theta, 0.0, 1.0))
 
 
-def count_positive(matrix: Float64s, cut: float) -> int:
-    """Return how many eigenvalues of a symmetric matrix are positive, by more than ``cut``.
+def count_positive(matrix: Float64s, cut: float, floor: float = 0.0) -> int:
+    """Return how many eigenvalues of a symmetric matrix are positive.
+
+    That is by more than ``cut`` times the largest in size, and by more than ``floor``.
 
     >>> count_positive(np.diag([2.0, -1.0, 0.0]), cut=1e-15)
     1
     """
-    values = eigh(matrix, eigvals_only=True, check_finite=False)
-    return int((values > cut * np.abs(values).max(initial=0.0)).sum())
+    return _above(eigh(matrix, eigvals_only=True, check_finite=False), cut, floor)
+
+
+def _above(values: Float64s, cut: float, floor: float) -> int:
+    return int((values > max(cut * np.abs(values).max(initial=0.0), floor)).sum())
 
 
 def rank(matrix: Float64s, cut: float, floor: float = 0.0) -> int:
