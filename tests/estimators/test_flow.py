@@ -141,6 +141,13 @@ def test_unstable_rate_keeps_the_last_good_block():
     np.testing.assert_array_equal(estimator.components_, good.components_)
 
 
+def test_numbers_too_large_for_float32_are_not_blamed_on_the_rate():
+    rows = 1e37 * walk(50)
+    with pytest.raises(UnstableStepError, match="step 0 are too large to be squared"):
+        StreamPCA(2, solver="flow").fit(rows.astype(np.float32))
+    assert np.isfinite(StreamPCA(2, solver="flow").fit(rows).components_).all()
+
+
 def test_refused_chunks_leave_the_state():
     estimator = StreamPCA(2, solver="flow").partial_fit(walk(50))
     before = estimator.components_.copy()

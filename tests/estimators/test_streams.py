@@ -80,6 +80,12 @@ DEGENERATE = {
     "few rows": oracles.slow_sources(m=12, n_features=5)[:12],
     "one moving column": np.eye(5)[[0] * 30] * np.arange(30.0)[:, None],
 }
+MATRIX_FREE = [
+    StreamPCA(2, solver="krylov"),
+    StreamPCA(2, solver="krylov", center=False),
+    SlowSubspace(2, solver="krylov"),
+    SlowSubspace(2, alpha=0.5, solver="krylov"),
+]
 RANKS = {"constant": 0, "zero": 0, "rank one": 1, "one moving column": 1, "tiny": 5, "huge": 5}
 
 
@@ -90,6 +96,16 @@ def test_law_6_degenerate_data(learner, name):
     check_finite_everywhere(clone(learner), DEGENERATE[name])
     if name in RANKS and learner.center:
         assert clone(learner).fit(DEGENERATE[name]).rank_ == RANKS[name]
+
+
+@pytest.mark.parametrize("learner", MATRIX_FREE, ids=repr)
+@pytest.mark.parametrize("name", [*DEGENERATE, "two rows"])
+@pytest.mark.filterwarnings("ignore:.*eigenvalues are positive")
+def test_law_6_degenerate_data_matrix_free(learner, name):
+    rows = DEGENERATE.get(name, np.random.default_rng(0).standard_normal((2, 60)))
+    check_finite_everywhere(clone(learner), rows)
+    components = clone(learner).fit(rows).components_
+    np.testing.assert_allclose(components @ components.T, np.eye(2), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-3, 1e3, 1e100])

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, row_squares
@@ -130,20 +131,41 @@ def largest(
     linear = LinearOperator(
         (size, size), matvec=lambda v: operator.apply(v, *weights), dtype=np.float64
     )
-    if start is None:
-        # A fixed start: the same data give the same answer. Ones alone can be orthogonal to it all.
-        start = np.random.default_rng(0).standard_normal(size)
+    # A fixed start: the same data give the same answer. Ones alone can be orthogonal to it all.
+    drawn = np.random.default_rng(0).standard_normal(size)
+    start = drawn if start is None else start
     more = min(size, max(2 * n_components + 1, n_components + 20))
     try:
         values, vectors = eigsh(
-            linear, k=n_components, which="LA", v0=start, ncv=more, tol=tolerance, maxiter=restarts
+            linear,
+            k=n_components,
+            which="LA",
+            v0=start,
+            ncv=more,
+            tol=tolerance,
+            maxiter=restarts,
+            **_seeded(),
         )
     except ArpackNoConvergence as failure:
         raise RuntimeError(
             f"the Krylov solver found {len(failure.eigenvalues)} of {n_components} eigenvectors: "
             "the spectrum has no gap there. Ask for fewer components, or use solver='dense'."
         ) from failure
+    except ArpackError:
+        # A start that T maps to zero is refused; if T does so to a drawn one, it is zero itself.
+        if np.any(operator.apply(start, *weights)):
+            raise
+        if start is not drawn:
+            return largest(operator, weights, n_components, tolerance=tolerance, restarts=restarts)
+        values, vectors = np.zeros(n_components), np.eye(size, n_components)
     return canonical(values, vectors)
+
+
+def _seeded() -> dict[str, Any]:
+    """Seed what ARPACK draws when the data span too few directions, where SciPy can (1.17 on)."""
+    if "rng" in signature(eigsh).parameters:
+        return {"rng": np.random.default_rng(0)}
+    return {}
 
 
 def smallest_positive_weight(
