@@ -177,9 +177,9 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
             )
         elif self.n_components is not None and positive < self.n_components:
             warn_user(
-                f"n_components={self.n_components} was asked for, but only {positive} eigenvalues "
-                f"of T are positive at eta={eta:.3g}: as many components are returned, since the "
-                "others would lower the objective. Raise eta for more."
+                f"n_components={self.n_components} was asked for, but no more than {positive} of "
+                f"the eigenvalues of T are positive at eta={eta:.3g}: as many components are "
+                "returned, since the others would lower the objective. Raise eta for more."
             )
         kept = max(positive, min(1, len(pairs.values)))
         return Eigenpairs(pairs.values[:kept], pairs.vectors[:, :kept])
