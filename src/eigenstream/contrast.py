@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigenstream._checks import check_number, check_weights, real_rows
 from eigenstream._linalg import Float64s
@@ -65,19 +66,29 @@ class Contrast:
     def update(self, chunk: Any, *, sample_weight: Any = None, new_sequence: bool = False) -> Self:
         """Add a chunk of rows to both scatters; return the contrast itself."""
         chunk = real_rows(chunk, self.n_features)
+        n = chunk.shape[0]
+        weights = None if sample_weight is None else check_weights(sample_weight, n)
+        self.add_checked(chunk, weights, new_sequence=new_sequence)
+        return self
+
+    def add_checked(
+        self, chunk: Any, weights: NDArray[np.float64] | None, *, new_sequence: bool
+    ) -> None:
+        """Do what ``update`` does with rows and weights that have been checked: once is enough."""
         reward, penalty = self.reward, self.penalty
         if (
             isinstance(reward, StreamScatter)
             and isinstance(penalty, StreamScatter)
-            and go_together(reward, penalty, chunk, sample_weight)
+            and go_together(reward, penalty, chunk, weights)
         ):
             update_together(reward, penalty, chunk, new_sequence=new_sequence)
         else:
             for scatter in self._scatters():
-                scatter.update(chunk, sample_weight=sample_weight, new_sequence=new_sequence)
-        weights = None if sample_weight is None else check_weights(sample_weight, chunk.shape[0])
+                if isinstance(scatter, StreamScatter):
+                    scatter.add_checked(chunk, weights, new_sequence=new_sequence)
+                else:
+                    scatter.update(chunk, sample_weight=weights, new_sequence=new_sequence)
         self.balls.add(chunk, weights)
-        return self
 
     def merge(self, later: Self, **how: Any) -> Self:
         """Return the contrast of this data followed by later ones; neither is changed.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 
 import oracles
 from eigenstream import SlowSubspace, StreamPCA
@@ -16,6 +16,17 @@ from eigenstream.features import RBFNetwork
 
 ROWS = oracles.slow_sources(m=200, n_features=5)
 NETWORK = RBFNetwork(12, gamma="median", spacing=3, random_state=0)
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "flow"])
+@pytest.mark.filterwarnings("ignore:(invalid value|divide by zero) encountered")
+def test_a_map_that_makes_no_numbers_is_named(solver):
+    model = StreamPCA(2, solver=solver, features=FunctionTransformer(np.log))
+    with pytest.raises(ValueError, match="what FunctionTransformer makes of X contains NaN at row"):
+        model.fit(ROWS)
+    model.fit(np.abs(ROWS) + 1)
+    with pytest.raises(ValueError, match="what FunctionTransformer makes of X contains infinity"):
+        model.transform(np.zeros((2, 5)))
 
 
 @pytest.mark.parametrize("features", [NETWORK, PolynomialFeatures(2)], ids=["rbf", "polynomial"])

@@ -79,7 +79,7 @@ class OnlineSupport(ABC):
         """Learn from one chunk (``rows`` are the chunk's, behind the feature map)."""
         exact = None
         if self._tracked is not None:
-            self._tracked.update(rows, sample_weight=part.weights, new_sequence=part.new_sequence)
+            self._tracked.add_checked(rows, part.weights, new_sequence=part.new_sequence)
             exact = self._exact_columns
         self._flow.update(rows, part.weights, new_sequence=part.new_sequence, exact=exact)
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import is_sparse
+from eigenstream._checks import check_finite, is_sparse
 from eigenstream.estimators import _input
 
 
@@ -73,7 +73,11 @@ def collect(features: Any, rows: Any) -> int:
 
 def mapped(features: Any, rows: Any) -> Any:
     """Return rows in the space of the features; as they are when there is no map."""
-    return rows if features is None else features.transform(rows)
+    if features is None:
+        return rows
+    made = features.transform(rows)
+    check_finite(made, name=f"what {type(features).__name__} makes of X")
+    return made
 
 
 def learning(features: Any, learned: Any, rows: Any) -> tuple[Any, int]:

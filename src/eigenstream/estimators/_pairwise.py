@@ -176,10 +176,11 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
                 "eta='auto'."
             )
         elif self.n_components is not None and positive < self.n_components:
+            them = "1 eigenvalue of T is" if positive == 1 else f"{positive} eigenvalues of T are"
             warn_user(
-                f"n_components={self.n_components} was asked for, but no more than {positive} of "
-                f"the eigenvalues of T are positive at eta={eta:.3g}: as many components are "
-                "returned, since the others would lower the objective. Raise eta for more."
+                f"n_components={self.n_components} was asked for, but only {them} positive at "
+                f"eta={eta:.3g}: as many components are returned, since the others would lower "
+                "the objective. Raise eta for more."
             )
         kept = max(positive, min(1, len(pairs.values)))
         return Eigenpairs(pairs.values[:kept], pairs.vectors[:, :kept])

@@ -132,9 +132,7 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
                 with self._keeping_good_blocks(unstable):
                     self._learn_online(learned_in, part)
             else:
-                self.contrast_.update(
-                    learned_in, sample_weight=part.weights, new_sequence=part.new_sequence
-                )
+                self.contrast_.add_checked(learned_in, part.weights, new_sequence=part.new_sequence)
             self.__dict__.pop("_solution", None)
         if unstable:
             raise unstable[0]
@@ -230,7 +228,7 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
         contrast = self._new_contrast(width)
         for part in parts:
             rows = _mapping.mapped(self._map, part.rows)
-            contrast.update(rows, sample_weight=part.weights, new_sequence=part.new_sequence)
+            contrast.add_checked(rows, part.weights, new_sequence=part.new_sequence)
         self._check_terms(contrast.reward.count)
         return contrast
 

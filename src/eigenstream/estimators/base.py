@@ -20,7 +20,7 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _input
+from eigenstream.estimators import _input, _mapping
 from eigenstream.solvers import dense
 from eigenstream.solvers.base import Eigenpairs
 
@@ -165,7 +165,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return _input.projected(rows, mean, columns)
         step = _input.chunk_rows(max(rows.shape[1], len(mean)))
         parts = [
-            _input.projected(self.features_.transform(rows[i : i + step]), mean, columns)
+            _input.projected(_mapping.mapped(self.features_, rows[i : i + step]), mean, columns)
             for i in range(0, rows.shape[0], step)
         ]
         return np.concatenate(parts)

@@ -243,7 +243,8 @@ class ClassSubspace(ByOperator):
                 weights = None
             self._flow.update(rows, labels, groups)
         else:
-            self.contrast_.reward.update(rows, labels, groups=groups, sample_weight=weights)
+            assert isinstance(self.contrast_.reward, ClassScatter)
+            self.contrast_.reward.add_checked(rows, labels, groups, weights)
         self._sample.add(rows, labels, groups, weights)
 
     def _fit_stream(self, rows: Any, labels: Any, groups: Any, weights: Any, width: int) -> Any:

@@ -127,9 +127,15 @@ class StreamScatter(Scatter):
         chunk = real_rows(chunk, self.n_features)
         n = chunk.shape[0]
         weights = None if sample_weight is None else check_weights(sample_weight, n)
+        self.add_checked(chunk, weights, new_sequence=new_sequence)
+        return self
+
+    def add_checked(
+        self, chunk: Any, weights: NDArray[np.float64] | None, *, new_sequence: bool
+    ) -> None:
+        """Do what ``update`` does with rows and weights that have been checked: once is enough."""
         self.enter(chunk, weights, new_sequence=new_sequence)
         self.add_inside(chunk, weights)
-        return self
 
     def enter(self, chunk: Any, weights: NDArray[np.float64] | None, *, new_sequence: bool) -> None:
         """Add the terms whose pasts lie before the chunk; take the chunk's ends as the border."""

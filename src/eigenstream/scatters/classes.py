@@ -95,15 +95,19 @@ class ClassScatter(Scatter):
         sample_weight : array of shape (n,), optional
             Non-negative weights; they count as repetitions.
         """
-        self._check_open()
         rows = real_rows(rows, self.n_features, "rows")
         n = rows.shape[0]
         check_names(labels, "labels", n)
         if groups is not None:
             check_names(groups, "groups", n)
         weights = None if sample_weight is None else check_weights(sample_weight, n)
-        self._moments.add(rows, labels, groups, weights)
+        self.add_checked(rows, labels, groups, weights)
         return self
+
+    def add_checked(self, rows: Any, labels: Any, groups: Any, weights: Any) -> None:
+        """Do what ``update`` does with what has been checked: once is enough."""
+        self._check_open()
+        self._moments.add(rows, labels, groups, weights)
 
     def merge(self, later: Self) -> Self:
         """Return the scatter of the rows of both, pairs across the two included."""
