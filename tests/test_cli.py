@@ -127,18 +127,19 @@ def test_the_system_is_quoted_in_words():
 
 #: A demo that is asked to end in the middle; a compiler makes the exception one of its own.
 ENDS = """
-import os, signal, sys
+import os, signal, sys, time
 from eigenstream import cli
 from eigenstream.experiments import demo
 
 name, how = sys.argv[1:]
 sys.argv = ["eigenstream", "demo", "--out", "page.html"]
+# Under nohup, or in the background, it would start with the signal ignored.
+signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 def run(*_):
     try:
         os.kill(os.getpid(), getattr(signal, name))
-        while True:
-            pass
+        time.sleep(60)
     except SystemExit:
         if how == "compiling":
             raise RuntimeError("no compiled object yet") from None
@@ -156,7 +157,11 @@ def test_asked_to_end_it_leaves_nothing(name, how, tmp_path):
     if not hasattr(signal, name):
         pytest.skip("no such signal here")
     run = subprocess.run(
-        [sys.executable, "-c", ENDS, name, how], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-c", ENDS, name, how],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     number = getattr(signal, name)
     assert (run.returncode, run.stdout, run.stderr) == (128 + number, "", "")
