@@ -71,7 +71,7 @@ def against_the_loop(threads: int) -> None:
                 ),
                 "default": lambda rows=rows, d=d: FlowSolver(d, **SLOW).update(rows),
             },
-            rounds=5,
+            rounds=9,
             threads=threads,
         )
         per = {name: 1e6 * time / (few if name == "loop" else many) for name, time in times.items()}
@@ -108,7 +108,7 @@ def against_peers() -> None:
     few = 400
     for label, learner in published(10, 784).items():
         contestants[f"online_psp {label}"] = partial(feed, learner, rows[:few])
-    times = race(contestants, rounds=3)
+    times = race(contestants, rounds=7)
     per = {
         name: 1e6 * time / (few if name.startswith("online_psp") else len(rows))
         for name, time in times.items()
