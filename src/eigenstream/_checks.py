@@ -127,6 +127,18 @@ def check_finite(values: Any, *, name: str = "X", first_row: int = 0, remedy: st
     raise ValueError(f"{name} contains {what} at row {row + first_row}, column {column}. {remedy}")
 
 
+def weighed_rows(
+    values: Any, sample_weight: Any, n_features: int
+) -> tuple[Any, NDArray[np.float64] | None]:
+    """Return rows of this width and their weights, both checked; no weights stay None.
+
+    >>> weighed_rows([[1, 2]], 3, 2)
+    (array([[1, 2]]), array([3.]))
+    """
+    rows = real_rows(values, n_features)
+    return rows, None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
+
+
 def real_rows(values: Any, n_features: int, name: str = "a chunk") -> Any:
     """Return rows of this width, dense or sparse (by rows or columns), refusing all but numbers.
 

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._checks import check_number, check_weights, real_rows
+from eigenstream._checks import check_number, weighed_rows
 from eigenstream._linalg import Float64s
 from eigenstream.scatters._ball import Balls
 from eigenstream.scatters._together import go_together, update_together
@@ -65,10 +65,8 @@ class Contrast:
 
     def update(self, chunk: Any, *, sample_weight: Any = None, new_sequence: bool = False) -> Self:
         """Add a chunk of rows to both scatters; return the contrast itself."""
-        chunk = real_rows(chunk, self.n_features)
-        n = chunk.shape[0]
-        weights = None if sample_weight is None else check_weights(sample_weight, n)
-        self.add_checked(chunk, weights, new_sequence=new_sequence)
+        rows, weights = weighed_rows(chunk, sample_weight, self.n_features)
+        self.add_checked(rows, weights, new_sequence=new_sequence)
         return self
 
     def add_checked(

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._checks import check_weights, check_whole, real_rows
+from eigenstream._checks import check_whole, weighed_rows
 from eigenstream._linalg import Float64s
 from eigenstream.scatters._border import Border
 from eigenstream.scatters._moment import SecondMoment, block_rows, floating
@@ -124,10 +124,8 @@ class StreamScatter(Scatter):
         new_sequence : bool
             The chunk starts a new sequence: none of its rows has a past in what came before.
         """
-        chunk = real_rows(chunk, self.n_features)
-        n = chunk.shape[0]
-        weights = None if sample_weight is None else check_weights(sample_weight, n)
-        self.add_checked(chunk, weights, new_sequence=new_sequence)
+        rows, weights = weighed_rows(chunk, sample_weight, self.n_features)
+        self.add_checked(rows, weights, new_sequence=new_sequence)
         return self
 
     def add_checked(
