@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_number, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _gram, _input, _mapping, _pair_input, _pair_risk
+from eigenstream.estimators import _gram, _input, _pair_input, _pair_risk
 from eigenstream.estimators._pair_decisions import PairDecisions
 from eigenstream.estimators._pair_parameters import PairParameters
 from eigenstream.estimators._pair_solve import (
@@ -63,22 +63,6 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
     def _check_parameters(self) -> None:
         self._check_common_parameters()
         self._check_pair_parameters()
-
-    # ---- the feature map in front -----------------------------------------------------------
-
-    @property
-    def _map(self) -> Any:
-        """The learned feature map, or None."""
-        return None if self.features is None else self.features_
-
-    def _collect_features(self, rows: Any) -> int:
-        """Let the feature map learn from a stream first; return how many rows that took."""
-        if self.features is None:
-            return 0
-        self.features_, taken = _mapping.learning(
-            self.features, self.__dict__.get("features_"), rows
-        )
-        return taken
 
     # ---- solving ---------------------------------------------------------------------------
 

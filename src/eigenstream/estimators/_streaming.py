@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
@@ -159,11 +158,6 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
         """Tell scikit-learn whether there is anything to read."""
         return hasattr(self, "_flow") or super().__sklearn_is_fitted__()
 
-    @property
-    def _map(self) -> Any:
-        """The learned feature map, or None."""
-        return None if self.features is None else self.features_
-
     def _fit_features(self, sequences: list[_input.Sequence]) -> int:
         """Learn the feature map; return the width of the rows behind it."""
         if self.features is None:
@@ -174,21 +168,6 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
             width = int(self.features_.transform(sample).shape[1])
         self._check_width(width)
         return width
-
-    def _collect_features(self, rows: Any) -> int:
-        """Let the feature map learn from a stream first; return how many rows that took."""
-        if self.features is None:
-            return 0
-        learning = self.__dict__.get("features_")
-        learning = _mapping.fresh(self.features) if learning is None else learning
-        if _mapping.is_ready(learning):
-            self.features_ = learning
-            return 0
-        # A copy, so that a refused chunk leaves the map as it was.
-        learning = deepcopy(learning)
-        taken = _mapping.collect(learning, rows)
-        self.features_ = learning
-        return taken
 
     def merge(self, other: Self, *, new_sequence: bool = False) -> Self:
         """Return an estimator that has learned what this one and then the other one saw.

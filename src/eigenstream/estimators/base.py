@@ -194,6 +194,22 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Return the rows that turn features back into data: the components' pseudo-inverse."""
         return self.components_
 
+    # ---- the feature map in front ----------------------------------------------------------
+
+    @property
+    def _map(self) -> Any:
+        """The learned feature map, or None."""
+        return None if self.features is None else self.features_
+
+    def _collect_features(self, rows: Any) -> int:
+        """Let the feature map learn from a stream first; return how many rows that took."""
+        if self.features is None:
+            return 0
+        self.features_, taken = _mapping.learning(
+            self.features, self.__dict__.get("features_"), rows
+        )
+        return taken
+
     # ---- checks ----------------------------------------------------------------------------
 
     def _check_common_parameters(self) -> None:

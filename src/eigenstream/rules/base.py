@@ -35,15 +35,16 @@ class UnstableStepError(ArithmeticError):
     def __init__(self, step: int, gain: float) -> None:
         self.step = step
         self.gain = gain
-        cause = (
-            f"the learning rate {gain:.3g} makes step {step} unstable: the weights are no longer "
-            "finite or explode. Use a smaller learning rate or schedule='auto', or scale the data "
-            "down."
-        )
         if gain == 0.0:  # the adaptive rate of an infinite square
             cause = (
                 f"the numbers of step {step} are too large to be squared: scale the data down, or "
                 "pass float64."
+            )
+        else:
+            cause = (
+                f"the learning rate {gain:.3g} makes step {step} unstable: the weights are no "
+                "longer finite or explode. Use a smaller learning rate or schedule='auto', or "
+                "scale the data down."
             )
         super().__init__(f"{cause} The weights after the last good block are kept.")
 
