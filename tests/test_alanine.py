@@ -1,13 +1,13 @@
 """The first real use: examples/alanine_dipeptide.py on real trajectories."""
 
-import importlib.util
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "alanine_dipeptide.py"
+import scripts
+
 DATA = Path(os.environ.get("EIGENSTREAM_DATA", "")) / "alanine_dipeptide.npz"
 
 pytestmark = pytest.mark.skipif(
@@ -18,10 +18,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def example():
-    spec = importlib.util.spec_from_file_location("alanine_dipeptide", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return scripts.loaded("examples/alanine_dipeptide.py")
 
 
 @pytest.fixture(scope="module")

@@ -1,21 +1,15 @@
 """The pages of the documentation: what is told, and that it stays readable."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-pytest.importorskip("markdown")
+import scripts
 
-BUILD = Path(__file__).parents[1] / "docs" / "build.py"
+pytest.importorskip("markdown")
 
 
 @pytest.fixture(scope="module")
 def build():
-    spec = importlib.util.spec_from_file_location("build", BUILD)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return scripts.loaded("docs/build.py")
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,12 @@
 """The statements hold on processes with known answers, with the ratio of bound to measurement."""
 
-import importlib.util
-import sys
 from itertools import pairwise
 from math import sqrt
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+import scripts
 from eigenstream.theory import (
     Independent,
     independent_tail,
@@ -18,17 +16,10 @@ from eigenstream.theory import (
     slow_bound,
 )
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "bounds_and_measurements.py"
-
 
 @pytest.fixture(scope="module")
 def example():
-    spec = importlib.util.spec_from_file_location("bounds_and_measurements", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    return scripts.loaded("examples/bounds_and_measurements.py")
 
 
 @pytest.mark.parametrize("name", ["independent", "moving_average", "switching"])
