@@ -14,6 +14,14 @@ settings.register_profile("default", deadline=None, max_examples=60)
 settings.load_profile("default")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark what asks for real data, so that ``-m needs_data`` runs these tests alone."""
+    for item in items:
+        if "data_folder" in getattr(item, "fixturenames", ()):
+            item.add_marker("needs_data")
+
+
 @pytest.fixture(scope="session")
 def data_folder():
     """The folder of real data sets, or a skip that says how to run the test."""

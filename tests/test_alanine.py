@@ -1,19 +1,9 @@
 """The first real use: examples/alanine_dipeptide.py on real trajectories."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import scripts
-
-DATA = Path(os.environ.get("EIGENSTREAM_DATA", "")) / "alanine_dipeptide.npz"
-
-pytestmark = pytest.mark.skipif(
-    "EIGENSTREAM_DATA" not in os.environ or not DATA.is_file(),
-    reason="needs alanine_dipeptide.npz in the folder that EIGENSTREAM_DATA names",
-)
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +12,11 @@ def example():
 
 
 @pytest.fixture(scope="module")
-def r_squared(example):
-    molecule = example.load(DATA)
+def r_squared(example, data_folder):
+    path = data_folder / "alanine_dipeptide.npz"
+    if not path.is_file():
+        pytest.skip(f"needs {path.name} in the folder that EIGENSTREAM_DATA names")
+    molecule = example.load(path)
     assert len(molecule.runs) == 60
     return {
         name: example.explained(feature, np.cos(molecule.psi))

@@ -67,6 +67,7 @@ def test_version_and_help():
         (["demo", "--seed", "-1"], "seed must be a whole number of at least 0"),
         (["demo", "--out", "no/such/folder/page.html"], "cannot write no/such/folder/page.html"),
         (["demo", "--out", "."], "'.' is a directory"),
+        (["demo", "--out", "x.pdf"], "--out x.pdf: the report is an HTML file. Name it x.html."),
         (["dance"], "dance"),
         (["demo", "--fast"], "--fast"),
         (["dance"], "--help"),
@@ -91,7 +92,7 @@ def test_an_existing_report_survives_a_refusal(tmp_path):
 
 
 def test_a_pipe_is_not_replaced_by_a_file(tmp_path):
-    out = tmp_path / "pipe"
+    out = tmp_path / "pipe.html"
     os.mkfifo(out)
     result = run("demo", "--views", "1000", "--out", out)
     assert result.exit_code == 2

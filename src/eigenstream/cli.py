@@ -131,6 +131,8 @@ def demo(
     from eigenstream.experiments import demo as experiment
     from eigenstream.experiments.base import Clock
 
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--out {out}: the report is an HTML file. Name it {out.stem}.html.")
     console = Console()
     # The file is opened first: better to hear now than after the work that it cannot be written.
     with replacing(out) as page:
@@ -181,9 +183,8 @@ def reproduce(
     if quick and full:
         raise ValueError("--quick and --full exclude each other.")
     effort: Effort = "quick" if quick else "full" if full else "default"
-    wanted = _with_data(wanted, experiments, named="all" not in (names or []))
     with _folder(out):
-        for name in wanted:
+        for name in _with_data(wanted, experiments, named="all" not in (names or [])):
             with (
                 replacing(out / f"{name}.html") as page,
                 replacing(out / f"{name}.json") as numbers,
@@ -213,14 +214,19 @@ def _named(names: list[str], experiments: list[str]) -> list[str]:
     return experiments if "all" in names else list(dict.fromkeys(names))
 
 
-def _with_data(wanted: list[str], experiments: Any, named: bool) -> list[str]:
-    """Refuse an experiment asked for by name whose data are missing; of all, leave it out."""
+def _with_data(wanted: list[str], experiments: Any, named: bool) -> Iterator[str]:
+    """Refuse an experiment asked for by name whose data are missing; of all, leave it out.
+
+    What is left out is said when its turn comes: a refusal stands alone.
+    """
     missing = {name: line for name in wanted if (line := experiments[name].missing())}
-    for name, line in missing.items():
-        if named:
-            raise ValueError(f"{name}: {line}")
-        print(f"{name} is left out: {line}", file=sys.stderr)
-    return [name for name in wanted if name not in missing]
+    if named and missing:
+        raise ValueError("{}: {}".format(*next(iter(missing.items()))))
+    for name in wanted:
+        if name in missing:
+            print(f"{name} is left out: {missing[name]}", file=sys.stderr)
+        else:
+            yield name
 
 
 @contextmanager
