@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks._tools import race, show
 from eigenstream import SlowSubspace
 from eigenstream.processes import ImageWalk, page_image
-from eigenstream.rules.base import default_block_size
+from eigenstream.rules.engine import default_block_size
 from eigenstream.schedules import Power
 from eigenstream.solvers.flow import FlowSolver
 

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import check_number, weighed_rows
 from eigenstream._linalg import Float64s
-from eigenstream.scatters._ball import Balls
-from eigenstream.scatters._together import go_together, update_together
 from eigenstream.scatters.base import Scatter, StreamScatter
+from eigenstream.scatters.fused_update import can_fuse, fused_update
+from eigenstream.scatters.radius_bound import RadiusBound
 
 
 class Contrast:
@@ -56,7 +56,7 @@ class Contrast:
         self.penalty = penalty
         self.weights = weights
         #: How far away rows lie: what the theory's assumptions are about.
-        self.balls = Balls()
+        self.radius = RadiusBound()
 
     def empty(self) -> Self:
         """Return a contrast of the same kind that has seen nothing."""
@@ -77,16 +77,16 @@ class Contrast:
         if (
             isinstance(reward, StreamScatter)
             and isinstance(penalty, StreamScatter)
-            and go_together(reward, penalty, chunk, weights)
+            and can_fuse(reward, penalty, chunk, weights)
         ):
-            update_together(reward, penalty, chunk, new_sequence=new_sequence)
+            fused_update(reward, penalty, chunk, new_sequence=new_sequence)
         else:
             for scatter in self._scatters():
                 if isinstance(scatter, StreamScatter):
                     scatter.add_checked(chunk, weights, new_sequence=new_sequence)
                 else:
                     scatter.update(chunk, sample_weight=weights, new_sequence=new_sequence)
-        self.balls.add(chunk, weights)
+        self.radius.add(chunk, weights)
 
     def merge(self, later: Self, **how: Any) -> Self:
         """Return the contrast of this data followed by later ones; neither is changed.
@@ -100,7 +100,7 @@ class Contrast:
             penalty = self.penalty.merge(later.penalty, **how)
         reward = self.reward.merge(later.reward, **how)
         merged = type(self)(reward, penalty, self.weights)
-        merged.balls = self.balls.merge(later.balls)
+        merged.radius = self.radius.merge(later.radius)
         return merged
 
     def matrix(self, weights: tuple[float, float] | None = None) -> Float64s:

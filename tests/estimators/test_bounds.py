@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from eigenstream import SlowSubspace
-from eigenstream.scatters._ball import Balls
+from eigenstream.scatters.radius_bound import RadiusBound
 from eigenstream.theory import FiniteMemory, Geometric, Independent, mean_bound, slow_bound
 
 EPS = np.finfo(float).eps
@@ -16,20 +16,20 @@ def sample(m=4000, offset=0.0, seed=0):
     return np.random.default_rng(seed).uniform(-1, 1, (m, 4)) * [3, 2, 1, 1] + offset
 
 
-def balls_of(*chunks):
-    balls = Balls()
+def radius_of(*chunks):
+    radius = RadiusBound()
     for chunk in chunks:
-        balls.add(chunk)
-    return balls
+        radius.add(chunk)
+    return radius
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e3])
 @pytest.mark.parametrize("kind", [np.float64, np.float32, sp.csr_array])
-def test_balls_hold_all_rows(offset, kind):
+def test_the_bound_holds_all_rows(offset, kind):
     rows = sample(300, offset)
     seen = rows.astype(kind) if kind is not sp.csr_array else kind(rows)
     single = kind is np.float32
-    whole = balls_of(seen)
+    whole = radius_of(seen)
     for point in (np.zeros(4), rows.mean(axis=0), rows[0], rows[17] + 1):
         exact = np.linalg.norm(rows - point, axis=1).max()
         spread = np.linalg.norm(rows - rows[0], axis=1).max()
@@ -42,25 +42,25 @@ def test_balls_hold_all_rows(offset, kind):
     for cuts in ([1, 2, 3], [100, 299]):
         parts = np.split(rows, cuts)
         chunks = [part.astype(kind) if kind is not sp.csr_array else kind(part) for part in parts]
-        again = balls_of(*chunks)
+        again = radius_of(*chunks)
         assert again.about_origin == pytest.approx(whole.about_origin, rel=4 * EPS)
         near = 1e-3 if single else 1e-7  # what float32 and float64 leave of an offset of 1000
         assert again.reach(rows[0]) == pytest.approx(whole.reach(rows[0]), rel=near)
 
 
-def test_balls_merge_and_ignore_rows_without_weight():
+def test_radius_bounds_merge_and_ignore_rows_without_weight():
     rows = sample(200, 50.0)
-    left, right, nothing = balls_of(rows[:90]), balls_of(rows[90:]), Balls()
+    left, right, nothing = radius_of(rows[:90]), radius_of(rows[90:]), RadiusBound()
     merged = left.merge(right)
     middle = rows.mean(axis=0)
     assert merged.reach(middle) >= np.linalg.norm(rows - middle, axis=1).max()
-    assert merged.about_origin == balls_of(rows).about_origin
+    assert merged.about_origin == radius_of(rows).about_origin
     for one in (left.merge(nothing), nothing.merge(left)):
         assert one.reach(middle) == left.reach(middle)
-    weighted = Balls()
+    weighted = RadiusBound()
     far = np.vstack([np.full(4, 1e6), rows])
     weighted.add(far, np.r_[0.0, np.ones(200)])
-    assert weighted.reach(middle) == balls_of(rows).reach(middle)
+    assert weighted.reach(middle) == radius_of(rows).reach(middle)
     assert nothing.reach(middle) == 0.0
 
 

@@ -187,7 +187,7 @@ def test_memory_does_not_grow_with_the_stream():
     sizes = []
     for _ in range(50):
         scatter.update(ROWS)
-        kept = [scatter._moment._total, scatter._border.head.rows, scatter._border.tail.rows]
+        kept = [scatter._moment._total, scatter._ends.head.rows, scatter._ends.tail.rows]
         kept += [rows for rows, _ in scatter._moment._pending]
         sizes.append(sum(array.nbytes for array in kept))
     assert max(sizes[10:]) == max(sizes[:10])

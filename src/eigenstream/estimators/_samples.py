@@ -90,7 +90,7 @@ def smallest_distinct(hashes: Hashes, size: int) -> NDArray[np.intp]:
         reach *= 4
 
 
-class BottomRows:
+class HashSample:
     """The ``size`` distinct rows with the smallest hashes of those added, in no order."""
 
     def __init__(self, width: int) -> None:
@@ -140,7 +140,7 @@ class ClassSample:
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self.classes: dict[Key, BottomRows] = {}
+        self.classes: dict[Key, HashSample] = {}
 
     @property
     def per_class(self) -> int:
@@ -157,7 +157,7 @@ class ClassSample:
             return
         keys, codes = keys_of(labels, groups)
         for key in keys:
-            self.classes.setdefault(key, BottomRows(self.width))
+            self.classes.setdefault(key, HashSample(self.width))
         hashes, size = row_hashes(rows), self.per_class
         order = np.argsort(codes, kind="stable")
         edges = np.searchsorted(codes[order], np.arange(len(keys) + 1))
@@ -178,7 +178,7 @@ class ClassSample:
     def merged(self, other: Self) -> Self:
         """Return the sample of both; neither is changed."""
         both = type(self)(self.width)
-        both.classes = {key: BottomRows(self.width) for key in (*self.classes, *other.classes)}
+        both.classes = {key: HashSample(self.width) for key in (*self.classes, *other.classes)}
         for part in (self, other):
             for key, found in part.classes.items():
                 both.classes[key].add(
@@ -201,7 +201,7 @@ class PairSample:
         self.width = width
         self.size = sample_size(width, 8192)
         # The fold travels as one more column.
-        self.signs = {sign: BottomRows(width + 1) for sign in (1, -1)}
+        self.signs = {sign: HashSample(width + 1) for sign in (1, -1)}
 
     def add(self, hashes: Hashes, given: Pairs, folds: NDArray[np.int8]) -> None:
         """Take up pairs that weigh anything."""

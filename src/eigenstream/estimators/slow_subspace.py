@@ -216,7 +216,7 @@ class SlowSubspace(StreamEstimator):
     ) -> tuple[float, float | None]:
         """Return alpha, and the value of Theorem 5's bound where that chose it."""
         if self.alpha == "bound":
-            radius = contrast.balls.reach(self._middle(contrast))
+            radius = contrast.radius.reach(self._middle(contrast))
             return _alpha.minimise_bound(reward, penalty, self.n_components, radius)
         if self.alpha != "auto":
             return float(self.alpha), None
@@ -281,7 +281,7 @@ class SlowSubspace(StreamEstimator):
         """
         if "contrast_" not in self.__dict__:
             raise ValueError("path needs the scatters: fit with solver='dense' first.")
-        radius = self.contrast_.balls.reach(self._middle(self.contrast_))
+        radius = self.contrast_.radius.reach(self._middle(self.contrast_))
         return _alpha.path(self.contrast_, self.n_components_, alphas, radius)
 
     def bound(
@@ -366,7 +366,7 @@ class SlowSubspace(StreamEstimator):
         if spread == 0.0:
             raise ValueError("all rows are the same: there is nothing to bound.")
         if radius is None:
-            return contrast.balls.reach(self._middle(contrast))
+            return contrast.radius.reach(self._middle(contrast))
         radius = check_number(radius, "radius", above=0)
         if radius < spread:
             raise ValueError(

@@ -5,8 +5,7 @@ from typing import Any
 from eigenstream._checks import check_choice
 from eigenstream._linalg import Float64s
 from eigenstream.neurons.base import OnlineNeurons
-from eigenstream.rules.base import Rule
-from eigenstream.rules.oja import OJA_LINEAR, OJA_NORMALIZED
+from eigenstream.rules import OJA_LINEAR, OJA_NORMALIZED, Rule
 
 __all__ = ["OjaNeuron"]
 

@@ -7,8 +7,7 @@ import numpy as np
 from eigenstream._checks import check_flag, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.neurons.base import OnlineNeurons
-from eigenstream.rules.base import Rule
-from eigenstream.rules.sanger import SANGER, SANGER_NORMALIZED
+from eigenstream.rules import SANGER, SANGER_NORMALIZED, Rule
 
 __all__ = ["SangerNetwork"]
 

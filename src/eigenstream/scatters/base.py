@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import check_whole, weighed_rows
 from eigenstream._linalg import Float64s
-from eigenstream.scatters._border import Border
 from eigenstream.scatters._moment import SecondMoment, block_rows, floating
+from eigenstream.scatters._sequence_ends import SequenceEnds
 
 __all__ = ["Scatter", "merge"]
 
@@ -99,7 +99,7 @@ class StreamScatter(Scatter):
         self.lag = check_whole(lag, "lag", least=0)
         self.center = bool(center)
         self._moment = SecondMoment(self.n_features, center=self.center)
-        self._border = Border.empty(self.n_features, self.lag)
+        self._ends = SequenceEnds.empty(self.n_features, self.lag)
 
     @abstractmethod
     def _terms(self, now: Any, past: Any) -> Any:
@@ -137,10 +137,10 @@ class StreamScatter(Scatter):
 
     def enter(self, chunk: Any, weights: NDArray[np.float64] | None, *, new_sequence: bool) -> None:
         """Add the terms whose pasts lie before the chunk; take the chunk's ends as the border."""
-        later = Border.of(chunk, weights, self.lag)
+        later = SequenceEnds.of(chunk, weights, self.lag)
         if not new_sequence:
             self._add_crossing(later)
-        self._border = self._border.join(later, new_sequence=new_sequence)
+        self._ends = self._ends.join(later, new_sequence=new_sequence)
 
     def add_inside(self, chunk: Any, weights: NDArray[np.float64] | None) -> None:
         """Add the terms whose rows and pasts both lie in the chunk, block by block."""
@@ -157,11 +157,11 @@ class StreamScatter(Scatter):
         self._check_same_kind(later)
         merged = self.empty()
         merged._moment = self._moment.copy()
-        merged._border = self._border
+        merged._ends = self._ends
         if not new_sequence:
-            merged._add_crossing(later._border)
+            merged._add_crossing(later._ends)
         merged._moment.merge(later._moment)
-        merged._border = self._border.join(later._border, new_sequence=new_sequence)
+        merged._ends = self._ends.join(later._ends, new_sequence=new_sequence)
         return merged
 
     def matrix(self) -> Float64s:
@@ -206,16 +206,16 @@ class StreamScatter(Scatter):
     @property
     def n_rows(self) -> int:
         """The number of rows seen, those without a past included."""
-        return self._border.n_rows
+        return self._ends.n_rows
 
     @property
     def sequence_rows(self) -> int:
         """The number of rows of the running sequence seen so far."""
-        return self._border.last_rows
+        return self._ends.last_rows
 
-    def _add_crossing(self, later: Border) -> None:
+    def _add_crossing(self, later: SequenceEnds) -> None:
         """Add the terms whose rows lie in ``later`` and whose pasts lie in what came before."""
-        now, past = self._border.crossing(later)
+        now, past = self._ends.crossing(later)
         if len(now):
             weights = self._term_weights(now.weights, past.weights)
             plain = bool((weights == 1.0).all())

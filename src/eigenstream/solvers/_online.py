@@ -10,7 +10,8 @@ from threadpoolctl import ThreadpoolController
 
 from eigenstream._linalg import Float64s, mirrored, orthonormalized, principal_angles
 from eigenstream.kernels.centering import mean_shares
-from eigenstream.rules.base import BlockEngine, Rule, UnstableStepError, default_block_size
+from eigenstream.rules import BlockEngine, Rule, UnstableStepError
+from eigenstream.rules.engine import default_block_size
 from eigenstream.schedules import Auto, as_schedule
 from eigenstream.solvers._averaging import average_frames
 from eigenstream.solvers._plan import Plan, Progress

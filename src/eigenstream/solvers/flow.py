@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from eigenstream._linalg import Float64s
-from eigenstream.rules.oja_flow import OJA_FLOW
+from eigenstream.rules import OJA_FLOW
 from eigenstream.solvers._online import OnlineLearner
 from eigenstream.solvers._plan import Plan, Progress
 from eigenstream.solvers.base import Eigenpairs, canonical

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from eigenstream.rules.base import Rule, add_input, listen
+from eigenstream.rules.base import Rule, add_input, begin_step
 
 __all__ = ["OJA_LINEAR", "OJA_NORMALIZED"]
 
@@ -27,7 +27,7 @@ def _run(
     """
     d, width = moved.shape
     for t in range(signs.shape[0]):
-        eta, sound = listen(moved, gram, signs, gains, adapt, responses, t)
+        eta, sound = begin_step(moved, gram, signs, gains, adapt, responses, t)
         if not sound:
             return t
         for k in range(d):

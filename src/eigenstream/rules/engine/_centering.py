@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["mean_after", "unwoven", "woven"]
+__all__ = ["input_products", "mean_coefficients", "row_coefficients"]
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def mean_after(now: Any, shares: Any, origin: int, n: int) -> Any:
+def mean_coefficients(now: Any, shares: Any, origin: int, n: int) -> Any:
     """Return the coefficients on ``n`` rows of the running mean after the block, as one row."""
     mean = np.zeros((1, n))
     left = 1.0
@@ -28,7 +28,7 @@ def mean_after(now: Any, shares: Any, origin: int, n: int) -> Any:
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def woven(
+def input_products(
     products: Any, start: int, now: Any, past: Any, shares: Any, paired: bool, origin: int
 ) -> Any:
     """Return the inner products of the input vectors, given those of the rows: (cross, gram).
@@ -63,7 +63,7 @@ def woven(
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def unwoven(
+def row_coefficients(
     moved: Any,
     n: int,
     now: Any,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from eigenstream.rules.base import Rule, add_input, next_gain, respond
+from eigenstream.rules.base import Rule, add_input, next_gain, read_responses
 
 __all__ = ["OJA_FLOW"]
 
@@ -68,7 +68,7 @@ def _single(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses
     change = np.empty(width)
     for t in range(signs.shape[0]):
         c = signs[t, 0]
-        k = respond(moved, d + t, responses, t)
+        k = read_responses(moved, d + t, responses, t)
         # |u|^2 = |V^T u|^2 up to rounding when V holds u, as it does at the start.
         g = max(gram[t, t], k)
         eta = next_gain(gains, t, c * c * g * k, adapt)
@@ -95,8 +95,8 @@ def _pair(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses: 
         a, b = 2 * t, 2 * t + 1
         c1, c2 = signs[t, 0], signs[t, 1]
         g11, g12, g22 = gram[a, a], gram[a, b], gram[b, b]
-        k11 = respond(moved, d + a, responses, a)
-        k22 = respond(moved, d + b, responses, b)
+        k11 = read_responses(moved, d + a, responses, a)
+        k22 = read_responses(moved, d + b, responses, b)
         k12 = 0.0
         for i in range(d):
             k12 += responses[a, i] * responses[b, i]

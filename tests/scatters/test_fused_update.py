@@ -5,7 +5,7 @@ import pytest
 
 from eigenstream.contrast import Contrast
 from eigenstream.scatters import VarianceScatter, VelocityScatter
-from eigenstream.scatters import _together as together
+from eigenstream.scatters import fused_update as fused
 from eigenstream.testing import assert_same_scatter
 
 rng = np.random.default_rng(0)
@@ -19,7 +19,7 @@ def both(lag, center):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Make blocks of some rows only, so that there are many of them, and an odd rest."""
-    monkeypatch.setattr(together, "block_rows", lambda width: 23)
+    monkeypatch.setattr(fused, "block_rows", lambda width: 23)
 
 
 @pytest.mark.parametrize("lag", [1, 2, 3, 10])
@@ -31,8 +31,8 @@ def test_equals_one_by_one(lag, center, layout, n):
     rows = ROWS[:n]
     laid = {"C": rows, "F": np.asfortranarray(rows), "strided": np.repeat(rows, 2, axis=1)[:, ::2]}
     variance, velocity = both(lag, center)
-    assert together.go_together(variance, velocity, laid[layout], None)
-    together.update_together(variance, velocity, laid[layout])
+    assert fused.can_fuse(variance, velocity, laid[layout], None)
+    fused.fused_update(variance, velocity, laid[layout])
     alone = [scatter.update(rows) for scatter in both(lag, center)]
     assert_same_scatter(variance, alone[0])
     assert_same_scatter(velocity, alone[1])
@@ -58,14 +58,14 @@ def test_float32_far_from_zero_keeps_law_5():
     noise = np.random.default_rng(1).standard_normal((40_000, 6))
     rows = (noise + np.sin(np.arange(40_000) / 900)[:, None] + 1e4).astype(np.float32)
     variance, velocity = both(1, True)
-    together.update_together(variance, velocity, rows)
+    fused.fused_update(variance, velocity, rows)
     exact = [scatter.update(rows.astype(np.float64)) for scatter in both(1, True)]
     for ours, theirs in zip((variance, velocity), exact, strict=True):
         error = np.linalg.norm(ours.matrix() - theirs.matrix(), 2)
         assert error <= ours.rounding * np.linalg.norm(theirs.matrix(), 2)
 
 
-def test_what_cannot_go_together():
+def test_what_cannot_be_fused():
     variance, velocity = both(1, True)
     for chunk, weights in (
         (ROWS[:50], None),
@@ -73,7 +73,7 @@ def test_what_cannot_go_together():
         (ROWS.astype(int), None),
         (ROWS[:, :5], None),
     ):
-        assert not together.go_together(variance, velocity, chunk, weights)
-    assert not together.go_together(VarianceScatter(6), velocity, ROWS, None)
+        assert not fused.can_fuse(variance, velocity, chunk, weights)
+    assert not fused.can_fuse(VarianceScatter(6), velocity, ROWS, None)
     with pytest.raises(ValueError, match=r"shape \(n, 6\)"):
         Contrast(variance, velocity).update(ROWS[:, :5])

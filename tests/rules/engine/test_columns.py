@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from eigenstream import SlowSubspace, StreamPCA
 from eigenstream.rules import OJA_FLOW, SANGER, BlockEngine, UnstableStepError
-from eigenstream.rules import _columns as columns
+from eigenstream.rules.engine import _columns as columns
 from eigenstream.solvers import _online
 
 
@@ -22,11 +22,15 @@ def test_stripes_cover_every_column_once(width, threads):
     moved, mixing, lift = vectors.copy(), rng.standard_normal((2, 2)), rng.standard_normal((2, 3))
     shares = rng.random((1, 3))
     with ThreadPoolExecutor(threads - 1) as pool:
-        look, move = (columns.shared(f, pool, threads) for f in (columns.look, columns.move))
+        add_products, update_vectors = (
+            columns.shared(f, pool, threads) for f in (columns.add_products, columns.update_vectors)
+        )
         picks = np.array([2, 0, 1])
         block = np.empty((3, width))
-        look(True, rows, picks, False, shift, np.empty(width), vectors, block, sums, 0, width)
-        move(moved, True, mixing, lift, block, True, shares, shift, mean, 0, width)
+        add_products(
+            True, rows, picks, False, shift, np.empty(width), vectors, block, sums, 0, width
+        )
+        update_vectors(moved, True, mixing, lift, block, True, shares, shift, mean, 0, width)
     np.testing.assert_array_equal(block, rows[picks] - shift)
     expected = block @ np.concatenate([vectors, block]).T
     np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-13 * width)

@@ -4,7 +4,7 @@ from typing import Any
 
 from numba import njit
 
-from eigenstream.rules.base import Rule, add_input, listen
+from eigenstream.rules.base import Rule, add_input, begin_step
 
 __all__ = ["HEBB"]
 
@@ -23,7 +23,7 @@ def _run(
     """Take steps of w_k += eta_k y_k u, with y_k = <w_k, u>."""
     d = moved.shape[0]
     for t in range(signs.shape[0]):
-        eta, sound = listen(moved, gram, signs, gains, adapt, responses, t)
+        eta, sound = begin_step(moved, gram, signs, gains, adapt, responses, t)
         if not sound:
             return t
         for k in range(d):

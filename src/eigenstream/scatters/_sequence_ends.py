@@ -13,7 +13,7 @@ Weights = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class End:
+class EndRows:
     """Up to ``lag`` rows at one end of a sequence, with their weights."""
 
     rows: Floats
@@ -22,24 +22,24 @@ class End:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def first(self, n: int) -> "End":
+    def first(self, n: int) -> "EndRows":
         """Return the first ``n`` rows (all of them where there are fewer)."""
-        return End(self.rows[:n], self.weights[:n])
+        return EndRows(self.rows[:n], self.weights[:n])
 
-    def last(self, n: int) -> "End":
+    def last(self, n: int) -> "EndRows":
         """Return the last ``n`` rows (all of them where there are fewer)."""
         start = max(len(self) - n, 0)
-        return End(self.rows[start:], self.weights[start:])
+        return EndRows(self.rows[start:], self.weights[start:])
 
-    def then(self, later: "End") -> "End":
+    def then(self, later: "EndRows") -> "EndRows":
         """Return these rows followed by later ones."""
-        return End(
+        return EndRows(
             np.concatenate([self.rows, later.rows]), np.concatenate([self.weights, later.weights])
         )
 
 
 @dataclass(frozen=True)
-class Border:
+class SequenceEnds:
     """Both ends of a stretch of one or more sequences.
 
     ``head`` belongs to its first sequence and ``tail`` to its last; ``unbroken`` says that they are
@@ -47,34 +47,34 @@ class Border:
     """
 
     lag: int
-    head: End
-    tail: End
+    head: EndRows
+    tail: EndRows
     unbroken: bool = True
     n_rows: int = 0
     #: Rows of the last sequence.
     last_rows: int = 0
 
     @classmethod
-    def empty(cls, n_features: int, lag: int) -> "Border":
+    def empty(cls, n_features: int, lag: int) -> "SequenceEnds":
         """Return the border of no rows: the identity of ``join``."""
-        nothing = End(np.empty((0, n_features)), np.empty(0))
+        nothing = EndRows(np.empty((0, n_features)), np.empty(0))
         return cls(lag, nothing, nothing)
 
     @classmethod
-    def of(cls, rows: Any, weights: Weights | None, lag: int) -> "Border":
+    def of(cls, rows: Any, weights: Weights | None, lag: int) -> "SequenceEnds":
         """Return the border of one unbroken chunk of rows (copied, made dense)."""
         n = rows.shape[0]
 
-        def end(start: int, stop: int) -> End:
+        def end(start: int, stop: int) -> EndRows:
             part = rows[start:stop]
             dense = part.toarray() if is_sparse(part) else np.array(part)
             w = np.ones(stop - start) if weights is None else weights[start:stop].copy()
-            return End(dense, w)
+            return EndRows(dense, w)
 
         kept = min(lag, n)
         return cls(lag, end(0, kept), end(n - kept, n), True, n, n)
 
-    def join(self, later: "Border", *, new_sequence: bool) -> "Border":
+    def join(self, later: "SequenceEnds", *, new_sequence: bool) -> "SequenceEnds":
         """Return the border of this stretch followed by a later one."""
         if self.n_rows == 0 or later.n_rows == 0:
             return later if self.n_rows == 0 else self
@@ -87,9 +87,9 @@ class Border:
         unbroken = self.unbroken and later.unbroken and not new_sequence
         follows = later.unbroken and not new_sequence
         last_rows = later.last_rows + (self.last_rows if follows else 0)
-        return Border(self.lag, head, tail, unbroken, self.n_rows + later.n_rows, last_rows)
+        return SequenceEnds(self.lag, head, tail, unbroken, self.n_rows + later.n_rows, last_rows)
 
-    def crossing(self, later: "Border") -> tuple[End, End]:
+    def crossing(self, later: "SequenceEnds") -> tuple[EndRows, EndRows]:
         """Return (now, past): the later rows whose past lies in this stretch, and that past."""
         missing = self.lag - len(self.tail)
         now = later.head.last(max(len(later.head) - missing, 0))

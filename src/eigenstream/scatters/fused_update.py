@@ -15,8 +15,8 @@ BLOCKS = 4
 LEAST_ROWS = 256
 
 
-def go_together(reward: StreamScatter, penalty: StreamScatter, chunk: Any, weights: Any) -> bool:
-    """Tell whether ``update_together`` can take this chunk for the two scatters."""
+def can_fuse(reward: StreamScatter, penalty: StreamScatter, chunk: Any, weights: Any) -> bool:
+    """Tell whether ``fused_update`` can take this chunk for the two scatters."""
     return (
         (reward.kind, penalty.kind) == ("variance", "velocity")
         and reward.lag == penalty.lag
@@ -29,7 +29,7 @@ def go_together(reward: StreamScatter, penalty: StreamScatter, chunk: Any, weigh
     )
 
 
-def update_together(
+def fused_update(
     variance: StreamScatter, velocity: StreamScatter, chunk: Floats, *, new_sequence: bool = False
 ) -> None:
     """Add a chunk of rows to the variance and to the velocity of the same lag.
@@ -43,7 +43,7 @@ def update_together(
 
     >>> from eigenstream.scatters import VarianceScatter, VelocityScatter
     >>> variance, velocity = VarianceScatter(1, lag=1), VelocityScatter(1)
-    >>> update_together(variance, velocity, np.arange(300.0)[:, None])
+    >>> fused_update(variance, velocity, np.arange(300.0)[:, None])
     >>> velocity.matrix(), bool(np.isclose(variance.matrix()[0, 0], np.arange(1.0, 300.0).var()))
     (array([[1.]]), True)
     """

@@ -10,14 +10,14 @@ from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, products_with, row_squares
 
 
-class Balls:
+class RadiusBound:
     """The smallest balls about the origin and about the first row that hold all rows.
 
     The one about the origin is good for rows that come from all sides, the other for rows with a
     large common offset. Rows of weight 0 do not count. The same rows give the same balls whatever
     their chunking, up to rounding, which makes them larger and never smaller.
 
-    >>> balls = Balls()
+    >>> balls = RadiusBound()
     >>> balls.add(np.array([[1001.0, 0.0], [999.0, 0.0]]))
     >>> round(balls.reach(np.array([1000.0, 0.0])), 6)  # it is 1, but by the balls could be 3
     3.0
@@ -50,7 +50,7 @@ class Balls:
         largest = squares.max() + size**2 + rounding * (origin + size) ** 2
         self.about_first = max(self.about_first, float(np.sqrt(largest)))
 
-    def merge(self, later: "Balls") -> "Balls":
+    def merge(self, later: "RadiusBound") -> "RadiusBound":
         """Return balls that hold the rows of both; neither is changed."""
         if self.first is None or later.first is None:
             return copy(later if self.first is None else self)

@@ -5,7 +5,7 @@ import pytest
 
 from eigenstream._linalg import orthonormality_error, orthonormalized
 from eigenstream.rules import OJA_FLOW, SANGER, BlockEngine
-from eigenstream.rules import _products as thin
+from eigenstream.rules.engine import _products as thin
 
 SHAPES = [
     (1, 1, 1),

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from eigenstream.rules._products import PANEL, ZERO, add_rows, products, turn
+from eigenstream.rules.engine._products import PANEL, ZERO, add_rows, products, turn
 
-__all__ = ["look", "move", "shared"]
+__all__ = ["add_products", "shared", "update_vectors"]
 
 #: Stripes begin at a multiple of this, so that no two threads write into one cache line.
 STEP = 16
@@ -44,7 +44,7 @@ def _fetch(
 
 
 @njit(cache=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def look(
+def add_products(
     fetched: bool,
     rows: Any,
     picks: Any,
@@ -69,7 +69,7 @@ def look(
 
 
 @njit(cache=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def move(
+def update_vectors(
     vectors: Any,
     turned: bool,
     mixing: Any,
@@ -114,8 +114,9 @@ def shared(function: Callable[..., None], pool: Executor, threads: int) -> Calla
         *others, last_array, first, last = given
         width = -(-(last - first) // (threads * STEP)) * STEP
         stripes = [(at, min(at + width, last)) for at in range(first, last, width)]
-        # A move writes columns; the others add up over them, each stripe for itself.
-        own = [last_array if function is move else np.zeros_like(last_array) for _ in stripes]
+        # An update writes columns; products are added up over them, each stripe for itself.
+        writes = function is update_vectors
+        own = [last_array if writes else np.zeros_like(last_array) for _ in stripes]
         calls = [
             pool.submit(function, *others, mine, *stripe)
             for mine, stripe in zip(own[1:], stripes[1:], strict=True)
@@ -123,7 +124,7 @@ def shared(function: Callable[..., None], pool: Executor, threads: int) -> Calla
         function(*others, own[0], *stripes[0])
         for call in calls:
             call.result()
-        if function is not move:
+        if not writes:
             last_array += sum(own)
 
     return spread

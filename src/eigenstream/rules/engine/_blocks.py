@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from eigenstream.rules._accounts import add_block
-from eigenstream.rules._columns import look, move, shared
-from eigenstream.rules._products import ZERO, products
-from eigenstream.rules._weave import mean_after, unwoven, woven
+from eigenstream.rules.engine._centering import input_products, mean_coefficients, row_coefficients
+from eigenstream.rules.engine._columns import add_products, shared, update_vectors
+from eigenstream.rules.engine._products import ZERO, products
+from eigenstream.rules.engine._running_sums import add_block
 
 __all__ = ["blocks_of", "shared_blocks_of"]
 
@@ -120,7 +120,7 @@ def _begin(
             for j in range(n):
                 gram[i, j] = both[i, head + j]
     else:
-        cross, gram = woven(both, head, here, there, shares, paired, origin)
+        cross, gram = input_products(both, head, here, there, shares, paired, origin)
     d, slots = head - watched, gram.shape[0]
     seen, inner = np.empty((slots, watched)), np.empty((d, slots))
     for i in range(slots):
@@ -266,7 +266,7 @@ def _blocks(
         block = buffer[: n + extra] if fetched else rows[picks[0] : picks[0] + n]
         both = np.zeros((block.shape[0], vectors.shape[0] + block.shape[0]))
         fresh = centred and share[0] == 1.0
-        look(fetched, rows, picks, fresh, mean, shift, vectors, block, both, ZERO, width)
+        add_products(fetched, rows, picks, fresh, mean, shift, vectors, block, both, ZERO, width)
         origin = n if extra else -1
         fold = state[BLOCKS] >= every or state[STRAIN] > LIMIT
         mix, inner = mixing, own.copy()
@@ -274,9 +274,9 @@ def _blocks(
             gram = np.zeros((d, d))
             products(frame[:0], frame, gram, ZERO, width)
             mix, inner = _renewed(gram, mixing, own, orthonormal)
-        woven_in = centred or paired
+        derived = centred or paired
         moved, gram, seen = _begin(
-            both, watched, mix, here, there, share, paired, not woven_in, origin
+            both, watched, mix, here, there, share, paired, not derived, origin
         )
         responses = np.empty((gram.shape[0], d))
         used, running, sign = gains[start:stop].copy(), adapt.copy(), signs[start:stop]
@@ -289,8 +289,8 @@ def _blocks(
         strain = _strain(responses, sign, used, moved)
         if not np.isfinite(strain):  # the last step did it
             return stop - 1
-        if woven_in:
-            coefficients = unwoven(moved, n + extra, here, there, share, paired, origin)
+        if derived:
+            coefficients = row_coefficients(moved, n + extra, here, there, share, paired, origin)
         else:
             coefficients = _part(moved, d, moved.shape[1])
         turned = _settle(mixing, moved, coefficients, fold)
@@ -298,8 +298,10 @@ def _blocks(
         lift = coefficients.astype(frame.dtype)
         after = np.empty((1, 0), frame.dtype)
         if centred:
-            after = mean_after(here, share, origin, block.shape[0]).astype(frame.dtype)
-        move(frame, turned, turning, lift, block, centred, after, shift, mean, ZERO, width)
+            after = mean_coefficients(here, share, origin, block.shape[0]).astype(frame.dtype)
+        update_vectors(
+            frame, turned, turning, lift, block, centred, after, shift, mean, ZERO, width
+        )
         if watched == 0:
             seen = responses
         add_block(moment, sums, seen, sign, gram, weights[start:stop], adapt[2])
@@ -337,6 +339,10 @@ def shared_blocks_of(run: Any, pool: Executor, threads: int) -> Callable[..., in
 
     It is left to Python: what that takes a block is nothing beside such rows.
     """
-    names: dict[str, Callable[..., None]] = {"look": look, "products": products, "move": move}
+    names: dict[str, Callable[..., None]] = {
+        "add_products": add_products,
+        "products": products,
+        "update_vectors": update_vectors,
+    }
     spread = {name: shared(function, pool, threads) for name, function in names.items()}
     return FunctionType(_blocks.__code__, {**globals(), **spread, "run": run})

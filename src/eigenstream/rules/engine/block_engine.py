@@ -1,0 +1,174 @@
+"""The block engine: a sequential rule, one observation at a time, at matrix-multiply speed.
+
+Every Hebbian rule sees its data only through inner products. Over a block of rows r_1..r_n the
+weights stay in the span of themselves and the rows, so the engine forms the inner products of the
+block at once, lets the rule take its steps on coefficients in a compiled loop, and lifts the result
+with one matrix product. Nothing is approximated: to rounding, the result is the sequential rule's.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._linalg import Float64s
+from eigenstream.rules.base import Rule, UnstableStepError
+from eigenstream.rules.engine._blocks import blocks_of, shared_blocks_of
+
+__all__ = ["BlockEngine", "default_block_size"]
+
+Indices = NDArray[np.int64]
+
+
+def default_block_size(n_components: int, n_features: int, itemsize: int) -> int:
+    """Return the number of steps taken between two lifts.
+
+    In a block of b, a step costs about (D + 4 d) b operations that grow with the block, and a
+    share 1 / b of what a block costs: 0.7 d^3 to solve for the lift, 2 d^2 D for the whole one that
+    is due every eighth block or so, and about 4 10^5 for the rest. Matrix products want 24 rows at
+    least, and a block of very wide rows is kept near 32 MiB.
+    """
+    d, D = n_components, n_features
+    balanced = ((0.7 * d**3 + 0.25 * d**2 * D + 4e5) / (D + 4 * d)) ** 0.5
+    size = 8 * round(min(max(balanced, 24), 128) / 8)
+    return int(max(min(size, 2**25 // (D * itemsize)), 8))
+
+
+class BlockEngine:
+    """Runs a rule over blocks of rows: two thin matrix products and a compiled loop a block.
+
+    ``weights`` (d, D) are copied; so are ``watched`` vectors, which ride along to have their
+    responses measured instead of the weights'.
+
+    >>> import numpy as np
+    >>> from eigenstream.rules import HEBB
+    >>> engine = BlockEngine(HEBB, np.array([[1.0, 0.0]]))
+    >>> engine.advance(np.array([[2.0, 1.0]]), gains=np.array([0.5]), adapt=np.zeros(3))
+    >>> engine.weights  # w + 0.5 y x with y = 2
+    array([[3., 1.]])
+    """
+
+    def __init__(self, rule: Rule, weights: Any, *, watched: Any = None) -> None:
+        self.rule = rule
+        self._w = 0 if watched is None else len(watched)
+        both = weights if watched is None else np.concatenate([watched, weights])
+        self._vectors = np.array(both, order="C")
+        d, n_features = weights.shape
+        #: W = mixing @ frame; see _blocks.
+        self._mixing = np.eye(d)
+        self._own = np.zeros((d, d) if rule.norms else (0, 0))
+        # Blocks and strain since the last renewal; float32 drifts by 1e-7 a lift.
+        self._state = np.array([0.0, np.inf])
+        self._every = 8 if self._vectors.dtype == np.float32 else 64
+        self._buffer = np.empty((0, n_features), self._vectors.dtype)
+        #: The running mean, the sum of c y y^T over responses y, and the sums of ``add_block``.
+        self.mean = np.zeros(n_features)
+        self.moment = np.zeros((d, d))
+        self.sums = np.zeros(4)
+
+    @property
+    def weights(self) -> NDArray[Any]:
+        """The weight vectors, one a row. Reading them changes nothing that is learned later."""
+        frame = self._vectors[self._w :]
+        return np.asarray(self._mixing.astype(frame.dtype) @ frame)
+
+    @property
+    def watched(self) -> NDArray[Any]:
+        """The vectors that ride along (a view)."""
+        return self._vectors[: self._w]
+
+    def advance(
+        self,
+        rows: NDArray[Any],
+        *,
+        gains: Float64s,
+        adapt: Float64s,
+        now: Indices | None = None,
+        past: Indices | None = None,
+        signs: Float64s | None = None,
+        shares: Float64s | None = None,
+        weights: Float64s | None = None,
+        rates: Float64s | None = None,
+        size: int | None = None,
+        first_step: int = 0,
+        threads: int = 1,
+    ) -> None:
+        """Take as many steps as there are ``gains``, in blocks of ``size`` (all at once if None).
+
+        Step t's first input vector is row ``now[t]`` (t by default), its second, if there is a
+        ``past``, that row less row ``past[t]``. With ``shares``, the first is centred by the
+        running mean, in which a row has its share. ``signs`` (steps, vectors) weigh the vectors,
+        ``weights`` the terms in the sums, ``rates`` the units' gains. ``rows``: contiguous, of the
+        weights' dtype. ``adapt`` and ``gains`` are updated. On a bad step all stays as it was
+        before its block. Several ``threads`` share the columns (bound BLAS to one): for very long
+        rows that pays.
+        """
+        steps, d = len(gains), len(self._mixing)
+        paired, centred = past is not None, shares is not None
+        if now is None:
+            now = np.arange(steps)
+        ones, size = np.ones(max(steps, d)), steps if size is None else size
+        longest = (2 if paired else 1) * min(size, steps) + 1
+        if len(self._buffer) < longest:
+            # Kept, since fresh memory is slow to come by; what is not used is not resident.
+            self._buffer = np.empty((longest, len(self.mean)), self._vectors.dtype)
+        arguments = (
+            self.rule.orthonormal,
+            self.rule.norms,
+            self._vectors,
+            self._w,
+            self._mixing,
+            self._own,
+            self._state,
+            self.mean,
+            self.moment,
+            self.sums,
+            rows,
+            self._buffer,
+            now,
+            now if past is None else past,
+            np.ones((steps, 2 if paired else 1)) if signs is None else signs,
+            gains,
+            np.zeros(steps) if shares is None else shares,
+            ones if weights is None else weights,
+            ones[:d] if rates is None else rates,
+            adapt,
+            size,
+            self._every,
+            paired,
+            centred,
+        )
+        if threads == 1:
+            bad = blocks_of(self.rule.run)(*arguments)
+        else:
+            with ThreadPoolExecutor(threads - 1) as pool:
+                bad = shared_blocks_of(self.rule.run, pool, threads)(*arguments)
+        if bad >= 0:
+            raise UnstableStepError(first_step + bad, float(gains[bad]))
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next block depends on, as arrays."""
+        return {
+            "vectors": self._vectors[self._w :].copy(),
+            "watched": self.watched.copy(),
+            "mixing": self._mixing.copy(),
+            "own": self._own.copy(),
+            "frame": self._state.copy(),
+            "mean": self.mean.copy(),
+            "moment": self.moment.copy(),
+            "sums": self.sums.copy(),
+        }
+
+    @classmethod
+    def restored(cls, rule: Rule, state: dict[str, Any]) -> "BlockEngine":
+        """Return an engine that goes on from a ``state``."""
+        watched = state["watched"] if len(state["watched"]) else None
+        engine = cls(rule, np.asarray(state["vectors"]), watched=watched)
+        engine._mixing = np.array(state["mixing"], np.float64)
+        engine._own = np.array(state["own"], np.float64)
+        engine._state = np.array(state["frame"], np.float64)
+        engine.mean = np.array(state["mean"], np.float64)
+        engine.moment = np.array(state["moment"], np.float64)
+        engine.sums = np.array(state["sums"], np.float64)
+        return engine
