@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -16,43 +17,91 @@ from eigenstream import ClassSubspace, PairMetric, PairSubspace, ThresholdClassi
 pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue")
 
 
-class OnRows(ClassSubspace):
-    """ClassSubspace without the two methods that take pairs: the checks would give them rows."""
-
-    @property
-    def predict(self):
-        raise AttributeError("takes pairs")
-
-    @property
-    def decision_function(self):
-        raise AttributeError("takes pairs")
+NO_WEIGHTS = "solver='flow' takes a step for each pair, whatever its weight, and refuses weights"
 
 
-class OnlineOnRows(OnRows):
-    """The same without weights, which solver="flow" refuses: every pair is a step."""
-
-    def fit(self, X, y, groups=None):
-        """Learn from labelled rows."""
-        return super().fit(X, y, groups=groups)
-
-    def partial_fit(self, X, y, groups=None):
-        """Learn from more of them."""
-        return super().partial_fit(X, y, groups=groups)
+def expected_failures(estimator):
+    """The checks that give weights to what learns online."""
+    if getattr(estimator, "solver", None) != "flow":
+        return {}
+    return dict.fromkeys(
+        [
+            "check_sample_weights_pandas_series",
+            "check_sample_weights_not_an_array",
+            "check_sample_weights_list",
+            "check_all_zero_sample_weights_error",
+            "check_sample_weights_shape",
+            "check_sample_weights_not_overwritten",
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ],
+        NO_WEIGHTS,
+    )
 
 
 @parametrize_with_checks(
     [
-        OnRows(n_components=1),
-        OnRows(n_components=1, eta=2.0),
-        OnRows(n_components=1, eta=2.0, kernel="rbf"),
-        OnlineOnRows(n_components=1, eta=2.0, solver="flow", random_state=0),
-        OnRows(n_components=1, criterion="ratio", solver="dual"),
+        ClassSubspace(),
+        ClassSubspace(eta=2.0),
+        ClassSubspace(eta=2.0, kernel="rbf"),
+        ClassSubspace(eta=2.0, solver="flow", random_state=0),
+        ClassSubspace(criterion="ratio", solver="dual"),
         ThresholdClassifier(),
         ThresholdClassifier(threshold=1e9),
-    ]
+    ],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+class TestWhoTakesPairs:
+    """What takes rows in ``fit`` takes rows everywhere but in ``pair_`` methods."""
+
+    @pytest.mark.parametrize("solver", ["dense", "krylov", "dual", "flow"])
+    def test_from_labels(self, solver):
+        learned = ClassSubspace(eta=0.5, solver=solver, random_state=0).fit(ROWS, LABELS)
+        for name in ("predict", "decision_function"):
+            assert not hasattr(learned, name)
+        distances = learned.pair_distance(ROWS[PAIRS])
+        np.testing.assert_array_equal(learned.pair_score(ROWS[PAIRS]), -distances)
+        expected = np.where(distances < learned.threshold_, 1, -1)
+        np.testing.assert_array_equal(learned.pair_predict(ROWS[PAIRS]), expected)
+        every = np.array(np.triu_indices(len(ROWS), 1)).T
+        far = learned.pair_distance(ROWS[every])
+        same = LABELS[every[:, 0]] == LABELS[every[:, 1]]
+        # The share of couples of a same and a different pair in which the same one is nearer.
+        area = (
+            np.mean(far[same][:, None] < far[~same]) + np.mean(far[same][:, None] == far[~same]) / 2
+        )
+        assert learned.score(ROWS, LABELS) == pytest.approx(area, abs=1e-12)
+        with pytest.raises(ValueError, match=r"takes rows, \(n, n_features\), and got pairs"):
+            learned.score(ROWS[PAIRS], Y)
+
+    @pytest.mark.parametrize("learner", [PairSubspace(eta=0.5), PairMetric()])
+    def test_from_pairs(self, learner):
+        learned = clone(learner).fit(ROWS[PAIRS], Y)
+        scores = learned.pair_score(ROWS[PAIRS])
+        np.testing.assert_array_equal(scores, -learned.pair_distance(ROWS[PAIRS]))
+        np.testing.assert_array_equal(learned.decision_function(ROWS[PAIRS]), scores)
+        np.testing.assert_array_equal(
+            learned.predict(ROWS[PAIRS]), learned.pair_predict(ROWS[PAIRS])
+        )
+        assert learned.score(ROWS[PAIRS], Y) == pytest.approx(roc_auc_score(Y, scores), abs=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "dual", "flow"])
+def test_one_feature_has_one_component_by_default(solver, recwarn):
+    rows = ROWS[:, :1]
+    by_labels = ClassSubspace(eta=5.0, solver=solver, random_state=0).fit(rows, LABELS)
+    by_pairs = PairSubspace(eta=5.0, solver=solver, random_state=0).fit(rows[PAIRS], Y)
+    for learned in (by_labels, by_pairs):
+        assert learned.transform(rows).shape == (120, 1)
+        assert learned.n_positive_ == 1
+    assert not recwarn.list
+    if solver != "dual":
+        with pytest.raises(ValueError, match="n_components=3 is more than"):
+            ClassSubspace(3, eta=5.0, solver=solver).fit(rows, LABELS)
 
 
 RNG = np.random.default_rng(0)

@@ -87,24 +87,13 @@ class PairDecisions(ABC):
             out[part] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
         return out
 
-    def decision_function(self, pairs: Any) -> Float64s:
+    def pair_score(self, pairs: Any) -> Float64s:
         """Return minus the distance of each pair: the larger, the likelier of the same class."""
         return -self.pair_distance(pairs)
 
-    def predict(self, pairs: Any) -> NDArray[np.int64]:
+    def pair_predict(self, pairs: Any) -> NDArray[np.int64]:
         """Return +1 for pairs nearer than ``threshold_`` (same class), else -1."""
         return np.where(self.pair_distance(pairs) < self.threshold_, 1, -1).astype(np.int64)
-
-    def _pair_score(self, pairs: Any, y: Any) -> float:
-        """Return the ROC area of the distance on labelled pairs."""
-        signs = _pair_input.checked_signs(y, len(np.asarray(pairs)))
-        distances = self.pair_distance(pairs)
-        if len(np.unique(signs)) < 2:
-            raise ValueError(
-                f"y holds {signs[0]:+d} only; a ROC area compares same pairs with different ones, "
-                "so give some of both."
-            )
-        return _pair_risk.roc_area(_pair_risk.counts_of_pairs(distances, signs))
 
     # ---- thresholds and risks ----------------------------------------------------------------
 
@@ -165,3 +154,26 @@ class PairDecisions(ABC):
             threshold = _pair_risk.rate_threshold(counts, rate)
         self._calibrated = threshold
         return self
+
+
+class FitsPairs(PairDecisions):
+    """scikit-learn's methods of a classifier of pairs, for estimators whose ``fit`` takes pairs."""
+
+    def decision_function(self, pairs: Any) -> Float64s:
+        """Return ``pair_score``: positive pairs have the larger values."""
+        return self.pair_score(pairs)
+
+    def predict(self, pairs: Any) -> NDArray[np.int64]:
+        """Return ``pair_predict``: +1 for pairs of the same class, -1 for others."""
+        return self.pair_predict(pairs)
+
+    def score(self, pairs: Any, y: Any) -> float:
+        """Return the ROC area of the distance as a detector of positive pairs."""
+        signs = _pair_input.checked_signs(y, len(np.asarray(pairs)))
+        distances = self.pair_distance(pairs)
+        if len(np.unique(signs)) < 2:
+            raise ValueError(
+                f"y holds {signs[0]:+d} only; a ROC area compares same pairs with different ones, "
+                "so give some of both."
+            )
+        return _pair_risk.roc_area(_pair_risk.counts_of_pairs(distances, signs))

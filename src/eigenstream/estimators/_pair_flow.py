@@ -162,11 +162,11 @@ class Online(PairwiseEstimator):
     def _online(self) -> bool:
         return "_flow" in self.__dict__
 
-    def _new_flow(self) -> PairFlow:
+    def _new_flow(self, width: int) -> PairFlow:
         eta = self._grid()[0] if self.margin is None else margin_weights(self.margin)[0]
         size = 1.0 if self.margin is None else margin_weights(self.margin)[1]
         return PairFlow(
-            self.n_components,
+            self._fixed_size(width),
             (0.5 * float(eta), 0.5 * size),
             schedule=self.schedule,
             init=self.init,

@@ -36,6 +36,10 @@ from eigenstream.theory.bounds import RiskBound
 SEARCH_ROWS = 1200
 
 
+#: ``n_components`` by default, as TruncatedSVD's; data of one feature have one component.
+DEFAULT_COMPONENTS = 2
+
+
 @dataclass(frozen=True)
 class Problem:
     """All that a solve needs, whatever the solver."""
@@ -63,6 +67,14 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
     def _check_parameters(self) -> None:
         self._check_common_parameters()
         self._check_pair_parameters()
+
+    def _check_width(self, width: int) -> None:
+        if width > 1 or self.n_components != DEFAULT_COMPONENTS:
+            super()._check_width(width)
+
+    def _fixed_size(self, width: int) -> int:
+        """Return n_components for what needs to know it beforehand."""
+        return min(int(self.n_components), width)
 
     # ---- solving ---------------------------------------------------------------------------
 
@@ -153,13 +165,14 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
 
     def _only_positive(self, pairs: Eigenpairs, positive: int, eta: float) -> Eigenpairs:
         """Drop the directions that lower the objective, and say so."""
+        width = len(pairs.vectors)
         if positive == 0:
             warn_user(
                 f"no eigenvalue of T is positive at eta={eta:.3g}: no direction tells unlike pairs "
                 "apart more than it moves like ones. The best one is returned; raise eta, or use "
                 "eta='auto'."
             )
-        elif self.n_components is not None and positive < self.n_components:
+        elif self.n_components is not None and positive < self._fixed_size(width):
             them = "1 eigenvalue of T is" if positive == 1 else f"{positive} eigenvalues of T are"
             warn_user(
                 f"n_components={self.n_components} was asked for, but only {them} positive at "

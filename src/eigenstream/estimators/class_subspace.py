@@ -45,10 +45,10 @@ class ClassSubspace(ByOperator):
 
     Parameters
     ----------
-    n_components : int or None, default=10
-        At most so many; only directions with a positive eigenvalue are ever returned (with a
-        warning when they are fewer), and None takes all of these. With eta small there are at most
-        K - 1 of them for K classes.
+    n_components : int or None, default=2
+        At most so many (1 where there is one feature only); only directions with a positive
+        eigenvalue are ever returned (with a warning when they are fewer), and None takes all of
+        these. With eta small there are at most K - 1 of them for K classes.
     eta : float, "auto", "margin_risk" or list of floats, default="auto"
         The weight of different pairs, that of same ones being 1 (both positive numbers; the signs
         are understood). "auto" holds out classes and takes the weight with the least
@@ -112,7 +112,7 @@ class ClassSubspace(ByOperator):
 
     def __init__(
         self,
-        n_components: Any = 10,
+        n_components: Any = 2,
         *,
         eta: Any = "auto",
         margin: Any = None,
@@ -230,7 +230,7 @@ class ClassSubspace(ByOperator):
         self._sample = ClassSample(width)
         if self.solver_ == "flow":
             seed = check_random_state(self.random_state).randint(2**31)
-            self._flow = LabelFlow(width, self._new_flow(), seed)
+            self._flow = LabelFlow(width, self._new_flow(width), seed)
             return
         reward = ClassScatter(width, same=False)
         self.contrast_ = Contrast(reward, reward.other_kind())
@@ -329,12 +329,9 @@ class ClassSubspace(ByOperator):
     def score(self, X: Any, y: Any) -> float:
         """Return the ROC area of the distance as a detector of class equality.
 
-        Over all pairs of rows that the labels imply; or over given pairs, X of shape (n, 2, D) and
-        y of +1 and -1.
+        Over all pairs of rows; of given pairs, see ``pair_distance``.
         """
         check_is_fitted(self)
-        if np.ndim(X) == 3:
-            return self._pair_score(X, y)
         labels = checked_labels(self, y)
         Z = np.asarray(self.transform(X), np.float64)
         if labels.shape != (len(Z),):

@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream.estimators import _input, _pair_input, _pair_risk
-from eigenstream.estimators._pair_decisions import PairDecisions
+from eigenstream.estimators._pair_decisions import FitsPairs
 from eigenstream.theory.bounds import RiskBound, operator_bound
 
 
-class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, PairDecisions):
+class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, FitsPairs):
     """The positive operator M that separates like from unlike pairs by ``<(x - x'), M (x - x')>``.
 
     The convex problem that [HPCA] section 6 names beside its own: minimise the mean hinge loss of
@@ -136,10 +136,6 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         _pair_input.check_no_pairs(X)
         rows = _input.as_floats(_input.validated(self, X, reset=False))
         return rows @ self.components_.T.astype(rows.dtype)
-
-    def score(self, pairs: Any, y: Any) -> float:
-        """Return the ROC area of the distance as a detector of positive pairs."""
-        return self._pair_score(pairs, y)
 
     def bound(self, delta: float = 0.05) -> RiskBound:
         """Bound the risk on fresh pairs at the margin learned with ([HPCA] Theorem 3).

@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _gram, _input, _mapping, _pair_input, _pair_risk
 from eigenstream.estimators._class_folds import diameter_of, plain
+from eigenstream.estimators._pair_decisions import FitsPairs
 from eigenstream.estimators._pair_flow import Online, PairFlow
 from eigenstream.estimators._pair_folds import (
     Folds,
@@ -30,7 +31,7 @@ from eigenstream.scatters.laplacians import PairLaplacian
 from eigenstream.solvers import dual
 
 
-class PairSubspace(Online):
+class PairSubspace(FitsPairs, Online):
     """The subspace that brings like pairs together and keeps unlike ones apart.
 
     Maurer's hyperbolic PCA [HPCA] (not PCA in hyperbolic space): it maximises the mean of
@@ -82,7 +83,7 @@ class PairSubspace(Online):
 
     def __init__(
         self,
-        n_components: Any = 10,
+        n_components: Any = 2,
         *,
         eta: Any = "auto",
         margin: Any = None,
@@ -197,7 +198,7 @@ class PairSubspace(Online):
         self._sample = PairSample(width)
         self._folds = None
         if self.solver_ == "flow":
-            self._flow = self._new_flow()
+            self._flow = self._new_flow(width)
             return
         self.contrast_ = Contrast(PairScatter(width), PairScatter(width))
         self._folds = PairFolds(width, FOLDS) if self._searches else None
@@ -354,12 +355,6 @@ class PairSubspace(Online):
         if "contrast_" in self.__dict__ and self.contrast_.penalty is not None:
             return self.contrast_.reward.n_rows + self.contrast_.penalty.n_rows
         return self._solved().n_rows
-
-    # ---- use -------------------------------------------------------------------------------
-
-    def score(self, pairs: Any, y: Any) -> float:
-        """Return the ROC area of the distance as a detector of positive pairs."""
-        return self._pair_score(pairs, y)
 
     # ---- checks ----------------------------------------------------------------------------
 
