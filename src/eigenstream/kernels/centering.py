@@ -3,7 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from eigenstream.kernels.base import njit
 
 __all__ = ["mean_shares"]
 

@@ -9,8 +9,9 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from eigenstream.kernels.base import njit
 
 #: Distances are made TILE x STRIP at a time: with the points they come from, that fits into the
 #: first-level cache, and each point that is fetched serves TILE distances.

@@ -4,8 +4,9 @@ from math import cos, floor, sin, sqrt
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from eigenstream.kernels.base import njit
 
 
 # Sums may be reordered, so that they run in vector registers.
