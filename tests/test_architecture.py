@@ -38,7 +38,7 @@ FLOORS = {
 
 #: Libraries that only one place may import.
 HOMES = {
-    "numba": ("kernels", "rules"),
+    "numba": ("kernels",),
     "matplotlib": ("plotting",),
     "dask": ("distributed",),
     "jinja2": ("experiments",),

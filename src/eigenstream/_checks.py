@@ -15,7 +15,7 @@ from joblib import hash as hash_of
 from numpy.typing import NDArray
 
 #: Packages whose lines a warning does not point at.
-OURS = ("eigenstream", "sklearn")
+OURS = ("eigenstream", "sklearn", "numba", "contextlib")
 
 #: Sums of squares of numbers up to this size stay far from the end of float64.
 LARGEST_VALUE = 1e150

@@ -30,7 +30,7 @@ def njit(**options: Any) -> Callable[[Any], Any]:
     container, it would refuse the function; here the cache goes to a temporary folder, or is left
     out.
 
-    >>> @njit(cache=True)
+    >>> @njit(cache=False)
     ... def double(x):
     ...     return 2 * x
     >>> double(3)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from eigenstream.kernels.base import njit
 
 __all__ = [
     "Rule",

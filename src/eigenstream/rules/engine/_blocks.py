@@ -14,8 +14,8 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from eigenstream.kernels.base import njit
 from eigenstream.rules.engine._centering import input_products, mean_coefficients, row_coefficients
 from eigenstream.rules.engine._columns import add_products, shared, update_vectors
 from eigenstream.rules.engine._products import ZERO, products

@@ -9,7 +9,8 @@ that is negative. All is done on inner products and coefficients: the vectors ar
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from eigenstream.kernels.base import njit
 
 __all__ = ["input_products", "mean_coefficients", "row_coefficients"]
 

@@ -9,8 +9,8 @@ from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from eigenstream.kernels.base import njit
 from eigenstream.rules.engine._products import PANEL, ZERO, add_rows, products, turn
 
 __all__ = ["add_products", "shared", "update_vectors"]

@@ -10,7 +10,8 @@ All keep to the columns from ``first`` to ``last``, so that threads can share th
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from eigenstream.kernels.base import njit
 
 __all__ = ["add_rows", "products", "turn"]
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from numba import njit
+from eigenstream.kernels.base import njit
 
 __all__ = ["add_block"]
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from numba import njit
-
+from eigenstream.kernels.base import njit
 from eigenstream.rules.base import Rule, add_input, begin_step
 
 __all__ = ["HEBB"]

@@ -13,8 +13,8 @@ so that a step changes V by a matrix of rank r, the number of vectors in A: no Q
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from eigenstream.kernels.base import njit
 from eigenstream.rules.base import Rule, add_input, next_gain, read_responses
 
 __all__ = ["OJA_FLOW"]

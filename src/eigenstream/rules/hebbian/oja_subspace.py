@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from eigenstream.kernels.base import njit
 from eigenstream.rules.base import Rule, add_input, begin_step
 
 __all__ = ["OJA_SUBSPACE"]
