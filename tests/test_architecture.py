@@ -12,6 +12,7 @@ MODULES = sorted(path for path in ROOT.rglob("*.py"))
 
 FLOORS = {
     "_linalg": 0,
+    "_state": 0,
     "_checks": 0,
     "kernels": 1,
     "scatters": 1,

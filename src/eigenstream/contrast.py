@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import check_number, weighed_rows
 from eigenstream._linalg import Float64s
+from eigenstream._state import State, joined, part
+from eigenstream.scatters import restored
 from eigenstream.scatters.base import Scatter, StreamScatter
 from eigenstream.scatters.fused_update import can_fuse, fused_update
 from eigenstream.scatters.radius_bound import RadiusBound
@@ -102,6 +104,26 @@ class Contrast:
         merged = type(self)(reward, penalty, self.weights)
         merged.radius = self.radius.merge(later.radius)
         return merged
+
+    def state(self) -> State:
+        """Return all that has been learned as a flat dict of arrays, numbers and strings."""
+        parts = {"reward": self.reward.state(), "radius": self.radius.state()}
+        if self.penalty is not None:
+            parts["penalty"] = self.penalty.state()
+        return {"weights": np.array(self.weights, np.float64)} | joined(**parts)
+
+    @classmethod
+    def restored(cls, state: State) -> Self:
+        """Return a contrast that goes on from a ``state``, to the last bit."""
+        penalty = part(state, "penalty")
+        reward_weight, penalty_weight = np.asarray(state["weights"]).tolist()
+        contrast = cls(
+            restored(part(state, "reward")),
+            restored(penalty) if penalty else None,
+            (reward_weight, penalty_weight),
+        )
+        contrast.radius = RadiusBound.restored(part(state, "radius"))
+        return contrast
 
     def matrix(self, weights: tuple[float, float] | None = None) -> Float64s:
         """Return T for these weights, or for the contrast's own."""

@@ -5,7 +5,7 @@ differed. docs/architecture.md lists the laws; the project's own tests run them 
 with chunkings drawn at random.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from itertools import pairwise
 from typing import Any
@@ -94,6 +94,38 @@ def check_reading(scatter: Scatter) -> None:
     if isinstance(scatter, StreamScatter) and isinstance(before, StreamScatter):
         waiting = len(scatter._moment._pending), len(before._moment._pending)
         assert waiting[0] == waiting[1], "reading settled rows"
+
+
+def assert_same_state(left: Mapping[str, Any], right: Mapping[str, Any]) -> None:
+    """Assert that two states are flat, can be written to a file, and are equal to the last bit.
+
+    >>> assert_same_state({"mean": np.zeros(2), "count": 3}, {"mean": np.zeros(2), "count": 3})
+    """
+    assert left.keys() == right.keys(), f"entries differ: {left.keys() ^ right.keys()}"
+    for name, value in left.items():
+        kind = np.asarray(value).dtype.kind
+        assert kind in "biufU", f"{name} is no array, number or short string: {value!r}"
+        assert np.ndim(value) > 0 or len(str(value)) < 200, f"{name} is too long a string"
+        assert np.asarray(value).dtype == np.asarray(right[name]).dtype, f"{name}: dtypes differ"
+        np.testing.assert_array_equal(value, right[name], err_msg=name)
+
+
+def check_state(learned: Any, go_on: Callable[[Any], Any]) -> None:
+    """Law 7: what is restored from a state, and the original, go on alike, to the last bit.
+
+    >>> from eigenstream.scatters import VelocityScatter
+    >>> rows = np.random.default_rng(0).standard_normal((100, 3))
+    >>> check_state(VelocityScatter(3).update(rows[:30]), lambda scatter: scatter.update(rows[30:]))
+    """
+    state = learned.state()
+    before = deepcopy(state)
+    copy = type(learned).restored(state)
+    assert_same_state(copy.state(), before)
+    go_on(copy)
+    assert_same_state(state, before)
+    assert_same_state(learned.state(), before)
+    go_on(learned)
+    assert_same_state(copy.state(), learned.state())
 
 
 def check_streaming(estimator: Any, X: Any, cuts: Iterable[int], angle: float = 1e-7) -> None:

@@ -1,6 +1,7 @@
 """Moments of every class apart: from them follow the sums over all pairs that labels imply."""
 
 from collections.abc import Hashable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from scipy.linalg import blas
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, rank_update
+from eigenstream._state import State, joined, names_of, names_state, part
 from eigenstream.scatters._moment import (
     FLOAT32_ROUNDING,
     SecondMoment,
@@ -44,6 +46,24 @@ class PairTotals:
     count: int
     weight: float
     rounding: float
+
+    def state(self) -> State:
+        """Return all that it holds."""
+        return {name: copy(value) for name, value in vars(self).items()}
+
+    @classmethod
+    def restored(cls, state: State) -> "PairTotals":
+        """Return the sums that gave this ``state``."""
+        return cls(
+            same=np.array(state["same"], np.float64, order="F"),
+            different=np.array(state["different"], np.float64, order="F"),
+            n_same=float(state["n_same"]),
+            n_different=float(state["n_different"]),
+            mean=np.array(state["mean"], np.float64),
+            count=int(state["count"]),
+            weight=float(state["weight"]),
+            rounding=float(state["rounding"]),
+        )
 
 
 def keys_of(labels: Any, groups: Any) -> tuple[list[Key], NDArray[np.intp]]:
@@ -94,6 +114,24 @@ class ClassMoments:
                     moment.use_up(block, w)
                 else:
                     moment.add(floating(rows[chosen]), w)
+
+    def state(self) -> State:
+        """Return all that has been learned: the classes are numbered, in order of arrival."""
+        tasks, labels = zip(*self.classes, strict=True) if self.classes else ((), ())
+        of_classes = {str(k): m.state() for k, m in enumerate(self.classes.values())}
+        own = {"n_features": self.n_features}
+        return (
+            own | names_state("task", tasks) | names_state("label", labels) | joined(**of_classes)
+        )
+
+    @classmethod
+    def restored(cls, state: State) -> "ClassMoments":
+        """Return moments that go on from a ``state``, to the last bit."""
+        moments = cls(int(state["n_features"]))
+        keys = zip(names_of(state, "task"), names_of(state, "label"), strict=True)
+        for k, key in enumerate(keys):
+            moments.classes[key] = SecondMoment.restored(part(state, str(k)))
+        return moments
 
     def merged(self, other: "ClassMoments") -> "ClassMoments":
         """Return the moments of both; neither is changed."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, Floats, mirrored, rank_update, weighted_sum
+from eigenstream._state import State
 
 #: Values in one dense block (about 8 MB of float64): large enough for BLAS to run at full speed and
 #: small enough that the block's copy, centred or scaled, stays in cache.
@@ -121,6 +122,38 @@ class SecondMoment:
     def copy(self) -> Self:
         """Return an independent copy."""
         return deepcopy(self)
+
+    def state(self) -> State:
+        """Return all that has been learned; rows that wait keep waiting."""
+        state = {
+            "center": self.center,
+            "count": self.count,
+            "weight": self.weight,
+            "rounding": self.rounding,
+            "mean": self._mean.copy(),
+            "total": self._total.copy(order="F"),
+            "pending": len(self._pending),
+        }
+        for k, (rows, weights) in enumerate(self._pending):
+            state[f"pending_rows_{k}"] = rows.copy()
+            if weights is not None:
+                state[f"pending_weights_{k}"] = weights.copy()
+        return state
+
+    @classmethod
+    def restored(cls, state: State) -> Self:
+        """Return a moment that goes on from a ``state``, to the last bit."""
+        mean = np.array(state["mean"], np.float64)
+        moment = cls(len(mean), center=bool(state["center"]))
+        moment.count, moment.weight = int(state["count"]), float(state["weight"])
+        moment.rounding = float(state["rounding"])
+        moment._mean = mean
+        moment._total = np.array(state["total"], np.float64, order="F")
+        for k in range(int(state["pending"])):
+            weights = state.get(f"pending_weights_{k}")
+            kept = None if weights is None else np.array(weights, np.float64)
+            moment._pending.append((np.array(state[f"pending_rows_{k}"]), kept))
+        return moment
 
     def _flush(self) -> None:
         if not self._pending:

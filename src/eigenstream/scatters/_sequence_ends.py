@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Floats
+from eigenstream._state import State
 
 Weights = NDArray[np.float64]
 
@@ -88,6 +89,36 @@ class SequenceEnds:
         follows = later.unbroken and not new_sequence
         last_rows = later.last_rows + (self.last_rows if follows else 0)
         return SequenceEnds(self.lag, head, tail, unbroken, self.n_rows + later.n_rows, last_rows)
+
+    def state(self) -> State:
+        """Return all that it holds."""
+        return {
+            "lag": self.lag,
+            "head_rows": self.head.rows.copy(),
+            "head_weights": self.head.weights.copy(),
+            "tail_rows": self.tail.rows.copy(),
+            "tail_weights": self.tail.weights.copy(),
+            "unbroken": self.unbroken,
+            "n_rows": self.n_rows,
+            "last_rows": self.last_rows,
+        }
+
+    @classmethod
+    def restored(cls, state: State) -> "SequenceEnds":
+        """Return the ends that gave this ``state``."""
+
+        def end(name: str) -> EndRows:
+            weights = np.array(state[f"{name}_weights"], np.float64)
+            return EndRows(np.array(state[f"{name}_rows"]), weights)
+
+        return cls(
+            int(state["lag"]),
+            end("head"),
+            end("tail"),
+            bool(state["unbroken"]),
+            int(state["n_rows"]),
+            int(state["last_rows"]),
+        )
 
     def crossing(self, later: "SequenceEnds") -> tuple[EndRows, EndRows]:
         """Return (now, past): the later rows whose past lies in this stretch, and that past."""

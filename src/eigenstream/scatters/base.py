@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import check_whole, weighed_rows
 from eigenstream._linalg import Float64s
+from eigenstream._state import State, joined, part
 from eigenstream.scatters._moment import SecondMoment, block_rows, floating
 from eigenstream.scatters._sequence_ends import SequenceEnds
 
@@ -25,6 +26,9 @@ class Scatter(ABC):
 
     n_features: int
 
+    #: What is averaged, in one word: the name of the kind in a saved state.
+    kind: ClassVar[str] = ""
+
     @abstractmethod
     def empty(self) -> Self:
         """Return a scatter of the same kind that has seen nothing: the identity of ``merge``."""
@@ -40,6 +44,15 @@ class Scatter(ABC):
     @abstractmethod
     def matrix(self) -> Float64s:
         """Return the average of the outer products, a symmetric (D, D) float64 array (a copy)."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Return all that has been learned, and the kind, as arrays, numbers and strings."""
+
+    @classmethod
+    @abstractmethod
+    def restored(cls, state: State) -> Self:
+        """Return a scatter that goes on from a ``state`` of its kind, to the last bit."""
 
     def trace(self) -> float:
         """Return the trace of ``matrix()``."""
@@ -90,9 +103,6 @@ class StreamScatter(Scatter):
 
     Memory: one D x D matrix and O(chunk); never more with the length of the stream.
     """
-
-    #: What is averaged, in one word.
-    kind: ClassVar[str] = ""
 
     def __init__(self, n_features: int, *, lag: int, center: bool) -> None:
         self.n_features = check_whole(n_features, "n_features")
@@ -163,6 +173,21 @@ class StreamScatter(Scatter):
         merged._moment.merge(later._moment)
         merged._ends = self._ends.join(later._ends, new_sequence=new_sequence)
         return merged
+
+    def state(self) -> State:
+        """Return all that has been learned, and the kind, as arrays, numbers and strings."""
+        parts = joined(moment=self._moment.state(), ends=self._ends.state())
+        return {"kind": self.kind, "n_features": self.n_features} | parts
+
+    @classmethod
+    def restored(cls, state: State) -> Self:
+        """Return a scatter that goes on from a ``state`` of its kind, to the last bit."""
+        scatter = cls.__new__(cls)
+        scatter._moment = SecondMoment.restored(part(state, "moment"))
+        scatter._ends = SequenceEnds.restored(part(state, "ends"))
+        scatter.n_features = int(state["n_features"])
+        scatter.lag, scatter.center = scatter._ends.lag, scatter._moment.center
+        return scatter
 
     def matrix(self) -> Float64s:
         """Return the average of the outer products, a symmetric (D, D) float64 array (a copy)."""

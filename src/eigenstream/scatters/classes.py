@@ -6,6 +6,7 @@ import numpy as np
 
 from eigenstream._checks import check_names, check_weights, check_whole, real_rows
 from eigenstream._linalg import Float64s, mirrored
+from eigenstream._state import State, joined, part
 from eigenstream.scatters._class_moments import (
     ClassMoments,
     Key,
@@ -45,6 +46,8 @@ class ClassScatter(Scatter):
     >>> same.matrix(), same.other_kind().matrix()  # 2^2; (5^2 + 3^2) / 2
     (array([[4.]]), array([[17.]]))
     """
+
+    kind = "classes"
 
     def __init__(self, n_features: int, *, same: bool) -> None:
         self.n_features = check_whole(n_features, "n_features")
@@ -138,6 +141,24 @@ class ClassScatter(Scatter):
         rest._totals = self._moments.totals_without(classes)
         rest.open = False
         return rest
+
+    def state(self) -> State:
+        """Return all that has been learned, and the kind, as arrays, numbers and strings."""
+        own = {"kind": self.kind, "n_features": self.n_features, "same": self.same}
+        if self._totals is not None:
+            return own | joined(totals=self._totals.state())
+        return own | joined(moments=self._moments.state())
+
+    @classmethod
+    def restored(cls, state: State) -> Self:
+        """Return a scatter that goes on from a ``state`` of its kind, to the last bit."""
+        scatter = cls(int(state["n_features"]), same=bool(state["same"]))
+        totals = part(state, "totals")
+        if totals:
+            scatter._totals, scatter.open = PairTotals.restored(totals), False
+        else:
+            scatter._moments = ClassMoments.restored(part(state, "moments"))
+        return scatter
 
     def matrix(self) -> Float64s:
         """Return the average of the outer products, a symmetric (D, D) float64 array (a copy)."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import check_finite, check_weights, check_whole, is_sparse, real_array
 from eigenstream._linalg import Float64s
+from eigenstream._state import State, joined, part
 from eigenstream.scatters._moment import SecondMoment, block_rows, floating
 from eigenstream.scatters.base import Scatter
 
@@ -41,6 +42,8 @@ class PairScatter(Scatter):
     >>> PairScatter(1).update(np.array([[[0.0], [1.0]], [[1.0], [4.0]]])).matrix()
     array([[5.]])
     """
+
+    kind = "pairs"
 
     def __init__(self, n_features: int) -> None:
         self.n_features = check_whole(n_features, "n_features")
@@ -117,6 +120,19 @@ class PairScatter(Scatter):
         merged._moment.merge(later._moment)
         merged._n_rows = self._n_rows + later._n_rows
         return merged
+
+    def state(self) -> State:
+        """Return all that has been learned, and the kind, as arrays, numbers and strings."""
+        own = {"kind": self.kind, "n_features": self.n_features, "n_rows": self._n_rows}
+        return own | joined(moment=self._moment.state())
+
+    @classmethod
+    def restored(cls, state: State) -> Self:
+        """Return a scatter that goes on from a ``state`` of its kind, to the last bit."""
+        scatter = cls(int(state["n_features"]))
+        scatter._moment = SecondMoment.restored(part(state, "moment"))
+        scatter._n_rows = int(state["n_rows"])
+        return scatter
 
     def matrix(self) -> Float64s:
         """Return the average of the outer products, a symmetric (D, D) float64 array (a copy)."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, products_with, row_squares
+from eigenstream._state import State
 
 
 class RadiusBound:
@@ -67,3 +68,18 @@ class RadiusBound:
             self.about_origin + float(np.linalg.norm(point)),
             self.about_first + float(np.linalg.norm(self.first - point)),
         )
+
+    def state(self) -> State:
+        """Return all that it holds."""
+        state: State = {"about_origin": self.about_origin, "about_first": self.about_first}
+        return state if self.first is None else state | {"first": self.first.copy()}
+
+    @classmethod
+    def restored(cls, state: State) -> "RadiusBound":
+        """Return the bound that gave this ``state``."""
+        bound = cls()
+        bound.about_origin = float(state["about_origin"])
+        bound.about_first = float(state["about_first"])
+        if "first" in state:
+            bound.first = np.array(state["first"], np.float64)
+        return bound

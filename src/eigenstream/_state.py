@@ -1,0 +1,59 @@
+"""State as a flat dict of arrays, numbers and short strings: what can be written to a file."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["State", "joined", "names_of", "names_state", "part"]
+
+#: Arrays, numbers and short strings by name; the names of nested parts are joined with dots.
+State = dict[str, Any]
+
+
+def joined(**parts: Mapping[str, Any]) -> State:
+    """Return one flat state of several, each under its own name.
+
+    >>> joined(reward={"count": 3}, penalty={})
+    {'reward.count': 3}
+    """
+    return {f"{name}.{key}": value for name, found in parts.items() for key, value in found.items()}
+
+
+def part(state: Mapping[str, Any], name: str) -> State:
+    """Return the part of a flat state that was joined under a name; empty where there is none.
+
+    >>> part({"reward.count": 3, "rewarded": 1}, "reward")
+    {'count': 3}
+    """
+    start = f"{name}."
+    return {key[len(start) :]: value for key, value in state.items() if key.startswith(start)}
+
+
+def names_state(name: str, names: Sequence[Any]) -> State:
+    """Return the state of names as labels have them: numbers or text, of one kind, or None.
+
+    >>> names_state("task", (None, None)), names_state("label", ("a", "b"))["label"].tolist()
+    ({'task': 2, 'task_kind': 'none'}, ['a', 'b'])
+    """
+    if all(value is None for value in names):
+        return {name: len(names), f"{name}_kind": "none"}
+    values = np.asarray(names)
+    if values.dtype.kind not in "biufU" or values.tolist() != list(names):
+        raise TypeError(
+            f"{name}s can be saved if all are numbers or all are text, got {names[0]!r} among "
+            f"{len(names)}."
+        )
+    return {name: values, f"{name}_kind": "names"}
+
+
+def names_of(state: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the names that a state holds.
+
+    >>> names_of(names_state("label", (3, 1)), "label")
+    [3, 1]
+    """
+    if str(state[f"{name}_kind"]) == "none":
+        return [None] * int(state[name])
+    found: list[Any] = np.asarray(state[name]).tolist()
+    return found
