@@ -25,7 +25,9 @@ class Contrast:
     reward : Scatter
     penalty : Scatter, optional
         None for methods that only reward, such as PCA.
-    weights : (reward_weight, penalty_weight)
+    weights : (reward_weight, penalty_weight), optional
+        None where they are still to be chosen, such as by an estimator when it solves: until then
+        ``matrix`` asks for them.
 
     Examples
     --------
@@ -41,14 +43,15 @@ class Contrast:
         self,
         reward: Scatter,
         penalty: Scatter | None = None,
-        weights: tuple[float, float] = (1.0, 0.0),
+        weights: tuple[float, float] | None = (1.0, 0.0),
     ) -> None:
         if not isinstance(reward, Scatter) or not isinstance(penalty, Scatter | None):
             raise TypeError(f"a contrast is made of scatters, got {reward!r} and {penalty!r}.")
-        if np.shape(weights) != (2,):
-            raise ValueError(f"weights must be a pair (reward, penalty), got {weights!r}.")
-        for weight in weights:
-            check_number(weight, "weights")
+        if weights is not None:
+            if np.shape(weights) != (2,):
+                raise ValueError(f"weights must be a pair (reward, penalty), got {weights!r}.")
+            for weight in weights:
+                check_number(weight, "weights")
         if penalty is not None and penalty.n_features != reward.n_features:
             raise ValueError(
                 f"the rewarded scatter has {reward.n_features} features and the penalised one "
@@ -127,7 +130,13 @@ class Contrast:
 
     def matrix(self, weights: tuple[float, float] | None = None) -> Float64s:
         """Return T for these weights, or for the contrast's own."""
-        reward_weight, penalty_weight = self.weights if weights is None else weights
+        weights = self.weights if weights is None else weights
+        if weights is None:
+            raise ValueError(
+                "the weights of this contrast are not chosen yet: read a result of the estimator "
+                "that holds it first, or pass weights=(reward, penalty)."
+            )
+        reward_weight, penalty_weight = weights
         total = self.reward.matrix()
         total *= reward_weight
         if self.penalty is not None:

@@ -145,3 +145,31 @@ def test_rounding_of_a_large_mean_counts_neither():
     more = SlowSubspace(8).fit(few_directions(1e-4, 1e7 / 3))
     fewer = SlowSubspace(5).fit(few_directions(1e-4, 1e7 / 3))
     assert more.alpha_ == pytest.approx(fewer.alpha_, rel=1e-3)
+
+
+def test_the_contrast_knows_the_weights_it_was_solved_with():
+    for alpha in ("auto", 0.7):
+        model = SlowSubspace(3, alpha=alpha).fit(ROWS)
+        weights = (model.alpha_, 1 - model.alpha_)
+        T = weights[0] * oracles.variance(ROWS[1:]) - weights[1] * oracles.velocity(ROWS)
+        np.testing.assert_allclose(model.contrast_.matrix(), T, atol=1e-12)
+        np.testing.assert_allclose(
+            np.linalg.eigvalsh(model.contrast_.matrix())[::-1][:3], model.eigenvalues_, atol=1e-12
+        )
+    both = model.merge(model)
+    np.testing.assert_allclose(
+        both.contrast_.matrix(), both.contrast_.matrix((0.7, 1 - 0.7)), atol=1e-15
+    )
+
+
+def test_weights_that_the_data_choose_are_unknown_until_they_have():
+    model = SlowSubspace(2).fit(ROWS[:200]).partial_fit(ROWS[200:])
+    with pytest.raises(ValueError, match="not chosen yet: read a result"):
+        model.contrast_.matrix()
+    alpha = model.alpha_
+    np.testing.assert_array_equal(
+        model.contrast_.matrix(), model.contrast_.matrix((alpha, 1 - alpha))
+    )
+    ratio = SlowSubspace(2, criterion="ratio").fit(ROWS)
+    with pytest.raises(ValueError, match=r"pass weights=\(reward, penalty\)"):
+        ratio.contrast_.matrix()

@@ -163,10 +163,16 @@ def test_any_scale_is_finite(factor, gamma):
     assert np.isfinite(RBFNetwork(10, gamma=gamma).fit(X).transform(X)).all()
 
 
+def test_fewer_rows_than_prototypes_are_all_taken():
+    rows = data(30)
+    with pytest.warns(UserWarning, match=r"30 samples.*spacing=2 offer 15.*n_prototypes=20: all"):
+        network = RBFNetwork(20, spacing=2).fit(rows)
+    np.testing.assert_array_equal(network.prototypes_, rows[::2])
+    assert network.transform(rows).shape == (30, 15)
+
+
 def test_bad_input():
     X = data(30)
-    with pytest.raises(ValueError, match=r"30 samples.*spacing=2 offer 15.*n_prototypes=20"):
-        RBFNetwork(20, spacing=2).fit(X)
     X[4, 2] = np.nan
     with pytest.raises(ValueError, match="NaN at row 4, column 2"):
         RBFNetwork(3).fit(X)

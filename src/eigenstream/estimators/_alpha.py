@@ -42,10 +42,9 @@ def path(contrast: Contrast, n_components: int, alphas: Any, radius: float) -> A
     weights = [check_number(alpha, "alpha", above=0, most=1) for alpha in np.ravel(alphas).tolist()]
     if not weights:
         raise ValueError("alphas is empty: give at least one number in (0, 1].")
-    reward, penalty = scatters(contrast)
     found = [
         dense.largest_and_positive(
-            alpha * reward - (1.0 - alpha) * penalty,
+            contrast.matrix((alpha, 1.0 - alpha)),
             n_components,
             contrast.rounding,
             contrast.floor((alpha, 1.0 - alpha)),
@@ -64,7 +63,7 @@ def path(contrast: Contrast, n_components: int, alphas: Any, radius: float) -> A
         values.sum(axis=1),
         np.array([positive for _, positive in found], dtype=np.int64),
         np.array(bounds),
-        automatic(contrast, reward, penalty, n_components),
+        automatic(contrast, n_components),
     )
 
 
@@ -79,8 +78,9 @@ def above(threshold: float) -> float:
     return threshold + AUTO_STEP * (1.0 - threshold)
 
 
-def automatic(contrast: Contrast, reward: Float64s, penalty: Float64s, wanted: int) -> float:
+def automatic(contrast: Contrast, wanted: int) -> float:
     """Return an alpha a step above the smallest with ``wanted`` positive eigenvalues."""
+    reward, penalty = scatters(contrast)
     floor = contrast.floor((1.0, 1.0))
     return above(dense.smallest_positive_weight(reward, penalty, wanted, contrast.rounding, floor))
 
@@ -109,13 +109,13 @@ def minimise(bound: Callable[[float], float]) -> tuple[float, float]:
 
 
 def minimise_bound(
-    reward: Float64s, penalty: Float64s, n_components: int | None, radius: float
+    contrast: Contrast, n_components: int | None, radius: float
 ) -> tuple[float, float]:
     """Minimise the bound of [SLOW] Theorem 5 over alpha; return alpha and the bound."""
-    wanted = len(reward) if n_components is None else n_components
+    wanted = contrast.n_features if n_components is None else n_components
 
     def bound(alpha: float) -> float:
-        values = dense.largest(alpha * reward - (1.0 - alpha) * penalty, wanted).values
+        values = dense.largest(contrast.matrix((alpha, 1.0 - alpha)), wanted).values
         if n_components is None:
             values = values[values > 0]
         return error_bound(alpha, float(values.sum()), radius)

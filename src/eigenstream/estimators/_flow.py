@@ -1,6 +1,6 @@
 """solver="flow": learning online, one observation at a time, without any D x D matrix."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,23 +11,20 @@ from sklearn.exceptions import NotFittedError
 from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input
-from eigenstream.estimators.base import Solution
+from eigenstream.estimators.base import Solution, SubspaceEstimator
 from eigenstream.rules.base import UnstableStepError
 from eigenstream.solvers import dense
 from eigenstream.solvers.base import Eigenpairs
 from eigenstream.solvers.flow import FlowSolution, FlowSolver
 
 
-class OnlineSupport(ABC):
+class OnlineSupport(SubspaceEstimator):
     """What an estimator needs to learn by the Oja-Karhunen flow."""
 
     # What a subclass's __init__ sets.
-    n_components: Any
-    solver: str
     center: bool
     schedule: Any
     init: Any
-    forgetting: float | None
     block_size: int | None
     hook: Callable[..., Any] | None
     random_state: Any
@@ -45,18 +42,20 @@ class OnlineSupport(ABC):
         """Return the empty contrast for rows of this width."""
 
     @abstractmethod
-    def _contrast_weights(self) -> tuple[float, float]:
-        """Return the weights of the rewarded and the penalised scatter."""
+    def _fixed_weights(self) -> tuple[float, float] | None:
+        """Return the weights of the two scatters, or None where the data choose them."""
 
     @abstractmethod
     def _flow_details(self, solution: FlowSolution) -> tuple[Eigenpairs, dict[str, Any]]:
         """Return the eigenpairs and what else the estimator's results need."""
 
-    def _new_flow(self) -> FlowSolver:
+    def _new_flow(self, width: int) -> FlowSolver:
         """Return the online solver that the parameters ask for."""
+        weights = self._fixed_weights()
+        assert weights is not None
         return FlowSolver(
-            self.n_components,
-            weights=self._contrast_weights(),
+            self._wanted(width),
+            weights=weights,
             lag=self._lag(),
             center=self.center,
             schedule=self.schedule,
@@ -69,7 +68,7 @@ class OnlineSupport(ABC):
         )
 
     def _begin_flow(self, width: int) -> None:
-        self._flow = self._new_flow()
+        self._flow = self._new_flow(width)
         # The exact answer to compare with takes the scatters; only a hook asks for it.
         exact = getattr(self.hook, "exact", False)
         self._tracked = self._new_contrast(width) if exact else None
@@ -86,8 +85,8 @@ class OnlineSupport(ABC):
     def _exact_columns(self) -> Float64s:
         """Return the exact answer on all the rows that have come in."""
         assert self._tracked is not None
-        matrix = self._tracked.matrix(self._contrast_weights())
-        return dense.largest(matrix, self.n_components).vectors
+        matrix = self._tracked.matrix()
+        return dense.largest(matrix, self._wanted(len(matrix))).vectors
 
     @contextmanager
     def _keeping_good_blocks(self, unstable: list[UnstableStepError]) -> Iterator[None]:
@@ -115,4 +114,3 @@ class OnlineSupport(ABC):
                 "solver='flow' learns a fixed number of directions: n_components must be a whole "
                 f"number, got {self.n_components!r}. Use solver='dense'."
             )
-        self._new_flow()

@@ -13,13 +13,13 @@ from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import CallbackSupportMixin, reported, with_callbacks
 from eigenstream.estimators._flow import OnlineSupport
-from eigenstream.estimators.base import Solution, SubspaceEstimator
+from eigenstream.estimators.base import Solution
 from eigenstream.rules.base import UnstableStepError
 from eigenstream.solvers import krylov
 from eigenstream.solvers.base import choose_solver, fits_dense
 
 
-class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
+class StreamEstimator(CallbackSupportMixin, OnlineSupport):
     """Base of the estimators that learn from rows in time order.
 
     A subclass says which scatters its contrast has and how the contrast is solved.
@@ -27,6 +27,10 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
 
     SOLVERS = ("auto", "dense", "krylov", "flow")
     FIXED = ("center", "features", "lag")
+
+    @abstractmethod
+    def _fixed_weights(self) -> tuple[float, float] | None:
+        """Return the weights of the two scatters, or None where the data choose them."""
 
     @abstractmethod
     def _solve_krylov(self, operator: krylov.LaggedOperator, n_rows: int) -> Solution:
@@ -71,7 +75,7 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
                     self._fit_flow(parts, width)
             else:
                 self.contrast_ = self._collected(parts, width)
-                self._solution = self._solve_dense(self.contrast_)
+                self._solution = self._solve_contrast()
             self.solver_ = solver
         if unstable:
             raise unstable[0]
@@ -132,6 +136,7 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
                     self._learn_online(learned_in, part)
             else:
                 self.contrast_.add_checked(learned_in, part.weights, new_sequence=part.new_sequence)
+                self.contrast_.weights = self._fixed_weights()
             self.__dict__.pop("_solution", None)
         if unstable:
             raise unstable[0]
@@ -193,6 +198,7 @@ class StreamEstimator(OnlineSupport, CallbackSupportMixin, SubspaceEstimator):
             )
         merged = self._bare_copy()
         merged.contrast_ = self.contrast_.merge(other.contrast_, new_sequence=new_sequence)
+        merged.contrast_.weights = self._fixed_weights()
         return merged
 
     def _bare_copy(self) -> Self:

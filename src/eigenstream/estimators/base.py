@@ -20,9 +20,12 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _input, _mapping
+from eigenstream.estimators import _input, _mapping, _parameters
 from eigenstream.solvers import dense
 from eigenstream.solvers.base import Eigenpairs
+
+#: How many components are learned by default; rows of one feature have one.
+DEFAULT = 2
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     FREE_ONLINE = ("missing", "preprocessor", "solver")
     #: Every solver that the estimator knows.
     SOLVERS: tuple[str, ...] = ("auto", "dense", "krylov")
+    #: Parameters that are read only where another one has certain values.
+    USES: _parameters.Uses = _parameters.ONLINE
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -79,9 +84,20 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Return the solution, solving the contrast if rows came since the last time."""
         solution: Solution | None = self.__dict__.get("_solution")
         if solution is None:
+            self._check_reading()
             solution = self._solve()
             self._solution = solution
         return solution
+
+    def _check_reading(self) -> None:
+        """Check the parameters that a solve is about to read: they may have been set since."""
+        if not self.__sklearn_is_fitted__():
+            return
+        self._check_parameters()
+        if "_begun" in self.__dict__:
+            check_unchanged(self._begun, vars(self))
+        if "contrast_" in self.__dict__:
+            self._check_width(self.contrast_.n_features)
 
     def _solve(self) -> Solution:
         """Solve what has been learned so far."""
@@ -91,7 +107,13 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             )
         if self.contrast_.reward.count == 0:
             raise NotFittedError(f"{type(self).__name__} {self._unready(self.contrast_)}")
-        return self._solve_dense(self.contrast_)
+        return self._solve_contrast()
+
+    def _solve_contrast(self) -> Solution:
+        """Solve the contrast's matrices; from then on it knows the weights they were taken with."""
+        solution = self._solve_dense(self.contrast_)
+        self.contrast_.weights = solution.details.get("weights")
+        return solution
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there is anything to read."""
@@ -218,14 +240,16 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         for name in ("center", "balanced"):
             if hasattr(self, name):
                 check_flag(getattr(self, name), name)
-        if self.forgetting is not None and self.solver != "flow":
-            raise ValueError(
-                f"forgetting={self.forgetting!r} is for solver='flow': solver={self.solver!r} "
-                "weighs all that it has seen alike. Use solver='flow', or leave forgetting out."
-            )
+        _parameters.check_online(self)
+        _parameters.check_used(self, self.USES)
+
+    def _wanted(self, width: int) -> Any:
+        """Return ``n_components``; of one feature there is one, also where the default says two."""
+        n = self.n_components
+        return 1 if width == 1 and isinstance(n, int | np.integer) and n == DEFAULT else n
 
     def _check_width(self, width: int) -> None:
-        n = self.n_components
+        n = self._wanted(width)
         if isinstance(n, int | np.integer) and n > width:
             raise ValueError(
                 f"n_components={n} is more than the number of features, {width}. "

@@ -30,8 +30,9 @@ class SlowSubspace(StreamEstimator):
 
     Parameters
     ----------
-    n_components : int or None, default=10
-        None keeps every direction that raises the objective: all with a positive eigenvalue.
+    n_components : int or None, default=2
+        How many directions (one where there is one feature only). None keeps every direction that
+        raises the objective: all with a positive eigenvalue.
     alpha : float in (0, 1], "auto" or "bound", default="auto"
         The weight of the variance; 1 is PCA. "auto" takes the smallest alpha at which all
         ``n_components`` eigenvalues are positive, 1 / (1 + mu_d) with mu_d the d-th largest
@@ -85,9 +86,11 @@ class SlowSubspace(StreamEstimator):
     np.float64(1.0)
     """
 
+    USES = StreamEstimator.USES | {"alpha": ("criterion", ("difference",))}
+
     def __init__(
         self,
-        n_components: Any = 10,
+        n_components: Any = 2,
         *,
         alpha: Any = "auto",
         lag: int = 1,
@@ -141,7 +144,9 @@ class SlowSubspace(StreamEstimator):
             )
         super()._check_flow()
 
-    def _contrast_weights(self) -> tuple[float, float]:
+    def _fixed_weights(self) -> tuple[float, float] | None:
+        if self.criterion == "ratio" or isinstance(self.alpha, str):
+            return None
         return float(self.alpha), 1.0 - float(self.alpha)
 
     def _flow_details(self, solution: FlowSolution) -> tuple[Eigenpairs, dict[str, Any]]:
@@ -163,65 +168,68 @@ class SlowSubspace(StreamEstimator):
         return Contrast(
             VarianceScatter(n_features, center=self.center, lag=self.lag),
             VelocityScatter(n_features, lag=self.lag),
+            self._fixed_weights(),
         )
 
     # ---- solving ---------------------------------------------------------------------------
 
     def _solve_dense(self, contrast: Contrast) -> Solution:
-        assert contrast.penalty is not None
-        reward, penalty = contrast.reward.matrix(), contrast.penalty.matrix()
-        mean = self._middle(contrast)
+        mean, wanted = self._middle(contrast), self._wanted(contrast.n_features)
         if self.criterion == "ratio":
-            wanted = len(reward) if self.n_components is None else self.n_components
-            pairs = dense.largest_ratios(reward, penalty, wanted, contrast.rounding)
-            if len(pairs.values) < wanted and self.n_components is not None:
-                warn_user(
-                    f"the velocities span {len(pairs.values)} directions only; n_components="
-                    f"{wanted} was asked for and {len(pairs.values)} are returned.",
-                )
-            deviation = np.sqrt(np.einsum("ji,jk,ki->i", pairs.vectors, reward, pairs.vectors))
-            scaled = pairs.vectors / np.where(deviation > 0, deviation, 1.0)
-            pairs = Eigenpairs(pairs.values, scaled)
-            return Solution(pairs, mean, contrast.n_rows, {"alpha": None, "bound": None})
-        alpha, bound = self._choose_alpha(contrast, reward, penalty)
-        total = alpha * reward - (1.0 - alpha) * penalty
-        if self.n_components is None:
-            floor = contrast.floor((alpha, 1.0 - alpha))
+            details: dict[str, Any] = {"alpha": None, "bound": None, "weights": None}
+            return Solution(self._ratios(contrast, wanted), mean, contrast.n_rows, details)
+        alpha, bound = self._choose_alpha(contrast, wanted)
+        weights = (alpha, 1.0 - alpha)
+        total = contrast.matrix(weights)
+        if wanted is None:
+            floor = contrast.floor(weights)
             pairs, positive = dense.largest_and_positive(
                 total, len(total), contrast.rounding, floor
             )
             kept = max(positive, 1)
             pairs = Eigenpairs(pairs.values[:kept], pairs.vectors[:, :kept])
         else:
-            pairs = dense.largest(total, self.n_components)
+            pairs = dense.largest(total, wanted)
         self._warn_about_sign(pairs, alpha)
-        return Solution(pairs, mean, contrast.n_rows, {"alpha": alpha, "bound": bound})
+        details = {"alpha": alpha, "bound": bound, "weights": weights}
+        return Solution(pairs, mean, contrast.n_rows, details)
+
+    def _ratios(self, contrast: Contrast, n_components: int | None) -> Eigenpairs:
+        """Return the largest ratios of variance to velocity; vectors have unit variance."""
+        reward, penalty = _alpha.scatters(contrast)
+        wanted = len(reward) if n_components is None else n_components
+        pairs = dense.largest_ratios(reward, penalty, wanted, contrast.rounding)
+        if len(pairs.values) < wanted and n_components is not None:
+            warn_user(
+                f"the velocities span {len(pairs.values)} directions only; n_components="
+                f"{wanted} was asked for and {len(pairs.values)} are returned.",
+            )
+        deviation = np.sqrt(np.einsum("ji,jk,ki->i", pairs.vectors, reward, pairs.vectors))
+        return Eigenpairs(pairs.values, pairs.vectors / np.where(deviation > 0, deviation, 1.0))
 
     def _middle(self, contrast: Contrast) -> Float64s:
         return contrast.reward.mean if self.center else np.zeros(contrast.n_features)
 
     def _solve_krylov(self, operator: krylov.LaggedOperator, n_rows: int) -> Solution:
+        wanted = self._wanted(operator.n_features)
         if self.alpha == "auto":
-            threshold = krylov.smallest_positive_weight(operator, self.n_components)
-            alpha = _alpha.above(threshold)
+            alpha = _alpha.above(krylov.smallest_positive_weight(operator, wanted))
         else:
             alpha = float(self.alpha)
-        pairs = krylov.largest(operator, (alpha, 1.0 - alpha), self.n_components)
+        weights = (alpha, 1.0 - alpha)
+        pairs = krylov.largest(operator, weights, wanted)
         self._warn_about_sign(pairs, alpha)
         mean = operator.mean if self.center else np.zeros_like(operator.mean)
-        return Solution(pairs, mean, n_rows, {"alpha": alpha, "bound": None})
+        return Solution(pairs, mean, n_rows, {"alpha": alpha, "bound": None, "weights": weights})
 
-    def _choose_alpha(
-        self, contrast: Contrast, reward: Float64s, penalty: Float64s
-    ) -> tuple[float, float | None]:
+    def _choose_alpha(self, contrast: Contrast, wanted: int | None) -> tuple[float, float | None]:
         """Return alpha, and the value of Theorem 5's bound where that chose it."""
         if self.alpha == "bound":
             radius = contrast.radius.reach(self._middle(contrast))
-            return _alpha.minimise_bound(reward, penalty, self.n_components, radius)
+            return _alpha.minimise_bound(contrast, wanted, radius)
         if self.alpha != "auto":
             return float(self.alpha), None
-        wanted = len(reward) if self.n_components is None else self.n_components
-        return _alpha.automatic(contrast, reward, penalty, wanted), None
+        return _alpha.automatic(contrast, wanted or contrast.n_features), None
 
     def _warn_about_sign(self, pairs: Eigenpairs, alpha: float) -> None:
         if self.n_components is None or self.alpha in ("auto", "bound"):
@@ -255,9 +263,7 @@ class SlowSubspace(StreamEstimator):
         if alpha is None or "contrast_" not in self.__dict__:
             return int((self.eigenvalues_ > 0).sum())
         contrast, weights = self.contrast_, (alpha, 1.0 - alpha)
-        return dense.count_positive(
-            contrast.matrix(weights), contrast.rounding, contrast.floor(weights)
-        )
+        return dense.count_positive(contrast.matrix(), contrast.rounding, contrast.floor(weights))
 
     def _patterns(self) -> Float64s:
         if self.criterion == "ratio":

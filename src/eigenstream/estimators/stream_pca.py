@@ -28,9 +28,9 @@ class StreamPCA(StreamEstimator):
 
     Parameters
     ----------
-    n_components : int, float in (0, 1), or None, default=10
-        How many components; or the share of the variance that they must capture, at least; or None
-        for all that have any variance (the numerical rank).
+    n_components : int, float in (0, 1), or None, default=2
+        How many components (one where there is one feature only); or the share of the variance that
+        they must capture, at least; or None for all that have any variance (the numerical rank).
     solver : {"auto", "dense", "krylov", "flow"}, default="auto"
         "dense" keeps the D x D scatter and finds its top eigenvectors. "krylov" never forms it and
         reads the data again and again, for D too large for a matrix. "auto" chooses between them
@@ -92,7 +92,7 @@ class StreamPCA(StreamEstimator):
 
     def __init__(
         self,
-        n_components: Any = 10,
+        n_components: Any = 2,
         *,
         solver: str = "auto",
         center: bool = True,
@@ -127,7 +127,7 @@ class StreamPCA(StreamEstimator):
         if self.solver == "flow":
             self._check_flow()
 
-    def _contrast_weights(self) -> tuple[float, float]:
+    def _fixed_weights(self) -> tuple[float, float] | None:
         return 1.0, 0.0
 
     def _flow_details(self, solution: FlowSolution) -> tuple[Eigenpairs, dict[str, Any]]:
@@ -142,9 +142,8 @@ class StreamPCA(StreamEstimator):
         return Contrast(VarianceScatter(n_features, center=self.center))
 
     def _solve_dense(self, contrast: Contrast) -> Solution:
-        scatter = contrast.reward
-        matrix = scatter.matrix()
-        n = self.n_components
+        scatter, matrix = contrast.reward, contrast.matrix()
+        n = self._wanted(len(matrix))
         if isinstance(n, int | np.integer):
             pairs = largest(matrix, int(n))
         else:
@@ -158,7 +157,7 @@ class StreamPCA(StreamEstimator):
         return self._solution_of(pairs, scatter, scatter.n_rows)
 
     def _solve_krylov(self, operator: krylov.LaggedOperator, n_rows: int) -> Solution:
-        pairs = krylov.largest(operator, (1.0, 0.0), self.n_components)
+        pairs = krylov.largest(operator, (1.0, 0.0), self._wanted(operator.n_features))
         return self._solution_of(pairs, operator, n_rows)
 
     def _solution_of(
@@ -180,7 +179,8 @@ class StreamPCA(StreamEstimator):
         freedom = weight / (weight - 1.0) if self.center and weight > 1.0 else 1.0
         rest = min(width, count) - len(pairs.values)
         noise = max(total - float(pairs.values.sum()), 0.0) / rest if rest > 0 else 0.0
-        return pairs, {"freedom": freedom, "total": total, "noise": noise * freedom}
+        details = {"freedom": freedom, "total": total, "noise": noise * freedom}
+        return pairs, details | {"weights": (1.0, 0.0)}
 
     @property
     def explained_variance_(self) -> Float64s:

@@ -159,8 +159,7 @@ def report(found: Demo) -> Report:
     """Return the page about the demo."""
     slow, best = found.slow, found.judged["slow subspace"]
     total = sum(found.seconds.values())
-    matrix = slow.contrast_.matrix((found.alpha, 1.0 - found.alpha))
-    values = np.linalg.eigvalsh(matrix)
+    values = np.linalg.eigvalsh(slow.contrast_.matrix())
     command = f"eigenstream demo --views {found.views} --seed {found.seed}"
     return Report(
         title="Learning to see past rotation, from watching alone",

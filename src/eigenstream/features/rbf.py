@@ -10,7 +10,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from eigenstream._checks import check_choice, check_finite, check_number, check_whole, unmasked
+from eigenstream._checks import (
+    check_choice,
+    check_finite,
+    check_number,
+    check_whole,
+    unmasked,
+    warn_user,
+)
 from eigenstream._linalg import Float64s, Floats
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
@@ -27,8 +34,9 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     Parameters
     ----------
-    n_prototypes : int
-        How many prototypes, and so how many features come out.
+    n_prototypes : int, default=500
+        How many prototypes, and so how many features come out. ``fit`` takes as many as there are
+        rows where these are fewer, and warns; ``partial_fit`` waits for all of them.
     gamma : float, "scale" or "median"
         The kernel's sharpness: a number; or 1 over the number of features times the variance of
         the prototypes' entries; or 1 over the median squared distance between prototypes.
@@ -104,11 +112,11 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         candidates = np.arange(0, len(rows), spacing)
         if len(candidates) < n_prototypes:
             samples = "1 sample" if len(rows) == 1 else f"{len(rows)} samples"
-            raise ValueError(
+            warn_user(
                 f"X has {samples}, which at spacing={spacing} offer {len(candidates)} prototypes, "
-                f"fewer than n_prototypes={n_prototypes}; lower n_prototypes or spacing, or give "
-                "more rows."
+                f"fewer than n_prototypes={n_prototypes}: all of them are taken."
             )
+            n_prototypes = len(candidates)
         rng = check_random_state(self.random_state)
         chosen = np.sort(rng.choice(candidates, n_prototypes, replace=False))
         self.n_samples_seen_ = len(rows)

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
-from eigenstream._checks import check_choice, check_number, check_whole
+import numpy as np
+
+from eigenstream._checks import check_choice, check_number, check_whole, real_array
 from eigenstream.schedules import as_schedule
 
-__all__ = ["Plan", "Progress"]
+__all__ = ["Plan", "Progress", "check_options"]
 
 
 @dataclass(frozen=True)
@@ -35,17 +37,35 @@ class Plan:
         check_number(self.weights[1], "the penalty's weight", least=0)
         if self.weights[1] > 0 and self.lag == 0:
             raise ValueError("a penalty on velocities needs lag >= 1, got lag=0.")
-        if isinstance(self.init, str):
-            check_choice(self.init, "init", ("data", "random"))
-        if self.forgetting is not None:
-            check_number(self.forgetting, "forgetting", above=0, below=1)
-        if self.block_size is not None:
-            check_whole(self.block_size, "block_size")
         check_whole(self.hook_every, "hook_every")
-        if self.hook is not None and not callable(self.hook):
-            raise TypeError(f"hook must be a function of one Progress, got {self.hook!r}.")
-        as_schedule(self.schedule)
+        check_options(self.schedule, self.init, self.forgetting, self.block_size, self.hook)
         return self
+
+
+def check_options(
+    schedule: Any = "auto",
+    init: Any = "data",
+    forgetting: Any = None,
+    block_size: Any = None,
+    hook: Any = None,
+) -> None:
+    """Refuse options of online learning that make no sense, whatever the data."""
+    as_schedule(schedule)
+    if isinstance(init, str):
+        check_choice(init, "init", ("data", "random"))
+    else:
+        vectors = real_array(init, "init")
+        if vectors.ndim != 2 or not np.isfinite(vectors).all():
+            raise ValueError(
+                "init must be 'data', 'random' or a finite array of shape (n_components, "
+                f"n_features), got {init!r}."
+            )
+    if forgetting is not None:
+        check_number(forgetting, "forgetting", above=0, below=1)
+    if block_size is not None:
+        check_whole(block_size, "block_size")
+    if hook is not None and not callable(hook):
+        raise TypeError(f"hook must be a function of one Progress, got {hook!r}.")
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 from eigenstream._linalg import Float64s
 from eigenstream.rules import OJA_FLOW
 from eigenstream.solvers._online import OnlineLearner
-from eigenstream.solvers._plan import Plan, Progress
+from eigenstream.solvers._plan import Plan, Progress, check_options
 from eigenstream.solvers.base import Eigenpairs, canonical
 
-__all__ = ["FlowMonitor", "FlowSolution", "FlowSolver", "Progress"]
+__all__ = ["FlowMonitor", "FlowSolution", "FlowSolver", "Progress", "check_options"]
 
 
 @dataclass(frozen=True)
