@@ -15,7 +15,7 @@ from PIL import Image
 
 from eigenstream import ClassSubspace, SlowSubspace, plotting
 from eigenstream.experiments import demo
-from eigenstream.experiments._pairs import rings_of
+from eigenstream.experiments.hpca._run import rings_of
 from eigenstream.processes import Autoregressive, letter_set
 from eigenstream.theory import Geometric, Independent, MixingProfile
 

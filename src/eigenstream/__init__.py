@@ -5,7 +5,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eigenstream.constraints import LabelledPairs, TemporalPairs, sample_pairs
     from eigenstream.contrast import Contrast
     from eigenstream.estimators import (
         AlphaPath,
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     )
     from eigenstream.features import RBFNetwork
     from eigenstream.neurons import OjaNeuron, SangerNetwork
+    from eigenstream.pair_sampling import LabelledPairs, TemporalPairs, sample_pairs
     from eigenstream.scatters import (
         ClassScatter,
         PairScatter,
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 #: Where these names are at home.
-_HOMES = ("constraints", "contrast", "scatters", "features", "neurons", "estimators")
+_HOMES = ("pair_sampling", "contrast", "scatters", "features", "neurons", "estimators")
 
 
 def __getattr__(name: str) -> Any:

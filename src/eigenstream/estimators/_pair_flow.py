@@ -7,13 +7,13 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from eigenstream._linalg import Float64s
-from eigenstream.constraints import LabelledPairs
 from eigenstream.estimators._class_folds import plain
 from eigenstream.estimators._pair_input import Pairs
 from eigenstream.estimators._pair_solve import margin_weights
 from eigenstream.estimators._pairwise import PairwiseEstimator
 from eigenstream.estimators._samples import sample_size
 from eigenstream.estimators.base import Solution
+from eigenstream.pair_sampling import LabelledPairs
 from eigenstream.solvers.flow import FlowSolution, FlowSolver
 
 #: Couples handed to the engine at a time.

@@ -13,26 +13,25 @@ def known() -> "dict[str, Experiment]":
     ['hpca-faces', 'hpca-handwritten', ..., 'hpca-unsupervised', 'slow-rotation', 'slow-scale']
     """
     # Imported when asked for: whoever runs the demo need not wait for the others.
-    from eigenstream.experiments import (
-        hpca_faces,
-        hpca_handwritten,
-        hpca_rotated,
-        hpca_rotated_scaled,
-        hpca_scaled,
-        hpca_unsupervised,
-        slow_rotation,
-        slow_scale,
+    from eigenstream.experiments.hpca import (
+        faces,
+        handwritten,
+        rotated,
+        rotated_scaled,
+        scaled,
+        unsupervised,
     )
+    from eigenstream.experiments.slow import rotation, scale
 
     all_of_them: tuple[Experiment, ...] = (
-        slow_rotation.EXPERIMENT,
-        slow_scale.EXPERIMENT,
-        hpca_handwritten.EXPERIMENT,
-        hpca_faces.EXPERIMENT,
-        hpca_rotated.EXPERIMENT,
-        hpca_scaled.EXPERIMENT,
-        hpca_rotated_scaled.EXPERIMENT,
-        hpca_unsupervised.EXPERIMENT,
+        rotation.EXPERIMENT,
+        scale.EXPERIMENT,
+        handwritten.EXPERIMENT,
+        faces.EXPERIMENT,
+        rotated.EXPERIMENT,
+        scaled.EXPERIMENT,
+        rotated_scaled.EXPERIMENT,
+        unsupervised.EXPERIMENT,
     )
     return {one.name: one for one in all_of_them}
 

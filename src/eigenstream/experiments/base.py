@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._linalg import Floats
+from eigenstream._linalg import Float64s, Floats
 from eigenstream.evaluation import PairROC, one_shot_error, pair_roc
-from eigenstream.experiments._report import Report, Table
+from eigenstream.experiments.report import Report, Table
 
 #: How much to watch: a tenth of the default, the default, or as much as the paper did.
 Effort = Literal["quick", "default", "full"]
@@ -85,6 +86,23 @@ def judge(features: Floats, labels: NDArray[Any]) -> Judged:
     (1.0, 0.0)
     """
     return Judged(pair_roc(features, labels), one_shot_error(features, labels).error)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A ROC curve at a few hundred false positive rates, most of them small."""
+
+    false_positive_rate: Float64s
+    true_positive_rate: Float64s
+    area: float
+
+    @classmethod
+    def of(cls, judged: Judged) -> "Curve":
+        """Thin a curve over all pairs, which has a point a pair."""
+        whole, levels = judged.curve, np.linspace(0.0, 1.0, 301) ** 2
+        rates = np.interp(levels, whole.false_positive_rate, whole.true_positive_rate)
+        # From the corner: a perfect curve starts at its top.
+        return cls(np.append(0.0, levels), np.append(0.0, rates), judged.area)
 
 
 @dataclass(frozen=True)

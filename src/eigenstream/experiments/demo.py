@@ -16,8 +16,8 @@ from eigenstream import plotting
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.estimators import SlowSubspace, StreamPCA
-from eigenstream.experiments._report import Drawing, Report, Section, Table, Tiles
 from eigenstream.experiments.base import Clock, Judged, judge
+from eigenstream.experiments.report import Drawing, Report, Section, Table, Tiles
 from eigenstream.processes import ImageWalk, digit_set, page_image
 
 #: Side of a view, in pixels.

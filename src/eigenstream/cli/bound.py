@@ -1,0 +1,117 @@
+"""``eigenstream bound``: what the theory promises for so much data."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from eigenstream._files import replacing
+
+Answer = TypeVar("Answer")
+
+#: The chance of failing where none is given.
+DELTA = 0.05
+
+app = typer.Typer(help="How much data is enough? What the theory promises.")
+
+Directions = Annotated[int, typer.Option("--d", help="How many directions are learned.")]
+Precision = Annotated[
+    float | None, typer.Option(help="The gap wanted: how much data? With --m: how sure?")
+]
+Delta = Annotated[float | None, typer.Option(help="The chance of failing; 0.05 if left out.")]
+
+
+@app.command("slow")
+def bound_slow(
+    d: Directions,
+    mixing: Annotated[
+        list[str],
+        typer.Option(
+            help="How fast the process forgets: independent, finite:a0, geometric:c,rho, "
+            "algebraic:c,r, table:beta(0),beta(1),... or a sum of these. Repeat it to compare."
+        ),
+    ],
+    m: Annotated[int | None, typer.Option("--m", help="How many rows there are.")] = None,
+    precision: Precision = None,
+    delta: Delta = None,
+    alpha: Annotated[float | None, typer.Option(help="A known alpha is sharper than any.")] = None,
+    lag: Annotated[int, typer.Option(help="The time step of the velocity.")] = 1,
+    tight: Annotated[bool, typer.Option("--tight", help="Skip the proof's last rounding.")] = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Draw the gap against m into this file (.png, .svg).", dir_okay=False),
+    ] = None,
+) -> None:
+    """Bound the gap between a slow subspace's objective on the data and the true one."""
+    from eigenstream import theory
+
+    known: dict[str, Any] = {"alpha": alpha, "lag": lag, "tight": tight}
+
+    def answer(mixing: theory.MixingProfile) -> theory.Deviation:
+        return _asked(
+            m,
+            precision,
+            delta,
+            lambda m, delta: theory.slow_bound(m, d, delta, mixing, **known),
+            lambda precision, delta: theory.slow_samples(precision, d, delta, mixing, **known),
+            lambda m, precision: theory.slow_confidence(m, d, precision, mixing, **known),
+        )
+
+    profiles = {text: theory.from_text(text) for text in mixing}
+    answers = {text: answer(profile) for text, profile in profiles.items()}
+    if picture is not None:
+        from eigenstream import plotting
+
+        chance = DELTA if delta is None else delta
+        with replacing(picture) as file:
+            drawn = plotting.bounds(profiles, d, delta=chance, **known)
+            plotting.save(drawn, file.buffer, picture.suffix[1:])
+    print(f"The gap of the objective, {d} directions, data of norm at most 1/2:")
+    for text, found in answers.items():
+        print(f"  {text}: {found}")
+
+
+@app.command("pairs")
+def bound_pairs(
+    d: Directions,
+    margin: Annotated[float, typer.Option(help="In (0, 1), chosen before seeing the data.")],
+    m: Annotated[int | None, typer.Option("--m", help="How many independent pairs.")] = None,
+    precision: Precision = None,
+    delta: Delta = None,
+    risk: Annotated[float, typer.Option(help="The margin risk on the data.")] = 0.0,
+) -> None:
+    """Bound the risk of a projection learned from pairs by its margin risk on the data."""
+    from eigenstream import theory
+
+    found = _asked(
+        m,
+        precision,
+        delta,
+        lambda m, delta: theory.pair_bound(m, d, margin, delta, empirical_risk=risk),
+        lambda gap, delta: theory.pair_samples(gap, d, margin, delta, empirical_risk=risk),
+        lambda m, gap: theory.pair_confidence(m, d, margin, gap, empirical_risk=risk),
+    )
+    print(f"The risk of any projection on {d} directions, pairs at most 1 apart:")
+    print(f"  {found}")
+
+
+def _asked(
+    m: int | None,
+    precision: float | None,
+    delta: float | None,
+    gap_of: Callable[[int, float], Answer],
+    m_of: Callable[[float, float], Answer],
+    delta_of: Callable[[int, float], Answer],
+) -> Answer:
+    """Answer for the one of m, precision and delta that is left open."""
+    if m is not None and precision is not None:
+        if delta is not None:
+            raise ValueError("--m and --precision together ask for delta: leave out --delta.")
+        return delta_of(m, precision)
+    chance = DELTA if delta is None else delta
+    if m is not None:
+        return gap_of(m, chance)
+    if precision is not None:
+        return m_of(precision, chance)
+    raise ValueError("give --m (how far off?), --precision (how much data?) or both (how sure?).")

@@ -1,0 +1,1 @@
+"""Real images that the experiments watch, learn from or are asked about."""

@@ -1,0 +1,1 @@
+"""[HPCA] section 7: projections learned from pairs, one recipe a file."""

@@ -1,0 +1,1 @@
+"""[SLOW] section 6: subspaces learned from moving views, one recipe a file."""

@@ -1,0 +1,108 @@
+"""Eigenvalues of a contrast, and what its weight alpha does to them and to the result."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike, NDArray
+
+from eigenstream.plotting._axes import COLOURS, INK, axes, legend
+
+
+def spectrum(eigenvalues: ArrayLike, n_kept: int, *, ax: Axes | None = None) -> Axes:
+    """Draw the signed eigenvalues of a contrast, the kept ones in colour.
+
+    Both axes are logarithmic; the vertical one in both directions, with a linear stretch about
+    zero.
+
+    Examples
+    --------
+    >>> spectrum([3.0, 0.5, -0.1, -2.0], 2).get_xlabel()
+    'rank of the eigenvalue'
+    """
+    ax = axes() if ax is None else ax
+    values = np.sort(np.asarray(eigenvalues, dtype=np.float64))[::-1]
+    rank = np.arange(1, len(values) + 1)
+    near_zero = max(float(np.median(np.abs(values))), float(np.abs(values).max(initial=0)) * 1e-9)
+    ax.axhline(0.0, color=INK, lw=0.8, alpha=0.6)
+    ax.plot(rank[n_kept:], values[n_kept:], ".", ms=4, color=COLOURS[0], label="left out")
+    ax.plot(rank[:n_kept], values[:n_kept], "o", ms=5, color=COLOURS[2], label="learned")
+    ax.set_xscale("log")
+    if near_zero > 0:
+        ax.set_yscale("symlog", linthresh=near_zero)
+        ax.set_yticks(_signed_decades(values, near_zero))
+    ax.set(xlabel="rank of the eigenvalue", ylabel="eigenvalue of T")
+    legend(ax, "upper right")
+    return ax
+
+
+def sweep(
+    alphas: ArrayLike,
+    areas: ArrayLike | Mapping[str, ArrayLike],
+    chosen: Mapping[str, float],
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the ROC area (of one curve, or several by name) against alpha, and the alphas chosen.
+
+    Examples
+    --------
+    >>> sweep([0.1, 0.5, 0.9], [0.7, 0.9, 0.8], {"auto": 0.4}).get_xlabel()
+    'alpha, the weight of the variance'
+    """
+    ax = axes() if ax is None else ax
+    curves = areas if isinstance(areas, Mapping) else {None: areas}
+    # The second colour is for what was chosen.
+    palette = (COLOURS[2], *COLOURS[4:])
+    for (name, values), colour in zip(curves.items(), palette, strict=False):
+        ax.plot(alphas, values, "-o", ms=3.5, lw=1.5, color=colour, label=name)
+    for (name, alpha), colour in zip(chosen.items(), (COLOURS[1], COLOURS[3]), strict=False):
+        ax.axvline(alpha, color=colour, lw=1.5, ls="--", label=f"{name}: {alpha:.3g}")
+    ax.set(xlabel="alpha, the weight of the variance", ylabel="ROC area", xlim=(0, 1.02))
+    if chosen or isinstance(areas, Mapping):
+        legend(ax, "best")
+    return ax
+
+
+def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw what ``SlowSubspace.path`` found at each alpha, and what the two rules choose.
+
+    The eigenvalues of T and their sum L are drawn relative to the largest L, on one scale with
+    the share of the wanted eigenvalues that are positive and with Theorem 5's bound.
+
+    Examples
+    --------
+    >>> from eigenstream import SlowSubspace
+    >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+    >>> path = SlowSubspace(2).fit(rows).path(np.linspace(0.02, 1, 50))
+    >>> len(alphas(path).get_legend_handles_labels()[1])
+    6
+    """
+    ax = axes() if ax is None else ax
+    scale = float(np.abs(path.objective).max()) or 1.0
+    wanted = path.eigenvalues.shape[1]
+    lines = ax.plot(path.alphas, path.eigenvalues / scale, color=COLOURS[0], lw=1)
+    lines[0].set_label("eigenvalues")
+    ax.plot(path.alphas, path.objective / scale, color=COLOURS[2], lw=2, label="objective L")
+    share = np.minimum(path.n_positive, wanted) / wanted
+    ax.step(path.alphas, share, where="post", color=COLOURS[4], label=f"positive of {wanted}")
+    ax.plot(path.alphas, path.error_bound, color=COLOURS[3], lw=1.5, label="error bound")
+    ax.axvline(path.auto, color=COLOURS[1], lw=1.5, ls="--", label=f"auto: {path.auto:.3g}")
+    best = path.alphas[np.argmin(path.error_bound)]
+    ax.axvline(best, color=COLOURS[3], lw=1.5, ls=":", label=f"bound: {best:.3g}")
+    ax.set(xlabel="alpha, the weight of the variance", xlim=(0, 1.02), ylim=(-1.4, 1.6))
+    ax.legend(loc="lower right", ncols=2)
+    return ax
+
+
+def _signed_decades(values: NDArray[np.float64], near_zero: float) -> list[float]:
+    """Return 0 and about three powers of ten on either side, as far as the values go."""
+    ticks = [0.0]
+    for sign in (1.0, -1.0):
+        furthest = float((sign * values).max(initial=0.0))
+        if furthest > 10.0 * near_zero:
+            first, last = np.ceil(np.log10(near_zero)) + 1, np.floor(np.log10(furthest))
+            step = max(1, int((last - first) // 3) + 1)
+            ticks += [sign * 10.0**power for power in np.arange(last, first - 1, -step)]
+    return sorted(ticks)

@@ -1,0 +1,172 @@
+"""The command line: what it writes, what it says, and how it refuses."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+import eigenstream
+from eigenstream._files import replacing
+from eigenstream.cli import app
+from eigenstream.cli._refusals import _without_number
+from eigenstream.cli._terminal import print_table
+from eigenstream.experiments.report import Table
+
+TINY = ["demo", "--views", "1000"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    out = tmp_path_factory.mktemp("demo") / "page.html"
+    return run(*TINY, "--seed", 3, "--out", out), out
+
+
+def test_demo_prints_the_table_and_says_where_the_report_is(demo):
+    result, out = demo
+    assert result.exit_code == 0, result.output
+    for name in ("raw pixels", "PCA", "slow subspace"):
+        assert re.search(rf"{name} +\d+ +[01]\.\d\d\d +[01]\.\d\d\d", result.stdout)
+    last = result.stdout.strip().splitlines()[-1]
+    assert str(out) in last
+    assert "demo --seed 4" in last
+
+
+def test_a_narrow_window_loses_nothing_of_a_table(capsys):
+    table = Table(["features", "1-NN error"], [["slow subspace", "0.123 ± 0.004"]])
+    print_table(Console(width=12), table)
+    shown = "".join(capsys.readouterr().out.split())
+    assert "…" not in shown
+    assert set("0.123±0.004") <= set(shown)
+
+
+def test_demo_leaves_the_report_and_nothing_else(demo):
+    _, out = demo
+    assert [path.name for path in out.parent.iterdir()] == ["page.html"]
+    assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_version_and_help():
+    assert run("--version").stdout.strip() == f"eigenstream {eigenstream.__version__}"
+    for arguments in ([], ["--help"]):
+        result = run(*arguments)
+        assert result.exit_code == 0
+        assert "demo" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["demo", "--views", "3"], "views must be a whole number of at least 1000, got 3"),
+        (["demo", "--views", "many"], "--views"),
+        (["demo", "--seed", "-1"], "seed must be a whole number of at least 0"),
+        (["demo", "--out", "no/such/folder/page.html"], "cannot write no/such/folder/page.html"),
+        (["demo", "--out", "."], "'.' is a directory"),
+        (["demo", "--out", "x.pdf"], "--out x.pdf: the report is an HTML file. Name it x.html."),
+        (["dance"], "dance"),
+        (["demo", "--fast"], "--fast"),
+        (["dance"], "--help"),
+    ],
+)
+def test_refusals_are_one_line_and_leave_nothing(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert result.stderr.startswith("eigenstream: ")
+    assert result.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_report_survives_a_refusal(tmp_path):
+    out = tmp_path / "report.html"
+    out.write_text("precious")
+    assert run("demo", "--views", "3", "--out", out).exit_code == 2
+    assert out.read_text() == "precious"
+
+
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path):
+    out = tmp_path / "pipe.html"
+    os.mkfifo(out)
+    result = run("demo", "--views", "1000", "--out", out)
+    assert result.exit_code == 2
+    assert "is a device or a pipe, not a file" in result.stderr
+    assert out.is_fifo()
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "link.html").symlink_to(tmp_path / "page.html")
+    with replacing(tmp_path / "link.html") as page:
+        page.write("whole")
+    assert (tmp_path / "link.html").is_symlink()
+    assert (tmp_path / "page.html").read_text() == "whole"
+
+
+@pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="root may write everything")
+def test_a_read_only_report_stays(tmp_path):
+    out = tmp_path / "report.html"
+    out.write_text("precious")
+    out.chmod(0o444)
+    result = run("demo", "--views", "1000", "--out", out)
+    assert result.exit_code == 2
+    assert "is read-only" in result.stderr
+    assert out.read_text() == "precious"
+
+
+def test_the_system_is_quoted_in_words():
+    full = OSError(28, "No space left on device")
+    assert _without_number(full) == "No space left on device"
+    assert _without_number(OSError(2, "No such file", "x.npz")) == "x.npz: No such file"
+    assert _without_number(OSError("cannot write x")) == "cannot write x"
+
+
+#: A demo that is asked to end in the middle; a compiler makes the exception one of its own.
+ENDS = """
+import os, signal, sys, time
+from eigenstream import cli
+from eigenstream.experiments import demo
+
+name, how = sys.argv[1:]
+sys.argv = ["eigenstream", "demo", "--out", "page.html"]
+# Under nohup, or in the background, it would start with the signal ignored.
+signal.signal(getattr(signal, name), signal.SIG_DFL)
+
+def run(*_):
+    try:
+        os.kill(os.getpid(), getattr(signal, name))
+        time.sleep(60)
+    except SystemExit:
+        if how == "compiling":
+            raise RuntimeError("no compiled object yet") from None
+        raise
+
+demo.run = run
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "how"), [("SIGINT", ""), ("SIGTERM", "compiling"), ("SIGHUP", "")]
+)
+def test_asked_to_end_it_leaves_nothing(name, how, tmp_path):
+    if not hasattr(signal, name):
+        pytest.skip("no such signal here")
+    run = subprocess.run(
+        [sys.executable, "-c", ENDS, name, how],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    number = getattr(signal, name)
+    assert (run.returncode, run.stdout, run.stderr) == (128 + number, "", "")
+    assert list(tmp_path.iterdir()) == []

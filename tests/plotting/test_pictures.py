@@ -1,0 +1,104 @@
+"""Pictures: what they show and what they refuse."""
+
+from io import BytesIO
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eigenstream import plotting
+from eigenstream.plotting._axes import INK
+
+
+def decoded(uri):
+    from base64 import b64decode
+
+    return np.asarray(Image.open(BytesIO(b64decode(uri.split(",")[1]))))
+
+
+def test_png_holds_the_picture():
+    picture = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    assert (decoded(plotting.png_uri(picture)) == picture).all()
+
+
+def test_gray_images_share_one_scale():
+    images = plotting.gray([[0.0, 1.0, 1.0, 0.0], [0.0, 0.5, 0.5, 0.0]], 2)
+    assert images.max(axis=(1, 2)).tolist() == [255, 128]
+    assert plotting.gray(np.ones((1, 4)), 2).max() == 0
+
+
+def test_signed_filters_are_white_at_zero_and_symmetric():
+    (filters,) = plotting.signed([[-2.0, 0.0, 0.0, 2.0]], 2)
+    assert filters[0, 1].min() > 240
+    blue, red = filters[0, 0].astype(int), filters[1, 1].astype(int)
+    assert blue[2] > blue[0]
+    assert red[0] > red[2]
+
+
+@pytest.mark.parametrize("draw", [plotting.gray, plotting.signed])
+def test_images_of_another_size_are_refused(draw):
+    with pytest.raises(ValueError, match="3 x 3 = 9 pixels"):
+        draw(np.ones((2, 4)), 3)
+    with pytest.raises(ValueError, match="NaN at row 1, column 2"):
+        draw([[0, 0, 0, 0], [0, 0, np.nan, 0]], 2)
+
+
+def test_svg_takes_the_colour_of_the_page_and_is_the_same_twice():
+    def picture():
+        ax = plotting.spectrum([1.0, 1e-3, -1e-5, -2.0], 2)
+        return plotting.svg(ax, "one")
+
+    first = picture()
+    assert first == picture()
+    assert INK not in first
+    assert 'width="' not in first[: first.index(">")]
+    assert 'id="one-' in first
+
+
+def test_long_curves_are_thinned_and_keep_their_ends():
+    up = np.sort(np.random.default_rng(0).random(100_000))
+    curve = SimpleNamespace(
+        false_positive_rate=np.linspace(0, 1, up.size), true_positive_rate=up, area=0.5
+    )
+    line = plotting.roc({"long": curve}).lines[0]
+    x, y = line.get_data()
+    assert len(x) <= 800
+    assert (x[0], x[-1]) == (0.0, 1.0)
+    assert np.abs(np.interp(x, curve.false_positive_rate, up) - y).max() == 0
+
+
+def test_labels_of_near_classes_do_not_overlap():
+    ax = plotting.embedding([[0.0, 0.0], [0.0, 0.0], [9.0, 9.0]], ["a", "b", "c"])
+    places = [text.get_position() for text in ax.texts]
+    assert len({tuple(place) for place in places[:2]}) == 2
+
+
+def test_pictures_combine_on_given_axes():
+    ax = plotting.axes()
+    assert plotting.sweep([0.1, 0.9], [0.5, 0.6], {}, ax=ax) is ax
+    assert plotting.traces({"a": [1, 1]}, ax=ax) is ax
+
+
+def test_labels_of_traces_touch_neither_curve():
+    ax = plotting.axes(8.4, 2.1)
+    plotting.traces({"one": [0, 1, 0], "two": [1, 0, 1], "three": [0, 1, 0]}, ax=ax)
+    figure = ax.get_figure()
+    figure.canvas.draw()
+    curves = [line.get_window_extent() for line in ax.lines]
+    for label in ax.texts:
+        extent = label.get_window_extent()
+        assert all(extent.y0 > curve.y1 or extent.y1 < curve.y0 for curve in curves)
+
+
+@pytest.mark.parametrize(
+    ("features", "labels", "message"),
+    [
+        (np.ones((4, 1)), [0, 0, 1, 1], r"two features at least, got shape \(4, 1\)"),
+        (np.ones((4, 2)), [0, 1], "one name a row, 4 in all"),
+        (np.full((4, 2), np.nan), [0, 0, 1, 1], "features contains NaN at row 0"),
+    ],
+)
+def test_an_embedding_says_what_it_cannot_draw(features, labels, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.embedding(features, labels)
