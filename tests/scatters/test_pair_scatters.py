@@ -1,5 +1,6 @@
 """Scatters of pairs: the monoid's laws, and agreement with brute force over all pairs."""
 
+import pickle
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
+from eigenstream import ClassSubspace
 from eigenstream.scatters import ClassScatter, PairScatter, merge
 from eigenstream.scatters.laplacians import ClassLaplacian, PairLaplacian
 from eigenstream.testing import assert_same_scatter, check_reading, chunked
@@ -207,3 +209,76 @@ def test_large_classes_are_taken_in_large_blocks(weighted):
         n_pairs += w.sum() * (w.sum() - 1.0) / 2.0
     np.testing.assert_allclose(scatter.matrix(), total / n_pairs, rtol=1e-10, atol=1e-10)
     assert scatter.weight == pytest.approx(n_pairs, rel=1e-12)
+
+
+class TestFewRowsOfAClass:
+    """A class of fewer rows than D / 2 is kept as these."""
+
+    WIDTH = 40
+    NAMES = np.repeat(np.arange(30), 8)
+    SOME = np.random.default_rng(2).standard_normal((240, WIDTH)) + 50.0
+    SOME[NAMES < 5] *= 3.0
+
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["array", "sparse"])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_the_answers_are_those_of_matrices(self, kind, weighted):
+        weights = RNG.integers(0, 4, 240).astype(float) if weighted else None
+        how = {"sample_weight": weights}
+        some = np.concatenate([np.arange(240), np.repeat(np.arange(240)[self.NAMES == 7], 5)])
+        rows, names = self.SOME[some], self.NAMES[some]  # and one class of many
+        how = {"sample_weight": None if weights is None else weights[some]}
+        open_ = ClassScatter(self.WIDTH, same=True).update(kind(rows), names, **how)
+        closed = ClassScatter.of(kind(rows), names, same=True, **how)
+        for ours, exact in ((open_, closed), (open_.other_kind(), closed.other_kind())):
+            np.testing.assert_allclose(ours.matrix(), exact.matrix(), rtol=1e-10, atol=1e-10)
+            assert ours.weight == pytest.approx(exact.weight, rel=1e-12)
+        assert open_.n_rows == closed.n_rows
+        np.testing.assert_allclose(open_.mean, closed.mean, rtol=1e-13)
+
+    @settings(max_examples=20)
+    @given(cuts=st.lists(st.integers(1, 239), max_size=60), seed=st.integers(0, 99))
+    def test_law_1_across_the_change_of_form(self, cuts, seed):
+        """Classes of 2 to 60 rows where 20 are the change, in any chunks, grown and merged."""
+        rng = np.random.default_rng(seed)
+        names, order = rng.choice([0, 0, 0, 1, 1, 2, 3, 4], 240), rng.permutation(240)
+        weights = rng.integers(0, 3, 240).astype(float)
+
+        def learn(scatter, at):
+            return scatter.update(self.SOME[at], names[at], sample_weight=weights[at])
+
+        for same in (True, False):
+            whole = learn(ClassScatter(self.WIDTH, same=same), np.arange(240))
+            grown, merged = (ClassScatter(self.WIDTH, same=same) for _ in range(2))
+            for part in chunked(order, cuts):
+                before = pickle.dumps(merged)
+                learn(grown, part)
+                merged, old = merge(merged, learn(grown.empty(), part)), merged
+                assert pickle.dumps(old) == before
+            assert_same_scatter(grown, whole)
+            assert_same_scatter(merged, whole)
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
+    def test_the_state_is_no_larger_than_the_rows(self, dtype):
+        rows = (self.SOME * 2).astype(dtype)
+        scatter = ClassScatter(self.WIDTH, same=False)
+        for k in RNG.permutation(240):  # one by one
+            scatter.update(rows[k : k + 1], self.NAMES[k : k + 1])
+        scatter.matrix()
+        assert len(pickle.dumps(scatter)) < rows.nbytes + 30 * 2000
+        ours, exact = scatter.matrix(), ClassScatter.of(rows.astype(float), self.NAMES, same=False)
+        np.testing.assert_allclose(ours, exact.matrix(), rtol=1e-10, atol=1e-10)
+
+    def test_nor_than_a_matrix_a_class(self):
+        rows = np.repeat(self.SOME, 20, axis=0)
+        scatter = ClassScatter(self.WIDTH, same=False).update(rows, np.repeat(self.NAMES, 20))
+        assert len(pickle.dumps(scatter)) < 8 * self.WIDTH**2 * 30 + 30 * 2000
+
+    def test_a_fitted_estimator_goes_by_its_rows(self):
+        """The case of the audit, smaller: many classes of few rows."""
+        rng = np.random.default_rng(0)
+        labels = np.repeat(np.arange(100), 3)
+        rows = rng.standard_normal((100, 200))[labels] + 0.1 * rng.standard_normal((300, 200))
+        model = ClassSubspace(5, eta=0.5).fit(rows, labels)
+        assert len(pickle.dumps(model)) < 2.2 * rows.nbytes + 100 * 2000
+        copy = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(copy.contrast_.matrix(), model.contrast_.matrix())

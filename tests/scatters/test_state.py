@@ -76,6 +76,23 @@ def test_classes_go_on_from_a_state(names, cut, tasks, weighted):
     check_state(begun, lambda scatter: feed(scatter, slice(cut, None)) if cut < 200 else None)
 
 
+@pytest.mark.parametrize("form", [np.float64, np.float32, np.uint8, "sparse"])
+@given(cut=st.integers(1, 199), weighted=st.booleans())
+def test_classes_of_few_rows_go_on_from_a_state(form, cut, weighted):
+    """Wide rows, so that some classes are kept as their rows, and one is not."""
+    rng = np.random.default_rng(6)
+    wide = np.abs(rng.standard_normal((200, 60)) * 20 + 40)
+    rows = sp.csr_array(wide) if form == "sparse" else wide.astype(form)
+    labels = rng.choice([0, 1, 1, 1, 1, 2, 3], 200)
+
+    def feed(scatter, part):
+        weights = WEIGHTS[part] if weighted else None
+        return scatter.update(rows[part], labels[part], sample_weight=weights)
+
+    begun = feed(ClassScatter(60, same=False), slice(0, cut))
+    check_state(begun, lambda scatter: feed(scatter, slice(cut, None)))
+
+
 def test_class_scatters_made_at_once_are_saved_too():
     labels = np.arange(200) % 7
     whole = ClassScatter.of(ROWS, labels, same=True)

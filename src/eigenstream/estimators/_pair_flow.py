@@ -166,7 +166,7 @@ class Online(PairwiseEstimator):
         eta = self._grid()[0] if self.margin is None else margin_weights(self.margin)[0]
         size = 1.0 if self.margin is None else margin_weights(self.margin)[1]
         return PairFlow(
-            self._fixed_size(width),
+            self._wanted(width),
             (0.5 * float(eta), 0.5 * size),
             schedule=self.schedule,
             init=self.init,

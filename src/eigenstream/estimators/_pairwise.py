@@ -36,10 +36,6 @@ from eigenstream.theory.bounds import RiskBound
 SEARCH_ROWS = 1200
 
 
-#: ``n_components`` by default, as TruncatedSVD's; data of one feature have one component.
-DEFAULT_COMPONENTS = 2
-
-
 @dataclass(frozen=True)
 class Problem:
     """All that a solve needs, whatever the solver."""
@@ -67,14 +63,6 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
     def _check_parameters(self) -> None:
         self._check_common_parameters()
         self._check_pair_parameters()
-
-    def _check_width(self, width: int) -> None:
-        if width > 1 or self.n_components != DEFAULT_COMPONENTS:
-            super()._check_width(width)
-
-    def _fixed_size(self, width: int) -> int:
-        """Return n_components for what needs to know it beforehand."""
-        return min(int(self.n_components), width)
 
     # ---- solving ---------------------------------------------------------------------------
 
@@ -172,7 +160,7 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
                 "apart more than it moves like ones. The best one is returned; raise eta, or use "
                 "eta='auto'."
             )
-        elif self.n_components is not None and positive < self._fixed_size(width):
+        elif self.n_components is not None and positive < self._wanted(width):
             them = "1 eigenvalue of T is" if positive == 1 else f"{positive} eigenvalues of T are"
             warn_user(
                 f"n_components={self.n_components} was asked for, but only {them} positive at "

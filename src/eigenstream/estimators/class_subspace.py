@@ -29,7 +29,7 @@ from eigenstream.estimators._pair_solve import Matrices
 from eigenstream.estimators._pairwise import Problem
 from eigenstream.estimators._samples import ClassSample
 from eigenstream.scatters import ClassScatter
-from eigenstream.scatters.classes import keys_of
+from eigenstream.scatters.classes import keys_of, state_bytes
 from eigenstream.solvers.base import MEMORY_SHARE, physical_memory
 from eigenstream.theory.bounds import RiskBound
 
@@ -92,8 +92,9 @@ class ClassSubspace(ByOperator):
     threshold_, risk_, risk_curve_, margin_risk_, margin_risk_error_, diameter_
         From all pairs of the training rows, or of about 4000 of them in any order.
     contrast_ : Contrast
-        The two scatters, mergeable: one D x D matrix a class where memory allows; beyond, ``fit``
-        keeps two in all, and ``partial_fit`` and ``merge`` say so.
+        The two scatters, mergeable: one D x D matrix a class, or its rows while these take less,
+        where memory allows; beyond, ``fit`` keeps two matrices in all, and ``partial_fit`` and
+        ``merge`` say so.
 
     Examples
     --------
@@ -248,9 +249,9 @@ class ClassSubspace(ByOperator):
         self._sample.add(rows, labels, groups, weights)
 
     def _fit_stream(self, rows: Any, labels: Any, groups: Any, weights: Any, width: int) -> Any:
-        n_rows, n_classes = rows.shape[0], len(keys_of(labels, groups)[0])
+        n_rows, sizes = rows.shape[0], np.bincount(keys_of(labels, groups)[1])
         self._begin(width)
-        if not self._online and 8.0 * n_classes * width**2 > MEMORY_SHARE * physical_memory():
+        if not self._online and state_bytes(sizes, width) > MEMORY_SHARE * physical_memory():
             mapped = _mapping.mapped(self._map, rows)
             without = without_of_rows(mapped, labels, groups, weights)
             reward = without(frozenset())

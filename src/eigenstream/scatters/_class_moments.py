@@ -13,9 +13,9 @@ from scipy.linalg import blas
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, rank_update
 from eigenstream._state import State, joined, names_of, names_state, part
+from eigenstream.scatters._few_rows import ClassRows, stacked
 from eigenstream.scatters._moment import (
     FLOAT32_ROUNDING,
-    SecondMoment,
     Weights,
     block_rows,
     floating,
@@ -27,7 +27,7 @@ Key = tuple[Hashable, Hashable]
 #: Blocks of a class this many times larger than others pay for going through D x D once a block.
 LARGE_BLOCKS = 4
 
-#: Fewer rows of a class wait for more of it.
+#: So many rows are worth a pass over D x D; of a class, fewer wait for more of it.
 LEAST_ROWS = 256
 
 
@@ -80,7 +80,7 @@ def keys_of(labels: Any, groups: Any) -> tuple[list[Key], NDArray[np.intp]]:
 
 
 class ClassMoments:
-    """Count, mean and centred second moment of each class: D x D numbers a class.
+    """Count, mean and centred second moment of each class: of few rows, these themselves.
 
     The sums over pairs weight every class by its FINAL count, so that one pass that does not know
     the counts yet has to keep the classes apart. For that it merges exactly, in any order.
@@ -88,8 +88,12 @@ class ClassMoments:
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
-        self.classes: dict[Key, SecondMoment] = {}
+        self.classes: dict[Key, ClassRows] = {}
         self._all: PairTotals | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs: the sums are made again."""
+        return {**self.__dict__, "_all": None}
 
     def add(self, rows: Any, labels: Any, groups: Any, weights: Weights | None) -> None:
         """Add labelled rows."""
@@ -104,9 +108,15 @@ class ClassMoments:
         step = block_rows(self.n_features) * (LARGE_BLOCKS if double else 1)
         fetched = np.empty((step if double and len(codes) >= step else 0, self.n_features))
         for k, key in enumerate(keys):
-            moment = self.classes.setdefault(key, SecondMoment(self.n_features, center=True))
-            for start in range(edges[k], edges[k + 1], step):
-                chosen = order[start : min(start + step, edges[k + 1])]
+            found = self.classes.setdefault(key, ClassRows(self.n_features))
+            mine = order[edges[k] : edges[k + 1]]
+            mine = mine if weights is None else mine[weights[mine] > 0]
+            if found.takes(len(mine)):
+                found.add(rows[mine], None if weights is None else weights[mine])
+                continue
+            moment = found.to_moment()
+            for start in range(0, len(mine), step):
+                chosen = mine[start : start + step]
                 w = None if weights is None else weights[chosen]
                 if len(fetched) and len(chosen) >= LEAST_ROWS:
                     block = fetched[: len(chosen)]
@@ -130,18 +140,18 @@ class ClassMoments:
         moments = cls(int(state["n_features"]))
         keys = zip(names_of(state, "task"), names_of(state, "label"), strict=True)
         for k, key in enumerate(keys):
-            moments.classes[key] = SecondMoment.restored(part(state, str(k)))
+            moments.classes[key] = ClassRows.restored(part(state, str(k)))
         return moments
 
     def merged(self, other: "ClassMoments") -> "ClassMoments":
         """Return the moments of both; neither is changed."""
         both = ClassMoments(self.n_features)
-        both.classes = {key: moment.copy() for key, moment in self.classes.items()}
-        for key, moment in other.classes.items():
+        both.classes = {key: found.copy() for key, found in self.classes.items()}
+        for key, found in other.classes.items():
             if key in both.classes:
-                both.classes[key].merge(moment)
+                both.classes[key].merge(found)
             else:
-                both.classes[key] = moment.copy()
+                both.classes[key] = found.copy()
         return both
 
     def totals(self) -> PairTotals:
@@ -152,21 +162,48 @@ class ClassMoments:
 
     def totals_without(self, classes: frozenset[Key]) -> PairTotals:
         """Return the sums over all pairs that have no member in these classes."""
-        chosen = {key: m.settled() for key, m in self.classes.items() if key not in classes}
-        weights = {key: moment.totals()[1] for key, moment in chosen.items()}
+        chosen = {key: c.read() for key, c in self.classes.items() if key not in classes}
+        weights = {key: found.weight for key, found in chosen.items()}
         totals = _means_only(
             self.n_features,
             weights,
-            {key: moment.mean() for key, moment in chosen.items()},
-            sum(moment.totals()[0] for moment in chosen.values()),
+            {key: found.mean for key, found in chosen.items()},
+            sum(found.count for found in chosen.values()),
         )
         per_task = _per_task(weights)
-        for key, moment in chosen.items():
+        kept: dict[tuple[float, float], list[Float64s]] = {}
+        for key, found in chosen.items():
             inside, outside = weights[key], per_task[key[0]] - weights[key]
-            _add(totals.same, moment.total(), inside)
-            _add(totals.different, moment.total(), outside)
-            totals.rounding = max(totals.rounding, moment.rounding)
+            if found.total is None:
+                assert found.rows is not None
+                kept.setdefault((inside, outside), []).append(found.rows)
+                continue
+            _add(totals.same, found.total, inside)
+            _add(totals.different, found.total, outside)
+            totals.rounding = max(totals.rounding, found.rounding)
+        self._add_rows(totals, kept)
         return totals
+
+    def _add_rows(
+        self, totals: PairTotals, kept: dict[tuple[float, float], list[Float64s]]
+    ) -> None:
+        """Add the products of rows, by how much those of their class weigh in either sum."""
+        step = block_rows(self.n_features)
+        few: list[tuple[tuple[float, float], Float64s]] = []
+        for factors, parts in kept.items():
+            if sum(map(len, parts)) < LEAST_ROWS:
+                few += [(factors, part) for part in parts]
+                continue
+            product = np.zeros((self.n_features, self.n_features), order="F")
+            for block in stacked(iter(parts), step):
+                rank_update(product, block)
+            _add(totals.same, product, factors[0])
+            _add(totals.different, product, factors[1])
+        # So few that going through D x D for them would take longer than to multiply them twice.
+        for kind, total in enumerate((totals.same, totals.different)):
+            scaled = (np.sqrt(factors[kind]) * part for factors, part in few)
+            for block in stacked(scaled, step):
+                rank_update(total, block)
 
 
 def totals_of_rows(

@@ -14,9 +14,10 @@ from eigenstream.scatters._class_moments import (
     keys_of,
     totals_of_rows,
 )
+from eigenstream.scatters._few_rows import state_bytes
 from eigenstream.scatters.base import Scatter
 
-__all__ = ["ClassScatter", "Key", "keys_of"]
+__all__ = ["ClassScatter", "Key", "keys_of", "state_bytes"]
 
 
 class ClassScatter(Scatter):
@@ -28,8 +29,9 @@ class ClassScatter(Scatter):
 
     Scatters of both kinds are two readings of one set of moments: see ``other_kind``.
 
-    Memory: one D x D matrix a class, because every class weighs in by its final count, which a
-    stream does not know yet. For that, classes may arrive in any order, and merging is exact.
+    Memory: one D x D matrix a class, or its rows while they are fewer than D / 2: every class
+    weighs in by its final count, which a stream does not know yet. For that, classes may arrive in
+    any order, and merging is exact.
     ``ClassScatter.of`` takes all rows at once and keeps two matrices in all; it cannot go on.
 
     Parameters
@@ -177,7 +179,7 @@ class ClassScatter(Scatter):
             keys = sorted(found)
         except TypeError:  # names of several kinds have no order of their own
             keys = sorted(found, key=str)
-        return {key: found[key].totals()[1] for key in keys}
+        return {key: found[key].weight() for key in keys}
 
     @property
     def mean(self) -> Float64s:
