@@ -177,8 +177,8 @@ def state_bytes(sizes: NDArray[np.integer[Any]], n_features: int) -> float:
 def stacked(parts: Iterator[Float64s], n_rows: int) -> Iterator[Float64s]:
     """Return blocks of so many rows or more, joined from smaller ones."""
     waiting: list[Float64s] = []
-    for part in parts:
-        waiting.append(part)
+    for some in parts:
+        waiting.append(some)
         if sum(map(len, waiting)) >= n_rows:
             yield np.concatenate(waiting)
             waiting = []
