@@ -88,7 +88,6 @@ HOMES = {
 PRIVATE_STILL = {
     ("contrast", "scatters"),
     ("estimators", "solvers"),
-    ("experiments", "estimators"),
     ("neurons", "solvers"),
 }
 

@@ -2,6 +2,7 @@
 
 from eigenstream.estimators._alpha import AlphaPath
 from eigenstream.estimators._bounds import SubspaceBound
+from eigenstream.estimators._gram import median_square
 from eigenstream.estimators.class_subspace import ClassSubspace
 from eigenstream.estimators.one_shot import ThresholdClassifier
 from eigenstream.estimators.pair_metric import PairMetric
@@ -18,4 +19,5 @@ __all__ = [
     "StreamPCA",
     "SubspaceBound",
     "ThresholdClassifier",
+    "median_square",
 ]

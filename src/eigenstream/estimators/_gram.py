@@ -27,7 +27,13 @@ KERNEL_VALUES = 1 << 22
 
 
 def median_square(rows: Float64s) -> float:
-    """Return the median squared distance between distinct rows (of up to 1000, by their hashes)."""
+    """Return the median squared distance between distinct rows (of up to 1000, by their hashes).
+
+    A kernel ``exp(-gamma |x - y|^2)`` is neither flat nor sharp where gamma times this is near 1.
+
+    >>> median_square(np.array([[0.0], [1.0], [3.0], [3.0]]))
+    4.0
+    """
     # Neither the order of the rows nor their repetition makes a difference.
     some = rows[np.unique(row_hashes(rows), return_index=True)[1][:MEDIAN_ROWS]]
     squares = cdist(some, some, "sqeuclidean")[np.tril_indices(len(some), -1)]

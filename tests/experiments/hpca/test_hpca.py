@@ -29,7 +29,14 @@ from eigenstream.experiments.hpca import (
     scaled,
     unsupervised,
 )
-from eigenstream.experiments.hpca._recipe import CHOSEN, CHOSEN_MARGIN, RAW, Key, Labelled, Learned
+from eigenstream.experiments.hpca._recipe import (
+    CHOSEN,
+    CHOSEN_MARGIN,
+    RAW,
+    Labelled,
+    Learned,
+    ResultKey,
+)
 from eigenstream.experiments.report.figures import NARROW
 from eigenstream.processes import characters
 
@@ -200,8 +207,8 @@ def test_figures_are_reached_already_with_few_images(module, few, page, monkeypa
     runs = replace(module.EXPERIMENT.runs, few=few)
     monkeypatch.setitem(_recipe.PRODUCTS, "quick", (0.5,))
     task = runs.task(page, page, 0, few, few)
-    student = _run._Student(module.EXPERIMENT, task, "quick")
-    learned, what = student.learn(CHOSEN)
+    learner = _run._TaskLearner(module.EXPERIMENT, task, "quick")
+    learned, what = learner.learn(CHOSEN)
     test = task.tests[_rendered.SAME]
     features = learned.transform(test.rows)
     assert one_shot_error(test.rows, test.labels).error > 0.5
@@ -213,7 +220,7 @@ def test_figures_are_reached_already_with_few_images(module, few, page, monkeypa
 def test_a_film_teaches_without_labels(monkeypatch):
     monkeypatch.setitem(unsupervised.FRAMES, "quick", 2500)
     monkeypatch.setattr(unsupervised, "PAGES", {"white page": "black_on_white"})
-    monkeypatch.setattr(unsupervised, "WAYS", (unsupervised.LINEAR_SHARE,))
+    monkeypatch.setattr(unsupervised, "METHODS", (unsupervised.LINEAR_SHARE,))
     rows = known()["hpca-unsupervised"].run("quick", 1, Clock()).numbers["rows"]
     found = {row["way"]: row["error"]["mean"] for row in rows if "letters' font" in row["test"]}
     assert found["raw"] > 0.7
@@ -228,16 +235,16 @@ def test_the_choice_is_the_least_loss(monkeypatch):
     monkeypatch.setitem(_recipe.SEARCH_ROWS, "quick", 100)
     rows, labels = characters("abcdefgh", 20, size=10, height=6, rotation=0.6, random_state=0)
     task = _recipe.Task("t", Labelled(rows, labels), {})
-    student = _run._Student(rotated.EXPERIMENT, task, "quick")
-    assert len(student.some) <= 100
-    for way in (CHOSEN, CHOSEN_MARGIN):
-        learned, what = student.learn(way)
+    learner = _run._TaskLearner(rotated.EXPERIMENT, task, "quick")
+    assert len(learner.some) <= 100
+    for method in (CHOSEN, CHOSEN_MARGIN):
+        learned, what = learner.learn(method)
         assert what.product == pytest.approx(what.scale * median_square(rows))
         losses = []
         for product in (40.0, 0.7):
-            gamma = product / student.median
-            some = rows[student.some], labels[student.some]
-            losses.append(student._estimator(way, gamma).fit(*some).eta_choice_.losses.min())
+            gamma = product / learner.median
+            some = rows[learner.some], labels[learner.some]
+            losses.append(learner._estimator(method, gamma).fit(*some).eta_choice_.losses.min())
         assert what.loss == pytest.approx(min(losses))
         assert learned.n_samples_seen_ == len(rows)
 
@@ -267,7 +274,7 @@ def test_figures_are_compared_to_three_digits():
     assert _numbers.with_spread(rows(0.5, 0.1) + rows(0.7, 0.1), "error") == (
         f"0.600 ±{NARROW}0.141"
     )
-    assert Key("a page", CHOSEN, "t").name == f"a page: {CHOSEN.name}"
+    assert ResultKey("a page", CHOSEN, "t").name == f"a page: {CHOSEN.name}"
 
 
 def test_risk_curves_end_where_all_are_called_same():
@@ -404,8 +411,8 @@ def test_gradients_of_letters_teach_digits(data_folder, monkeypatch):
     task = tasks["gradients"]
     test = task.tests[handwritten.TEST]
     monkeypatch.setitem(_recipe.PRODUCTS, "quick", (0.5,))
-    student = _run._Student(handwritten.EXPERIMENT, task, "quick")
-    learned, what = student.learn(_recipe.QUOTIENT)
+    learner = _run._TaskLearner(handwritten.EXPERIMENT, task, "quick")
+    learned, what = learner.learn(_recipe.QUOTIENT)
     assert what.threshold is None
     pixels = tasks["black page"].tests[handwritten.TEST]
     errors = [

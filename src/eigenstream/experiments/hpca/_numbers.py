@@ -12,11 +12,11 @@ from eigenstream.experiments.hpca._recipe import (
     PAPER_MARGIN,
     PRODUCTS,
     SEARCH_ROWS,
-    Findings,
-    Key,
     Learned,
+    PairFindings,
+    PairRecipe,
     Paper,
-    Recipe,
+    ResultKey,
 )
 from eigenstream.experiments.report.figures import NARROW, spread
 
@@ -71,7 +71,7 @@ def verdict(rows: Sequence[Learned], error: float, risk: float | None = None) ->
 
 
 def numbers(
-    recipe: Recipe, found: Findings, effort: Effort, seconds: Mapping[str, float]
+    recipe: PairRecipe, found: PairFindings, effort: Effort, seconds: Mapping[str, float]
 ) -> dict[str, Any]:
     """Return every number of the page."""
     rings = found.rings
@@ -134,11 +134,11 @@ def _paper(paper: Paper) -> dict[str, Any]:
     }
 
 
-def _of(key: Key) -> dict[str, Any]:
-    return {"task": key.task, "way": key.way.name, "test": key.test}
+def _of(key: ResultKey) -> dict[str, Any]:
+    return {"task": key.task, "way": key.method.name, "test": key.test}
 
 
-def _row(key: Key, rows: Sequence[Learned]) -> dict[str, Any]:
+def _row(key: ResultKey, rows: Sequence[Learned]) -> dict[str, Any]:
     out: dict[str, Any] = _of(key)
     for name in ("error", "risk", "area", "threshold"):
         values = values_of(rows, name)

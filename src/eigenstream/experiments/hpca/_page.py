@@ -21,9 +21,9 @@ from eigenstream.experiments.hpca._recipe import (
     PRODUCTS,
     RAW,
     SEARCH_ROWS,
-    Findings,
-    Key,
     Learned,
+    PairFindings,
+    ResultKey,
 )
 from eigenstream.experiments.report import Drawing, Report, Section, Table
 from eigenstream.experiments.report.figures import NARROW
@@ -50,7 +50,7 @@ COMMON_CHOICES = (
 )
 
 
-class Reproduction(_recipe.Recipe):
+class PairReproduction(_recipe.PairRecipe):
     """A recipe that can be run."""
 
     def missing(self) -> str | None:
@@ -73,20 +73,22 @@ class Reproduction(_recipe.Recipe):
             page.beside_the_paper(), page.report(), numbers(self, found, effort, clock.seconds)
         )
 
-    def more(self, found: Findings) -> list[Section]:
+    def more(self, found: PairFindings) -> list[Section]:
         """Return what a recipe has to add to the page."""
         return []
 
-    def findings(self, effort: Effort, seeds: int, clock: Clock) -> Findings:
+    def findings(self, effort: Effort, seeds: int, clock: Clock) -> PairFindings:
         """Learn from labels and judge."""
-        found: Findings = _run.run(self, effort, seeds, clock)
+        found: PairFindings = _run.run(self, effort, seeds, clock)
         return found
 
 
 class Page:
     """Everything that is said about one experiment."""
 
-    def __init__(self, recipe: Reproduction, found: Findings, effort: Effort, seeds: int) -> None:
+    def __init__(
+        self, recipe: PairReproduction, found: PairFindings, effort: Effort, seeds: int
+    ) -> None:
         self.recipe, self.found, self.effort, self.seeds = recipe, found, effort, seeds
         first = next(iter(found.rows)).test
         self.tests = [test for test in recipe.paper if any(k.test == test for k in found.rows)]
@@ -94,7 +96,7 @@ class Page:
 
     # ---- beside the paper --------------------------------------------------------------------
 
-    def rows(self, test: str) -> dict[Key, list[Learned]]:
+    def rows(self, test: str) -> dict[ResultKey, list[Learned]]:
         """Return what was found with one test."""
         return {key: rows for key, rows in self.found.rows.items() if key.test == test}
 
@@ -103,16 +105,16 @@ class Page:
         count, words = len(self.found.runs), self.recipe.repeated
         return f"{count} {words}" if count > 1 else "1 " + words.replace("seeds", "seed", 1)
 
-    def untouched(self, test: str) -> Key | None:
+    def untouched(self, test: str) -> ResultKey | None:
         """Return what one would use: the least error on held-out classes, no test looked at."""
         if self.recipe.default is not None:
-            return next(key for key in self.rows(test) if key.way == self.recipe.default)
+            return next(key for key in self.rows(test) if key.method == self.recipe.default)
         wanted = [
             key
             for key, rows in self.rows(test).items()
-            if key.way.rule == "classes"
-            and key.way.scale == "chosen"
-            and key.way.space in ("kernel", "landmarks")
+            if key.method.rule == "classes"
+            and key.method.scale == "chosen"
+            and key.method.space in ("kernel", "landmarks")
             and values_of(rows, "loss")
         ]
         if not wanted:
@@ -130,7 +132,7 @@ class Page:
                     marked.add(len(rows))
                 name = key.name if len(self.tests) == 1 else f"{test}; {key.name}"
                 theirs = says = ""
-                if paper is not None and key.way == RAW:
+                if paper is not None and key.method == RAW:
                     theirs = f"{paper.raw:.3f}"
                 elif paper is not None:
                     theirs = f"{paper.projected:.3f}{NARROW}/ {paper.risk:.3f}"
@@ -162,7 +164,7 @@ class Page:
             chosen = (f"{paper.eta:g}", f"{paper.scale:g}", "", f"{paper.threshold:.3f}", "")
             rows.append(("the paper", str(paper.dimensions), *chosen))
         for key, found in self.rows(test).items():
-            if key.way == RAW:
+            if key.method == RAW:
                 continue
             used, positive = (span(found, name, ".0f") for name in ("dimensions", "n_positive"))
             rows.append(
@@ -192,7 +194,7 @@ class Page:
         texts = []
         for test in self.tests:
             paper, rows = self.recipe.paper.get(test), self.rows(test)
-            learned = {key: found for key, found in rows.items() if key.way != RAW}
+            learned = {key: found for key, found in rows.items() if key.method != RAW}
             chosen = self.untouched(test) or next(iter(learned))
             best = min(learned, key=lambda key: average(learned[key], "error"))
             error, risk = (average(learned[chosen], name) for name in ("error", "risk"))
@@ -210,7 +212,7 @@ class Page:
                     f"The smallest error of all rows, chosen afterwards by these very tests, is "
                     f"{average(learned[best], 'error'):.3f} (“{best.name}”). "
                 )
-            sharp = [key for key in learned if key.way == PAPER_SCALE]
+            sharp = [key for key in learned if key.method == PAPER_SCALE]
             for key in sharp:
                 product = average(learned[key], "product")
                 if product > 5:
@@ -260,14 +262,14 @@ class Page:
     def _curves(self) -> Section:
         test = self.tests[0]
         rows = self.rows(test)
-        chosen = self.untouched(test) or next(key for key in rows if key.way != RAW)
-        wanted = [Key(chosen.task, RAW, test)]
+        chosen = self.untouched(test) or next(key for key in rows if key.method != RAW)
+        wanted = [ResultKey(chosen.task, RAW, test)]
         wanted += [
             key
             for key in rows
-            if key.task == chosen.task and key.way.rule == "classes" and key.way != RAW
+            if key.task == chosen.task and key.method.rule == "classes" and key.method != RAW
         ]
-        names = {key: key.way.name.replace(", eta by held-out classes", "") for key in wanted}
+        names = {key: key.method.name.replace(", eta by held-out classes", "") for key in wanted}
         roc = {name: self.found.curves[key] for key, name in names.items()}
         risks = {name: self.found.risks[key] for key, name in names.items()}
         return Section(

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream import plotting
-from eigenstream.experiments.hpca._recipe import Neighbours, Rings, Shown
+from eigenstream.experiments.hpca._recipe import NeighbourPictures, Neighbours, Rings
 from eigenstream.experiments.hpca._run import NEAREST
 from eigenstream.experiments.report import Section, Tiles
 
 
-def neighbours(shown: Shown) -> Section:
+def neighbours(shown: NeighbourPictures) -> Section:
     """Show what is near what, before and after learning."""
     pictures = gray_of(shown.pictures.test, shown.pictures.shape)
 
@@ -51,7 +51,7 @@ def neighbours(shown: Shown) -> Section:
 
 
 def rings(found: Rings, shares: Sequence[tuple[float, float]]) -> Section:
-    """Show what the linear way learns from turned images."""
+    """Show what the linear method learns from turned images."""
     size = int(np.sqrt(found.filters.shape[1]))
     pictures = plotting.signed(found.filters, size)
     positive = [first for first, _ in shares]

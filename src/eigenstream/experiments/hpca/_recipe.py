@@ -1,4 +1,4 @@
-"""What an experiment of [HPCA] section 7 consists of: its recipe, its ways, its findings."""
+"""What an experiment of [HPCA] section 7 consists of: its recipe, its methods, its findings."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Way:
+class Method:
     """How to learn: in which space, and how the weight and the kernel's sharpness are chosen."""
 
     name: str
@@ -75,18 +75,18 @@ class Way:
     prototypes: int | None = None
 
 
-PAPER_SCALE = Way("paper's C, held-out classes", scale="paper")
-PAPER_BOTH = Way("paper's C, paper's rule", scale="paper", rule="margin")
-CHOSEN = Way("C by held-out classes")
-CHOSEN_MARGIN = Way("C by the paper's rule", rule="margin")
-LINEAR = Way("linear", space="linear")
-LANDMARKED = Way("landmarks, C by held-out classes", space="landmarks")
-LANDMARKED_MARGIN = Way("landmarks, C by the paper's rule", space="landmarks", rule="margin")
-QUOTIENT = Way("landmarks, quotient", space="landmarks", criterion="ratio")
-MANY = Way("3000 landmarks", prototypes=3000)
-KERNEL_WAYS = (PAPER_SCALE, PAPER_BOTH, CHOSEN, CHOSEN_MARGIN)
+PAPER_SCALE = Method("paper's C, held-out classes", scale="paper")
+PAPER_BOTH = Method("paper's C, paper's rule", scale="paper", rule="margin")
+CHOSEN = Method("C by held-out classes")
+CHOSEN_MARGIN = Method("C by the paper's rule", rule="margin")
+LINEAR = Method("linear", space="linear")
+LANDMARKED = Method("landmarks, C by held-out classes", space="landmarks")
+LANDMARKED_MARGIN = Method("landmarks, C by the paper's rule", space="landmarks", rule="margin")
+QUOTIENT = Method("landmarks, quotient", space="landmarks", criterion="ratio")
+MANY = Method("3000 landmarks", prototypes=3000)
+KERNEL_METHODS = (PAPER_SCALE, PAPER_BOTH, CHOSEN, CHOSEN_MARGIN)
 #: Named where no learning took place.
-RAW = Way("raw")
+RAW = Method("raw")
 
 
 @dataclass(frozen=True)
@@ -100,26 +100,26 @@ class Pictures:
 
 @dataclass(frozen=True)
 class Run:
-    """One repetition: its tasks with the ways to learn each, and pictures for the page."""
+    """One repetition: its tasks with the methods to learn each by, and pictures for the page."""
 
-    tasks: Sequence[tuple[Task, tuple[Way, ...]]]
+    tasks: Sequence[tuple[Task, tuple[Method, ...]]]
     pictures: Pictures
-    #: Of which task and way the nearest neighbours are shown, beside those of the first task.
-    featured: tuple[str, Way]
+    #: Of which task and method the nearest neighbours are shown, beside those of the first task.
+    featured: tuple[str, Method]
 
 
 @dataclass(frozen=True)
-class Key:
-    """What a figure is about: the task learned from, the way, and what was asked."""
+class ResultKey:
+    """What a figure is about: the task learned from, the method, and what was asked."""
 
     task: str
-    way: Way
+    method: Method
     test: str
 
     @property
     def name(self) -> str:
         """How a table calls it."""
-        return f"{self.task}: {self.way.name}"
+        return f"{self.task}: {self.method.name}"
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Neighbours:
 
 
 @dataclass(frozen=True)
-class Shown:
+class NeighbourPictures:
     """Pictures of the first repetition, and what is near what in them."""
 
     pictures: Pictures
@@ -182,15 +182,15 @@ class Shown:
 
 
 @dataclass
-class Findings:
+class PairFindings:
     """What all repetitions found; each list has an entry a repetition."""
 
     runs: list[str] = field(default_factory=list)
-    rows: dict[Key, list[Learned]] = field(default_factory=dict)
+    rows: dict[ResultKey, list[Learned]] = field(default_factory=dict)
     #: Of the first repetition.
-    curves: dict[Key, Curve] = field(default_factory=dict)
-    risks: dict[Key, RiskCurve] = field(default_factory=dict)
-    shown: Shown | None = None
+    curves: dict[ResultKey, Curve] = field(default_factory=dict)
+    risks: dict[ResultKey, RiskCurve] = field(default_factory=dict)
+    shown: NeighbourPictures | None = None
     rings: Rings | None = None
     ring_shares: list[tuple[float, float]] = field(default_factory=list)
     #: By task: how many classes and rows were learned from.
@@ -199,7 +199,7 @@ class Findings:
     facts: dict[str, list[float]] = field(default_factory=dict)
     wall: float = 0.0
 
-    def add(self, later: "Findings") -> None:
+    def add(self, later: "PairFindings") -> None:
         """Take in what another repetition found; what is of the first one stays."""
         for key, rows in later.rows.items():
             self.rows.setdefault(key, []).extend(rows)
@@ -210,7 +210,7 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class PairRecipe:
     """What the paper did, what it left open, what we chose, and the paper's figures."""
 
     name: str
@@ -229,14 +229,14 @@ class Recipe:
     left_open: tuple[tuple[str, str], ...] = ()
     #: Files that it needs.
     sources: tuple[Source, ...] = ()
-    #: What one would use without a look at the test, of the first task; by default the way with the
-    #: least error on held-out classes.
-    default: Way | None = None
+    #: What one would use without a look at the test, of the first task; by default the method with
+    #: the least error on held-out classes.
+    default: Method | None = None
     heading: str = "Beside the paper"
     #: How eta and C were decided upon.
     deciding: str = (
         "Both rules look at training classes only; with a kernel, at up to {rows} of the rows, "
         "evenly out of every class. Then all rows are learned."
     )
-    #: Whether to look for rings in what the linear way learns from the first task.
+    #: Whether to look for rings in what the linear method learns from the first task.
     rings: bool = False

@@ -9,14 +9,14 @@ import numpy as np
 from eigenstream.experiments.base import Effort
 from eigenstream.experiments.hpca._recipe import (
     CHOSEN,
-    KERNEL_WAYS,
+    KERNEL_METHODS,
     LINEAR,
     MANY,
     Labelled,
+    Method,
     Pictures,
     Run,
     Task,
-    Way,
 )
 from eigenstream.processes import digit_set, letter_set
 from eigenstream.processes.characters import Invariance
@@ -76,12 +76,12 @@ class Rendered:
     def run(self, effort: Effort, seed: int) -> Run:
         """Draw the images of one seed."""
         count = self.few if effort == "quick" else self.n_per_class
-        tasks: list[tuple[Task, tuple[Way, ...]]] = []
+        tasks: list[tuple[Task, tuple[Method, ...]]] = []
         for page in PAGES:
             task = self.task(page, page, seed, count, count)
-            # The linear way takes longest; a quick look has it where it has rings to show.
+            # The linear method takes longest; a quick look has it where it has rings to show.
             brief = effort == "quick" and (tasks or self.invariance != "rotation")
-            tasks.append((task, KERNEL_WAYS if brief else (*KERNEL_WAYS, LINEAR)))
+            tasks.append((task, KERNEL_METHODS if brief else (*KERNEL_METHODS, LINEAR)))
         if effort == "full" and self.many:
             # On the page that held-out classes prefer.
             name = f"black page, {self.many} of each letter"

@@ -14,13 +14,12 @@ from time import thread_time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s, Floats
-from eigenstream.estimators import ClassSubspace
-from eigenstream.estimators._class_folds import codes_of, spread
-from eigenstream.estimators._gram import median_square
+from eigenstream.estimators import ClassSubspace, median_square
 from eigenstream.evaluation import BalancedRisk, balanced_risk
 from eigenstream.experiments.base import Clock, Curve, Effort, judge
 from eigenstream.experiments.hpca._recipe import (
@@ -29,18 +28,18 @@ from eigenstream.experiments.hpca._recipe import (
     RAW,
     SEARCH_ROWS,
     SHRINKAGE,
-    Findings,
-    Key,
     Labelled,
     Learned,
+    Method,
+    NeighbourPictures,
     Neighbours,
-    Recipe,
+    PairFindings,
+    PairRecipe,
+    ResultKey,
     Rings,
     RiskCurve,
     Run,
-    Shown,
     Task,
-    Way,
 )
 from eigenstream.features import RBFNetwork
 
@@ -54,22 +53,22 @@ NEAREST = 4
 
 
 @threadpool_limits.wrap(1, user_api="blas")  # repetitions run beside each other instead
-def run(recipe: Recipe, effort: Effort, seeds: int, clock: Clock) -> Findings:
+def run(recipe: PairRecipe, effort: Effort, seeds: int, clock: Clock) -> PairFindings:
     """Run a recipe of this family."""
     runs = recipe.runs(effort, check_whole(seeds, "seeds"))
     with clock.spent("images"):
         first = runs[0][1]()
-    steps = sum(1 + len(ways) for _, ways in first.tasks)
+    steps = sum(1 + len(methods) for _, methods in first.tasks)
     plural = "s" if len(runs) > 1 else ""
     clock.listener.begin(f"learning, {len(runs)} repetition{plural}", steps * len(runs))
     stop = Event()
 
-    def one(number: int) -> Findings:
+    def one(number: int) -> PairFindings:
         with clock.spent("images"):
             made = runs[number][1]() if number else first
         return _one_run(recipe, made, effort, clock, stop)
 
-    found = Findings(runs=[label for label, _ in runs])
+    found = PairFindings(runs=[label for label, _ in runs])
     with warnings.catch_warnings():
         # Kernels too sharp and eigenvalues too few are told in the tables.
         warnings.simplefilter("ignore", UserWarning)
@@ -84,39 +83,41 @@ def run(recipe: Recipe, effort: Effort, seeds: int, clock: Clock) -> Findings:
     return found
 
 
-def _one_run(recipe: Recipe, one: Run, effort: Effort, clock: Clock, stop: Event) -> Findings:
-    """Learn every task in every way, and judge; end early when asked to."""
-    found = Findings()
-    for task, ways in one.tasks:
+def _one_run(
+    recipe: PairRecipe, one: Run, effort: Effort, clock: Clock, stop: Event
+) -> PairFindings:
+    """Learn every task by all its methods, and judge; end early when asked to."""
+    found = PairFindings()
+    for task, methods in one.tasks:
         found.sizes[task.name] = (len(np.unique(task.train.labels)), len(task.train.rows))
         with clock.spent("judging"):
             for test, sample in task.tests.items():
-                record(found, Key(task.name, RAW, test), sample, Learned(0, 0, None, 0))
+                record(found, ResultKey(task.name, RAW, test), sample, Learned(0, 0, None, 0))
         clock.listener.advance(1)
-        student = _Student(recipe, task, effort)
-        for way in ways:
+        learner = _TaskLearner(recipe, task, effort)
+        for method in methods:
             if stop.is_set():
                 return found
-            with clock.spent(f"{task.name}: {way.name}"):
-                learned, what = student.learn(way)
+            with clock.spent(f"{task.name}: {method.name}"):
+                learned, what = learner.learn(method)
             with clock.spent("judging"):
                 for test, sample in task.tests.items():
                     after = Labelled(learned.transform(sample.rows), sample.labels)
-                    record(found, Key(task.name, way, test), after, what)
-            if recipe.rings and way.space == "linear" and task is one.tasks[0][0]:
+                    record(found, ResultKey(task.name, method, test), after, what)
+            if recipe.rings and method.space == "linear" and task is one.tasks[0][0]:
                 eta = next(iter(recipe.paper.values())).eta
                 found.rings = rings = rings_of(learned, eta, one.pictures.shape[0])
                 n = rings.n_positive
                 found.ring_shares.append((rings.shares[:n].mean(), rings.shares[n:].mean()))
-            if (task.name, way) == one.featured:
-                found.shown = shown(one, task, way, learned)
+            if (task.name, method) == one.featured:
+                found.shown = shown(one, task, method, learned)
             clock.listener.advance(1)
     return found
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """A weight and a sharpness, the loss that chose them, and who was fitted on the way."""
+    """A weight and a sharpness, the loss that chose them, and the estimator that they gave."""
 
     eta: float
     gamma: float
@@ -124,28 +125,26 @@ class _Choice:
     fitted: ClassSubspace
 
 
-class _Student:
-    """Learns one task in any way; what two ways decide alike is decided once."""
+class _TaskLearner:
+    """Learns one task by any method; what two methods decide alike is decided once."""
 
-    def __init__(self, recipe: Recipe, task: Task, effort: Effort) -> None:
+    def __init__(self, recipe: PairRecipe, task: Task, effort: Effort) -> None:
         self.recipe, self.task, self.effort = recipe, task, effort
         self.median = median_square(np.asarray(task.train.rows, np.float64))
-        codes = codes_of(task.train.labels.tolist())
-        # A few of each class at least: one alone makes no pair.
-        self.some = spread(codes, max(SEARCH_ROWS[effort], 4 * (int(codes.max()) + 1)))
-        self.choices: dict[Way, _Choice] = {}
+        self.some = some_of_each(task.train.labels, SEARCH_ROWS[effort])
+        self.choices: dict[Method, _Choice] = {}
         #: By space, prototypes, sharpness and weight.
         self.fits: dict[Any, ClassSubspace] = {}
 
-    def learn(self, way: Way) -> tuple[ClassSubspace, Learned]:
+    def learn(self, method: Method) -> tuple[ClassSubspace, Learned]:
         """Return what was learned from all rows, and what there is to say about it."""
         start = thread_time()
-        learned, gamma, loss = self._learn(way)
+        learned, gamma, loss = self._learn(method)
         return learned, Learned(
             error=0.0,
             risk=0.0,
             # A quotient scales its directions freely, so that its distances have no unit.
-            threshold=0.0 if way.criterion == "difference" else None,
+            threshold=0.0 if method.criterion == "difference" else None,
             area=0.0,
             dimensions=learned.n_components_,
             n_positive=learned.n_positive_,
@@ -157,64 +156,64 @@ class _Student:
             seconds=thread_time() - start,
         )
 
-    def _learn(self, way: Way) -> tuple[ClassSubspace, float | None, float | None]:
+    def _learn(self, method: Method) -> tuple[ClassSubspace, float | None, float | None]:
         rows, labels = self.task.train.rows, self.task.train.labels
-        if way.space == "linear":
-            linear = self._estimator(way, None).fit(rows, labels)
+        if method.space == "linear":
+            linear = self._estimator(method, None).fit(rows, labels)
             assert linear.eta_choice_ is not None
             return linear, None, float(linear.eta_choice_.losses.min())
-        if way.criterion == "ratio":
-            gamma = self._choice(replace(way, name="", criterion="difference")).gamma
-            quotient = self._estimator(way, gamma)
+        if method.criterion == "ratio":
+            gamma = self._choice(replace(method, name="", criterion="difference")).gamma
+            quotient = self._estimator(method, gamma)
             quotient.set_params(criterion="ratio", shrinkage=SHRINKAGE)
             return quotient.fit(rows, labels), gamma, None
-        choice = self._choice(replace(way, name="", prototypes=None))
-        same = way.space, way.prototypes, choice.gamma, choice.eta
+        choice = self._choice(replace(method, name="", prototypes=None))
+        same = method.space, method.prototypes, choice.gamma, choice.eta
         if same not in self.fits:
-            self.fits[same] = self._fit(way, choice)
+            self.fits[same] = self._fit(method, choice)
         return self.fits[same], choice.gamma, choice.loss
 
-    def _fit(self, way: Way, choice: _Choice) -> ClassSubspace:
+    def _fit(self, method: Method, choice: _Choice) -> ClassSubspace:
         """Learn all rows with what was chosen."""
         rows, labels = self.task.train.rows, self.task.train.labels
-        if way.prototypes is not None:
-            count = min(way.prototypes, len(rows))
+        if method.prototypes is not None:
+            count = min(method.prototypes, len(rows))
             network = RBFNetwork(count, gamma=choice.gamma, random_state=0)
             learned = ClassSubspace(self.recipe.dimensions, eta=choice.eta, features=network)
             # Twice the speed, added up in float64.
             return learned.fit(rows.astype(np.float32), labels)
         if choice.fitted.n_samples_seen_ == len(rows):
             return choice.fitted
-        return self._estimator(way, choice.gamma, choice.eta).fit(rows, labels)
+        return self._estimator(method, choice.gamma, choice.eta).fit(rows, labels)
 
-    def _choice(self, way: Way) -> _Choice:
+    def _choice(self, method: Method) -> _Choice:
         """Return the weight and sharpness with the least loss; of equals, the first."""
-        if way in self.choices:
-            return self.choices[way]
+        if method in self.choices:
+            return self.choices[method]
         gammas = [product / self.median for product in PRODUCTS[self.effort]]
-        if way.scale == "paper":
+        if method.scale == "paper":
             gammas = [next(iter(self.recipe.paper.values())).scale]
-        some: Any = self.some if way.space == "kernel" else slice(None)
+        some: Any = self.some if method.space == "kernel" else slice(None)
         rows, labels = self.task.train.rows[some], self.task.train.labels[some]
         best: _Choice | None = None
         for gamma in gammas:
-            fitted = self._estimator(way, gamma).fit(rows, labels)
+            fitted = self._estimator(method, gamma).fit(rows, labels)
             assert fitted.eta_choice_ is not None
             assert fitted.eta_ is not None
             loss = float(fitted.eta_choice_.losses.min())
             if best is None or loss < best.loss - 1e-9:
                 best = _Choice(fitted.eta_, gamma, loss, fitted)
         assert best is not None
-        self.choices[way] = best
+        self.choices[method] = best
         return best
 
-    def _estimator(self, way: Way, gamma: float | None, eta: Any = None) -> ClassSubspace:
+    def _estimator(self, method: Method, gamma: float | None, eta: Any = None) -> ClassSubspace:
         if eta is None:
-            eta = "auto" if way.rule == "classes" else "margin_risk"
+            eta = "auto" if method.rule == "classes" else "margin_risk"
         how: dict[str, Any] = {}
-        if way.space == "kernel":
+        if method.space == "kernel":
             how = {"kernel": "rbf", "gamma": gamma}
-        elif way.space == "landmarks":
+        elif method.space == "landmarks":
             count = min(LANDMARKS[self.effort], len(self.task.train.rows))
             how = {"features": RBFNetwork(count, gamma=gamma or 1.0, random_state=0)}
         return ClassSubspace(self.recipe.dimensions, eta=eta, **how)
@@ -223,7 +222,7 @@ class _Student:
 # ---- judging, and what there is to see --------------------------------------------------------
 
 
-def record(found: Findings, key: Key, sample: Labelled, what: Learned) -> None:
+def record(found: PairFindings, key: ResultKey, sample: Labelled, what: Learned) -> None:
     """Judge features and add the figures to the findings."""
     judged, risk = judge(sample.rows, sample.labels), balanced_risk(sample.rows, sample.labels)
     threshold = None if what.threshold is None else risk.threshold / DIAMETER
@@ -248,6 +247,18 @@ def risk_curve(found: BalancedRisk, points: int = 201) -> RiskCurve:
     return RiskCurve(levels, np.interp(levels * end, found.thresholds, found.risks, left=0.5))
 
 
+def some_of_each(labels: NDArray[Any], most: int) -> NDArray[np.intp]:
+    """Return at most so many rows (or four a class), evenly out of every class.
+
+    >>> some_of_each(np.repeat(["b", "a"], [12, 6]), 9)
+    array([ 0,  2,  4,  6,  8, 10, 12, 14, 16])
+    """
+    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    # One of a class makes no pair.
+    step = -(-len(labels) // max(most, 4 * len(first)))
+    return np.sort(np.argsort(first[codes], kind="stable")[::step])
+
+
 def nearest(features: Floats, query: int, count: int) -> list[int]:
     """Return the rows nearest to one of them, itself left out.
 
@@ -258,13 +269,13 @@ def nearest(features: Floats, query: int, count: int) -> list[int]:
     return [int(k) for k in order if k != query][:count]
 
 
-def shown(one: Run, task: Task, way: Way, learned: Any) -> Shown:
+def shown(one: Run, task: Task, method: Method, learned: Any) -> NeighbourPictures:
     """Return a query of each class with what is nearest to it, before and after learning."""
     first = one.tasks[0][0]
     test, sample = next(iter(task.tests.items()))
     before, after = first.tests[test].rows, np.asarray(learned.transform(sample.rows))
     _, queries = np.unique(sample.labels, return_index=True)
-    return Shown(
+    return NeighbourPictures(
         one.pictures,
         sample.labels,
         [
@@ -272,7 +283,7 @@ def shown(one: Run, task: Task, way: Way, learned: Any) -> Shown:
             for q in queries
         ],
         f"{first.name}: {RAW.name}",
-        Key(task.name, way, test).name,
+        ResultKey(task.name, method, test).name,
     )
 
 

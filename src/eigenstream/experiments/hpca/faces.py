@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from eigenstream.experiments.base import Effort
 from eigenstream.experiments.data.labelled import FACES, Images, faces, unit
-from eigenstream.experiments.hpca._page import Reproduction
+from eigenstream.experiments.hpca._page import PairReproduction
 from eigenstream.experiments.hpca._recipe import (
     CHOSEN,
-    KERNEL_WAYS,
+    KERNEL_METHODS,
     Labelled,
     Paper,
     Pictures,
@@ -52,7 +52,7 @@ def one_run(images: Images, training: NDArray[np.int64], test: str) -> Run:
         rows = unit(pixels)
         train = Labelled(rows[mine], images.labels[mine])
         tests = {test: Labelled(rows[~mine], images.labels[~mine])}
-        tasks.append((Task(name, train, tests), KERNEL_WAYS))
+        tasks.append((Task(name, train, tests), KERNEL_METHODS))
     height, width = images.pixels.shape[1:]
     pictures = Pictures(images.pixels[mine], images.pixels[~mine], (height, width))
     return Run(tasks, pictures, (tasks[0][0].name, CHOSEN))
@@ -69,7 +69,7 @@ _PAPER = Paper(
     projected=0.043,
 )
 
-EXPERIMENT = Reproduction(
+EXPERIMENT = PairReproduction(
     name="hpca-faces",
     summary="Pairs of some people's faces teach to compare others' ([HPCA] table 1); needs data",
     title="Some people's faces teach the distance between other people's",

@@ -10,18 +10,18 @@ from eigenstream._linalg import Float64s
 from eigenstream.experiments.base import Effort
 from eigenstream.experiments.data import labelled
 from eigenstream.experiments.data.labelled import Images, digits, flat, letters, unit
-from eigenstream.experiments.hpca._page import Reproduction
+from eigenstream.experiments.hpca._page import PairReproduction
 from eigenstream.experiments.hpca._recipe import (
-    KERNEL_WAYS,
+    KERNEL_METHODS,
     LANDMARKED,
     LANDMARKED_MARGIN,
     QUOTIENT,
     Labelled,
+    Method,
     Paper,
     Pictures,
     Run,
     Task,
-    Way,
 )
 from eigenstream.features import GradientOrientation
 
@@ -56,15 +56,15 @@ def one_run(written: Images, numerals: Images, effort: Effort, seed: int) -> Run
     more = [moved(train.pixels, rng) for _ in range(COPIES[effort])]
     copies = np.concatenate([train.pixels, *more])
     names = np.tile(train.labels, 1 + len(more))
-    pairs: list[tuple[str, Float64s, Float64s, tuple[Way, ...]]] = [
-        ("white page", unit(1.0 - train.pixels), unit(1.0 - test.pixels), KERNEL_WAYS),
-        ("black page", unit(train.pixels), unit(test.pixels), KERNEL_WAYS),
+    pairs: list[tuple[str, Float64s, Float64s, tuple[Method, ...]]] = [
+        ("white page", unit(1.0 - train.pixels), unit(1.0 - test.pixels), KERNEL_METHODS),
+        ("black page", unit(train.pixels), unit(test.pixels), KERNEL_METHODS),
     ]
-    ways = (LANDMARKED, LANDMARKED_MARGIN, QUOTIENT)
+    methods = (LANDMARKED, LANDMARKED_MARGIN, QUOTIENT)
     seen = edges.transform(flat(test.pixels))
     pairs += [
-        ("gradients", edges.transform(flat(train.pixels)), seen, ways),
-        ("gradients, with moved copies", edges.transform(flat(copies)), seen, ways),
+        ("gradients", edges.transform(flat(train.pixels)), seen, methods),
+        ("gradients, with moved copies", edges.transform(flat(copies)), seen, methods),
     ]
     tasks = [
         (
@@ -73,9 +73,9 @@ def one_run(written: Images, numerals: Images, effort: Effort, seed: int) -> Run
                 Labelled(rows, names[: len(rows)]),
                 {TEST: Labelled(asked, test.labels)},
             ),
-            ways,
+            methods,
         )
-        for name, rows, asked, ways in pairs
+        for name, rows, asked, methods in pairs
     ]
     pictures = Pictures(1.0 - train.pixels, 1.0 - test.pixels, train.pixels.shape[1:])
     return Run(tasks, pictures, (pairs[-1][0], LANDMARKED))
@@ -95,7 +95,7 @@ def moved(images: Float64s, rng: np.random.Generator) -> Float64s:
     return out
 
 
-EXPERIMENT = Reproduction(
+EXPERIMENT = PairReproduction(
     name="hpca-handwritten",
     summary="Pairs of handwritten letters teach to compare digits ([HPCA] table 1); needs data",
     title="Handwritten letters teach the distance between handwritten digits",

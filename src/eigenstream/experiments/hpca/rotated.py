@@ -1,10 +1,10 @@
 """[HPCA] section 7, rotation: turned letters to learn from, turned digits to be asked about."""
 
-from eigenstream.experiments.hpca._page import Reproduction
+from eigenstream.experiments.hpca._page import PairReproduction
 from eigenstream.experiments.hpca._recipe import Paper
 from eigenstream.experiments.hpca._rendered import CHOICES, SAME, Rendered
 
-EXPERIMENT = Reproduction(
+EXPERIMENT = PairReproduction(
     name="hpca-rotated",
     summary="Pairs of turned letters teach to see past rotation ([HPCA] table 1)",
     title="Turned letters teach the distance between turned digits",

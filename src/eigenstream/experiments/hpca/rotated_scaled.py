@@ -1,10 +1,10 @@
 """[HPCA] section 7, both: letters turned and scaled teach, such digits are asked about."""
 
-from eigenstream.experiments.hpca._page import Reproduction
+from eigenstream.experiments.hpca._page import PairReproduction
 from eigenstream.experiments.hpca._recipe import Paper
 from eigenstream.experiments.hpca._rendered import CHOICES, SAME, Rendered
 
-EXPERIMENT = Reproduction(
+EXPERIMENT = PairReproduction(
     name="hpca-rotated-scaled",
     summary="Pairs of letters turned and scaled teach to see past both ([HPCA] table 1)",
     title="Letters turned and scaled teach the distance between such digits",

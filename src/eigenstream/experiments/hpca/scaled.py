@@ -1,10 +1,10 @@
 """[HPCA] section 7, scale: letters of many sizes to learn from, such digits to be asked about."""
 
-from eigenstream.experiments.hpca._page import Reproduction
+from eigenstream.experiments.hpca._page import PairReproduction
 from eigenstream.experiments.hpca._recipe import Paper
 from eigenstream.experiments.hpca._rendered import CHOICES, SAME, Rendered
 
-EXPERIMENT = Reproduction(
+EXPERIMENT = PairReproduction(
     name="hpca-scaled",
     summary="Pairs of letters of many sizes teach to see past scale ([HPCA] table 1)",
     title="Letters of many sizes teach the distance between digits of many sizes",

@@ -13,21 +13,20 @@ from threadpoolctl import threadpool_limits
 from eigenstream import TemporalPairs
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Floats
-from eigenstream.estimators import PairSubspace
-from eigenstream.estimators._gram import median_square
+from eigenstream.estimators import PairSubspace, median_square
 from eigenstream.experiments.base import Clock, Effort
-from eigenstream.experiments.hpca._page import Reproduction
+from eigenstream.experiments.hpca._page import PairReproduction
 from eigenstream.experiments.hpca._recipe import (
     LANDMARKS,
     RAW,
-    Findings,
-    Key,
     Labelled,
     Learned,
+    Method,
+    PairFindings,
     Pictures,
+    ResultKey,
     Run,
     Task,
-    Way,
 )
 from eigenstream.experiments.hpca._rendered import PAGES, SAME, SIZE, Rendered
 from eigenstream.experiments.hpca._run import record, shown
@@ -48,12 +47,12 @@ PRODUCT = 0.5
 #: Digits of each class.
 STATES = 100
 
-LINEAR_SHARE = Way("linear, eta by rate of change", space="linear")
-KERNEL_SHARE = Way("landmarks, eta by rate of change", space="landmarks")
-LINEAR_BELOW = Way("linear, eta too small", space="linear")
-LINEAR_HELD = Way("linear, held-out pairs", space="linear")
-LINEAR_MARGIN = Way("linear, paper's rule", space="linear", rule="margin")
-WAYS = (LINEAR_SHARE, KERNEL_SHARE, LINEAR_HELD, LINEAR_MARGIN, LINEAR_BELOW)
+LINEAR_SHARE = Method("linear, eta by rate of change", space="linear")
+KERNEL_SHARE = Method("landmarks, eta by rate of change", space="landmarks")
+LINEAR_BELOW = Method("linear, eta too small", space="linear")
+LINEAR_HELD = Method("linear, held-out pairs", space="linear")
+LINEAR_MARGIN = Method("linear, paper's rule", space="linear", rule="margin")
+METHODS = (LINEAR_SHARE, KERNEL_SHARE, LINEAR_HELD, LINEAR_MARGIN, LINEAR_BELOW)
 
 
 def wrong_share() -> float:
@@ -87,7 +86,7 @@ def one_run(effort: Effort, seed: int) -> Run:
             random_state=film,
         )
         tests = draws.task(page, page, seed, 1, STATES).tests
-        tasks.append((Task(page, Labelled(frames, labels), tests), WAYS))
+        tasks.append((Task(page, Labelled(frames, labels), tests), METHODS))
     first = tasks[0][0]
     pictures = Pictures(first.train.rows, first.tests[SAME].rows, (SIZE, SIZE))
     return Run(tasks, pictures, (first.name, LINEAR_SHARE))
@@ -101,25 +100,25 @@ def temporal_pairs(n_frames: int, seed: int) -> tuple[NDArray[np.intp], NDArray[
     return pairs[..., 0].astype(np.intp), signs
 
 
-class FromFilms(Reproduction):
+class FromFilms(PairReproduction):
     """Learns from pairs in time; labels only judge."""
 
     @threadpool_limits.wrap(1, user_api="blas")
-    def findings(self, effort: Effort, seeds: int, clock: Clock) -> Findings:
+    def findings(self, effort: Effort, seeds: int, clock: Clock) -> PairFindings:
         """Watch, learn and judge."""
-        found = Findings()
+        found = PairFindings()
         for seed, (label, make) in enumerate(self.runs(effort, check_whole(seeds, "seeds"))):
             clock.listener.begin(f"{label}: filming", 1)
             with clock.spent("images"):
                 one = make()
             clock.listener.advance(1)
-            clock.listener.begin(f"{label}: learning", len(one.tasks) * len(WAYS))
-            for task, ways in one.tasks:
-                self._watch(task, ways, effort, seed, clock, one, found)
+            clock.listener.begin(f"{label}: learning", len(one.tasks) * len(METHODS))
+            for task, methods in one.tasks:
+                self._watch(task, methods, effort, seed, clock, one, found)
             found.runs.append(label)
         return found
 
-    def more(self, found: Findings) -> list[Section]:
+    def more(self, found: PairFindings) -> list[Section]:
         """Tell how often the pairs were wrong."""
         rows = [(name, f"{100 * np.mean(shares):.1f}%") for name, shares in found.facts.items()]
         text = (
@@ -133,12 +132,12 @@ class FromFilms(Reproduction):
     def _watch(
         self,
         task: Task,
-        ways: tuple[Way, ...],
+        methods: tuple[Method, ...],
         effort: Effort,
         seed: int,
         clock: Clock,
         one: Run,
-        found: Findings,
+        found: PairFindings,
     ) -> None:
         frames, letters = task.train.rows, task.train.labels
         found.sizes[task.name] = (len(np.unique(letters)), len(frames))
@@ -152,11 +151,11 @@ class FromFilms(Reproduction):
             found.facts.setdefault(name, []).append(float(share))
         median = median_square(np.asarray(frames, np.float64))
         for test, sample in task.tests.items():
-            record(found, Key(task.name, RAW, test), sample, Learned(0, 0, None, 0))
-        for way in ways:
+            record(found, ResultKey(task.name, RAW, test), sample, Learned(0, 0, None, 0))
+        for method in methods:
             start = thread_time()
-            with clock.spent(f"{task.name}: {way.name}"):
-                learned = fitted(way, frames, pairs, signs, median, effort, self.dimensions)
+            with clock.spent(f"{task.name}: {method.name}"):
+                learned = fitted(method, frames, pairs, signs, median, effort, self.dimensions)
             what = Learned(
                 error=0.0,
                 risk=0.0,
@@ -165,8 +164,8 @@ class FromFilms(Reproduction):
                 dimensions=learned.n_components_,
                 n_positive=learned.n_positive_,
                 eta=learned.eta_,
-                scale=None if way.space == "linear" else PRODUCT / median,
-                product=None if way.space == "linear" else PRODUCT,
+                scale=None if method.space == "linear" else PRODUCT / median,
+                product=None if method.space == "linear" else PRODUCT,
                 loss=None
                 if learned.eta_choice_ is None
                 else float(learned.eta_choice_.losses.min()),
@@ -175,14 +174,14 @@ class FromFilms(Reproduction):
             with clock.spent("judging"):
                 for test, sample in task.tests.items():
                     after = Labelled(learned.transform(sample.rows), sample.labels)
-                    record(found, Key(task.name, way, test), after, what)
-            if found.shown is None and (task.name, way) == one.featured:
-                found.shown = shown(one, task, way, learned)
+                    record(found, ResultKey(task.name, method, test), after, what)
+            if found.shown is None and (task.name, method) == one.featured:
+                found.shown = shown(one, task, method, learned)
             clock.listener.advance(1)
 
 
 def fitted(
-    way: Way,
+    method: Method,
     frames: Floats,
     pairs: NDArray[np.intp],
     signs: NDArray[np.int64],
@@ -193,10 +192,10 @@ def fitted(
     """Learn from index pairs of frames."""
     share = wrong_share()
     eta: Any = {LINEAR_HELD: "auto", LINEAR_MARGIN: "margin_risk", LINEAR_BELOW: share / 2.0}.get(
-        way, TIMES_WRONG * share
+        method, TIMES_WRONG * share
     )
     features = None
-    if way.space == "landmarks":
+    if method.space == "landmarks":
         features = RBFNetwork(LANDMARKS[effort], gamma=PRODUCT / median, random_state=0)
     learned = PairSubspace(dimensions, eta=eta, features=features, preprocessor=frames)
     with warnings.catch_warnings():

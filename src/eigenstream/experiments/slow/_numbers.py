@@ -13,16 +13,16 @@ from eigenstream.experiments.slow._recipe import (
     GAMMAS,
     PROTOTYPES,
     STATES,
-    Findings,
-    Key,
-    Recipe,
+    FeatureKey,
+    SlowFindings,
+    SlowRecipe,
 )
 
 Figures = Sequence[tuple[float, float]]
 
 
 def numbers(
-    recipe: Recipe, found: Findings, effort: Effort, seconds: Mapping[str, float]
+    recipe: SlowRecipe, found: SlowFindings, effort: Effort, seconds: Mapping[str, float]
 ) -> dict[str, Any]:
     """Return every number of the page."""
     return {
@@ -87,7 +87,7 @@ def verdict(figures: Figures, paper: tuple[float, float]) -> str:
     return "worse in area" if area < paper[0] else "worse in error"
 
 
-def _rows(rows: Mapping[Key, Figures]) -> list[dict[str, Any]]:
+def _rows(rows: Mapping[FeatureKey, Figures]) -> list[dict[str, Any]]:
     out = []
     for key, figures in rows.items():
         area, error = (list(column) for column in zip(*figures, strict=True))

@@ -19,10 +19,10 @@ from eigenstream.experiments.slow._numbers import (
     verdict,
     with_spread,
 )
-from eigenstream.experiments.slow._recipe import Findings, Key, Recipe, Shown
+from eigenstream.experiments.slow._recipe import FeatureKey, SlowFindings, SlowPictures, SlowRecipe
 
 
-class Reproduction(Recipe):
+class SlowReproduction(SlowRecipe):
     """A recipe that can be run."""
 
     def missing(self) -> str | None:
@@ -46,7 +46,7 @@ class _Page:
     """Everything that is said about one experiment."""
 
     def __init__(
-        self, recipe: Recipe, found: Findings, effort: Effort, seconds: Mapping[str, float]
+        self, recipe: SlowRecipe, found: SlowFindings, effort: Effort, seconds: Mapping[str, float]
     ) -> None:
         self.recipe, self.found, self.effort = recipe, found, effort
         self.seconds = dict(seconds)
@@ -55,19 +55,19 @@ class _Page:
 
     # ---- beside the paper --------------------------------------------------------------------
 
-    def closest(self, space: str) -> Key:
+    def closest(self, space: str) -> FeatureKey:
         """Return the convention and centring that come nearest to the paper's row."""
         goal = np.array(self.recipe.paper["linear" if space == "linear" else "RBF"])
-        keys = [Key(space, v.name) for v in (*_recipe.ON_VELOCITY, *_recipe.ON_VARIANCE)]
+        keys = [FeatureKey(space, v.name) for v in (*_recipe.ON_VELOCITY, *_recipe.ON_VARIANCE)]
         return min(keys, key=lambda key: float(np.abs(mean(self.found.printed[key]) - goal).sum()))
 
-    def best(self, linear: bool) -> Key:
+    def best(self, linear: bool) -> FeatureKey:
         """Return the features with the largest area, and of those the smallest error."""
         keys = [
             key for key in self.found.printed if key.variant and (key.space == "linear") == linear
         ]
 
-        def rank(key: Key) -> tuple[float, float]:
+        def rank(key: FeatureKey) -> tuple[float, float]:
             area, error = mean(self.found.printed[key])
             return round(float(area), 4), -float(error)
 
@@ -82,12 +82,12 @@ class _Page:
         for theirs, space in (("linear", "linear"), ("RBF", self.rbf)):
             best = self.best(space == "linear")
             for rule, reversed_ink in _recipe.REVERSED.items():
-                plan.append((theirs, "", Key(space, rule.name)))
+                plan.append((theirs, "", FeatureKey(space, rule.name)))
                 if space == "linear":
                     plan.append((theirs, "", reversed_ink))
             plan += [
                 (theirs, ": nearest to the paper", self.closest(space)),
-                (theirs, "", Key(space, auto)),
+                (theirs, "", FeatureKey(space, auto)),
                 (theirs, ": best of ours", best),
             ]
         for theirs, note, key in plan:
@@ -116,7 +116,7 @@ class _Page:
             "chosen afterwards, by these very digits.",
         )
 
-    def all_rows(self, rows: Mapping[Key, Figures], caption: str) -> Table:
+    def all_rows(self, rows: Mapping[FeatureKey, Figures], caption: str) -> Table:
         """Return a table with a row for each kind of features."""
         return Table(
             ("features", "ROC area", "1-NN error"),
@@ -130,7 +130,7 @@ class _Page:
         found, goal = self.found.printed, np.array(self.recipe.paper["linear"])
         apart = {}
         for name, variants in (("0.2", _recipe.ON_VELOCITY), ("0.8", _recipe.ON_VARIANCE)):
-            means = [mean(found[Key("linear", v.name)]) for v in variants]
+            means = [mean(found[FeatureKey("linear", v.name)]) for v in variants]
             apart[name] = (
                 min(float(np.abs(m - goal).sum()) for m in means),
                 max(means, key=lambda pair: float(pair[0])),
@@ -166,14 +166,14 @@ class _Page:
         for space in ("linear", self.rbf):
             areas = np.mean(self.found.sweeps[space], axis=0)
             top = int(np.argmax(areas))
-            auto = float(mean(self.found.printed[Key(space, _recipe.AUTO.name)])[0])
+            auto = float(mean(self.found.printed[FeatureKey(space, _recipe.AUTO.name)])[0])
             alpha = float(np.mean(self.found.chosen[space]["auto"]))
             texts.append(
                 f"{space}: the best alpha of the sweep is {_recipe.ALPHAS[top]:g} with area "
                 f"{areas[top]:.3f}; “auto” takes {alpha:.3f} and gets {auto:.3f}"
             )
         bound = float(np.mean(self.found.chosen["linear"]["bound"]))
-        area, _ = mean(self.found.printed[Key("linear", _recipe.BOUND.name)])
+        area, _ = mean(self.found.printed[FeatureKey("linear", _recipe.BOUND.name)])
         value = float(np.mean(self.found.bounds))
         empty = ", so that it says nothing (an error cannot exceed 1)" if value >= 1 else ""
         return (
@@ -232,8 +232,8 @@ class _Page:
     def _figure_one(self) -> Section:
         curves = {
             "raw pixels": self.found.curves[_recipe.RAW],
-            "linear, auto": self.found.curves[Key("linear", _recipe.AUTO.name)],
-            "RBF, paper's gamma": self.found.curves[Key(self.rbf, _recipe.AUTO.name)],
+            "linear, auto": self.found.curves[FeatureKey("linear", _recipe.AUTO.name)],
+            "RBF, paper's gamma": self.found.curves[FeatureKey(self.rbf, _recipe.AUTO.name)],
             "RBF, best": self.found.curves[self.best(False)],
         }
         growth = {
@@ -277,7 +277,7 @@ class _Page:
             ),
         )
 
-    def _seen(self, shown: Shown) -> Section:
+    def _seen(self, shown: SlowPictures) -> Section:
         names = {
             "0.2": "alpha 0.2",
             "auto": "alpha auto",
@@ -325,7 +325,7 @@ class _Page:
             ),
         )
 
-    def _real(self, shown: Shown) -> Section:
+    def _real(self, shown: SlowPictures) -> Section:
         title = "Real images"
         if not self.found.real or shown.handwritten is None:
             return Section(title, HOW_TO)
@@ -337,7 +337,7 @@ class _Page:
             )
         ]
         rows = {
-            Key(f"{source}: {key.space}", key.variant): figures
+            FeatureKey(f"{source}: {key.space}", key.variant): figures
             for source, keys in self.found.sources.items()
             for key, figures in keys.items()
         }

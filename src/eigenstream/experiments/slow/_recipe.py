@@ -35,7 +35,7 @@ MOMENTS = 8
 
 
 @dataclass(frozen=True)
-class Recipe:
+class SlowRecipe:
     """What the paper did, what it left open, what we chose, and the paper's figures."""
 
     name: str
@@ -85,7 +85,7 @@ COMMON_CHOICES = (
 
 
 @dataclass(frozen=True)
-class Key:
+class FeatureKey:
     """Which features a figure is about."""
 
     #: "raw", "linear" or the name of an RBF network.
@@ -98,7 +98,7 @@ class Key:
         return f"{self.space}, {self.variant}" if self.variant else self.space
 
 
-RAW = Key("raw pixels")
+RAW = FeatureKey("raw pixels")
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,9 @@ ONLINE = (
     Online("online, automatic rate, centred", "auto", center=True),
 )
 #: Two of them on a page and digits of white ink on black: views without a large mean.
-REVERSED = {rule: Key("linear", f"{rule.name}, white on black") for rule in (ONLINE[0], ONLINE[-1])}
+REVERSED = {
+    rule: FeatureKey("linear", f"{rule.name}, white on black") for rule in (ONLINE[0], ONLINE[-1])
+}
 #: The last of them with unit features.
 ONLINE_UNIT = replace(ONLINE[-1], name=f"{ONLINE[-1].name}, unit features", unit=True)
 #: Whose learning curves are drawn, in the linear space.
@@ -163,16 +165,16 @@ HARD_VARIANTS = (PCA, ON_VELOCITY[1], AUTO, UNIT[1])
 
 
 @dataclass
-class Findings:
+class SlowFindings:
     """What all seeds found; each list has an entry a seed."""
 
     views: int
     seeds: int
     #: ROC area and error on the printed digits, and on MNIST.
-    printed: dict[Key, list[tuple[float, float]]] = field(default_factory=dict)
-    handwritten: dict[Key, list[tuple[float, float]]] = field(default_factory=dict)
+    printed: dict[FeatureKey, list[tuple[float, float]]] = field(default_factory=dict)
+    handwritten: dict[FeatureKey, list[tuple[float, float]]] = field(default_factory=dict)
     #: By source image, what a subspace learned on it does on the printed digits.
-    sources: dict[str, dict[Key, list[tuple[float, float]]]] = field(default_factory=dict)
+    sources: dict[str, dict[FeatureKey, list[tuple[float, float]]]] = field(default_factory=dict)
     #: By space: areas at each of ALPHAS; the alphas chosen; the value of the bound.
     sweeps: dict[str, list[list[float]]] = field(default_factory=dict)
     chosen: dict[str, dict[str, list[float]]] = field(default_factory=dict)
@@ -181,8 +183,8 @@ class Findings:
     moments: list[int] = field(default_factory=list)
     growth: dict[str, list[list[tuple[float, float]]]] = field(default_factory=dict)
     #: Of the first seed: curves, and what there is to look at.
-    curves: dict[Key, Curve] = field(default_factory=dict)
-    shown: "Shown | None" = None
+    curves: dict[FeatureKey, Curve] = field(default_factory=dict)
+    shown: "SlowPictures | None" = None
     #: Seconds of bare matrix products in one pass, by space, one number a seed.
     floors: dict[str, list[float]] = field(default_factory=dict)
     #: Seconds that passed on the wall, for all seeds.
@@ -191,7 +193,7 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class Shown:
+class SlowPictures:
     """Pictures of the first seed."""
 
     page: Float64s

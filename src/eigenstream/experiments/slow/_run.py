@@ -35,11 +35,11 @@ from eigenstream.experiments.slow._recipe import (
     SOURCE_VIEWS,
     STATES,
     VIEWS,
-    Findings,
-    Key,
+    FeatureKey,
     Online,
-    Recipe,
-    Shown,
+    SlowFindings,
+    SlowPictures,
+    SlowRecipe,
     Variant,
 )
 from eigenstream.features import RBFNetwork
@@ -47,11 +47,11 @@ from eigenstream.processes import ImageWalk, digit_set, page_image
 
 
 @threadpool_limits.wrap(1, user_api="blas")  # the learners run beside each other instead
-def run(recipe: Recipe, effort: Effort, seeds: int, clock: Clock) -> Findings:
+def run(recipe: SlowRecipe, effort: Effort, seeds: int, clock: Clock) -> SlowFindings:
     """Run a recipe of this family for seeds 0, 1, ..."""
     seeds = check_whole(seeds, "seeds")
     real = real_images(STATES)
-    findings = Findings(VIEWS[effort], seeds, real=real is not None)
+    findings = SlowFindings(VIEWS[effort], seeds, real=real is not None)
     for seed in range(seeds):
         _one_seed(recipe, effort, seed, clock, findings, real)
     spaces = list(dict.fromkeys(key.space for key in findings.printed))
@@ -63,11 +63,11 @@ def run(recipe: Recipe, effort: Effort, seeds: int, clock: Clock) -> Findings:
 
 
 def _one_seed(
-    recipe: Recipe,
+    recipe: SlowRecipe,
     effort: Effort,
     seed: int,
     clock: Clock,
-    found: Findings,
+    found: SlowFindings,
     real: RealImages | None,
 ) -> None:
     """Watch, learn and judge with one seed."""
@@ -112,7 +112,7 @@ def _one_seed(
             columns, values = linear.basis(alpha)
             filters[name] = (columns.T, values)
         written = None if hard is None else hard[0]
-        found.shown = Shown(page, walk.take(36), digits, labels, written, filters)
+        found.shown = SlowPictures(page, walk.take(36), digits, labels, written, filters)
     for learner in learners:
         found.floors.setdefault(learner.space, []).append(learner.floor(found.views))
     if real is not None:
@@ -126,7 +126,7 @@ def _watch(
     clock: Clock,
     label: str,
     test: tuple[Floats, NDArray[Any]],
-    found: Findings,
+    found: SlowFindings,
 ) -> list[int]:
     """Let all learners see the same views, once; return when the learning curve was measured."""
     clock.listener.begin(f"{label}: watching {views:,} views", views)
@@ -167,7 +167,7 @@ def _judge(
     hard: tuple[Floats, NDArray[Any]] | None,
     clock: Clock,
     label: str,
-    found: Findings,
+    found: SlowFindings,
 ) -> None:
     """Judge every variant of every learner on the printed digits, some on the handwritten."""
     steps = sum(1 + len(_variants(learner)) + len(ALPHAS) for learner in learners)
@@ -186,7 +186,7 @@ def _judge(
             written = None if hard is None else learner.mapped(hard[0])
             clock.listener.advance(1)
             for variant in _variants(learner):
-                key = Key(learner.space, variant.name)
+                key = FeatureKey(learner.space, variant.name)
                 judged = judge(solved.features(variant, images), test[1])
                 found.printed.setdefault(key, []).append(_figures(judged))
                 if first:
@@ -213,12 +213,12 @@ def _variants(learner: Learner) -> tuple[Variant | Online, ...]:
 
 
 def _watch_reversed(
-    recipe: Recipe,
+    recipe: SlowRecipe,
     page: Floats,
     parts: list[np.random.SeedSequence],
     clock: Clock,
     label: str,
-    found: Findings,
+    found: SlowFindings,
 ) -> None:
     """Run the online rule on the same page in white ink on black."""
     walk = ImageWalk(1.0 - page, size=SIZE, random_state=parts[1], **recipe.walk)
@@ -239,13 +239,13 @@ def _watch_reversed(
 
 
 def _watch_sources(
-    recipe: Recipe,
+    recipe: SlowRecipe,
     real: RealImages,
     seed: np.random.SeedSequence,
     test: tuple[Floats, NDArray[Any]],
     clock: Clock,
     label: str,
-    found: Findings,
+    found: SlowFindings,
 ) -> None:
     """Learn from real images instead of the page; judge on the same printed digits."""
     views = min(found.views, SOURCE_VIEWS)
@@ -261,7 +261,7 @@ def _watch_sources(
             for variant in HARD_VARIANTS:
                 judged = judge(solved.features(variant, test[0]), test[1])
                 rows = found.sources.setdefault(name, {})
-                rows.setdefault(Key("linear", variant.name), []).append(_figures(judged))
+                rows.setdefault(FeatureKey("linear", variant.name), []).append(_figures(judged))
 
 
 def _figures(judged: Judged) -> tuple[float, float]:

@@ -2,10 +2,10 @@
 
 from math import pi
 
-from eigenstream.experiments.slow._page import Reproduction
+from eigenstream.experiments.slow._page import SlowReproduction
 from eigenstream.experiments.slow._recipe import COMMON_CHOICES
 
-EXPERIMENT = Reproduction(
+EXPERIMENT = SlowReproduction(
     name="slow-rotation",
     summary="Slow subspaces see past rotation ([SLOW] table 1 and figure 1, left)",
     title="Learning to see past rotation: the table of the paper, beside ours",

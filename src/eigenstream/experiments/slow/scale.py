@@ -1,9 +1,9 @@
 """[SLOW] section 6, scale: views that zoom fast and turn and move slowly; scaled digits."""
 
-from eigenstream.experiments.slow._page import Reproduction
+from eigenstream.experiments.slow._page import SlowReproduction
 from eigenstream.experiments.slow._recipe import COMMON_CHOICES
 
-EXPERIMENT = Reproduction(
+EXPERIMENT = SlowReproduction(
     name="slow-scale",
     summary="Slow subspaces see past scale ([SLOW] table 1 and figure 1, right)",
     title="Learning to see past scale: the table of the paper, beside ours",
