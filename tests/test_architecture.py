@@ -16,6 +16,7 @@ FLOORS = {
     "_checks": 0,
     "_files": 0,
     "_linalg": 0,
+    "_refusals": 0,
     "_state": 0,
     "kernels": 1,
     "pair_sampling": 1,

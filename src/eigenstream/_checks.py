@@ -287,8 +287,8 @@ def check_number(
     return number
 
 
-def check_pair(value: Any, name: str) -> tuple[Any, Any]:
-    """Return the two ends of an interval, refusing what is not a pair.
+def check_pair(value: Any, name: str, ends: str = "(low, high)") -> tuple[Any, Any]:
+    """Return the two members of a pair, such as the ends of an interval, refusing what is none.
 
     >>> check_pair(1.5, "bounds")
     Traceback (most recent call last):
@@ -296,10 +296,10 @@ def check_pair(value: Any, name: str) -> tuple[Any, Any]:
     TypeError: bounds must be a pair (low, high), got 1.5.
     """
     try:
-        low, high = value
+        first, second = value
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a pair (low, high), got {value!r}.") from None
-    return low, high
+        raise TypeError(f"{name} must be a pair {ends}, got {value!r}.") from None
+    return first, second
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._checks import check_number, weighed_rows
+from eigenstream._checks import check_flag, check_number, weighed_rows
 from eigenstream._linalg import Float64s
 from eigenstream._state import State, joined, part
 from eigenstream.scatters import restored
@@ -70,6 +70,7 @@ class Contrast:
 
     def update(self, chunk: Any, *, sample_weight: Any = None, new_sequence: bool = False) -> Self:
         """Add a chunk of rows to both scatters; return the contrast itself."""
+        check_flag(new_sequence, "new_sequence")
         rows, weights = weighed_rows(chunk, sample_weight, self.n_features)
         self.add_checked(rows, weights, new_sequence=new_sequence)
         return self

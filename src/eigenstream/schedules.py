@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenstream._checks import check_number
+from eigenstream._checks import check_number, real_array
 from eigenstream._linalg import Float64s
 
 __all__ = ["Auto", "Constant", "Exponential", "Power", "Schedule", "Steps", "Verdict"]
@@ -92,7 +92,9 @@ class Power(Schedule):
 
     def gains(self, first: int, n: int) -> Float64s:
         """Return ``c0 / (t0 + t)^p`` for ``n`` steps from ``first`` on."""
-        return np.asarray(self.c0 / (self.t0 + np.arange(first, first + n)) ** self.p, np.float64)
+        # Whole numbers would overflow to wrong ones; a float becomes infinite, and the rate zero.
+        with np.errstate(over="ignore"):
+            return float(self.c0) / (self.t0 + np.arange(first, first + n, dtype=float)) ** self.p
 
     def converges(self) -> Verdict:
         """Return True exactly for p in (0, 1]."""
@@ -184,8 +186,13 @@ class Steps(Schedule):
 
     def gains(self, first: int, n: int) -> Float64s:
         """Return what the function gives, refusing rates that are not positive numbers."""
-        values = np.asarray(self.function(np.arange(first, first + n)), np.float64)
-        gains = np.array(np.broadcast_to(values, (n,)))
+        values = real_array(self.function(np.arange(first, first + n)), "what the schedule gave")
+        if values.shape not in ((), (n,)):
+            raise ValueError(
+                f"the schedule gave learning rates of shape {values.shape} for {n} steps: it must "
+                "give one a step number, or one for all."
+            )
+        gains = np.array(np.broadcast_to(values, (n,)), np.float64)
         bad = np.flatnonzero(~(np.isfinite(gains) & (gains >= 0)))
         if bad.size:
             raise ValueError(
@@ -209,6 +216,11 @@ def as_schedule(value: Any) -> Schedule:
         return value
     if isinstance(value, str) and value == "auto":
         return Auto()
+    if isinstance(value, type) and issubclass(value, Schedule):
+        raise TypeError(
+            f"schedule={value.__name__} is a class, and its rates are not known: give it its "
+            f"numbers, as {value.__name__}(...)."
+        )
     if callable(value):
         return Steps(value)
     raise TypeError(

@@ -207,3 +207,18 @@ def test_warnings_point_at_the_users_line(learn):
     with pytest.warns(UserWarning, match="are positive|velocities span|vacuous") as caught:
         learn()
     assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.parametrize("solver", ["dense", "flow"])
+def test_a_new_sequence_is_true_or_false(solver):
+    model = SlowSubspace(2, alpha=0.5, solver=solver).partial_fit(ROWS[:30])
+    with pytest.raises(TypeError, match="new_sequence must be True or False, got 'no'"):
+        model.partial_fit(ROWS[30:], new_sequence="no")
+    assert model.n_samples_seen_ == 30
+    if solver == "dense":
+        for whole in (model, model.contrast_, model.contrast_.reward):
+            with pytest.raises(TypeError, match="new_sequence must be True or False"):
+                whole.merge(whole, new_sequence=1)
+        for learner in (model.contrast_, model.contrast_.penalty):
+            with pytest.raises(TypeError, match="new_sequence must be True or False"):
+                learner.update(ROWS, new_sequence=None)

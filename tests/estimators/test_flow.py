@@ -139,6 +139,23 @@ def test_unstable_rate_keeps_the_last_good_block():
     # 16, 16 and then 20 at a time: the last good block ends at 192.
     good = StreamPCA(2, solver="flow", schedule=Constant(1e-3), block_size=20).fit(rows[:192])
     np.testing.assert_array_equal(estimator.components_, good.components_)
+    assert estimator.n_samples_seen_ == 192
+
+
+def test_an_unstable_refit_leaves_the_model():
+    rows = walk(500)
+    model = StreamPCA(2, solver="flow").fit(rows)
+    before = model.components_
+    with pytest.raises(UnstableStepError):
+        model.set_params(schedule=Constant(1e300)).fit(rows)
+    np.testing.assert_array_equal(model.components_, before)
+    assert model.set_params(schedule="auto").partial_fit(rows).n_samples_seen_ == 1000
+
+
+def test_rows_that_the_hook_dropped_do_not_count():
+    monitor = FlowMonitor(500, stop=lambda progress: progress.step > 2000)
+    model = StreamPCA(2, solver="flow", hook=monitor).fit(walk(8000))
+    assert model.n_samples_seen_ == monitor.history[-1].step
 
 
 def test_numbers_too_large_for_float32_are_not_blamed_on_the_rate():

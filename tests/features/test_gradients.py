@@ -140,3 +140,18 @@ def test_infinity_is_refused_with_its_place():
     images[1, 2] = np.inf
     with pytest.raises(ValueError, match="row 1, column 2"):
         GradientOrientation(2).fit(images)
+
+
+def test_a_pair_is_asked_for_by_what_it_holds():
+    images = np.zeros((2, 16))
+    with pytest.raises(TypeError, match=r"shape must be a pair \(height, width\), got 4"):
+        GradientOrientation(shape=4).fit(images)
+    with pytest.raises(TypeError, match=r"cells must be a pair \(rows, columns\), got \(1, 2, 3\)"):
+        GradientOrientation(cells=(1, 2, 3)).fit(images)
+
+
+def test_a_refused_fit_leaves_the_map_usable():
+    edges = GradientOrientation(cells=2).fit(np.zeros((2, 16)))
+    with pytest.raises(ValueError, match="no square images"):
+        edges.fit(np.zeros((2, 15)))
+    assert edges.transform(np.zeros((2, 16))).shape == (2, 32)

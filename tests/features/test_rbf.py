@@ -202,3 +202,25 @@ def test_rows_to_map_are_counted_from_their_own_first():
         network.transform(bad)
     with pytest.raises(ValueError, match="row 32, column 1"):
         network.partial_fit(bad)
+
+
+@pytest.mark.parametrize("change", [{"n_prototypes": 6}, {"spacing": 3}, {"gamma": 1.0}])
+def test_other_parameters_between_chunks_are_refused(change):
+    rows = np.random.default_rng(0).standard_normal((40, 3))
+    network = RBFNetwork(10, gamma="median").partial_fit(rows[:7])
+    name = next(iter(change))
+    with pytest.raises(ValueError, match=f"{name}=.* comes too late: learning began with {name}="):
+        network.set_params(**change).partial_fit(rows[7:])
+    assert network.n_samples_seen_ == 7
+    network.set_params(n_prototypes=10, spacing=1, gamma="median").partial_fit(rows[7:])
+    whole = RBFNetwork(10, gamma="median").partial_fit(rows)
+    np.testing.assert_array_equal(network.whitening_, whole.whitening_)
+
+
+def test_a_refused_fit_leaves_the_network_usable():
+    rows = np.random.default_rng(0).standard_normal((40, 3))
+    network = RBFNetwork(10, random_state=0).fit(rows)
+    before = network.transform(rows)
+    with pytest.raises(ValueError, match="NaN at row 0"):
+        network.fit(np.full((50, 7), np.nan))
+    np.testing.assert_array_equal(network.transform(rows), before)

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenstream.neurons import OjaNeuron, SangerNetwork
@@ -129,3 +130,26 @@ def test_nonfinite_rows_are_named():
     rows[7, 2] = np.nan
     with pytest.raises(ValueError, match="NaN at row 7, column 2"):
         OjaNeuron().fit(rows)
+
+
+def test_a_start_at_zero_is_refused():
+    with pytest.raises(ValueError, match="row 0 of init is zero"):
+        OjaNeuron(init=np.zeros((1, 5))).fit(data(20))
+
+
+@pytest.mark.parametrize("neuron", [OjaNeuron(random_state=0), SangerNetwork(2, random_state=0)])
+@pytest.mark.parametrize(
+    ("rows", "error"),
+    [
+        (np.ones((20, 1)) * np.nan, ValueError),
+        (np.full((20, 7), np.inf), ValueError),
+        (1e100 * data(20), UnstableStepError),
+    ],
+)
+def test_a_refused_fit_leaves_the_neurons_usable(neuron, rows, error):
+    neuron = clone(neuron).set_params(schedule=Constant(0.01)).fit(data(200))
+    before = neuron.transform(data(20))
+    with pytest.raises(error):
+        neuron.fit(rows)
+    np.testing.assert_array_equal(neuron.transform(data(20)), before)
+    assert neuron.n_features_in_ == 5

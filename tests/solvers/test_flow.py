@@ -14,7 +14,7 @@ from eigenstream._linalg import orthonormality_error, orthonormalized, principal
 from eigenstream.rules import UnstableStepError
 from eigenstream.scatters import VarianceScatter, VelocityScatter
 from eigenstream.schedules import Auto, Constant, Exponential, Power
-from eigenstream.solvers.flow import FlowSolver
+from eigenstream.solvers.flow import FlowMonitor, FlowSolver
 
 
 def twin(rows, d, reward, penalty, lag, center, gain, init, weights=None):
@@ -271,6 +271,7 @@ def test_unstable_rate_is_named_and_the_last_good_block_kept():
         solver.update(rows)
     good = FlowSolver(2, schedule=Constant(0.01), block_size=32).update(rows[:288])
     np.testing.assert_array_equal(solver.solution().components, good.solution().components)
+    assert solver.n_rows == solver.n_terms == 288, "rows that were not learned from count"
 
 
 def test_hook_sees_the_stream_and_may_stop_it():
@@ -286,7 +287,7 @@ def test_hook_sees_the_stream_and_may_stop_it():
     # Called at the end of the block in which a multiple of 300 was passed.
     assert [step // 50 * 50 for step, _ in seen] == [300, 600, 900, 1200]
     assert solver.stopped
-    assert solver.n_terms == seen[-1][0]
+    assert solver.n_terms == solver.n_rows == seen[-1][0], "rows that were dropped count"
     assert all(a > b for (_, a), (_, b) in itertools.pairwise(seen))
 
 
@@ -335,3 +336,50 @@ def test_rows_are_read_however_they_lie(center):
     # The first chunk decides the precision; whole and half numbers are the same in both.
     mixed = FlowSolver(2, **plan).update(rows[:100]).update(rows[100:].astype(np.float32))
     np.testing.assert_allclose(projector(mixed.solution()), expected, rtol=0, atol=1e-6)
+
+
+def test_rows_without_a_term_count_as_seen():
+    weights = np.tile([1.0, 0.0], 500)
+    rows = np.random.default_rng(17).standard_normal((1000, 4))
+    solver = FlowSolver(2, hook=lambda progress: True, hook_every=100, block_size=50)
+    solver.update(rows, weights)
+    # Up to the next row that would have been learned from.
+    assert solver.stopped
+    assert solver.n_rows == 2 * solver.n_terms
+
+
+@pytest.mark.parametrize(
+    ("init", "message"),
+    [
+        (np.zeros((2, 6)), "row 0 of init is zero"),
+        (np.eye(2, 6) * [[1.0], [0.0]], "row 1 of init is zero"),
+        (np.ones((2, 6)), "span fewer than 2 directions"),
+        ([["a"] * 6] * 2, "init must hold real numbers"),
+    ],
+)
+def test_a_start_without_directions_is_refused_and_changes_nothing(init, message):
+    rows = np.random.default_rng(18).standard_normal((50, 6))
+    solver = FlowSolver(2, init=init)
+    with pytest.raises((ValueError, TypeError), match=message):
+        solver.update(rows)
+    assert solver.n_rows == 0
+    with pytest.raises((ValueError, TypeError), match="init"):
+        solver.update(rows[:, :4])
+
+
+def test_a_schedule_that_fails_is_asked_before_anything_changes():
+    rows = np.random.default_rng(19).standard_normal((500, 6))
+    solver = FlowSolver(2, schedule=lambda t: np.where(t < 300, 0.01, np.nan)).update(rows[:250])
+    before = solver.solution().components
+    with pytest.raises(ValueError, match="learning rate nan at step 300"):
+        solver.update(rows[250:])
+    assert solver.n_rows == 250
+    np.testing.assert_array_equal(solver.solution().components, before)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"every": 0}, {"every": 2.5}, {"exact": "no"}, {"stop": "soon"}]
+)
+def test_a_monitor_is_told_when_what_and_how(arguments):
+    with pytest.raises((ValueError, TypeError), match=next(iter(arguments))):
+        FlowMonitor(**arguments)

@@ -8,7 +8,8 @@ import numpy as np
 from joblib import hash as hash_of
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_weights, warn_user
+from eigenstream._checks import check_flag, check_weights, warn_user
+from eigenstream._refusals import unchanged_on_error
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import CallbackSupportMixin, reported, with_callbacks
@@ -56,7 +57,8 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
             Non-negative weights of the rows.
         """
         unstable: list[UnstableStepError] = []
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
+            known = self.__sklearn_is_fitted__()
             self._check_parameters()
             self._note_parameters()
             sequences = _input.as_sequences(self, X, sample_weight, reset=True)
@@ -73,6 +75,8 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
             elif solver == "flow":
                 with self._keeping_good_blocks(unstable):
                     self._fit_flow(parts, width)
+                if unstable and known:  # what was fitted before is better than half a fit
+                    raise unstable[0]
             else:
                 self.contrast_ = self._collected(parts, width)
                 self._solution = self._solve_contrast()
@@ -105,8 +109,9 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
         new_sequence : bool
             The chunk starts a new sequence: no velocity from the last row seen to its first.
         """
+        check_flag(new_sequence, "new_sequence")
         unstable: list[UnstableStepError] = []
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             self._check_parameters()
             if self.solver == "krylov":
                 raise ValueError(

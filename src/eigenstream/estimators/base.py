@@ -1,8 +1,6 @@
 """What all subspace estimators share: results, projection, and a state that errors leave alone."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -279,19 +277,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             check_unchanged(self._begun, vars(self))
         else:
             self._note_parameters()
-
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Take back what a refused call has set; scatters change only after all checks."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            # scikit-learn's own bookkeeping of callbacks must stay, for their teardown.
-            after = {k: v for k, v in self.__dict__.items() if k.startswith(("_skl", "_callback"))}
-            self.__dict__.clear()
-            self.__dict__.update(before | after)
-            raise
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""

@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._linalg import Float64s
+from eigenstream._refusals import unchanged_on_error
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _gram, _input, _mapping, _pair_risk
 from eigenstream.estimators._class_folds import (
@@ -162,7 +163,7 @@ class ClassSubspace(ByOperator):
             The learning task of each row. Pairs are formed inside tasks only; equal labels in
             different tasks are different classes.
         """
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             self._check_parameters()
             self._check_weighable(sample_weight)
             self._note_parameters()
@@ -190,7 +191,7 @@ class ClassSubspace(ByOperator):
 
         Any chunking, in any order, gives the result of one pass; with "flow", any chunking.
         """
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             self._check_parameters()
             self._check_weighable(sample_weight)
             first = not hasattr(self, "n_features_in_")

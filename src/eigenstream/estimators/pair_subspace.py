@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from eigenstream._refusals import unchanged_on_error
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _gram, _input, _mapping, _pair_input, _pair_risk
 from eigenstream.estimators._class_folds import diameter_of, plain
@@ -131,7 +132,7 @@ class PairSubspace(FitsPairs, Online):
         sample_weight : array of shape (n,), optional
             Non-negative weights of the pairs.
         """
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             self._check_parameters()
             self._note_parameters()
             given = self._checked(pairs, y, sample_weight, reset=True)
@@ -161,7 +162,7 @@ class PairSubspace(FitsPairs, Online):
     @available_if(lambda self: self._check_incremental())
     def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on learning with more pairs: any chunking, in any order, gives the same scatters."""
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             self._check_parameters()
             first = not hasattr(self, "n_features_in_")
             self._check_continuation()

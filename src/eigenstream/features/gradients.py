@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenstream._checks import check_finite, check_number, check_pair, check_whole, unmasked
 from eigenstream._linalg import Float64s, Floats
+from eigenstream._refusals import unchanged_on_error
 
 #: Values held at a time while transforming: 64 MB of float64.
 VALUES = 2**23
@@ -72,12 +73,13 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the rows and remember the images' shape; nothing else is learned."""
-        rows, columns = self._grid()
-        n_orientations = check_whole(self.orientations, "orientations", least=2)
-        check_number(self.power, "power", above=0)
-        pixels: Floats = self._rows(X, reset=True)
-        self.shape_ = self._shape_of(pixels.shape[1])
-        self._n_features_out = rows * columns * n_orientations
+        with unchanged_on_error(self):
+            rows, columns = self._grid()
+            n_orientations = check_whole(self.orientations, "orientations", least=2)
+            check_number(self.power, "power", above=0)
+            pixels: Floats = self._rows(X, reset=True)
+            self.shape_ = self._shape_of(pixels.shape[1])
+            self._n_features_out = rows * columns * n_orientations
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -119,7 +121,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _grid(self) -> tuple[int, int]:
         pair = (self.cells, self.cells) if np.ndim(self.cells) == 0 else self.cells
-        rows, columns = check_pair(pair, "cells")
+        rows, columns = check_pair(pair, "cells", "(rows, columns)")
         return check_whole(rows, "cells"), check_whole(columns, "cells")
 
     def _shape_of(self, n_features: int) -> tuple[int, int]:
@@ -131,7 +133,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                     f"rows of {n_features} pixels are no square images; say shape=(height, width)."
                 )
             return side, side
-        height, width = check_pair(self.shape, "shape")
+        height, width = check_pair(self.shape, "shape", "(height, width)")
         height, width = check_whole(height, "shape"), check_whole(width, "shape")
         if height * width != n_features:
             raise ValueError(

@@ -14,11 +14,13 @@ from eigenstream._checks import (
     check_choice,
     check_finite,
     check_number,
+    check_unchanged,
     check_whole,
     unmasked,
     warn_user,
 )
 from eigenstream._linalg import Float64s, Floats
+from eigenstream._refusals import unchanged_on_error
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21
@@ -107,6 +109,11 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the prototypes from every ``spacing``-th row of X."""
+        with unchanged_on_error(self):
+            self._fit(X)
+        return self
+
+    def _fit(self, X: Any) -> None:
         n_prototypes, spacing = self._checked()
         rows = self._rows(X, reset=True)
         candidates = np.arange(0, len(rows), spacing)
@@ -121,13 +128,22 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         chosen = np.sort(rng.choice(candidates, n_prototypes, replace=False))
         self.n_samples_seen_ = len(rows)
         self.n_prototypes_seen_ = n_prototypes
+        self._note_parameters()
         self._finish(rows[chosen])
-        return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Collect prototypes from the next rows of a stream; once all are there, do nothing."""
+        with unchanged_on_error(self):
+            self._collect(X)
+        return self
+
+    def _collect(self, X: Any) -> None:
         n_prototypes, spacing = self._checked()
         first = not hasattr(self, "n_samples_seen_")
+        if first:
+            self._note_parameters()
+        else:
+            check_unchanged(self._begun, vars(self))
         rows = self._rows(X, reset=first, first_row=getattr(self, "n_samples_seen_", 0))
         if first:
             self.n_samples_seen_ = 0
@@ -142,7 +158,10 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if self.n_prototypes_seen_ == n_prototypes:
                 self._finish(self._collected)
         self.n_samples_seen_ += len(rows)
-        return self
+
+    def _note_parameters(self) -> None:
+        """Remember what the first prototype was taken with: others would not fit to it."""
+        self._begun = {name: getattr(self, name) for name in ("n_prototypes", "gamma", "spacing")}
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return tau(x) for each row, (n, n_prototypes), in the dtype of the rows."""

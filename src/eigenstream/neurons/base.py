@@ -17,6 +17,7 @@ from eigenstream._checks import (
     unmasked,
 )
 from eigenstream._linalg import Float64s
+from eigenstream._refusals import unchanged_on_error
 from eigenstream.rules.base import Rule
 from eigenstream.solvers._online import OnlineLearner
 from eigenstream.solvers._plan import Plan, Progress
@@ -59,18 +60,19 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X : array-like of shape (n, D)
         y : ignored
         """
-        self._check()
-        self._note_parameters()
-        rows = self._validated(X, reset=True)
-        learner = self._new_learner()
-        passes, settled = 1, False
-        latest = self._vectors(learner.update(rows))
-        while passes < self.max_iter and not settled:
-            before, latest = latest, self._vectors(learner.update(rows))
-            settled = self._settled(before, latest)
-            passes += 1
-        self.n_iter_, self.converged_ = passes, settled
-        self._learner, self._latest = learner, latest
+        with unchanged_on_error(self):
+            self._check()
+            self._note_parameters()
+            rows = self._validated(X, reset=True)
+            learner = self._new_learner()
+            passes, settled = 1, False
+            latest = self._vectors(learner.update(rows))
+            while passes < self.max_iter and not settled:
+                before, latest = latest, self._vectors(learner.update(rows))
+                settled = self._settled(before, latest)
+                passes += 1
+            self.n_iter_, self.converged_ = passes, settled
+            self._learner, self._latest = learner, latest
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -79,19 +81,20 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ``converged_`` says whether the chunk moved the weights by less than ``tol``, relative to
         their size; ``n_iter_`` counts the chunks.
         """
-        self._check()
-        first = not hasattr(self, "_learner")
-        if first:
-            self._note_parameters()
-        else:
-            check_unchanged(self._begun, vars(self))
-        rows = self._validated(X, reset=first)
-        learner = self._new_learner() if first else self._learner
-        learner.update(rows)
-        after = self._vectors(learner)
-        self.n_iter_ = 1 if first else self.n_iter_ + 1
-        self.converged_ = not first and self._settled(self._latest, after)
-        self._learner, self._latest = learner, after
+        with unchanged_on_error(self):
+            self._check()
+            first = not hasattr(self, "_learner")
+            if first:
+                self._note_parameters()
+            else:
+                check_unchanged(self._begun, vars(self))
+            rows = self._validated(X, reset=first)
+            learner = self._new_learner() if first else self._learner
+            learner.update(rows)
+            after = self._vectors(learner)
+            self.n_iter_ = 1 if first else self.n_iter_ + 1
+            self.converged_ = not first and self._settled(self._latest, after)
+            self._learner, self._latest = learner, after
         return self
 
     def _settled(self, before: Float64s, after: Float64s) -> bool:

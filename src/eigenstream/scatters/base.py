@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._checks import check_whole, weighed_rows
+from eigenstream._checks import check_flag, check_whole, weighed_rows
 from eigenstream._linalg import Float64s
 from eigenstream._state import State, joined, part
 from eigenstream.scatters._moment import SecondMoment, block_rows, floating
@@ -134,6 +134,7 @@ class StreamScatter(Scatter):
         new_sequence : bool
             The chunk starts a new sequence: none of its rows has a past in what came before.
         """
+        check_flag(new_sequence, "new_sequence")
         rows, weights = weighed_rows(chunk, sample_weight, self.n_features)
         self.add_checked(rows, weights, new_sequence=new_sequence)
         return self
@@ -164,6 +165,7 @@ class StreamScatter(Scatter):
 
     def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
         """Return the scatter of this stretch followed by a later one; neither is changed."""
+        check_flag(new_sequence, "new_sequence")
         self._check_same_kind(later)
         merged = self.empty()
         merged._moment = self._moment.copy()

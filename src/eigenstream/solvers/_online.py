@@ -8,11 +8,12 @@ from typing import Any, Self
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from eigenstream._checks import real_array
 from eigenstream._linalg import Float64s, mirrored, orthonormalized, principal_angles
 from eigenstream.kernels.centering import mean_shares
 from eigenstream.rules import BlockEngine, Rule, UnstableStepError
 from eigenstream.rules.engine import default_block_size
-from eigenstream.schedules import Auto, as_schedule
+from eigenstream.schedules import Auto, Steps, as_schedule
 from eigenstream.solvers._averaging import average_frames
 from eigenstream.solvers._plan import Plan, Progress
 from eigenstream.solvers._start import observed_frame
@@ -96,14 +97,16 @@ class OnlineLearner:
         if rows.dtype not in (np.float32, np.float64):
             rows = rows.astype(np.float64)
         if not self._n_features:
+            self._check_init(rows.shape[1])
             self._n_features = rows.shape[1]
             self._dtype = rows.dtype
-            self._check_init()
         if rows.shape[1] != self._n_features:
             raise ValueError(
                 f"a chunk must have shape (n, {self._n_features}) as the first one had, got "
                 f"{rows.shape}."
             )
+        if isinstance(self.schedule, Steps):  # a user's function is asked before anything changes
+            self.schedule.gains(self.steps + self.stream.pending, rows.shape[0])
         self.stopped = False
         self.stream.extend(rows, weights, new_sequence)
         try:
@@ -163,14 +166,25 @@ class OnlineLearner:
             return self.plan.n_components + int(self.plan.center)
         return 1
 
-    def _check_init(self) -> None:
-        d, D = self.plan.n_components, self._n_features
+    def _check_init(self, n_features: int) -> None:
+        d, D = self.plan.n_components, n_features
         if not isinstance(self.plan.init, str):
-            vectors = np.asarray(self.plan.init, np.float64)
+            vectors = real_array(self.plan.init, "init").astype(np.float64)
             if vectors.shape != (d, D) or not np.isfinite(vectors).all():
                 raise ValueError(
                     f"init must be 'data', 'random' or a finite array of shape "
                     f"(n_components, n_features) = ({d}, {D}); got shape {vectors.shape}."
+                )
+            zero = np.flatnonzero(~vectors.any(axis=1))
+            if zero.size:
+                raise ValueError(
+                    f"row {zero[0]} of init is zero, and such a vector stays so: no rule can turn "
+                    "it. Give each a direction, or use init='random'."
+                )
+            if self.rule.orthonormal and np.linalg.matrix_rank(vectors) < d:
+                raise ValueError(
+                    f"the {d} rows of init span fewer than {d} directions. Give directions that "
+                    "are linearly independent, or use init='random'."
                 )
 
     def _begin(self) -> None:
@@ -246,6 +260,8 @@ class OnlineLearner:
             )
         finally:
             learned = int(engine.sums[3]) - self.steps
+            if learned < steps:
+                self.stream.put_back(steps - learned)
             self.steps += learned
             if learned:
                 self.gain = float(gains[learned - 1])

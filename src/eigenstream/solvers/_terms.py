@@ -87,6 +87,7 @@ class TermStream:
         self._chunk: Any = None
         self._weights = np.empty(0)  # of kept rows and of the chunk's
         self._now = np.empty(0, np.int64)  # rows of the terms not yet taken
+        self._taken = self._now  # rows of those taken last
 
     @property
     def pending(self) -> int:
@@ -113,8 +114,13 @@ class TermStream:
     def take(self, count: int, size: int) -> Block:
         """Hand out the next ``count`` terms if they lie side by side, else the next ``size``."""
         block = self.peek(count, size)
-        self._now = self._now[len(block.now) :]
+        taken = len(block.now)
+        self._taken, self._now = self._now[:taken], self._now[taken:]
         return block
+
+    def put_back(self, count: int) -> None:
+        """Take back the last ``count`` terms handed out: they were not learned."""
+        self._now = np.concatenate([self._taken[len(self._taken) - count :], self._now])
 
     def peek(self, count: int, size: int | None = None) -> Block:
         """Return what ``take`` would hand out."""
@@ -171,7 +177,9 @@ class TermStream:
         self._kept, self._weights, self._chunk = kept, self._weights[needed], None
 
     def drop(self) -> None:
-        """Forget all pending terms and the past of the next row."""
+        """Forget all pending terms, as if their rows had not come, and the past of the next row."""
+        if len(self._now):
+            self.n_rows -= len(self._weights) - int(self._now[0])
         self._now = self._now[:0]
         self.sequence_rows = 0
         self.settle()

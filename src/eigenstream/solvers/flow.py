@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from eigenstream._checks import check_flag, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.rules import OJA_FLOW
 from eigenstream.solvers._online import OnlineLearner
@@ -74,8 +75,10 @@ class FlowMonitor:
         exact: bool = False,
         stop: Callable[[Progress], Any] | None = None,
     ) -> None:
-        self.every = every
-        self.exact = exact
+        self.every = check_whole(every, "every")
+        self.exact = check_flag(exact, "exact")
+        if stop is not None and not callable(stop):
+            raise TypeError(f"stop must be a function of one Progress, got {stop!r}.")
         self.stop = stop
         self.history: list[Progress] = []
 
@@ -169,6 +172,7 @@ class FlowSolver:
         ``UnstableStepError`` and leaves what the last good block had learned. ``exact`` returns
         columns whose angle to the learned ones the hook is shown.
         """
+        check_flag(new_sequence, "new_sequence")
         self._learner.update(rows, weights, new_sequence=new_sequence, exact=exact)
         return self
 
