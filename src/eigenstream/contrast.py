@@ -114,17 +114,17 @@ class Contrast:
         parts = {"reward": self.reward.state(), "radius": self.radius.state()}
         if self.penalty is not None:
             parts["penalty"] = self.penalty.state()
-        return {"weights": np.array(self.weights, np.float64)} | joined(**parts)
+        state = joined(**parts)
+        return state if self.weights is None else state | {"weights": np.array(self.weights)}
 
     @classmethod
     def restored(cls, state: State) -> Self:
         """Return a contrast that goes on from a ``state``, to the last bit."""
         penalty = part(state, "penalty")
-        reward_weight, penalty_weight = np.asarray(state["weights"]).tolist()
         contrast = cls(
             restored(part(state, "reward")),
             restored(penalty) if penalty else None,
-            (reward_weight, penalty_weight),
+            tuple(np.asarray(state["weights"]).tolist()) if "weights" in state else None,
         )
         contrast.radius = RadiusBound.restored(part(state, "radius"))
         return contrast

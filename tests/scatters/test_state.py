@@ -25,7 +25,7 @@ def streams():
     yield VarianceScatter(3, center=False, lag=3)
     yield VelocityScatter(3, lag=3)
     yield Contrast(VarianceScatter(3, lag=3), VelocityScatter(3, lag=3), (0.3, 0.7))
-    yield Contrast(VarianceScatter(3))
+    yield Contrast(VarianceScatter(3), weights=None)
 
 
 @pytest.mark.parametrize("form", [np.float64, np.float32, "sparse"])
