@@ -13,6 +13,7 @@ MODULES = sorted(path for path in ROOT.rglob("*.py"))
 
 #: What lies directly in the package, by the floor from which it imports only downward.
 FLOORS = {
+    "_blas": 0,
     "_checks": 0,
     "_files": 0,
     "_linalg": 0,
@@ -23,6 +24,7 @@ FLOORS = {
     "rules": 1,
     "scatters": 1,
     "schedules": 1,
+    "terms": 1,
     "theory": 1,
     "contrast": 2,
     "evaluation": 2,

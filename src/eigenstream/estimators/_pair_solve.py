@@ -3,12 +3,11 @@
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
+from eigenstream._blas import blas_threads
 from eigenstream._linalg import Float64s
 from eigenstream.estimators import _pair_risk
 from eigenstream.solvers import dense, krylov, shifted
@@ -128,16 +127,11 @@ class Choice:
     losses: Float64s
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
 def few_threads(size: int) -> Any:
     """Return a context that bounds BLAS to one thread around small problems."""
     if size > ONE_THREAD_SIZE:
         return nullcontext()
-    return _blas().limit(limits=1, user_api="blas")
+    return blas_threads(1)
 
 
 def size_of(operator: Operator, weights: tuple[float, float]) -> float:

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, Self
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
+from eigenstream._blas import blas_threads
 from eigenstream._checks import real_array
 from eigenstream._linalg import Float64s, mirrored, orthonormalized, principal_angles
 from eigenstream.kernels.centering import mean_shares
@@ -17,7 +16,7 @@ from eigenstream.schedules import Auto, Steps, as_schedule
 from eigenstream.solvers._averaging import average_frames
 from eigenstream.solvers._plan import Plan, Progress
 from eigenstream.solvers._start import observed_frame
-from eigenstream.solvers._terms import Block, TermStream
+from eigenstream.terms import Block, TermStream
 
 __all__ = ["OnlineLearner"]
 
@@ -32,20 +31,14 @@ STRIDE = 512
 STRETCH = 2048
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
 @contextmanager
 def _one_blas_thread(multiplications: float) -> Iterator[int]:
     """Bound BLAS to one thread, and yield how many may share so many multiplications instead.
 
     At most as many as BLAS was given; those of BLAS would still spin when others work.
     """
-    given = [lib["num_threads"] for lib in _blas().info() if lib["user_api"] == "blas"]
-    with _blas().limit(limits=1, user_api="blas"):
-        yield max(min(max(given, default=1), int(multiplications / SHARE)), 1)
+    with blas_threads(1) as given:
+        yield max(min(given, int(multiplications / SHARE)), 1)
 
 
 class OnlineLearner:
