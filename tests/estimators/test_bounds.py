@@ -72,7 +72,7 @@ def test_the_bound_is_the_theorem_in_the_units_of_the_data():
     assert bound.radius == pytest.approx(radius, rel=4 * EPS)
     assert bound.scale * radius == pytest.approx(0.5)
     theorem = slow_bound(49_999, 2, delta, mixing, alpha=0.7)
-    assert bound.deviation == theorem
+    assert bound.deviations == (theorem,)
     assert bound.gap == pytest.approx(4 * radius**2 * theorem.value)
     assert bound.lower == about_zero.objective_ - bound.gap
     # About the learned mean a tenth of delta goes to the mean.
@@ -107,7 +107,7 @@ def test_streams_and_merged_parts_have_the_bound_of_one_pass():
     assert streamed.bound(0.1, FiniteMemory(3)).gap == pytest.approx(whole.gap, rel=1e-6)
     left, right = (SlowSubspace(2, alpha=0.7, lag=2).fit(part) for part in np.split(rows, [700]))
     merged = left.merge(right).bound(0.1, FiniteMemory(3))
-    assert merged.deviation == whole.deviation
+    assert merged.deviations == whole.deviations
     assert whole.radius * (1 - 1e-9) <= merged.radius <= 3 * whole.radius
 
 
@@ -138,8 +138,31 @@ def test_vacuous_is_said():
 
 @pytest.mark.filterwarnings("ignore:only 0 of the 1 eigenvalues")
 def test_equal_rows_leave_nothing_to_bound():
-    with pytest.raises(ValueError, match="all rows are the same"):
-        SlowSubspace(1, alpha=1.0).fit(np.ones((9, 2))).bound(0.1, Independent())
+    for value in (0.0, 1.0, 0.1, 1e6 / 3):
+        for dtype in (np.float64, np.float32):
+            rows = np.full((1000, 2), value, dtype)
+            with pytest.raises(ValueError, match="all rows are the same"):
+                SlowSubspace(1, alpha=1.0).fit(rows).bound(0.1, Independent())
+
+
+def test_an_alpha_that_the_data_chose_is_paid_for():
+    rows, mixing, delta = sample(50_000), Geometric(1, 0.5), 0.1
+    chosen = SlowSubspace(2, center=False).fit(rows)
+    bound, alpha = chosen.bound(delta, mixing), chosen.alpha_
+    parts = [slow_bound(49_999, 2, delta / 2, mixing, lag=1 - k, alpha=k) for k in (1, 0)]
+    assert bound.deviations == tuple(parts)
+    expected = alpha * parts[0].value + (1 - alpha) * parts[1].value
+    assert bound.gap == pytest.approx(4 * bound.radius**2 * expected)
+    fixed = SlowSubspace(2, alpha=alpha, center=False).fit(rows).bound(delta, mixing)
+    assert fixed.gap < bound.gap
+    # Where the number of directions is left to the data, all of them are paid for.
+    every = SlowSubspace(None, alpha=0.7, center=False).fit(rows).bound(delta, mixing)
+    assert every.deviations == (slow_bound(49_999, 4, delta, mixing, alpha=0.7),)
+    # The lag is that of the scatters, whatever the parameter has become since.
+    moved = SlowSubspace(2, alpha=0.7, center=False).fit(rows).set_params(lag=3)
+    assert moved.bound(delta, mixing).deviations == (
+        slow_bound(49_999, 2, delta, mixing, alpha=0.7),
+    )
 
 
 def fitted(**options):
@@ -151,7 +174,15 @@ def fitted(**options):
     [
         (lambda: fitted(criterion="ratio").bound(0.1, Independent()), "criterion='difference'"),
         (lambda: fitted(solver="krylov").bound(0.1, Independent()), "solver='dense'"),
-        (lambda: fitted().bound(0.0, Independent()), r"delta must be a number in \(0, 1\)"),
+        *[
+            (
+                lambda delta=delta: fitted().bound(delta, Independent()),
+                r"delta must be a .*\(0, 1\)",
+            )
+            for delta in (0.0, 1.0, 1.5, -0.5, "0.1", None, float("nan"), True)
+        ],
+        (lambda: fitted().bound(0.1, Independent(), tight="no"), "tight must be True or False"),
+        (lambda: fitted().bound(0.1, Independent(), radius="1"), "radius must be a number"),
         (lambda: fitted().bound(0.1, 0.9), "mixing must be a profile"),
         (lambda: fitted().bound(0.1, FiniteMemory(80)), "smallest m that meets it is"),
         (lambda: fitted().bound(0.1, Independent(), radius=0.1), "root mean square distance"),

@@ -282,3 +282,26 @@ def test_the_smallest_alpha_keeps_d_eigenvalues_positive():
             at = alpha + shift
             spectrum = np.linalg.eigvalsh(at * reward - (1 - at) * penalty)
             assert (spectrum > 0).sum() == positive
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, 1.5, -0.5, "0.1", None, float("nan"), True, [0.1]])
+def test_a_confidence_that_is_none_is_refused(delta):
+    mixing = Independent()
+    for ask in (
+        lambda: slow_bound(1000, 2, delta, mixing),
+        lambda: slow_samples(0.5, 2, delta, mixing),
+        lambda: process_bound(1000, 1.0, 1.0, None, delta, mixing),
+        lambda: process_samples(0.5, 1.0, 1.0, None, delta, mixing),
+        lambda: mean_bound(1000, 1.0, delta, mixing),
+        lambda: independent_bound(1000, delta, 1.0, 1.0),
+    ):
+        with pytest.raises((ValueError, TypeError), match=r"delta must be a number in \(0, 1\)"):
+            ask()
+
+
+def test_flags_are_flags():
+    for name in ("tight", "zero_mean"):
+        with pytest.raises(TypeError, match=f"{name} must be True or False, got 'no'"):
+            mean_bound(1000, 1.0, 0.1, Independent(), **{name: "no"})
+    with pytest.raises(TypeError, match="tight must be True or False, got 'no'"):
+        slow_bound(1000, 2, 0.1, Independent(), tight="no")

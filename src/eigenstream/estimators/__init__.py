@@ -1,7 +1,7 @@
 """The estimators: contrast x solver x features."""
 
 from eigenstream.estimators._alpha import AlphaPath
-from eigenstream.estimators._bounds import SubspaceBound
+from eigenstream.estimators._bounds import PairRule, SubspaceBound
 from eigenstream.estimators._gram import median_square
 from eigenstream.estimators.class_subspace import ClassSubspace
 from eigenstream.estimators.one_shot import ThresholdClassifier
@@ -14,6 +14,7 @@ __all__ = [
     "AlphaPath",
     "ClassSubspace",
     "PairMetric",
+    "PairRule",
     "PairSubspace",
     "SlowSubspace",
     "StreamPCA",

@@ -4,24 +4,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _alpha, _input
 from eigenstream.estimators._alpha import AlphaPath
-from eigenstream.estimators._bounds import SubspaceBound, slow_subspace_bound
-from eigenstream.estimators._streaming import StreamEstimator
+from eigenstream.estimators._slow_bounds import SlowBounds
 from eigenstream.estimators.base import Solution
 from eigenstream.scatters import VarianceScatter, VelocityScatter
 from eigenstream.solvers import dense, krylov
 from eigenstream.solvers.base import Eigenpairs
 from eigenstream.solvers.flow import FlowSolution
-from eigenstream.theory.base import MixingProfile
 
 
-class SlowSubspace(StreamEstimator):
+class SlowSubspace(SlowBounds):
     """The subspace whose features have a large variance and a small velocity [SLOW].
 
     Maximises ``L(P) = mean of alpha |P (x_t - mean)|^2 - (1 - alpha) |P (x_t - x_{t - lag})|^2``
@@ -86,7 +83,7 @@ class SlowSubspace(StreamEstimator):
     np.float64(1.0)
     """
 
-    USES = StreamEstimator.USES | {"alpha": ("criterion", ("difference",))}
+    USES = SlowBounds.USES | {"alpha": ("criterion", ("difference",))}
 
     def __init__(
         self,
@@ -177,7 +174,8 @@ class SlowSubspace(StreamEstimator):
         mean, wanted = self._middle(contrast), self._wanted(contrast.n_features)
         if self.criterion == "ratio":
             details: dict[str, Any] = {"alpha": None, "bound": None, "weights": None}
-            return Solution(self._ratios(contrast, wanted), mean, contrast.n_rows, details)
+            pairs = self._ratios(contrast, wanted)
+            return Solution(pairs, mean, contrast.n_rows, details)
         alpha, bound = self._choose_alpha(contrast, wanted)
         weights = (alpha, 1.0 - alpha)
         total = contrast.matrix(weights)
@@ -192,6 +190,8 @@ class SlowSubspace(StreamEstimator):
             pairs = dense.largest(total, wanted)
         self._warn_about_sign(pairs, alpha)
         details = {"alpha": alpha, "bound": bound, "weights": weights}
+        # What the theory asks about: whether the data chose alpha, and the number of directions.
+        details |= {"chosen": isinstance(self.alpha, str), "open": wanted is None}
         return Solution(pairs, mean, contrast.n_rows, details)
 
     def _ratios(self, contrast: Contrast, n_components: int | None) -> Eigenpairs:
@@ -289,97 +289,6 @@ class SlowSubspace(StreamEstimator):
             raise ValueError("path needs the scatters: fit with solver='dense' first.")
         radius = self.contrast_.radius.reach(self._middle(self.contrast_))
         return _alpha.path(self.contrast_, self.n_components_, alphas, radius)
-
-    def bound(
-        self,
-        delta: float,
-        mixing: MixingProfile,
-        *,
-        radius: float | None = None,
-        tight: bool = False,
-    ) -> SubspaceBound:
-        """Bound how far the objective on these data is from the true one ([SLOW] Theorem 2).
-
-        The theorem wants data of norm at most 1/2 about their expectation. They are rescaled to it,
-        and the result says by which factor.
-
-        Parameters
-        ----------
-        delta : float in (0, 1)
-            The statement may fail with this probability.
-        mixing : MixingProfile
-            How fast the process forgets (``eigenstream.theory``).
-        radius : float, optional
-            The largest distance of a row from the mean that is possible. By default what the rows
-            seen cannot exceed, kept from the one pass: at most about three times the largest.
-        tight : bool
-            Leave out the last rounding of the proof; as valid, and smaller.
-
-        Returns
-        -------
-        SubspaceBound
-
-        Notes
-        -----
-        Assumes a stationary process whose beta is at most ``mixing``, and that rows not yet seen
-        are no farther than ``radius`` from the mean either. Separate sequences count as one, as if
-        they were no more dependent than distant parts of it. The learned mean's own error is paid
-        for with a tenth of delta.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from eigenstream import SlowSubspace
-        >>> from eigenstream.theory import Independent
-        >>> X = np.random.default_rng(0).uniform(-1, 1, (100_000, 3))
-        >>> bound = SlowSubspace(1, alpha=0.9).fit(X).bound(0.05, Independent())
-        >>> bound.vacuous, bool(abs(bound.lower - (0.9 - 0.1 * 2) / 3) < 2 * bound.gap)
-        (False, True)
-        """
-        if self.criterion == "ratio":
-            raise ValueError(
-                "the theory bounds criterion='difference' only: a ratio of averages has no such "
-                "bound. Fit with criterion='difference'."
-            )
-        if "contrast_" not in self.__dict__:
-            check_is_fitted(self)
-            raise ValueError("bound needs the scatters: fit with solver='dense' first.")
-        objective, alpha, contrast = self.objective_, self.alpha_, self.contrast_
-        reward, penalty = contrast.reward, contrast.penalty
-        assert penalty is not None
-        assert alpha is not None
-        if not reward.weight == reward.count == penalty.count == penalty.weight:
-            raise ValueError(
-                "the theory bounds plain averages only: fit without sample_weight, and without "
-                "rows left out by missing='skip'."
-            )
-        return slow_subspace_bound(
-            penalty.count,
-            self.n_components_,
-            alpha,
-            self.lag,
-            check_number(delta, "delta", above=0, below=1),
-            mixing,
-            radius=self._radius(contrast, radius),
-            center=self.center,
-            objective=objective,
-            tight=tight,
-        )
-
-    def _radius(self, contrast: Contrast, radius: float | None) -> float:
-        """Return the norm to rescale by, not below what the rows are known to reach."""
-        spread = float(np.sqrt(contrast.reward.trace()))
-        if spread == 0.0:
-            raise ValueError("all rows are the same: there is nothing to bound.")
-        if radius is None:
-            return contrast.radius.reach(self._middle(contrast))
-        radius = check_number(radius, "radius", above=0)
-        if radius < spread:
-            raise ValueError(
-                f"radius={radius:g} is smaller than the rows' root mean square distance from "
-                f"their mean, {spread:.6g}: give the largest distance, which is at least that."
-            )
-        return radius
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the objective L that the subspace reaches on other rows (in time order).

@@ -9,7 +9,7 @@ whole numbers.
 from dataclasses import dataclass
 from math import exp, log, sqrt
 
-from eigenstream._checks import check_number, check_whole
+from eigenstream._checks import check_flag, check_number, check_whole
 from eigenstream.theory._blocks import Blocking, Deviation
 from eigenstream.theory.base import MixingProfile
 
@@ -21,7 +21,8 @@ def _slow(d: int, lag: int, tight: bool, alpha: float | None) -> Blocking:
     # L and L^ lie in [alpha - 1, alpha/4].
     size = 1.0 if alpha is None else 1 - 0.75 * check_number(alpha, "alpha", least=0, most=1)
     radius = size * sqrt(check_whole(d, "d"))
-    return Blocking(radius, size, 2, check_whole(lag, "lag", least=0), tight, largest=size)
+    lag = check_whole(lag, "lag", least=0)
+    return Blocking(radius, size, 2, lag, check_flag(tight, "tight"), largest=size)
 
 
 def slow_bound(
@@ -44,7 +45,9 @@ def slow_bound(
     l = floor(m / (2a)). ``m`` counts the terms of the average, so the sample has m + lag rows. A
     velocity over ``lag`` steps takes beta(a - lag); plain PCA is ``alpha=1, lag=0``. A known
     ``alpha`` makes the bound smaller by the factor alpha/4 + 1 - alpha, the largest norm of the
-    terms averaged (it is 1 in the theorem, for all alpha at once).
+    terms averaged (it is 1 in the theorem, whatever the alpha). Either way alpha is fixed before
+    the data: for one that the data chose, bound the variance (``alpha=1``) and the velocity
+    (``alpha=0``) with half of delta each, and mix the two in its proportion.
 
     Assumes a stationary process with mean zero and |X_t| <= 1/2 whose beta is at most ``mixing``;
     a < m/2 and l beta(a - lag) < delta/2. L and L^ lie in one interval of length
@@ -111,9 +114,9 @@ def _process(
     v_norm: float, w_norm: float, product: float | None, zero_mean: bool, tight: bool
 ) -> Blocking:
     radius, width = _norms(v_norm, w_norm, product)
-    factor = 1 if zero_mean else 2
+    factor = 1 if check_flag(zero_mean, "zero_mean") else 2
     # A mean of <w, X> is at most |<V, W>|, and at most twice that from its expectation.
-    return Blocking(radius, width, factor, 0, tight, largest=factor * width)
+    return Blocking(radius, width, factor, 0, check_flag(tight, "tight"), largest=factor * width)
 
 
 def _norms(v_norm: float, w_norm: float, product: float | None) -> tuple[float, float]:
