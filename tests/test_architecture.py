@@ -224,3 +224,17 @@ def test_tests_mirror_the_source():
     folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
     for folder in folders:
         assert (ROOT / folder).is_dir(), f"tests/{folder} is beside no folder of the source"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in MODULES if inside(path)[:1] in (("rules",), ("kernels",))],
+    ids=lambda path: ".".join(inside(path)),
+)
+def test_compiled_code_is_handed_few_arguments(path):
+    """At most eight: what belongs together goes in one named tuple."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+            given = node.args
+            count = len(given.posonlyargs + given.args + given.kwonlyargs)
+            assert count <= 8, f"{node.name} of {path.name} takes {count} arguments"

@@ -4,7 +4,7 @@ To add one, write a file like ``hebbian/hebb.py`` and its plain NumPy twin in ``
 """
 
 from eigenstream.rules.base import Rule, UnstableStepError
-from eigenstream.rules.engine import BlockEngine
+from eigenstream.rules.engine import BlockEngine, Terms
 from eigenstream.rules.hebbian import (
     HEBB,
     OJA_FLOW,
@@ -25,5 +25,6 @@ __all__ = [
     "SANGER_NORMALIZED",
     "BlockEngine",
     "Rule",
+    "Terms",
     "UnstableStepError",
 ]

@@ -10,7 +10,7 @@ from eigenstream._blas import blas_threads
 from eigenstream._checks import real_array
 from eigenstream._linalg import Float64s, mirrored, orthonormalized, principal_angles
 from eigenstream.kernels.centering import mean_shares
-from eigenstream.rules import BlockEngine, Rule, UnstableStepError
+from eigenstream.rules import BlockEngine, Rule, Terms, UnstableStepError
 from eigenstream.rules.engine import default_block_size
 from eigenstream.schedules import Auto, Steps, as_schedule
 from eigenstream.solvers._averaging import average_frames
@@ -238,17 +238,18 @@ class OnlineLearner:
         rows, first = terms.rows(self._dtype)
         try:
             engine.advance(
-                rows,
-                gains=gains,
+                Terms.of(
+                    rows,
+                    gains,
+                    now=first + terms.now,
+                    past=first + terms.past if self._paired else None,
+                    signs=signs,
+                    shares=shares,
+                    weights=terms.weights,
+                ),
                 adapt=self._adapt,
-                now=first + terms.now,
-                past=first + terms.past if self._paired else None,
-                signs=signs,
-                shares=shares,
-                weights=terms.weights,
                 rates=plan.rates,
                 size=size,
-                first_step=self.steps,
                 threads=threads,
             )
         finally:

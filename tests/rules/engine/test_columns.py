@@ -7,8 +7,9 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from eigenstream import SlowSubspace, StreamPCA
-from eigenstream.rules import OJA_FLOW, SANGER, BlockEngine, UnstableStepError
+from eigenstream.rules import OJA_FLOW, SANGER, BlockEngine, Terms, UnstableStepError
 from eigenstream.rules.engine import _columns as columns
+from eigenstream.rules.engine._tuples import Block, Update
 from eigenstream.solvers import _online
 
 
@@ -18,7 +19,8 @@ def test_stripes_cover_every_column_once(width, threads):
     rng = np.random.default_rng(0)
     vectors, rows = rng.standard_normal((2, width)), rng.standard_normal((3, width))
     sums = np.zeros((3, 5))
-    mean, shift = np.zeros(width), rng.standard_normal(width)
+    old = rng.standard_normal(width)
+    mean = old.copy()
     moved, mixing, lift = vectors.copy(), rng.standard_normal((2, 2)), rng.standard_normal((2, 3))
     shares = rng.random((1, 3))
     with ThreadPoolExecutor(threads - 1) as pool:
@@ -26,16 +28,16 @@ def test_stripes_cover_every_column_once(width, threads):
             columns.shared(f, pool, threads) for f in (columns.add_products, columns.update_vectors)
         )
         picks = np.array([2, 0, 1])
-        block = np.empty((3, width))
-        add_products(
-            True, rows, picks, False, shift, np.empty(width), vectors, block, sums, 0, width
-        )
-        update_vectors(moved, True, mixing, lift, block, True, shares, shift, mean, 0, width)
-    np.testing.assert_array_equal(block, rows[picks] - shift)
-    expected = block @ np.concatenate([vectors, block]).T
+        block = Block(rows, picks, True, False, mean, np.empty(width), np.empty((3, width)))
+        add_products(vectors, block, sums, 0, width)
+        update = Update(True, mixing, lift, shares)
+        update_vectors(update, block, moved, 0, width)
+    centred = rows[picks] - old
+    np.testing.assert_array_equal(block.out, centred)
+    expected = centred @ np.concatenate([vectors, centred]).T
     np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-13 * width)
-    np.testing.assert_allclose(moved, mixing @ vectors + lift @ block, rtol=0, atol=1e-13)
-    np.testing.assert_allclose(mean, (shares @ block)[0] + shift, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(moved, mixing @ vectors + lift @ centred, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(mean, (shares @ centred)[0] + old, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -58,7 +60,8 @@ def test_threads_change_nothing_but_rounding(rule, d, form, dtype):
     for threads in (1, 3):
         engine = BlockEngine(rule, np.eye(d, 120, dtype=dtype), watched=np.eye(1, 120, dtype=dtype))
         gains = np.geomspace(1e-5, 1e-3, 149)
-        engine.advance(rows, gains=gains, adapt=np.zeros(3), size=10, threads=threads, **more)
+        terms = Terms.of(rows, gains, **more)
+        engine.advance(terms, adapt=np.zeros(3), size=10, threads=threads)
         found.append(engine)
     tolerance = 1e3 * np.finfo(dtype).eps
     for name, value in found[0].state().items():
@@ -72,9 +75,9 @@ def test_a_bad_step_is_undone_among_threads_too():
     rows, gains = rng.standard_normal((60, 50)), np.full(60, 0.01)
     gains[47:] = 1e12
     engines = [BlockEngine(SANGER, np.eye(2, 50)) for _ in range(2)]
-    engines[0].advance(rows[:40], gains=gains[:40].copy(), adapt=np.zeros(3), size=20)
+    engines[0].advance(Terms.of(rows[:40], gains[:40].copy()), adapt=np.zeros(3), size=20)
     with pytest.raises(UnstableStepError) as caught:
-        engines[1].advance(rows, gains=gains, adapt=np.zeros(3), size=20, threads=2)
+        engines[1].advance(Terms.of(rows, gains), adapt=np.zeros(3), size=20, threads=2)
     assert caught.value.step >= 47
     np.testing.assert_allclose(engines[1].weights, engines[0].weights, rtol=0, atol=1e-14)
 

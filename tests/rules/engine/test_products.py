@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eigenstream._linalg import orthonormality_error, orthonormalized
-from eigenstream.rules import OJA_FLOW, SANGER, BlockEngine
+from eigenstream.rules import OJA_FLOW, SANGER, BlockEngine, Terms
 from eigenstream.rules.engine import _products as thin
 
 SHAPES = [
@@ -57,7 +57,7 @@ def test_flow_of_any_width_equals_qr(d, D, gain):
     rows = rng.standard_normal((96, D))
     V = orthonormalized(rng.standard_normal((D, d)))
     engine = BlockEngine(OJA_FLOW, V.T)
-    engine.advance(rows, gains=np.full(96, gain), adapt=np.zeros(3), size=12)
+    engine.advance(Terms.of(rows, np.full(96, gain)), adapt=np.zeros(3), size=12)
     for x in rows:
         AV = np.outer(x, x @ V)
         V = orthonormalized(V + gain * (AV - V @ (V.T @ AV)))
@@ -72,7 +72,7 @@ def test_reading_changes_nothing():
     for start in range(0, 40, 10):
         for engine in engines:
             gains = np.full(10, 1e-3)
-            engine.advance(rows[start : start + 10], gains=gains, adapt=np.zeros(3))
+            engine.advance(Terms.of(rows[start : start + 10], gains), adapt=np.zeros(3))
         assert orthonormality_error(engines[0].weights.T) < 1e-13
     assert np.abs(engines[0].state()["mixing"] - np.eye(3)).max() > 1e-4
     for one, other in zip(engines[0].state().values(), engines[1].state().values(), strict=True):
@@ -88,15 +88,16 @@ def test_rows_need_not_lie_side_by_side(rule):
     gains, off = np.full(20, 0.01), np.zeros(3)
 
     alone = BlockEngine(rule, np.eye(2, 8))
-    alone.advance(rows, gains=gains.copy(), adapt=off, now=now, size=6)
+    alone.advance(Terms.of(rows, gains.copy(), now=now), adapt=off, size=6)
     copied = BlockEngine(rule, np.eye(2, 8))
-    copied.advance(rows[now].copy(), gains=gains.copy(), adapt=off, size=6)
+    copied.advance(Terms.of(rows[now].copy(), gains.copy()), adapt=off, size=6)
     np.testing.assert_allclose(alone.weights, copied.weights, rtol=0, atol=1e-14)
 
     if rule is OJA_FLOW:
         signs = np.tile([0.3, -0.7], (20, 1))
         engine, V = BlockEngine(rule, np.eye(2, 8)), np.eye(8, 2)
-        engine.advance(rows, gains=gains, adapt=off, now=now, past=past, signs=signs, size=6)
+        terms = Terms.of(rows, gains, now=now, past=past, signs=signs)
+        engine.advance(terms, adapt=off, size=6)
         for t, s in zip(now, past, strict=True):
             x, v = rows[t], rows[t] - rows[s]
             AV = 0.3 * np.outer(x, x @ V) - 0.7 * np.outer(v, v @ V)
@@ -110,6 +111,6 @@ def test_rows_out_of_order_are_not_taken_for_a_slice(order):
     rows, now = np.random.default_rng(4).standard_normal((4, 6)), np.array(order)
     engines = [BlockEngine(SANGER, np.eye(2, 6)) for _ in range(2)]
     gains = np.array([0.3, 0.2, 0.1, 0.4])
-    engines[0].advance(rows, gains=gains.copy(), adapt=np.zeros(3), now=now)
-    engines[1].advance(rows[now], gains=gains.copy(), adapt=np.zeros(3))
+    engines[0].advance(Terms.of(rows, gains.copy(), now=now), adapt=np.zeros(3))
+    engines[1].advance(Terms.of(rows[now], gains.copy()), adapt=np.zeros(3))
     np.testing.assert_allclose(engines[0].weights, engines[1].weights, rtol=0, atol=1e-14)

@@ -16,6 +16,7 @@ from eigenstream.rules import (
     SANGER,
     SANGER_NORMALIZED,
     BlockEngine,
+    Terms,
     UnstableStepError,
 )
 
@@ -72,7 +73,8 @@ TWINS = [
 def run_blocks(engine, rows, gains, block, **more):
     for start in range(0, len(rows), block):
         part = rows[start : start + block]
-        engine.advance(part, gains=gains[start : start + block].copy(), adapt=OFF, **more)
+        terms = Terms.of(part, gains[start : start + block].copy())
+        engine.advance(terms, adapt=OFF, **more)
     return engine.weights
 
 
@@ -139,14 +141,14 @@ def test_flow_equals_qr_after_every_step(alpha):
     engine = BlockEngine(OJA_FLOW, V.T)
     now = np.arange(1, block + 1)
     for start in range(0, steps, block):
-        engine.advance(
+        terms = Terms.of(
             rows[start : start + block + 1],
-            gains=gains[start : start + block].copy(),
-            adapt=OFF,
+            gains[start : start + block].copy(),
             now=now,
             past=now - 1,
             signs=np.tile(signs, (block, 1)),
         )
+        engine.advance(terms, adapt=OFF)
     got = engine.weights.T
     assert np.abs(got @ got.T - expected @ expected.T).max() < 1e-12
 
@@ -164,12 +166,9 @@ def test_flow_with_signed_weights_of_pairs():
     )
     engine = BlockEngine(OJA_FLOW, V.T)
     for start in range(0, steps, 50):
-        engine.advance(
-            rows[start : start + 50],
-            gains=gains[:50].copy(),
-            adapt=OFF,
-            signs=signs[start : start + 50, None],
-        )
+        part = slice(start, start + 50)
+        terms = Terms.of(rows[part], gains[:50].copy(), signs=signs[part, None])
+        engine.advance(terms, adapt=OFF)
     got = engine.weights.T
     assert np.abs(got @ got.T - expected @ expected.T).max() < 1e-12
 
@@ -184,7 +183,7 @@ def test_flow_stays_orthonormal_for_a_million_steps(dtype, limit):
     worst = 0.0
     for step in range(10**6 // block + 1):
         start = block * (step % 64)
-        engine.advance(rows[start : start + block], gains=gains.copy(), adapt=OFF)
+        engine.advance(Terms.of(rows[start : start + block], gains.copy()), adapt=OFF)
         if step % 97 == 0:
             worst = max(worst, orthonormality_error(engine.weights.T))
     assert worst < limit
@@ -197,9 +196,8 @@ def test_flow_started_in_the_span_of_its_data():
     rows = rng.standard_normal((3, 8))
     engine = BlockEngine(OJA_FLOW, orthonormalized(rows.T).T)
     now, signs = np.array([1, 2]), np.tile([0.2, -0.8], (2, 1))
-    engine.advance(
-        rows, gains=np.full(2, 1.0), adapt=np.zeros(3), now=now, past=now - 1, signs=signs
-    )
+    terms = Terms.of(rows, np.full(2, 1.0), now=now, past=now - 1, signs=signs)
+    engine.advance(terms, adapt=OFF)
     assert orthonormality_error(engine.weights.T) < 1e-12
 
 
@@ -209,11 +207,11 @@ def test_unstable_step_is_named_and_undone(rule):
     rows = rng.standard_normal((200, 10))
     engine = BlockEngine(rule, np.eye(2, 10))
     gains = np.full(20, 0.01)
-    engine.advance(rows[:20], gains=gains.copy(), adapt=OFF)
+    engine.advance(Terms.of(rows[:20], gains.copy()), adapt=OFF)
     good = engine.weights.copy()
     gains[3:] = 1e12
     with pytest.raises(UnstableStepError, match="smaller learning rate") as caught:
-        engine.advance(rows[20:40], gains=gains, adapt=OFF, first_step=20)
+        engine.advance(Terms.of(rows[20:40], gains), adapt=OFF)
     assert 23 <= caught.value.step < 40
     np.testing.assert_array_equal(engine.weights, good)
 
@@ -244,7 +242,8 @@ def test_adaptive_gain_is_the_plain_formula_and_free_of_scale(c):
         engine = BlockEngine(OJA_FLOW, V.T)
         adapt = np.array([0.0, c, 1.0])
         for start in range(0, 60, 20):
-            engine.advance(scale * rows[start : start + 20], gains=np.empty(20), adapt=adapt)
+            terms = Terms.of(scale * rows[start : start + 20], np.empty(20))
+            engine.advance(terms, adapt=adapt)
         got = engine.weights.T
         assert np.abs(got @ got.T - W @ W.T).max() < 1e-12
         np.testing.assert_allclose(adapt[0], total * scale**4, rtol=1e-10)

@@ -20,6 +20,7 @@ from eigenstream.rules.engine._centering import input_products, mean_coefficient
 from eigenstream.rules.engine._columns import add_products, shared, update_vectors
 from eigenstream.rules.engine._products import ZERO, products
 from eigenstream.rules.engine._running_sums import add_block
+from eigenstream.rules.engine._tuples import Block, Frame, Makeup, Terms, Totals, Update
 
 __all__ = ["blocks_of", "shared_blocks_of"]
 
@@ -31,8 +32,11 @@ NEAR = 0.75
 #: put right before it has grown tenfold.
 LIMIT = 2.0
 
-#: Where the state of the frame has its numbers: blocks and strain since the last renewal.
+#: Where ``drift`` has the blocks and the strain since the last renewal.
 BLOCKS, STRAIN = 0, 1
+
+#: A renewal is due after so many blocks: float32 drifts by 1e-7 a lift.
+SINGLE_BLOCKS, DOUBLE_BLOCKS = 8, 64
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
@@ -68,13 +72,13 @@ def _solve(mixing: Any, right: Any) -> None:
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _layout(now: Any, past: Any, paired: bool, picks: Any, here: Any, there: Any) -> Any:
+def _layout(now: Any, past: Any, picks: Any, here: Any, there: Any) -> Any:
     """Lay out a block's rows: which ones, and where its terms and their pasts are among them.
 
     Return how many, and whether they lie side by side, and so stay; otherwise the pasts follow
     the terms.
     """
-    steps = now.shape[0]
+    steps, paired = now.shape[0], past.shape[0] > 0
     first = past[0] if paired else now[0]
     lag = now[0] - first
     tight = 0 <= lag <= steps
@@ -92,36 +96,28 @@ def _layout(now: Any, past: Any, paired: bool, picks: Any, here: Any, there: Any
             picks[i] = past[i - steps]
     for t in range(steps):
         here[t] = lag + t if tight else t
-        there[t] = t if tight else steps + t
+        if paired:
+            there[t] = t if tight else steps + t
     return n, tight
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _begin(
-    both: Any,
-    watched: int,
-    mixing: Any,
-    here: Any,
-    there: Any,
-    shares: Any,
-    paired: bool,
-    plain: bool,
-    origin: int,
-) -> Any:
+def _begin(both: Any, mixing: Any, makeup: Makeup) -> Any:
     """Return what a rule starts from, and what the watched vectors see: (moved, gram, seen).
 
     ``both``: the inner products of the rows with the vectors, then with each other.
     """
-    n = both.shape[0]
+    n, d = both.shape[0], mixing.shape[0]
     head = both.shape[1] - n
-    if plain:
+    watched = head - d
+    if makeup.past.shape[0] or makeup.shares.shape[0]:
+        cross, gram = input_products(both, head, makeup)
+    else:
         cross, gram = both, np.empty((n, n))
         for i in range(n):
             for j in range(n):
                 gram[i, j] = both[i, head + j]
-    else:
-        cross, gram = input_products(both, head, here, there, shares, paired, origin)
-    d, slots = head - watched, gram.shape[0]
+    slots = gram.shape[0]
     seen, inner = np.empty((slots, watched)), np.empty((d, slots))
     for i in range(slots):
         for k in range(watched):
@@ -217,105 +213,97 @@ def _settle(mixing: Any, moved: Any, coefficients: Any, fold: bool) -> bool:
 
 
 def _blocks(
-    orthonormal: Any,
-    normed: Any,
-    vectors: Any,
-    watched: Any,
-    mixing: Any,
-    own: Any,
-    state: Any,
-    mean: Any,
-    moment: Any,
-    sums: Any,
-    rows: Any,
-    buffer: Any,
-    now: Any,
-    past: Any,
-    signs: Any,
-    gains: Any,
-    shares: Any,
-    weights: Any,
+    frame: Frame,
+    terms: Terms,
+    totals: Totals,
     rates: Any,
-    adapt: Any,
-    size: Any,
-    every: Any,
-    paired: Any,
-    centred: Any,
+    buffer: Any,
+    size: int,
+    orthonormal: bool,
 ) -> Any:
     """Take the steps in blocks of ``size``; return the step that failed, or -1.
 
-    The arrays from ``vectors`` to ``sums``, ``gains`` and ``adapt`` are kept up to date by whole
-    blocks: a bad step undoes its block. ``buffer`` holds rows that are not used as they lie.
-    ``run`` is not a parameter but filled in by ``blocks_of``, and by ``shared_blocks_of``, which
-    has the work on the columns done by several threads.
+    ``frame`` holds the weights, ``terms`` which rows make the steps and how they weigh, ``totals``
+    what is summed up along the way: all are brought up to date by whole blocks, and a bad step
+    undoes its block. ``rates`` has one factor a unit, ``buffer`` room for rows that are not used
+    as they lie; ``orthonormal`` says whether the rule keeps the weights so. ``run`` is not a
+    parameter but filled in by ``blocks_of``, and by ``shared_blocks_of``, which has the work on the
+    columns done by several threads.
     """
-    n_steps, width, d = now.shape[0], vectors.shape[1], mixing.shape[0]
-    extra = 1 if centred and vectors.itemsize == 4 else 0
-    frame = vectors[watched:]
+    vectors, mixing, own, drift = frame
+    mean, moment, sums, adapt = totals
+    n_steps, width, d = terms.now.shape[0], vectors.shape[1], mixing.shape[0]
+    watched = vectors.shape[0] - d
+    centred = terms.shares.shape[0] > 0
+    single = vectors.itemsize == 4
+    every = SINGLE_BLOCKS if single else DOUBLE_BLOCKS
+    extra = 1 if centred and single else 0
+    long = vectors[watched:]
     shift = np.zeros(width, vectors.dtype)
     for start in range(0, n_steps, size):
         stop = min(start + size, n_steps)
         steps = stop - start
-        share = shares[start:stop]
+        # Of what is empty, nothing is taken.
+        past, shares = terms.past[start:stop], terms.shares[start:stop]
         places = np.empty(4 * steps, np.int64)
-        here, there = places[:steps], places[steps : 2 * steps]
+        here, there = places[:steps], places[steps : steps + past.shape[0]]
         picks = places[2 * steps :]
-        n, tight = _layout(now[start:stop], past[start:stop], paired, picks, here, there)
+        n, tight = _layout(terms.now[start:stop], past, picks, here, there)
         picks = picks[:n]
         fetched = centred or not tight
-        block = buffer[: n + extra] if fetched else rows[picks[0] : picks[0] + n]
-        both = np.zeros((block.shape[0], vectors.shape[0] + block.shape[0]))
-        fresh = centred and share[0] == 1.0
-        add_products(fetched, rows, picks, fresh, mean, shift, vectors, block, both, ZERO, width)
-        origin = n if extra else -1
-        fold = state[BLOCKS] >= every or state[STRAIN] > LIMIT
+        rows = buffer[: n + extra] if fetched else terms.rows[picks[0] : picks[0] + n]
+        fresh = centred and shares[0] == 1.0
+        block = Block(terms.rows, picks, fetched, fresh, mean, shift, rows)
+        both = np.zeros((rows.shape[0], vectors.shape[0] + rows.shape[0]))
+        add_products(vectors, block, both, ZERO, width)
+        makeup = Makeup(here, there, shares, n if extra else -1)
+        fold = drift[BLOCKS] >= every or drift[STRAIN] > LIMIT
         mix, inner = mixing, own.copy()
-        if fold and (orthonormal or normed):
+        if fold and (orthonormal or own.size > 0):
             gram = np.zeros((d, d))
-            products(frame[:0], frame, gram, ZERO, width)
+            products(long[:0], long, gram, ZERO, width)
             mix, inner = _renewed(gram, mixing, own, orthonormal)
-        derived = centred or paired
-        moved, gram, seen = _begin(
-            both, watched, mix, here, there, share, paired, not derived, origin
-        )
+        moved, gram, seen = _begin(both, mix, makeup)
         responses = np.empty((gram.shape[0], d))
-        used, running, sign = gains[start:stop].copy(), adapt.copy(), signs[start:stop]
+        gains, running = terms.gains[start:stop].copy(), adapt.copy()
+        signs = terms.signs[start:stop]
         done = run(  # type: ignore[name-defined]  # noqa: F821
-            moved, gram, inner, sign, used, rates, running, responses
+            moved, gram, inner, signs, gains, rates, running, responses
         )
         if done < steps:
-            gains[start + done] = used[done]
+            terms.gains[start + done] = gains[done]
             return start + done
-        strain = _strain(responses, sign, used, moved)
+        strain = _strain(responses, signs, gains, moved)
         if not np.isfinite(strain):  # the last step did it
             return stop - 1
-        if derived:
-            coefficients = row_coefficients(moved, n + extra, here, there, share, paired, origin)
+        if centred or past.shape[0] > 0:
+            coefficients = row_coefficients(moved, n + extra, makeup)
         else:
             coefficients = _part(moved, d, moved.shape[1])
         turned = _settle(mixing, moved, coefficients, fold)
-        turning = _part(moved, ZERO, d).astype(frame.dtype)
-        lift = coefficients.astype(frame.dtype)
-        after = np.empty((1, 0), frame.dtype)
+        after = np.empty((1, 0))
         if centred:
-            after = mean_coefficients(here, share, origin, block.shape[0]).astype(frame.dtype)
-        update_vectors(
-            frame, turned, turning, lift, block, centred, after, shift, mean, ZERO, width
+            after = mean_coefficients(makeup, n + extra)
+        turning = _part(moved, ZERO, d)
+        dtype = vectors.dtype
+        update = Update(
+            turned, turning.astype(dtype), coefficients.astype(dtype), after.astype(dtype)
         )
+        update_vectors(update, block, long, ZERO, width)
         if watched == 0:
             seen = responses
-        add_block(moment, sums, seen, sign, gram, weights[start:stop], adapt[2])
+        add_block(moment, sums, seen, signs, gram, terms.weights[start:stop], adapt[2])
         for i in range(own.shape[0]):
             for j in range(own.shape[1]):
                 own[i, j] = inner[i, j]
         for i in range(adapt.shape[0]):
             adapt[i] = running[i]
         for t in range(steps):
-            gains[start + t] = used[t]
+            terms.gains[start + t] = gains[t]
         if fold:
-            state[BLOCKS], state[STRAIN] = 0.0, 0.0
-        state[BLOCKS] += 1.0
-        state[STRAIN] += strain
+            drift[BLOCKS], drift[STRAIN] = 0.0, 0.0
+        drift[BLOCKS] += 1.0
+        drift[STRAIN] += strain
     return -1
 
 

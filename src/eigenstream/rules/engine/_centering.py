@@ -1,9 +1,9 @@
 """From the rows of a block to the input vectors of its steps, and back.
 
 Step t's first vector is row ``now[t]`` less a running mean of the rows of the steps before,
-m <- (1 - s) m + s row with s = ``shares[t]``; if ``paired``, its second is row ``now[t]`` less row
-``past[t]``, which needs no centring. The running mean starts at the row ``origin``, or at zero if
-that is negative. All is done on inner products and coefficients: the vectors are never formed.
+m <- (1 - s) m + s row with s = ``shares[t]``; its second, if there are pasts, is row ``now[t]``
+less row ``past[t]``, which needs no centring. All is done on inner products and coefficients: the
+vectors are never formed.
 """
 
 from typing import Any
@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from eigenstream.kernels.base import njit
+from eigenstream.rules.engine._tuples import Makeup
 
 __all__ = ["input_products", "mean_coefficients", "row_coefficients"]
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def mean_coefficients(now: Any, shares: Any, origin: int, n: int) -> Any:
+def mean_coefficients(makeup: Makeup, n: int) -> Any:
     """Return the coefficients on ``n`` rows of the running mean after the block, as one row."""
+    now, shares, origin = makeup.now, makeup.shares, makeup.origin
     mean = np.zeros((1, n))
     left = 1.0
     for t in range(now.shape[0] - 1, -1, -1):
@@ -29,14 +31,14 @@ def mean_coefficients(now: Any, shares: Any, origin: int, n: int) -> Any:
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def input_products(
-    products: Any, start: int, now: Any, past: Any, shares: Any, paired: bool, origin: int
-) -> Any:
+def input_products(products: Any, start: int, makeup: Makeup) -> Any:
     """Return the inner products of the input vectors, given those of the rows: (cross, gram).
 
     ``products`` (n, start + n) holds the rows' with ``start`` other vectors, then with themselves;
     so does the wider ``cross``, with the rows.
     """
+    now, past, shares, origin = makeup
+    paired, centred = past.shape[0] > 0, shares.shape[0] > 0
     r = 2 if paired else 1
     steps = now.shape[0]
     half = np.empty((r * steps, products.shape[1]))
@@ -45,10 +47,11 @@ def input_products(
         for j in range(products.shape[1]):
             mean[j] = products[origin, j]
     for t in range(steps):
+        share = shares[t] if centred else 0.0
         for j in range(products.shape[1]):
             value = products[now[t], j]
             half[r * t, j] = value - mean[j]
-            mean[j] += shares[t] * (value - mean[j])
+            mean[j] += share * (value - mean[j])
             if paired:
                 half[r * t + 1, j] = value - products[past[t], j]
     gram = np.empty((r * steps, r * steps))
@@ -57,26 +60,21 @@ def input_products(
         for t in range(steps):
             value = half[i, start + now[t]]
             gram[i, r * t] = value - offset
-            offset += shares[t] * (value - offset)
+            if centred:
+                offset += shares[t] * (value - offset)
             if paired:
                 gram[i, r * t + 1] = value - half[i, start + past[t]]
     return half, gram
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def row_coefficients(
-    moved: Any,
-    n: int,
-    now: Any,
-    past: Any,
-    shares: Any,
-    paired: bool,
-    origin: int,
-) -> Any:
+def row_coefficients(moved: Any, n: int, makeup: Makeup) -> Any:
     """Return the weights' coefficients on the rows, given those on the input vectors.
 
     This is the transpose of the map from rows to vectors, so the recursion of the mean runs back.
     """
+    now, past, shares, origin = makeup
+    paired, centred = past.shape[0] > 0, shares.shape[0] > 0
     d = moved.shape[0]
     r = 2 if paired else 1
     lift = np.zeros((d, n))
@@ -85,8 +83,9 @@ def row_coefficients(
         for t in range(now.shape[0] - 1, -1, -1):
             value = moved[k, d + r * t]
             at = now[t]
-            lift[k, at] += value + shares[t] * later
-            later = (1.0 - shares[t]) * later - value
+            share = shares[t] if centred else 0.0
+            lift[k, at] += value + share * later
+            later = (1.0 - share) * later - value
             if paired:
                 value = moved[k, d + r * t + 1]
                 lift[k, at] += value

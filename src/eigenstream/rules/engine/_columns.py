@@ -12,6 +12,7 @@ import numpy as np
 
 from eigenstream.kernels.base import njit
 from eigenstream.rules.engine._products import PANEL, ZERO, add_rows, products, turn
+from eigenstream.rules.engine._tuples import Block, Update
 
 __all__ = ["add_products", "shared", "update_vectors"]
 
@@ -20,18 +21,17 @@ STEP = 16
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _fetch(
-    rows: Any, picks: Any, fresh: bool, mean: Any, shift: Any, out: Any, first: int, last: int
-) -> None:
+def _fetch(block: Block, first: int, last: int) -> None:
     """Write the picked rows less the mean, which is copied to ``shift`` in the rows' precision.
 
     Where that rounds it, what is left of the mean is one more row of ``out``. Where nothing has
     been averaged yet (``fresh``), any reference near the data keeps their digits: the first row of
     the terms becomes the mean.
     """
+    rows, picks, mean, shift, out = block.rows, block.picks, block.mean, block.shift, block.out
     n = picks.shape[0]
     for j in range(first, last):
-        if fresh:
+        if block.fresh:
             mean[j] = rows[picks[n - 1], j]
         shift[j] = mean[j]
     for i in range(n):
@@ -44,58 +44,35 @@ def _fetch(
 
 
 @njit(cache=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def add_products(
-    fetched: bool,
-    rows: Any,
-    picks: Any,
-    fresh: bool,
-    mean: Any,
-    shift: Any,
-    vectors: Any,
-    block: Any,
-    out: Any,
-    first: int,
-    last: int,
-) -> None:
+def add_products(vectors: Any, block: Block, out: Any, first: int, last: int) -> None:
     """Add a block's inner products with the vectors and with itself to ``out``.
 
     Unless the block is rows as they lie, it is ``fetched`` first: the picked rows less the mean.
     """
     for start in range(first, last, PANEL):
         stop = min(start + PANEL, last)
-        if fetched:
-            _fetch(rows, picks, fresh, mean, shift, block, start, stop)
-        products(vectors, block, out, start, stop)
+        if block.fetched:
+            _fetch(block, start, stop)
+        products(vectors, block.out, out, start, stop)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def update_vectors(
-    vectors: Any,
-    turned: bool,
-    mixing: Any,
-    coefficients: Any,
-    block: Any,
-    centred: bool,
-    shares: Any,
-    shift: Any,
-    mean: Any,
-    first: int,
-    last: int,
-) -> None:
+def update_vectors(update: Update, block: Block, vectors: Any, first: int, last: int) -> None:
     """Add ``coefficients @ block`` to the vectors, first ``turned`` into ``mixing @ vectors``.
 
-    With ``centred``, the mean becomes ``shares @ block + shift``.
+    Where a running mean is kept, it is brought up to date as well.
     """
+    rows = block.out
     for start in range(first, last, PANEL):
         stop = min(start + PANEL, last)
-        if turned:
-            turn(vectors, mixing, start, stop)
-        add_rows(vectors, coefficients, block, ZERO, start, stop)
-        if centred:
-            moved = np.zeros((1, stop - start), block.dtype)
-            add_rows(moved, shares, block, -start, start, stop)
+        if update.turned:
+            turn(vectors, update.mixing, start, stop)
+        add_rows(vectors, update.coefficients, rows, ZERO, start, stop)
+        if update.mean.shape[1]:
+            moved = np.zeros((1, stop - start), rows.dtype)
+            add_rows(moved, update.mean, rows, -start, start, stop)
             for j in range(start, stop):
-                mean[j] = np.float64(shift[j]) + moved[0, j - start]
+                block.mean[j] = np.float64(block.shift[j]) + moved[0, j - start]
 
 
 def shared(function: Callable[..., None], pool: Executor, threads: int) -> Callable[..., None]:

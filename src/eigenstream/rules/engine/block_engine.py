@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from eigenstream._linalg import Float64s
 from eigenstream.rules.base import Rule, UnstableStepError
 from eigenstream.rules.engine._blocks import blocks_of, shared_blocks_of
+from eigenstream.rules.engine._tuples import Frame, Terms, Totals
 
-__all__ = ["BlockEngine", "default_block_size"]
-
-Indices = NDArray[np.int64]
+__all__ = ["BlockEngine", "Terms", "default_block_size"]
 
 
 def default_block_size(n_components: int, n_features: int, itemsize: int) -> int:
@@ -42,9 +41,10 @@ class BlockEngine:
     responses measured instead of the weights'.
 
     >>> import numpy as np
-    >>> from eigenstream.rules import HEBB
+    >>> from eigenstream.rules import HEBB, Terms
     >>> engine = BlockEngine(HEBB, np.array([[1.0, 0.0]]))
-    >>> engine.advance(np.array([[2.0, 1.0]]), gains=np.array([0.5]), adapt=np.zeros(3))
+    >>> terms = Terms.of(np.array([[2.0, 1.0]]), gains=np.array([0.5]))
+    >>> engine.advance(terms, adapt=np.zeros(3))
     >>> engine.weights  # w + 0.5 y x with y = 2
     array([[3., 1.]])
     """
@@ -58,9 +58,7 @@ class BlockEngine:
         #: W = mixing @ frame; see _blocks.
         self._mixing = np.eye(d)
         self._own = np.zeros((d, d) if rule.norms else (0, 0))
-        # Blocks and strain since the last renewal; float32 drifts by 1e-7 a lift.
-        self._state = np.array([0.0, np.inf])
-        self._every = 8 if self._vectors.dtype == np.float32 else 64
+        self._drift = np.array([0.0, np.inf])  # so that the first block renews
         self._buffer = np.empty((0, n_features), self._vectors.dtype)
         #: The running mean, the sum of c y y^T over responses y, and the sums of ``add_block``.
         self.mean = np.zeros(n_features)
@@ -80,64 +78,33 @@ class BlockEngine:
 
     def advance(
         self,
-        rows: NDArray[Any],
+        terms: Terms,
         *,
-        gains: Float64s,
         adapt: Float64s,
-        now: Indices | None = None,
-        past: Indices | None = None,
-        signs: Float64s | None = None,
-        shares: Float64s | None = None,
-        weights: Float64s | None = None,
         rates: Float64s | None = None,
         size: int | None = None,
-        first_step: int = 0,
         threads: int = 1,
     ) -> None:
-        """Take as many steps as there are ``gains``, in blocks of ``size`` (all at once if None).
+        """Take the steps that the terms are, in blocks of ``size`` (all at once if None).
 
-        Step t's first input vector is row ``now[t]`` (t by default), its second, if there is a
-        ``past``, that row less row ``past[t]``. With ``shares``, the first is centred by the
-        running mean, in which a row has its share. ``signs`` (steps, vectors) weigh the vectors,
-        ``weights`` the terms in the sums, ``rates`` the units' gains. ``rows``: contiguous, of the
-        weights' dtype. ``adapt`` and ``gains`` are updated. On a bad step all stays as it was
-        before its block. Several ``threads`` share the columns (bound BLAS to one): for very long
-        rows that pays.
+        ``rates`` scale the units' gains, ``adapt`` is what the automatic gain goes by; it and the
+        terms' gains are updated. On a bad step all stays as it was before its block. Several
+        ``threads`` share the columns (bound BLAS to one): for very long rows that pays.
         """
-        steps, d = len(gains), len(self._mixing)
-        paired, centred = past is not None, shares is not None
-        if now is None:
-            now = np.arange(steps)
-        ones, size = np.ones(max(steps, d)), steps if size is None else size
-        longest = (2 if paired else 1) * min(size, steps) + 1
+        steps, d, before = len(terms.gains), len(self._mixing), int(self.sums[3])
+        size = steps if size is None else size
+        longest = (2 if len(terms.past) else 1) * min(size, steps) + 1
         if len(self._buffer) < longest:
             # Kept, since fresh memory is slow to come by; what is not used is not resident.
             self._buffer = np.empty((longest, len(self.mean)), self._vectors.dtype)
         arguments = (
-            self.rule.orthonormal,
-            self.rule.norms,
-            self._vectors,
-            self._w,
-            self._mixing,
-            self._own,
-            self._state,
-            self.mean,
-            self.moment,
-            self.sums,
-            rows,
+            Frame(self._vectors, self._mixing, self._own, self._drift),
+            terms,
+            Totals(self.mean, self.moment, self.sums, adapt),
+            np.ones(d) if rates is None else rates,
             self._buffer,
-            now,
-            now if past is None else past,
-            np.ones((steps, 2 if paired else 1)) if signs is None else signs,
-            gains,
-            np.zeros(steps) if shares is None else shares,
-            ones if weights is None else weights,
-            ones[:d] if rates is None else rates,
-            adapt,
             size,
-            self._every,
-            paired,
-            centred,
+            self.rule.orthonormal,
         )
         if threads == 1:
             bad = blocks_of(self.rule.run)(*arguments)
@@ -145,7 +112,7 @@ class BlockEngine:
             with ThreadPoolExecutor(threads - 1) as pool:
                 bad = shared_blocks_of(self.rule.run, pool, threads)(*arguments)
         if bad >= 0:
-            raise UnstableStepError(first_step + bad, float(gains[bad]))
+            raise UnstableStepError(before + bad, float(terms.gains[bad]))
 
     def state(self) -> dict[str, Any]:
         """Return what the next block depends on, as arrays."""
@@ -154,7 +121,7 @@ class BlockEngine:
             "watched": self.watched.copy(),
             "mixing": self._mixing.copy(),
             "own": self._own.copy(),
-            "frame": self._state.copy(),
+            "frame": self._drift.copy(),
             "mean": self.mean.copy(),
             "moment": self.moment.copy(),
             "sums": self.sums.copy(),
@@ -167,7 +134,7 @@ class BlockEngine:
         engine = cls(rule, np.asarray(state["vectors"]), watched=watched)
         engine._mixing = np.array(state["mixing"], np.float64)
         engine._own = np.array(state["own"], np.float64)
-        engine._state = np.array(state["frame"], np.float64)
+        engine._drift = np.array(state["frame"], np.float64)
         engine.mean = np.array(state["mean"], np.float64)
         engine.moment = np.array(state["moment"], np.float64)
         engine.sums = np.array(state["sums"], np.float64)
