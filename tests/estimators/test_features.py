@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 
 import oracles
-from eigenstream import SlowSubspace, StreamPCA
+from eigenstream import PairSubspace, SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
 from eigenstream.features import RBFNetwork
 
@@ -103,3 +103,36 @@ def test_refusals():
     with pytest.raises(ValueError, match="NaN at row 1"):
         waiting.partial_fit(np.where(np.arange(5)[:, None] == 1, np.nan, ROWS[:5]))
     assert waiting.features_.n_rows_needed_ == 14
+
+
+class TestIndexPairsBehindAMap:
+    """The map learns from the preprocessor's rows, whatever the chunks: no pair is lost to it."""
+
+    PAIRS = np.random.default_rng(3).integers(0, 60, (200, 2))
+    SIGNS = np.where(PAIRS[:, 0] // 10 == PAIRS[:, 1] // 10, 1, -1)
+
+    @pytest.mark.parametrize("step", [1, 7, 200])
+    @pytest.mark.parametrize("solver", ["dense", "flow"])
+    def test_partial_fit_is_fit(self, step, solver):
+        points = np.random.default_rng(4).standard_normal((60, 3))
+        network = RBFNetwork(20, gamma=0.3, random_state=0)
+        model = PairSubspace(2, eta=2.0, features=network, preprocessor=points, solver=solver)
+        whole, grown = clone(model).set_params(random_state=0), clone(model)
+        whole.fit(self.PAIRS, self.SIGNS)
+        grown.set_params(random_state=0)
+        for start in range(0, 200, step):
+            part = slice(start, start + step)
+            grown.partial_fit(self.PAIRS[part], self.SIGNS[part])
+        assert grown.n_samples_seen_ == 200
+        np.testing.assert_array_equal(grown.features_.prototypes_, whole.features_.prototypes_)
+        np.testing.assert_allclose(grown.components_, whole.components_, atol=1e-8)
+
+    def test_rows_with_missing_values_teach_nothing(self):
+        points = np.random.default_rng(4).standard_normal((60, 3)) + 9.0
+        points[::3, 1] = np.nan
+        network = RBFNetwork(40, gamma=0.3, random_state=0)
+        how = {"features": network, "preprocessor": points, "missing": "skip"}
+        for method in ("fit", "partial_fit"):
+            model = PairSubspace(2, eta=2.0, **how)
+            getattr(model, method)(self.PAIRS, self.SIGNS)
+            assert (model.features_.prototypes_ > 4.0).all()

@@ -91,7 +91,8 @@ def test_components_are_the_same_on_every_solver_signs_too(criterion):
         lambda **how: ClassSubspace(3, **how).fit(X, Y),
         lambda **how: PairSubspace(3, preprocessor=X, **how).fit(PAIRS[::3], SIGNS[::3]),
     ):
-        first, *others = (fit(eta=2.0, criterion=criterion, solver=s) for s in solvers)
+        how = {"criterion": criterion} if criterion == "ratio" else {"eta": 2.0}
+        first, *others = (fit(solver=s, **how) for s in solvers)
         for other in others:
             np.testing.assert_allclose(other.components_, first.components_, atol=1e-8)
             np.testing.assert_allclose(other.transform(X), first.transform(X), atol=1e-7)
@@ -151,7 +152,8 @@ def test_kernels_against_the_papers_generalised_problem(kernel, balanced):
     root = np.linalg.cholesky(G + 1e-13 * np.eye(71))
     values, vectors = oracles.top(root.T @ A @ root, 4)
     given = X if kernel == "rbf" else G
-    learned = ClassSubspace(4, eta=0.5, balanced=balanced, kernel=kernel, gamma=gamma)
+    how = {"kernel": kernel, "gamma": gamma if kernel == "rbf" else None}
+    learned = ClassSubspace(4, eta=0.5, balanced=balanced, **how)
     learned.fit(given, Y)
     np.testing.assert_allclose(learned.eigenvalues_, values, atol=TOLERANCE)
     Z = learned.transform(given)
@@ -163,9 +165,8 @@ def test_kernels_against_the_papers_generalised_problem(kernel, balanced):
     dual = learned.dual_coef_
     np.testing.assert_allclose(dual.T @ G @ dual, np.eye(4), atol=1e-8)
     preprocessor = X if kernel == "rbf" else G
-    by_pairs = PairSubspace(
-        4, eta=0.5, balanced=balanced, kernel=kernel, gamma=gamma, preprocessor=preprocessor
-    ).fit(PAIRS, SIGNS)
+    by_pairs = PairSubspace(4, eta=0.5, balanced=balanced, preprocessor=preprocessor, **how)
+    by_pairs.fit(PAIRS, SIGNS)
     np.testing.assert_allclose(by_pairs.eigenvalues_, values, atol=TOLERANCE)
 
 

@@ -92,6 +92,12 @@ def learning(features: Any, learned: Any, rows: Any) -> tuple[Any, int]:
     return current, collect(current, rows)
 
 
+def ready(features: Any, learned: Any, rows: Any) -> Any:
+    """Return the map so far, or one that has learned from all these rows where it is not ready."""
+    current = fresh(features) if learned is None else learned
+    return current if is_ready(current) else fitted(features, [_input.Sequence(rows, None)])
+
+
 def check_mergeable(left: Any, right: Any) -> None:
     """Refuse to merge estimators without scatters, or behind maps that differ."""
     if type(left) is not type(right):

@@ -187,7 +187,8 @@ class Online(PairwiseEstimator):
         weights = self._flow.solver.plan.weights
         positive = int((found.values > 0).sum())
         pairs = self._only_positive(found, positive, weights[0] / weights[1])
-        details = {"choice": None, "weights": weights, "eta": weights[0] / weights[1]}
+        details: dict[str, Any] = {"criterion": "difference", "kernel": "linear"}
+        details |= {"choice": None, "weights": weights, "eta": weights[0] / weights[1]}
         details |= {"n_positive": positive, "diameter": self._sample_diameter()}
         mean = np.zeros(len(found.vectors))
         if isinstance(self._flow, LabelFlow):

@@ -35,6 +35,11 @@ class Pairs:
         """The number of features."""
         return int(self.points.shape[1] if self.explicit is None else self.explicit.shape[2])
 
+    @property
+    def members(self) -> Any:
+        """The rows that the pairs are of: all points, or all members, pair after pair."""
+        return self.points if self.explicit is None else self.explicit.reshape(-1, self.width)
+
     def chosen(self, mask: Any) -> "Pairs":
         """Return some of the pairs."""
         return Pairs(

@@ -7,6 +7,7 @@ import numpy as np
 
 from eigenstream._checks import check_choice, check_number, check_whole, is_sparse
 from eigenstream.estimators._pair_solve import ETAS
+from eigenstream.estimators._parameters import ONLINE, Uses
 from eigenstream.solvers.base import fits_dense
 
 
@@ -23,6 +24,14 @@ class PairParameters:
     shrinkage: float | None
     kernel: str
     gamma: float | None
+
+    FIXED: tuple[str, ...] = ("features", "kernel")
+    USES: Uses = ONLINE | {
+        "gamma": ("kernel", ("rbf",)),
+        "shrinkage": ("criterion", ("ratio",)),
+        "eta": ("criterion", ("difference",)),
+        "balanced": ("criterion", ("difference",)),
+    }
 
     def _check_pair_parameters(self) -> None:
         check_choice(self.criterion, "criterion", ("difference", "ratio"))

@@ -61,8 +61,8 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
     SOLVERS: tuple[str, ...] = ("auto", "dense", "krylov", "dual", "flow")
 
     def _check_parameters(self) -> None:
-        self._check_common_parameters()
         self._check_pair_parameters()
+        self._check_common_parameters()  # last: what makes no sense is said before what is unused
 
     # ---- solving ---------------------------------------------------------------------------
 
@@ -80,6 +80,7 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
 
     def _answer(self, problem: Problem, mean: Float64s, n_rows: int) -> Solution:
         details: dict[str, Any] = {"choice": None, "weights": None}
+        details |= {"criterion": self.criterion, "kernel": self.kernel}
         if self.criterion == "ratio":
             pairs, positive = self._ratios(problem)
             details["eta"] = None
@@ -223,7 +224,16 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         )
         return solution
 
+    def _forget_weights(self) -> None:
+        """Let the contrast wait for the next solve, which chooses its weights."""
+        if "contrast_" in self.__dict__:
+            self.contrast_.weights = None
+
     # ---- results ---------------------------------------------------------------------------
+
+    def _learned(self, name: str) -> str:
+        """Return the kernel or criterion that was learned with: it may have been set since."""
+        return str(self._solved().details[name])
 
     @property
     def eta_(self) -> float | None:
@@ -279,12 +289,15 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         return self._margin_risk().error
 
     def _margin_risk(self) -> _pair_risk.MarginRisk:
+        if self.margin is not None:
+            self._check_margin()
         gamma = PAPER_MARGIN if self.margin is None else float(self.margin[1])
         return _pair_risk.margin_risk(self._counts(), gamma, self._unit())
 
     def _unit(self) -> float:
         # Ratios are scaled freely: their own largest distance is the unit.
-        return float(self._counts().ends[-1]) if self.criterion == "ratio" else self.diameter_
+        ratio = self._learned("criterion") == "ratio"
+        return float(self._counts().ends[-1]) if ratio else self.diameter_
 
     def bound(self, delta: float = 0.05, margin: float = 0.1) -> RiskBound:
         """Bound the risk of the learned projection on fresh pairs ([HPCA] Theorem 1).
@@ -294,7 +307,7 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         all pairs of m rows count as m // 2 independent ones. Distances are in ``diameter_``, and
         the margin must have been chosen before looking.
         """
-        if self.criterion == "ratio":
+        if self._learned("criterion") == "ratio":
             raise ValueError(
                 "[HPCA] Theorem 1 is about projections, and criterion='ratio' stretches directions:"
                 " use criterion='difference', or PairMetric with Theorem 3."
@@ -329,12 +342,12 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         """
         check_is_fitted(self)
         _pair_input.check_no_pairs(X)
-        if self.kernel == "linear":
+        if self._learned("kernel") == "linear":
             return super().transform(X)
         details = self._solved().details
         rows = _input.as_floats(_input.validated(self, X, reset=False))
         coefficients, offset = details["coefficients"], details["offset"]
-        if self.kernel == "precomputed":
+        if self._learned("kernel") == "precomputed":
             return (rows @ coefficients - offset).astype(rows.dtype)
         kernel = _gram.rbf_with(self.X_fit_, self.gamma_)
         step = max(_gram.KERNEL_VALUES // len(coefficients), 1)
@@ -345,25 +358,26 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
     def inverse_transform(self, Z: Any) -> Any:
         """Return the rows in the space of the data that project to ``Z`` (kernel="linear")."""
         check_is_fitted(self)
-        if self.kernel != "linear":
+        kernel = self._learned("kernel")
+        if kernel != "linear":
             raise ValueError(
-                f"kernel={self.kernel!r} maps to a space of functions: most of its points are the "
+                f"kernel={kernel!r} maps to a space of functions: most of its points are the "
                 "image of no row, so there is nothing to return. Use kernel='linear'."
             )
         return super().inverse_transform(Z)
 
     def _patterns(self) -> Float64s:
-        if self.criterion == "ratio":
+        if self._learned("criterion") == "ratio":
             return np.asarray(np.linalg.pinv(self.components_.T))
         return self.components_
 
     @property
     def components_(self) -> Float64s:
         """The learned directions, one a row (kernel="linear"); else see ``dual_coef_``."""
-        solution = self._solved()
-        if self.kernel != "linear":
+        solution, kernel = self._solved(), self._learned("kernel")
+        if kernel != "linear":
             raise AttributeError(
-                f"with kernel={self.kernel!r} the components are functions, sums of kernels at the "
+                f"with kernel={kernel!r} the components are functions, sums of kernels at the "
                 "training rows: see dual_coef_."
             )
         return solution.pairs.vectors.T

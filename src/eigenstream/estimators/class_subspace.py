@@ -207,6 +207,7 @@ class ClassSubspace(ByOperator):
                 self.solver_ = "flow" if self.solver == "flow" else "dense"
                 self._begin(mapped.shape[1])
             self._learn(mapped, *taken(kept, labels, groups, weights))
+            self._forget_weights()
             self.__dict__.pop("_solution", None)
             self._forget_counts()
         return self
@@ -223,7 +224,7 @@ class ClassSubspace(ByOperator):
         merged.__dict__.pop("_solution", None)
         merged._forget_counts()
         reward = self.contrast_.reward.merge(other.contrast_.reward)
-        merged.contrast_ = Contrast(reward, reward.other_kind())  # type: ignore[attr-defined]
+        merged.contrast_ = Contrast(reward, reward.other_kind(), None)  # type: ignore[attr-defined]
         merged._sample = self._sample.merged(other._sample)
         merged._kinds = kinds
         return merged
@@ -235,7 +236,7 @@ class ClassSubspace(ByOperator):
             self._flow = LabelFlow(width, self._new_flow(width), seed)
             return
         reward = ClassScatter(width, same=False)
-        self.contrast_ = Contrast(reward, reward.other_kind())
+        self.contrast_ = Contrast(reward, reward.other_kind(), None)
 
     def _learn(self, rows: Any, labels: Any, groups: Any, weights: Any) -> None:
         if self._online:
@@ -256,11 +257,13 @@ class ClassSubspace(ByOperator):
             mapped = _mapping.mapped(self._map, rows)
             without = without_of_rows(mapped, labels, groups, weights)
             reward = without(frozenset())
-            self.contrast_ = Contrast(reward, reward.other_kind())
+            self.contrast_ = Contrast(reward, reward.other_kind(), None)
             self._sample.add(mapped, labels, groups, weights)
             keys = dict.fromkeys(keys_of(labels, groups)[0])
             problem = self._scatter_problem(self.contrast_, keys, without)
-            return self._solved_problem(problem, reward.mean, reward.n_rows)
+            found = self._solved_problem(problem, reward.mean, reward.n_rows)
+            self.contrast_.weights = found.details["weights"]
+            return found
         # Behind a map, chunk by chunk: what it makes of all the rows may not fit.
         step, order = n_rows, None
         if self._online or self.features is not None:
@@ -300,7 +303,7 @@ class ClassSubspace(ByOperator):
 
     def _training(self) -> tuple[Float64s, Any, Any]:
         """Return the features, classes and tasks of the training rows that are kept."""
-        if self.kernel != "linear":
+        if self._learned("kernel") != "linear":
             return self._solved().details["features"], *self._trained
         rows, keys = self._sample.read()
         return rows @ self.components_.T, codes_of(keys), codes_of(key[0] for key in keys)

@@ -23,7 +23,7 @@ from eigenstream.estimators._pair_folds import (
     operator_folds,
     spread_pairs,
 )
-from eigenstream.estimators._pair_input import Pairs, check_signs
+from eigenstream.estimators._pair_input import Pairs, check_signs, checked_points
 from eigenstream.estimators._pair_solve import FOLDS, Fold, Matrices
 from eigenstream.estimators._pairwise import SEARCH_ROWS, Problem
 from eigenstream.estimators._samples import PairSample, pair_hashes
@@ -142,15 +142,14 @@ class PairSubspace(FitsPairs, Online):
                 self.__dict__.pop(name, None)
             check_signs(given, self.criterion)
             if self.features is not None:
-                rows = _members(given)
-                self.features_ = _mapping.fitted(self.features, [_input.Sequence(rows, None)])
+                self.features_ = _mapping.ready(self.features, None, self._rows_to_map(given))
                 _gram.check_map(self.features_)
-            width = int(_mapping.mapped(self._map, _members(given.chosen(slice(0, 1)))).shape[1])
+            width = int(_mapping.mapped(self._map, given.chosen(slice(0, 1)).members).shape[1])
             self.solver_ = self._chosen_solver(width)
             if self.solver_ == "dense":
                 self._begin(width)
                 self._learn(given, folds_of_members(given) if self._searches else None)
-                self._solution = self._solve_dense(self.contrast_)
+                self._solution = self._solve_contrast()
             elif self.solver_ == "flow":
                 self._begin(width)
                 self._learn(given, None)
@@ -161,21 +160,24 @@ class PairSubspace(FitsPairs, Online):
 
     @available_if(lambda self: self._check_incremental())
     def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Go on learning with more pairs: any chunking, in any order, gives the same scatters."""
+        """Go on learning with more pairs: any chunking, in any order, gives the same scatters.
+
+        ``features`` that are not fitted yet learn first: from the preprocessor's rows, or, where
+        pairs lie beside each other, from the members of the first pairs, which are then used up.
+        """
         with unchanged_on_error(self):
             self._check_parameters()
             first = not hasattr(self, "n_features_in_")
             self._check_continuation()
             given = self._checked(pairs, y, sample_weight, reset=first)
-            taken = self._collect_features(_members(given)) if self.features is not None else 0
-            # A pair that the map has learned from is gone, as its first member may be.
-            given = given.chosen(slice(-(-taken // 2), None))
+            given = given.chosen(slice(self._learn_map(given), None))
             if len(given) == 0:
                 return self
             if not hasattr(self, "_sample"):
                 self.solver_ = "flow" if self.solver == "flow" else "dense"
-                self._begin(_mapping.mapped(self._map, _members(given)[:1]).shape[1])
+                self._begin(_mapping.mapped(self._map, given.members[:1]).shape[1])
             self._learn(given, None)
+            self._forget_weights()
             self.__dict__.pop("_solution", None)
             self._forget_counts()
         return self
@@ -188,11 +190,28 @@ class PairSubspace(FitsPairs, Online):
         merged.__dict__.pop("_solution", None)
         merged._forget_counts()
         merged.contrast_ = self.contrast_.merge(other.contrast_)
+        merged._forget_weights()
         merged._sample = self._sample.merged(other._sample)
         merged._folds = None
         if self._folds is not None and other._folds is not None:
             merged._folds = self._folds.merged(other._folds)
         return merged
+
+    def _learn_map(self, given: Pairs) -> int:
+        """Let the map learn from a stream first; return how many pairs that took."""
+        if self.features is None:
+            return 0
+        if given.index is None:
+            # A pair that the map has learned from is gone, as its first member may be.
+            return -(-self._collect_features(given.members) // 2)
+        known = self.__dict__.get("features_")
+        self.features_ = _mapping.ready(self.features, known, self._rows_to_map(given))
+        return 0
+
+    def _rows_to_map(self, given: Pairs) -> Any:
+        """Return the rows that a map learns from: all of the preprocessor, or of the pairs."""
+        # As they were given: the map leaves out rows with missing values.
+        return given.members if given.index is None else checked_points(self.preprocessor)
 
     def _begin(self, width: int) -> None:
         self._check_width(width)
@@ -201,7 +220,7 @@ class PairSubspace(FitsPairs, Online):
         if self.solver_ == "flow":
             self._flow = self._new_flow(width)
             return
-        self.contrast_ = Contrast(PairScatter(width), PairScatter(width))
+        self.contrast_ = Contrast(PairScatter(width), PairScatter(width), None)
         self._folds = PairFolds(width, FOLDS) if self._searches else None
 
     def _learn(self, given: Pairs, parts: Folds | None) -> None:
@@ -215,7 +234,7 @@ class PairSubspace(FitsPairs, Online):
             mask = slice(start, start + step)
             block = given.chosen(mask)
             if points is None and self.features is not None:
-                mapped = self.features_.transform(_members(block))
+                mapped = self.features_.transform(block.members)
                 explicit = mapped.reshape(len(block), 2, -1)
                 block = Pairs(explicit, None, None, block.signs, block.weights)
             if self.solver_ == "flow":
@@ -248,7 +267,7 @@ class PairSubspace(FitsPairs, Online):
         if given.weights is not None:
             given = given.chosen(given.weights > 0)
         if given.index is None:
-            raw, index = _members(given), np.arange(2 * len(given)).reshape(-1, 2)
+            raw, index = given.members, np.arange(2 * len(given)).reshape(-1, 2)
         elif self.kernel == "precomputed":
             raw, index = given.points, given.index
         else:
@@ -374,13 +393,6 @@ class PairSubspace(FitsPairs, Online):
             self.n_features_in_: int = given.width
             _pair_input.remember_names(self, given, self.preprocessor)
         return given
-
-
-def _members(given: Pairs) -> Any:
-    """Return the rows that the pairs are of: all points, or all members, pair after pair."""
-    if given.explicit is not None:
-        return given.explicit.reshape(-1, given.width)
-    return given.points
 
 
 def _lengths_counted(apart: Any, signs: Any) -> _pair_risk.PairCounts:
