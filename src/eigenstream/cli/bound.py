@@ -35,7 +35,9 @@ def bound_slow(
     m: Annotated[int | None, typer.Option("--m", help="How many rows there are.")] = None,
     precision: Precision = None,
     delta: Delta = None,
-    alpha: Annotated[float | None, typer.Option(help="An alpha fixed before the data is sharper.")] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="An alpha fixed before the data is sharper.")
+    ] = None,
     lag: Annotated[int, typer.Option(help="The time step of the velocity.")] = 1,
     tight: Annotated[bool, typer.Option("--tight", help="Skip the proof's last rounding.")] = False,
     picture: Annotated[

@@ -165,7 +165,7 @@ class _TaskLearner:
         if method.criterion == "ratio":
             gamma = self._choice(replace(method, name="", criterion="difference")).gamma
             quotient = self._estimator(method, gamma)
-            quotient.set_params(criterion="ratio", shrinkage=SHRINKAGE)
+            quotient.set_params(criterion="ratio", shrinkage=SHRINKAGE, eta="auto")
             return quotient.fit(rows, labels), gamma, None
         choice = self._choice(replace(method, name="", prototypes=None))
         same = method.space, method.prototypes, choice.gamma, choice.eta
