@@ -17,6 +17,7 @@ FLOORS = {
     "_checks": 0,
     "_files": 0,
     "_linalg": 0,
+    "_memory": 0,
     "_refusals": 0,
     "_state": 0,
     "kernels": 1,

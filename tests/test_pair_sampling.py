@@ -1,5 +1,7 @@
 """Where pairs come from: the law they are drawn by, and pairs of a stream."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from eigenstream import LabelledPairs, PairSubspace, TemporalPairs, sample_pairs
 from eigenstream.evaluation import pair_roc
+from eigenstream.pair_sampling import PAIR_BYTES
 from eigenstream.testing import chunked
 
 LABELS = np.repeat(list("abcd"), [2, 3, 1, 4])
@@ -224,3 +227,20 @@ def test_one_lag_may_be_given_alone():
         TemporalPairs(near=0)
     with pytest.raises(TypeError, match="near must be a whole number of at least 1, got None"):
         TemporalPairs(near=None)
+
+
+def test_more_pairs_than_memory_holds_are_refused():
+    with pytest.raises(
+        ValueError, match=r"drawing n_pairs=1000000000000 pairs takes about 93132 GiB"
+    ):
+        sample_pairs(["a", "a", "b"], 10**12)
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+def test_memory_goes_by_the_pairs_as_said(balanced):
+    labels, n_pairs = np.arange(100) % 7, 50_000
+    tracemalloc.start()
+    sample_pairs(labels, n_pairs, balanced=balanced, random_state=0)
+    highest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.5 * PAIR_BYTES < highest / n_pairs < PAIR_BYTES

@@ -156,6 +156,30 @@ def real_rows(values: Any, n_features: int, name: str = "a chunk") -> Any:
     return rows.tocsr() if is_sparse(rows) and rows.format not in ("csr", "csc") else rows
 
 
+def check_index_pairs(pairs: NDArray[Any], n_points: int, of: str) -> NDArray[np.intp]:
+    """Return pairs of row numbers, refusing what is no row.
+
+    >>> check_index_pairs(np.array([[0, 1], [2, -1]]), 3, "X")
+    Traceback (most recent call last):
+        ...
+    ValueError: pair 1 is [2, -1], but X has rows 0 to 2. Remove or mend such pairs.
+    """
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ValueError(f"index pairs must have shape (n, 2), got {pairs.shape}.")
+    if pairs.dtype.kind not in "iu":
+        raise TypeError(
+            f"index pairs must be whole numbers, got dtype {pairs.dtype}: the numbers of two rows "
+            f"of {of} in each."
+        )
+    bad = np.flatnonzero(((pairs < 0) | (pairs >= n_points)).any(axis=1))
+    if bad.size:
+        raise ValueError(
+            f"pair {bad[0]} is {pairs[bad[0]].tolist()}, but {of} has rows 0 to {n_points - 1}. "
+            "Remove or mend such pairs."
+        )
+    return pairs.astype(np.intp, copy=False)
+
+
 def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
     """Return the names of classes or tasks as an array that sorts: one a row, none missing.
 

@@ -14,6 +14,10 @@ from eigenstream._checks import (
     check_whole,
     real_array,
 )
+from eigenstream._memory import check_fits
+
+#: What drawing a pair takes at its height: two indices and a sign, several times over.
+PAIR_BYTES = 100
 
 #: Signed index pairs: shape (n, 2), and +1 or -1 for each.
 IndexPairs = tuple[NDArray[np.intp], NDArray[np.int64]]
@@ -54,15 +58,15 @@ def sample_pairs(
     >>> pairs.shape, sorted(y.tolist())
     ((6, 2), [-1, -1, -1, 1, 1, 1])
     """
-    names = np.asarray(labels)
-    if names.ndim != 1 or len(names) < 2:
-        raise ValueError(f"labels must hold one label a row, of two rows at least; got {names!r}.")
-    names = check_names(labels, "labels", len(names))
+    if np.ndim(labels) != 1 or np.size(labels) < 2:
+        raise ValueError(f"labels must hold one label a row, of two rows at least; got {labels!r}.")
+    names = check_names(labels, "labels", np.size(labels))
     n_pairs = check_whole(n_pairs, "n_pairs")
+    check_fits(PAIR_BYTES * n_pairs, f"drawing n_pairs={n_pairs} pairs", "Draw fewer at a time.")
     tasks = np.zeros(len(names), np.intp)
     if groups is not None:
-        tasks = check_names(groups, "groups", len(names))
-        tasks = np.unique(tasks, return_inverse=True)[1].ravel().astype(np.intp)
+        of_rows = check_names(groups, "groups", len(names))
+        tasks = np.unique(of_rows, return_inverse=True)[1].astype(np.intp)
     codes = np.unique(names, return_inverse=True)[1].ravel()
     _, codes = np.unique(tasks * (codes.max() + 1) + codes, return_inverse=True)
     drawing = _Drawing(codes.ravel(), tasks, np.random.default_rng(random_state))

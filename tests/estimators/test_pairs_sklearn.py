@@ -211,6 +211,29 @@ class TestOneShot:
         model = ThresholdClassifier(undecided=-1).fit([[0.0], [2.0]], [3, 4])
         assert model.predict([[1.0], [0.5]]).tolist() == [-1, 3]
 
+    def test_labels_stay_what_they_are(self):
+        numbers = [[0.0], [2.0], [9.0]], [3, 4, 5]
+        for undecided in ("?", ["?"], [-1]):
+            with pytest.raises(ValueError, match="cannot stand among labels that are numbers"):
+                ThresholdClassifier(undecided=undecided).fit(*numbers)
+        with pytest.raises(ValueError, match="cannot stand among labels that are text"):
+            ThresholdClassifier(undecided=-1).fit(numbers[0], ["a", "b", "c"])
+        said = ThresholdClassifier(undecided=-1).fit(*numbers).predict([[1.0], [8.0]])
+        assert said.tolist() == [-1, 5]
+        assert said.dtype.kind == "i"
+        names = np.array(["a", "b", "c"], object)
+        said = ThresholdClassifier(undecided="none of them").fit(numbers[0], names)
+        assert said.predict([[1.0], [8.0]]).tolist() == ["none of them", "c"]
+
+    def test_parameters_are_checked_when_they_are_read(self):
+        model = ThresholdClassifier().fit([[0.0], [2.0], [9.0]], [3, 4, 5])
+        model.set_params(threshold=-1.0, undecided=-1)
+        for use in (model.decide, model.predict):
+            with pytest.raises(ValueError, match="threshold must be a number"):
+                use([[1.0]])
+        with pytest.raises(ValueError, match="undecided='x' cannot stand"):
+            model.set_params(threshold=1.0, undecided="x").predict([[1.0]])
+
     def test_error_of_one_choice_is_among_all_choices(self):
         """Enumerating all choices of the examples gives the exact one-shot error."""
         from itertools import product

@@ -180,6 +180,21 @@ def test_refusals():
         PairScatter(4).update(ROWS[:3])
     with pytest.raises(ValueError, match=r"points must have shape \(n, 4\)"):
         PairScatter(4).update_indexed(ROWS[:, :3], PAIRS)
+    for points, pairs, message in (
+        (np.where(ROWS > 105, np.nan, ROWS), PAIRS, "points contains NaN at row"),
+        (ROWS, [[0, 1], [3, -1]], r"pair 1 is \[3, -1\], but points has rows 0 to 59"),
+        (ROWS, np.array([[0, 999]] * 200), r"pair 0 is \[0, 999\]"),
+        (ROWS, PAIRS[:, :1], r"index pairs must have shape \(n, 2\), got \(1770, 1\)"),
+        (ROWS, PAIRS * 1.0, "must be whole numbers, got dtype float64"),
+    ):
+        scatter = PairScatter(4).update_indexed(ROWS, PAIRS[:10])
+        before = scatter.matrix()
+        with pytest.raises((ValueError, TypeError), match=message):
+            scatter.update_indexed(points, pairs)
+        np.testing.assert_array_equal(scatter.matrix(), before)
+    for mask in (SIGNS, SIGNS[:9] > 0):
+        with pytest.raises(ValueError, match="chosen must be a mask, one boolean a pair, 1770"):
+            PairScatter(4).update_indexed(ROWS, PAIRS, chosen=mask)
     with pytest.raises(ValueError, match=r"rows must have shape \(n, 4\)"):
         ClassScatter(4, same=True).update(ROWS[:, :3], LABELS)
     with pytest.raises(ValueError, match="one kind merge"):

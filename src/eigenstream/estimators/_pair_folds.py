@@ -62,9 +62,7 @@ def add_signed(contrast: Contrast, given: Pairs) -> None:
             some = given.chosen(mine)
             scatter.update(some.explicit, sample_weight=some.weights)
         else:
-            scatter.update_indexed(
-                given.points, given.index, sample_weight=given.weights, chosen=mine
-            )
+            scatter.add_checked(given.points, given.index, given.weights, mine)
 
 
 def add_indexed(contrast: Contrast, folds: PairFolds, given: Pairs, of_members: Any) -> None:

@@ -7,7 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names
 
-from eigenstream._checks import check_finite, check_unmasked, check_weights, is_sparse, unmasked
+from eigenstream._checks import (
+    check_finite,
+    check_index_pairs,
+    check_unmasked,
+    check_weights,
+    is_sparse,
+    unmasked,
+)
 from eigenstream.estimators import _input
 from eigenstream.estimators._input import Missing, Weights
 
@@ -95,7 +102,7 @@ def checked_pairs(
         if preprocessor is None:
             raise ValueError(f"{SHAPES}; got {given.shape} and no preprocessor.")
         points = checked_points(preprocessor)
-        index = _checked_index(given, points.shape[0])
+        index = check_index_pairs(given, points.shape[0], "the preprocessor")
         explicit = None
     elif given.ndim == 3 and given.shape[1] == 2 and given.shape[2] > 0:
         explicit, index, points = given, None, None
@@ -111,21 +118,6 @@ def checked_pairs(
     if n_features is not None and found.width != n_features:
         raise ValueError(f"pairs have {found.width} features, but {n_features} were learned from.")
     return _complete(found, missing)
-
-
-def _checked_index(given: NDArray[Any], n_points: int) -> NDArray[np.intp]:
-    if given.dtype.kind not in "iu":
-        raise TypeError(
-            f"index pairs must be whole numbers, got dtype {given.dtype}: the numbers of two rows "
-            "of the preprocessor in each."
-        )
-    bad = np.flatnonzero(((given < 0) | (given >= n_points)).any(axis=1))
-    if bad.size:
-        raise ValueError(
-            f"pair {bad[0]} is {given[bad[0]].tolist()}, but the preprocessor has rows 0 to "
-            f"{n_points - 1}. Remove or mend such pairs."
-        )
-    return given.astype(np.intp, copy=False)
 
 
 def remember_names(estimator: Any, given: Pairs, preprocessor: Any) -> None:

@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._linalg import Float64s
+from eigenstream._memory import physical_memory
 from eigenstream._refusals import unchanged_on_error
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _gram, _input, _mapping, _pair_risk
@@ -31,7 +32,7 @@ from eigenstream.estimators._pairwise import Problem
 from eigenstream.estimators._samples import ClassSample
 from eigenstream.scatters import ClassScatter
 from eigenstream.scatters.classes import keys_of, state_bytes
-from eigenstream.solvers.base import MEMORY_SHARE, physical_memory
+from eigenstream.solvers.base import MEMORY_SHARE
 from eigenstream.theory.bounds import RiskBound
 
 

@@ -57,12 +57,12 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_examples, n_features)
         y : array-like of shape (n_examples,)
         """
-        if self.threshold is not None:
-            check_number(self.threshold, "threshold", above=0)
+        self._limit()
         check_unmasked(y, "y")
         rows, labels = validate_data(self, unmasked(X), y, dtype=np.float64)
         check_classification_targets(labels)
         check_finite(rows)
+        self._check_undecided(labels)
         self.examples_ = rows
         self.classes_, self._codes = np.unique(labels, return_inverse=True)
         return self
@@ -82,8 +82,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
 
     def decide(self, X: Any) -> NDArray[np.int64]:
         """Return for each row and class +1 (of the class), -1 (not), or 0 (undecided)."""
-        limit = np.inf if self.threshold is None else float(self.threshold)
-        return np.sign(limit - self.distances(X)).astype(np.int64)
+        return np.sign(self._limit() - self.distances(X)).astype(np.int64)
 
     def decision_function(self, X: Any) -> Float64s:
         """Return minus the distance to each class; for two classes, the second's lead."""
@@ -100,8 +99,27 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
         if self.undecided is None:
             return np.asarray(names)
         smallest = distances.min(axis=1)
+        self._check_undecided(self.classes_)
         open_ = (distances == smallest[:, None]).sum(axis=1) > 1
-        if self.threshold is not None:
-            open_ |= smallest >= self.threshold
+        open_ |= smallest >= self._limit()
         kind = np.result_type(names.dtype, np.asarray(self.undecided).dtype)
         return np.where(open_, np.asarray(self.undecided, kind), names.astype(kind))
+
+    def _limit(self) -> float:
+        """Return the distance from which on a row is too far."""
+        if self.threshold is None:
+            return np.inf
+        return float(check_number(self.threshold, "threshold", above=0))
+
+    def _check_undecided(self, labels: NDArray[Any]) -> None:
+        """Refuse a label that would turn the others into another kind, such as numbers to text."""
+        if self.undecided is None or labels.dtype == object:
+            return
+        own = np.asarray(self.undecided)
+        if own.ndim > 0 or (own.dtype.kind in "biuf") != (labels.dtype.kind in "biuf"):
+            kind = "numbers" if labels.dtype.kind in "biuf" else "text"
+            remedy = "a number, such as -1" if kind == "numbers" else "text, such as '?'"
+            raise ValueError(
+                f"undecided={self.undecided!r} cannot stand among labels that are {kind}: use "
+                f"{remedy}."
+            )

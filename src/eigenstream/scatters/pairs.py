@@ -6,7 +6,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eigenstream._checks import check_finite, check_weights, check_whole, is_sparse, real_array
+from eigenstream._checks import (
+    check_finite,
+    check_index_pairs,
+    check_weights,
+    check_whole,
+    is_sparse,
+    real_array,
+    real_rows,
+)
 from eigenstream._linalg import Float64s
 from eigenstream._state import State, joined, part
 from eigenstream.scatters._moment import SecondMoment, block_rows, floating
@@ -76,7 +84,7 @@ class PairScatter(Scatter):
     def update_indexed(
         self,
         points: Any,
-        pairs: NDArray[np.integer[Any]],
+        pairs: Any,
         *,
         sample_weight: Any = None,
         chosen: Any = None,
@@ -86,9 +94,26 @@ class PairScatter(Scatter):
         ``chosen`` is a mask, for pairs that lie in one array with those of the other sign: it saves
         a copy of them, so that memory goes with the points.
         """
-        if points.ndim != 2 or points.shape[1] != self.n_features:
-            raise ValueError(f"points must have shape (n, {self.n_features}), got {points.shape}.")
+        points = real_rows(points, self.n_features, "points")
+        pairs = check_index_pairs(np.asarray(pairs), points.shape[0], "points")
         weights = None if sample_weight is None else check_weights(sample_weight, len(pairs))
+        mask = None if chosen is None else np.asarray(chosen)
+        if mask is not None and (mask.dtype != bool or mask.shape != (len(pairs),)):
+            raise ValueError(
+                f"chosen must be a mask, one boolean a pair, {len(pairs)} in all; got shape "
+                f"{mask.shape} of dtype {mask.dtype}."
+            )
+        self.add_checked(points, pairs, weights, mask)
+        return self
+
+    def add_checked(
+        self,
+        points: Any,
+        pairs: NDArray[np.intp],
+        weights: NDArray[np.float64] | None,
+        chosen: NDArray[np.bool_] | None,
+    ) -> None:
+        """Do what ``update_indexed`` does with what has been checked: once is enough."""
         if len(pairs) <= 2 * points.shape[0]:  # few: their differences are the shortest way
             if chosen is not None:
                 pairs, weights = pairs[chosen], None if weights is None else weights[chosen]
@@ -98,8 +123,8 @@ class PairScatter(Scatter):
                 first, second = (floating(points[pairs[part, k]]) for k in (0, 1))
                 self._moment.add(first - second, None if weights is None else weights[part])
             self._n_rows += len(pairs)
-            return self
-        mask = np.ones(len(pairs), dtype=bool) if chosen is None else np.asarray(chosen, dtype=bool)
+            return
+        mask = np.ones(len(pairs), dtype=bool) if chosen is None else chosen
         n_pairs = int(np.count_nonzero(mask))
         count, weight = n_pairs, float(n_pairs)
         if weights is not None:
@@ -107,7 +132,6 @@ class PairScatter(Scatter):
         total = _laplacian_product(points, pairs, weights, mask, n_pairs)
         self._moment.add_total(count, weight, np.zeros(self.n_features), np.tril(total))
         self._n_rows += n_pairs
-        return self
 
     def merge(self, later: Self) -> Self:
         """Return the scatter of the pairs of both; neither is changed."""

@@ -1,11 +1,11 @@
 """What every solver gives back, and how one of them is chosen."""
 
-import os
 from dataclasses import dataclass
 
 import numpy as np
 
 from eigenstream._linalg import Float64s, Floats, canonical_signs
+from eigenstream._memory import physical_memory
 
 #: The share of the machine's memory that D x D matrices may take before a matrix-free solver is
 #: chosen, and how many such matrices a dense solve holds at once (two scatters, T, workspace).
@@ -38,14 +38,6 @@ def canonical(values: Floats, vectors: Floats) -> Eigenpairs:
         np.asarray(values[order], np.float64),
         np.asarray(canonical_signs(vectors[:, order]), np.float64),
     )
-
-
-def physical_memory() -> float:
-    """Return the machine's memory in bytes (8 GiB where the system does not say)."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return 8.0 * 2**30
 
 
 def fits_dense(n_features: int, memory: float | None = None) -> bool:
