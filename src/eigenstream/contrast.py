@@ -13,6 +13,9 @@ from eigenstream.scatters.base import Scatter, StreamScatter
 from eigenstream.scatters.fused_update import can_fuse, fused_update
 from eigenstream.scatters.radius_bound import RadiusBound
 
+#: A constant feature seems to vary by up to so many times the rounding of its mean.
+CONSTANT = 64.0
+
 
 class Contrast:
     """``T = reward_weight * A - penalty_weight * B`` over two scatters fed with the same rows.
@@ -28,6 +31,9 @@ class Contrast:
     weights : (reward_weight, penalty_weight), optional
         None where they are still to be chosen, such as by an estimator when it solves: until then
         ``matrix`` asks for them.
+    scaled : bool
+        T is that of features divided by their root mean square in the rewarded scatter
+        (``scale``): for PCA, of correlations instead of covariances. Exact from the scatters.
 
     Examples
     --------
@@ -44,6 +50,8 @@ class Contrast:
         reward: Scatter,
         penalty: Scatter | None = None,
         weights: tuple[float, float] | None = (1.0, 0.0),
+        *,
+        scaled: bool = False,
     ) -> None:
         if not isinstance(reward, Scatter) or not isinstance(penalty, Scatter | None):
             raise TypeError(f"a contrast is made of scatters, got {reward!r} and {penalty!r}.")
@@ -60,13 +68,14 @@ class Contrast:
         self.reward = reward
         self.penalty = penalty
         self.weights = weights
+        self.scaled = scaled
         #: How far away rows lie: what the theory's assumptions are about.
         self.radius = RadiusBound()
 
     def empty(self) -> Self:
         """Return a contrast of the same kind that has seen nothing."""
         penalty = None if self.penalty is None else self.penalty.empty()
-        return type(self)(self.reward.empty(), penalty, self.weights)
+        return type(self)(self.reward.empty(), penalty, self.weights, scaled=self.scaled)
 
     def update(self, chunk: Any, *, sample_weight: Any = None, new_sequence: bool = False) -> Self:
         """Add a chunk of rows to both scatters; return the contrast itself."""
@@ -105,7 +114,7 @@ class Contrast:
         if self.penalty is not None and later.penalty is not None:
             penalty = self.penalty.merge(later.penalty, **how)
         reward = self.reward.merge(later.reward, **how)
-        merged = type(self)(reward, penalty, self.weights)
+        merged = type(self)(reward, penalty, self.weights, scaled=self.scaled)
         merged.radius = self.radius.merge(later.radius)
         return merged
 
@@ -114,7 +123,7 @@ class Contrast:
         parts = {"reward": self.reward.state(), "radius": self.radius.state()}
         if self.penalty is not None:
             parts["penalty"] = self.penalty.state()
-        state = joined(**parts)
+        state = joined(**parts) | {"scaled": self.scaled}
         return state if self.weights is None else state | {"weights": np.array(self.weights)}
 
     @classmethod
@@ -125,6 +134,7 @@ class Contrast:
             restored(part(state, "reward")),
             restored(penalty) if penalty else None,
             tuple(np.asarray(state["weights"]).tolist()) if "weights" in state else None,
+            scaled=bool(state["scaled"]),
         )
         contrast.radius = RadiusBound.restored(part(state, "radius"))
         return contrast
@@ -138,11 +148,37 @@ class Contrast:
                 "that holds it first, or pass weights=(reward, penalty)."
             )
         reward_weight, penalty_weight = weights
-        total = self.reward.matrix()
+        total, penalty = self.matrices()
         total *= reward_weight
-        if self.penalty is not None:
-            total -= penalty_weight * self.penalty.matrix()
+        if penalty is not None:
+            total -= penalty_weight * penalty
         return total
+
+    def matrices(self) -> tuple[Float64s, Float64s | None]:
+        """Return the rewarded and the penalised matrix that T is made of."""
+        reward = self.reward.matrix()
+        penalty = None if self.penalty is None else self.penalty.matrix()
+        if self.scaled:
+            scale = self._scale_of(np.diagonal(reward))
+            for matrix in (reward, penalty):
+                if matrix is not None:
+                    matrix /= scale
+                    matrix /= scale[:, None]
+        return reward, penalty
+
+    @property
+    def scale(self) -> Float64s:
+        """What each feature is divided by: ones unless ``scaled``, and for constant features."""
+        if not self.scaled:
+            return np.ones(self.n_features)
+        return self._scale_of(np.diagonal(self.reward.matrix()))
+
+    def _scale_of(self, squares: Float64s) -> Float64s:
+        # What rounding of its mean may leave of a constant feature is no scale.
+        means = np.asarray(self.reward.mean, np.float64) ** 2
+        share = means / means.sum() if means.any() else means
+        noise = CONSTANT**2 * self.reward.floor * share / self.n_features
+        return np.where(squares > noise, np.sqrt(np.maximum(squares, 0.0)), 1.0)
 
     @property
     def rounding(self) -> float:
@@ -152,7 +188,12 @@ class Contrast:
     def floor(self, weights: tuple[float, float]) -> float:
         """Return how large eigenvalues of T can be from rounding of the means alone."""
         penalty = 0.0 if self.penalty is None else weights[1] * self.penalty.floor
-        return weights[0] * self.reward.floor + penalty
+        floor = weights[0] * self.reward.floor + penalty
+        if self.scaled and floor > 0.0:
+            # A floor is the square of the mean's rounding, and the mean is divided by the scale.
+            mean = np.asarray(self.reward.mean, np.float64)
+            floor *= float(np.linalg.norm(mean / self.scale) / np.linalg.norm(mean)) ** 2
+        return floor
 
     @property
     def n_features(self) -> int:

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.frozen import FrozenEstimator
-from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 
 import oracles
-from eigenstream import PairSubspace, SlowSubspace, StreamPCA
+from eigenstream import ClassSubspace, PairSubspace, SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
 from eigenstream.features import RBFNetwork
 
@@ -93,7 +93,7 @@ def test_merging_takes_one_map():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match=r"PCA.*no partial_fit.*FrozenEstimator"):
+    with pytest.raises(ValueError, match=r"PCA.*does not say when.*FrozenEstimator"):
         StreamPCA(2, features=PCA(3)).partial_fit(ROWS)
     with pytest.raises(ValueError, match="n_components=13 is more than the number of features, 12"):
         StreamPCA(13, features=NETWORK).fit(ROWS)
@@ -136,3 +136,29 @@ class TestIndexPairsBehindAMap:
             model = PairSubspace(2, eta=2.0, **how)
             getattr(model, method)(self.PAIRS, self.SIGNS)
             assert (model.features_.prototypes_ > 4.0).all()
+
+
+LABELS = np.arange(len(ROWS)) % 4
+
+
+@pytest.mark.parametrize("features", [StandardScaler(), IncrementalPCA(2)], ids=repr)
+@pytest.mark.parametrize(
+    ("learner", "data"),
+    [
+        (StreamPCA(1), (ROWS,)),
+        (SlowSubspace(1), (ROWS,)),
+        (StreamPCA(1, solver="flow"), (ROWS,)),
+        (ClassSubspace(1, eta=1.0), (ROWS, LABELS)),
+        (PairSubspace(1, eta=1.0), (np.stack([ROWS[::2], ROWS[1::2]], 1), np.tile([1, -1], 50))),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_maps_that_go_on_learning_are_no_part_of_a_stream(learner, data, features):
+    """In one chunk they would be fitted on it, row by row on the first row alone."""
+    model = clone(learner).set_params(features=features)
+    with pytest.raises(ValueError, match=r"does not say when.*FrozenEstimator.*scale=True"):
+        model.partial_fit(*data)
+    assert not hasattr(model, "features_")
+    frozen = FrozenEstimator(clone(features).fit(ROWS))
+    model.set_params(features=frozen).partial_fit(*data)
+    model.set_params(features=features).fit(*data)

@@ -67,12 +67,6 @@ def path(contrast: Contrast, n_components: int, alphas: Any, radius: float) -> A
     )
 
 
-def scatters(contrast: Contrast) -> tuple[Float64s, Float64s]:
-    """Return the matrices that are rewarded and penalised."""
-    assert contrast.penalty is not None
-    return contrast.reward.matrix(), contrast.penalty.matrix()
-
-
 def above(threshold: float) -> float:
     """Return an alpha a step above the threshold."""
     return threshold + AUTO_STEP * (1.0 - threshold)
@@ -80,7 +74,8 @@ def above(threshold: float) -> float:
 
 def automatic(contrast: Contrast, wanted: int) -> float:
     """Return an alpha a step above the smallest with ``wanted`` positive eigenvalues."""
-    reward, penalty = scatters(contrast)
+    reward, penalty = contrast.matrices()
+    assert penalty is not None
     floor = contrast.floor((1.0, 1.0))
     return above(dense.smallest_positive_weight(reward, penalty, wanted, contrast.rounding, floor))
 

@@ -55,16 +55,19 @@ def is_ready(features: Any) -> bool:
 def collect(features: Any, rows: Any) -> int:
     """Let a map that is not ready learn from the next rows of a stream; return how many it took.
 
-    A map that says how many rows it still needs (``n_rows_needed_``) takes just those, so that the
-    chunking of the stream makes no difference; another one takes the whole chunk.
+    The map says how many rows it still needs (``n_rows_needed_``) and takes just those, so that the
+    chunking of the stream makes no difference. One that goes on learning (a scaler, say) would be
+    another map for every chunk, and rows that were projected by each of them do not add up.
     """
-    if not hasattr(features, "partial_fit"):
+    if not (hasattr(features, "partial_fit") and hasattr(features, "n_rows_needed_")):
         raise ValueError(
-            f"{features!r} cannot learn chunk by chunk (it has no partial_fit). Fit it first and "
-            "pass features=FrozenEstimator(...) of sklearn.frozen, or use fit."
+            f"{features!r} does not say when it has learned enough from a stream (as RBFNetwork "
+            "does by n_rows_needed_), so that chunks would make a difference. Fit it first and "
+            "pass features=FrozenEstimator(...) of sklearn.frozen, or use fit; to standardise "
+            "features in one pass, use scale=True where there is such a parameter."
         )
     complete = np.flatnonzero(_input.finite_rows(rows))
-    needed = getattr(features, "n_rows_needed_", len(complete))
+    needed = features.n_rows_needed_
     used = complete[:needed]
     if len(used):
         features.partial_fit(rows[used])

@@ -86,6 +86,11 @@ class SlowBounds(StreamEstimator):
                 "the theory bounds criterion='difference' only: a ratio of averages has no such "
                 "bound. Fit with criterion='difference'."
             )
+        if self.scale:
+            raise ValueError(
+                "the theory bounds projections of the data, and scale=True divides by what the "
+                "data say first: fit with scale=False, on data scaled by constants."
+            )
         if "contrast_" not in self.__dict__:
             check_is_fitted(self)
             raise ValueError("bound needs the scatters: fit with solver='dense' first.")

@@ -26,8 +26,12 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
     A subclass says which scatters its contrast has and how the contrast is solved.
     """
 
+    # What a subclass's __init__ sets.
+    scale: bool
+
     SOLVERS = ("auto", "dense", "krylov", "flow")
     FIXED = ("center", "features", "lag")
+    USES = OnlineSupport.USES | {"scale": ("solver", ("auto", "dense"))}
 
     @abstractmethod
     def _fixed_weights(self) -> tuple[float, float] | None:
@@ -65,7 +69,7 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
             self._check_lengths(sequences)
             width = self._fit_features(sequences)
             n_rows = sum(map(len, sequences))
-            solver = choose_solver(width, n_rows) if self.solver == "auto" else self.solver
+            solver = self._chosen_solver(width, n_rows)
             parts = _input.chunks(sequences, self.missing)
             parts = reported(self, parts, _input.count_chunks(sequences), X)
             for learned in ("contrast_", "_flow", "_tracked", "_solution"):
@@ -84,6 +88,18 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
         if unstable:
             raise unstable[0]
         return self
+
+    def _chosen_solver(self, width: int, n_rows: int) -> str:
+        if self.solver != "auto":
+            return self.solver
+        if not self.scale:
+            return choose_solver(width, n_rows)
+        if not fits_dense(width):
+            raise ValueError(
+                f"scale=True needs the scatters, and those of {width} features do not fit in this "
+                "machine's memory. Scale the data first, or use scale=False."
+            )
+        return "dense"
 
     def _fit_flow(self, parts: Iterator[_input.Chunk], width: int) -> None:
         self._begin_flow(width)

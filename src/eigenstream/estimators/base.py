@@ -109,9 +109,16 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _solve_contrast(self) -> Solution:
         """Solve the contrast's matrices; from then on it knows the weights they were taken with."""
+        self.contrast_.scaled = self._scales()
         solution = self._solve_dense(self.contrast_)
         self.contrast_.weights = solution.details.get("weights")
+        if self.contrast_.scaled:
+            solution.details["scale"] = self.contrast_.scale
         return solution
+
+    def _scales(self) -> bool:
+        """Tell whether features are divided by their standard deviation first."""
+        return bool(getattr(self, "scale", False))
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there is anything to read."""
@@ -131,6 +138,18 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def mean_(self) -> Float64s:
         """What is taken off every row before it is projected (zeros with ``center=False``)."""
         return self._solved().mean
+
+    @property
+    def scale_(self) -> Float64s | None:
+        """What every feature is divided by after its mean is taken off; None without ``scale``."""
+        scale: Float64s | None = self._solved().details.get("scale")
+        return scale
+
+    @property
+    def _columns(self) -> Float64s:
+        """What rows without their mean are multiplied by: the components, for scaled features."""
+        scale = self.scale_
+        return self.components_.T if scale is None else self.components_.T / scale[:, None]
 
     @property
     def n_samples_seen_(self) -> int:
@@ -179,7 +198,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Z : array of shape (n, n_components)
         """
         check_is_fitted(self)
-        mean, columns = self.mean_, self.components_.T
+        mean, columns = self.mean_, self._columns
         rows = _input.as_floats(_input.validated(self, X, reset=False))
         if self.features is None:
             return _input.projected(rows, mean, columns)
@@ -211,8 +230,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return rows if self.features is None else self.features_.inverse_transform(rows)
 
     def _patterns(self) -> Float64s:
-        """Return the rows that turn features back into data: the components' pseudo-inverse."""
-        return self.components_
+        """Return the rows that turn features back into data: the columns' pseudo-inverse."""
+        scale = self.scale_
+        return self.components_ if scale is None else self.components_ * scale
 
     # ---- the feature map in front ----------------------------------------------------------
 
@@ -235,7 +255,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _check_common_parameters(self) -> None:
         check_choice(self.solver, "solver", self.SOLVERS)
         check_choice(self.missing, "missing", ("raise", "skip"))
-        for name in ("center", "balanced"):
+        for name in ("center", "balanced", "scale"):
             if hasattr(self, name):
                 check_flag(getattr(self, name), name)
         _parameters.check_online(self)

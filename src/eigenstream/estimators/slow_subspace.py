@@ -47,6 +47,9 @@ class SlowSubspace(SlowBounds):
         for ``alpha``.
     center : bool, default=True
         Take the variance about the mean.
+    scale : bool, default=False
+        Divide each feature by its standard deviation first, as in StreamPCA: slow directions do
+        not depend on the units of the features then. Not with ``alpha="bound"``.
     features : transformer, optional
         A map to apply first, such as RBFNetwork; as in StreamPCA.
     missing : {"raise", "skip"}, default="raise"
@@ -63,7 +66,7 @@ class SlowSubspace(SlowBounds):
         The alpha in use.
     bound_ : float or None
         The value of Theorem 5's bound at ``alpha_``, for ``alpha="bound"``.
-    mean_, n_samples_seen_, objective_, rank_, solver_
+    mean_, scale_, n_samples_seen_, objective_, rank_, solver_
     n_positive_ : int
         How many eigenvalues of T are positive, of all (of the components, after "krylov").
     contrast_ : Contrast
@@ -94,6 +97,7 @@ class SlowSubspace(SlowBounds):
         criterion: str = "difference",
         solver: str = "auto",
         center: bool = True,
+        scale: bool = False,
         features: Any = None,
         missing: _input.Missing = "raise",
         schedule: Any = "auto",
@@ -109,6 +113,7 @@ class SlowSubspace(SlowBounds):
         self.criterion = criterion
         self.solver = solver
         self.center = center
+        self.scale = scale
         self.features = features
         self.missing = missing
         self.schedule = schedule
@@ -128,6 +133,11 @@ class SlowSubspace(SlowBounds):
             check_choice(self.alpha, "alpha (where not a number in (0, 1])", ("auto", "bound"))
         else:
             check_number(self.alpha, "alpha", above=0, most=1)
+        if self.scale and self.alpha == "bound":
+            raise ValueError(
+                "alpha='bound' is about data of a known size, and scale=True divides by what the "
+                "data say: use alpha='auto', or scale the data by constants first."
+            )
         if self.solver == "flow":
             self._check_flow()
 
@@ -196,7 +206,8 @@ class SlowSubspace(SlowBounds):
 
     def _ratios(self, contrast: Contrast, n_components: int | None) -> Eigenpairs:
         """Return the largest ratios of variance to velocity; vectors have unit variance."""
-        reward, penalty = _alpha.scatters(contrast)
+        reward, penalty = contrast.matrices()
+        assert penalty is not None
         wanted = len(reward) if n_components is None else n_components
         pairs = dense.largest_ratios(reward, penalty, wanted, contrast.rounding)
         if len(pairs.values) < wanted and n_components is not None:
@@ -267,8 +278,8 @@ class SlowSubspace(SlowBounds):
 
     def _patterns(self) -> Float64s:
         if self.criterion == "ratio":
-            return np.asarray(np.linalg.pinv(self.components_.T))
-        return self.components_
+            return np.asarray(np.linalg.pinv(self._columns))
+        return super()._patterns()
 
     def path(self, alphas: Any) -> AlphaPath:
         """Solve for several alphas from the scatters, without another look at the data.
@@ -287,8 +298,10 @@ class SlowSubspace(SlowBounds):
         """
         if "contrast_" not in self.__dict__:
             raise ValueError("path needs the scatters: fit with solver='dense' first.")
-        radius = self.contrast_.radius.reach(self._middle(self.contrast_))
-        return _alpha.path(self.contrast_, self.n_components_, alphas, radius)
+        contrast = self.contrast_
+        # Of scaled rows at most this: no feature is divided by less than the least scale.
+        radius = contrast.radius.reach(self._middle(contrast)) / float(contrast.scale.min())
+        return _alpha.path(contrast, self.n_components_, alphas, radius)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the objective L that the subspace reaches on other rows (in time order).
@@ -297,7 +310,7 @@ class SlowSubspace(SlowBounds):
         """
         contrast = self._scored_contrast(X)
         assert contrast.penalty is not None
-        components = self.components_
+        components = self._columns.T
         variance = np.einsum("ij,jk,ik->i", components, contrast.reward.matrix(), components)
         velocity = np.einsum("ij,jk,ik->i", components, contrast.penalty.matrix(), components)
         if self.center:

@@ -39,10 +39,16 @@ class StreamPCA(StreamEstimator):
         no D x D matrix, an approximate answer at any moment. Its eigenvalues are estimates.
     center : bool, default=True
         Take off the mean. Without it the components are those of the uncentred second moment.
+    scale : bool, default=False
+        Divide each feature by its standard deviation (``scale_``; by its root mean square with
+        ``center=False``): components of the correlations instead of the covariances. Exact from the
+        scatter, in any chunking; a constant feature is left as it is. "krylov" and "flow" keep no
+        scatter and refuse it.
     features : transformer, optional
         A map to apply first, such as RBFNetwork. ``fit`` fits a clone of it (``features_``) on all
         the rows. ``partial_fit`` lets it collect the first rows of the stream until it is ready,
-        and learns from the rows after those; a map that is fitted already goes in as
+        and learns from the rows after those: a map that does not say how many it still needs, by
+        ``n_rows_needed_``, is refused there. One that is fitted already goes in as
         ``sklearn.frozen.FrozenEstimator(map)``.
     missing : {"raise", "skip"}, default="raise"
         What to do about rows with NaN or infinity: refuse them, or leave them out of the learning.
@@ -71,7 +77,7 @@ class StreamPCA(StreamEstimator):
     explained_variance_ratio_ : array of shape (n_components,)
     noise_variance_ : float
         Mean variance of the directions left out, as in probabilistic PCA [TIPPING].
-    mean_, n_samples_seen_, objective_, rank_, solver_
+    mean_, scale_, n_samples_seen_, objective_, rank_, solver_
     contrast_ : Contrast
         The scatter itself: mergeable, and solvable anew. Absent after a "krylov" fit.
 
@@ -96,6 +102,7 @@ class StreamPCA(StreamEstimator):
         *,
         solver: str = "auto",
         center: bool = True,
+        scale: bool = False,
         features: Any = None,
         missing: _input.Missing = "raise",
         schedule: Any = "auto",
@@ -108,6 +115,7 @@ class StreamPCA(StreamEstimator):
         self.n_components = n_components
         self.solver = solver
         self.center = center
+        self.scale = scale
         self.features = features
         self.missing = missing
         self.schedule = schedule
@@ -149,24 +157,27 @@ class StreamPCA(StreamEstimator):
         else:
             pairs = largest(matrix, len(matrix))
             if n is None:
-                kept = max(numerical_rank(pairs.values, scatter.rounding, scatter.floor), 1)
+                floor = contrast.floor((1.0, 0.0))
+                kept = max(numerical_rank(pairs.values, scatter.rounding, floor), 1)
             else:
                 shares = np.cumsum(pairs.values) / max(np.trace(matrix), np.finfo(float).tiny)
                 kept = min(int(np.searchsorted(shares, n, side="right")) + 1, len(shares))
             pairs = Eigenpairs(pairs.values[:kept], pairs.vectors[:, :kept])
-        return self._solution_of(pairs, scatter, scatter.n_rows)
+        return self._solution_of(pairs, scatter, scatter.n_rows, float(np.trace(matrix)))
 
     def _solve_krylov(self, operator: krylov.LaggedOperator, n_rows: int) -> Solution:
         pairs = krylov.largest(operator, (1.0, 0.0), self._wanted(operator.n_features))
-        return self._solution_of(pairs, operator, n_rows)
+        return self._solution_of(pairs, operator, n_rows, operator.trace())
 
     def _solution_of(
-        self, pairs: Eigenpairs, moments: Scatter | krylov.LaggedOperator, n_rows: int
+        self,
+        pairs: Eigenpairs,
+        moments: Scatter | krylov.LaggedOperator,
+        n_rows: int,
+        total: float,
     ) -> Solution:
         mean = moments.mean
-        pairs, details = self._variances(
-            pairs, moments.weight, moments.count, moments.trace(), len(mean)
-        )
+        pairs, details = self._variances(pairs, moments.weight, moments.count, total, len(mean))
         return Solution(pairs, mean if self.center else np.zeros_like(mean), n_rows, details)
 
     def _variances(
@@ -220,18 +231,23 @@ class StreamPCA(StreamEstimator):
                 f"the model gives some directions no variance (rank {self.rank_} of "
                 f"{rows.shape[1]}), so rows have no density. Use fewer components or more data."
             )
+        scale = np.ones(rows.shape[1]) if self.scale_ is None else self.scale_
         scores = np.empty(rows.shape[0])
         step = _input.chunk_rows(rows.shape[1])
         for start in range(0, len(scores), step):
             block = rows[start : start + step]
             block = block.toarray() if is_sparse(block) else block
-            centred = block.astype(np.float64) - self.mean_
+            centred = (block.astype(np.float64) - self.mean_) / scale
             features = centred @ self.components_.T
             scores[start : start + step] = (features**2 / variances).sum(axis=1)
             if rest > 0:
                 outside = (centred**2).sum(axis=1) - (features**2).sum(axis=1)
                 scores[start : start + step] += np.maximum(outside, 0.0) / noise
-        scores += np.log(variances).sum() + len(self.mean_) * np.log(2.0 * np.pi)
+        scores += (
+            np.log(variances).sum()
+            + 2.0 * np.log(scale).sum()
+            + len(self.mean_) * np.log(2.0 * np.pi)
+        )
         if rest > 0:
             scores += rest * np.log(noise)
         return -0.5 * scores
