@@ -1,10 +1,44 @@
-"""What a refusal owes its caller: everything as it was before."""
+"""What a refusal owes its caller: words for what came instead of rows, and all as it was before."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
+from os import PathLike, fspath
 from typing import Any
 
-__all__ = ["unchanged_on_error"]
+from eigenstream._checks import is_sparse
+
+__all__ = ["refuse_unread", "unchanged_on_error"]
+
+
+def refuse_unread(values: Any, name: str = "X") -> None:
+    """Refuse what may hold rows and is none: names of files, streams, dicts.
+
+    >>> refuse_unread((chunk for chunk in [[[1.0]]]))
+    Traceback (most recent call last):
+        ...
+    TypeError: X is a generator, and streams are not read yet. Pass its chunks to partial_fit one
+    by one where there is one, or np.concatenate(list(X)).
+    """
+    if isinstance(values, str | bytes | PathLike):
+        path = fspath(values)
+        raise TypeError(
+            f"{name} is the name of a file, {path!r:.80}, and files are not read yet. Read it "
+            "first, such as by np.load(path, mmap_mode='r'), which is taken chunk by chunk."
+        )
+    if isinstance(values, Mapping) and not is_sparse(values):  # some sparse ones are dicts
+        first = ", ".join(f"{key!r:.20}" for key in islice(values, 3))
+        more = ", ..." if len(values) > 3 else ""
+        raise TypeError(
+            f"{name} is a dict of {len(values)} entries ({first}{more}), and rows are due: pass "
+            f"list({name}.values()) where a list of sequences will do, or one entry."
+        )
+    if isinstance(values, Iterator) and not hasattr(values, "__array__"):
+        kind = type(values).__name__
+        raise TypeError(
+            f"{name} is a {kind}, and streams are not read yet. Pass its chunks to partial_fit one "
+            f"by one where there is one, or np.concatenate(list({name}))."
+        )
 
 
 @contextmanager

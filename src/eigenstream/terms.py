@@ -82,6 +82,7 @@ class TermStream:
     def __init__(self, lag: int) -> None:
         self.lag = lag
         self.n_rows = 0
+        self.n_velocities = 0  # terms so far whose pasts weigh something, too
         self.sequence_rows = 0  # of the running sequence, seen so far
         self._kept: Any = None
         self._chunk: Any = None
@@ -107,6 +108,7 @@ class TermStream:
         fresh = np.arange(first + max(self.lag - self.sequence_rows, 0), first + n)
         if weights is not None:
             fresh = fresh[self._weights[fresh] > 0]
+        self.n_velocities += int(np.count_nonzero(self._weights[fresh - self.lag]))
         self._now = np.concatenate([self._now, fresh])
         self.sequence_rows += n
         self.n_rows += n
@@ -192,6 +194,7 @@ class TermStream:
             "pending": self._now,
             "sequence_rows": np.array(self.sequence_rows),
             "n_rows": np.array(self.n_rows),
+            "n_velocities": np.array(self.n_velocities),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -201,3 +204,4 @@ class TermStream:
         self._now = np.array(state["pending"], np.int64)
         self.sequence_rows = int(state["sequence_rows"])
         self.n_rows = int(state["n_rows"])
+        self.n_velocities = int(state["n_velocities"])

@@ -1,5 +1,8 @@
 """Bad input: refusals say what, where and how to mend it, and leave the learner as it was."""
 
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,7 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import oracles
-from eigenstream import SlowSubspace, StreamPCA
+from eigenstream import OjaNeuron, PairSubspace, RBFNetwork, SlowSubspace, StreamPCA
+from eigenstream.features import GradientOrientation
 
 ROWS = oracles.slow_sources(m=60)
 
@@ -222,3 +226,52 @@ def test_a_new_sequence_is_true_or_false(solver):
         for learner in (model.contrast_, model.contrast_.penalty):
             with pytest.raises(TypeError, match="new_sequence must be True or False"):
                 learner.update(ROWS, new_sequence=None)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("rows.npy", r"name of a file, 'rows.npy', and files are not read yet.*np\.load"),
+        (Path("rows.npy"), "name of a file"),
+        ((chunk for chunk in [ROWS]), "X is a generator, and streams are not read yet"),
+        (
+            {f"run {k}": ROWS for k in range(400)},
+            r"400 entries \('run 0', 'run 1'.*list\(X",
+        ),
+    ],
+    ids=["text", "path", "generator", "dict"],
+)
+@pytest.mark.parametrize(
+    "learner", [StreamPCA(2), SlowSubspace(2), OjaNeuron(), RBFNetwork(3), GradientOrientation()]
+)
+def test_what_has_to_be_read_first_is_named(learner, given, message):
+    with pytest.raises(TypeError, match=message) as caught:
+        clone(learner).fit(given)
+    assert len(str(caught.value)) < 300
+    with pytest.raises(TypeError, match="pairs is"):
+        PairSubspace(2).fit(given, [1, -1])
+    with pytest.raises(TypeError, match="preprocessor is"):
+        PairSubspace(2, preprocessor=given).fit([[0, 1], [1, 2]], [1, -1])
+
+
+def test_lists_of_series_may_mean_two_things():
+    series = [ROWS[:, 0], ROWS[:, 1]]
+    with pytest.raises(ValueError, match=r"list of 1-D arrays, which may be rows or sequences"):
+        StreamPCA(1).fit(series)
+    with pytest.raises(ValueError, match="may be rows or sequences"):
+        SlowSubspace(1).partial_fit([ROWS[:9, 0], ROWS[:, 1]])
+    one = SlowSubspace(1, alpha=0.9).fit([x[:, None] for x in series])
+    assert one.n_samples_seen_ == 120
+
+
+@pytest.mark.parametrize("solver", ["dense", "flow"])
+@pytest.mark.parametrize("rows", [np.full((20, 8), np.nan), ROWS[:20]], ids=["missing", "weight 0"])
+def test_rows_without_weight_are_said_to_have_none(solver, rows):
+    model = SlowSubspace(2, alpha=0.5, solver=solver, missing="skip")
+    with pytest.raises(ValueError, match="no row is left to learn from"):
+        clone(model).fit(rows, sample_weight=np.zeros(20))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model.partial_fit(rows, sample_weight=np.zeros(20))
+    with pytest.raises(NotFittedError, match="all of which have a weight of zero or a missing"):
+        _ = model.components_

@@ -211,3 +211,46 @@ def test_callbacks_follow_the_fit():
         StreamPCA(2).set_callbacks(Recorder()).fit(spoiled)
     assert seen[-1] == "teardown"
     StreamPCA(2).set_callbacks(callback.ProgressBar()).fit(ROWS)
+
+
+@every_learner
+def test_lists_go_where_fit_takes_lists(learner):
+    parts = [ROWS[:30], ROWS[30:70], ROWS[70:]]
+    whole = clone(learner).fit(parts)
+    weights = [np.linspace(1, 2, len(part)) for part in parts]
+    grown = clone(learner).partial_fit(parts[:2]).partial_fit(parts[2:], new_sequence=True)
+    np.testing.assert_allclose(grown.components_, whole.components_, atol=1e-9)
+    weighted = clone(learner).partial_fit(parts, sample_weight=weights)
+    by_fit = clone(learner).fit(parts, sample_weight=weights)
+    np.testing.assert_allclose(weighted.components_, by_fit.components_, atol=1e-9)
+    projected = whole.transform(parts)
+    for found, part in zip(projected, parts, strict=True):
+        np.testing.assert_array_equal(found, whole.transform(part))
+    for found, part in zip(clone(learner).fit_transform(parts), projected, strict=True):
+        np.testing.assert_array_equal(found, part)
+    for found, part in zip(whole.inverse_transform(projected), parts, strict=True):
+        np.testing.assert_array_equal(found, whole.inverse_transform(whole.transform(part)))
+    with pytest.raises(ValueError, match=r"sequence 1: X has 7 features"):
+        whole.transform([ROWS, ROWS[:, :7]])
+
+
+def test_a_list_with_a_bad_part_changes_nothing():
+    model = SlowSubspace(2).partial_fit(ROWS[:50])
+    before = model.components_
+    spoiled = ROWS[70:].copy()
+    spoiled[3, 2] = np.nan
+    with pytest.raises(ValueError, match="sequence 1 contains NaN at row 3, column 2"):
+        model.partial_fit([ROWS[50:70], spoiled])
+    assert model.n_samples_seen_ == 50
+    np.testing.assert_array_equal(model.components_, before)
+
+
+def test_lists_of_data_frames_go_in_and_come_out_one_at_a_time():
+    pandas = pytest.importorskip("pandas")
+    frames = [pandas.DataFrame(ROWS[:50]), pandas.DataFrame(ROWS[50:])]
+    model = StreamPCA(2).set_output(transform="pandas").fit(frames)
+    with pytest.raises(TypeError, match="transform them one at a time"):
+        model.transform(frames)
+    assert isinstance(model.transform(frames[1]), pandas.DataFrame)
+    plain = StreamPCA(2).fit(frames)
+    assert [part.shape for part in plain.transform(frames)] == [(50, 2), (70, 2)]

@@ -354,16 +354,15 @@ def test_rows_without_a_term_count_as_seen():
         (np.zeros((2, 6)), "row 0 of init is zero"),
         (np.eye(2, 6) * [[1.0], [0.0]], "row 1 of init is zero"),
         (np.ones((2, 6)), "span fewer than 2 directions"),
-        ([["a"] * 6] * 2, "init must hold real numbers"),
     ],
 )
 def test_a_start_without_directions_is_refused_and_changes_nothing(init, message):
     rows = np.random.default_rng(18).standard_normal((50, 6))
     solver = FlowSolver(2, init=init)
-    with pytest.raises((ValueError, TypeError), match=message):
+    with pytest.raises(ValueError, match=message):
         solver.update(rows)
     assert solver.n_rows == 0
-    with pytest.raises((ValueError, TypeError), match="init"):
+    with pytest.raises(ValueError, match="init"):
         solver.update(rows[:, :4])
 
 

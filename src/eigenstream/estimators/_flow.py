@@ -67,6 +67,10 @@ class OnlineSupport(SubspaceEstimator):
             hook_every=getattr(self.hook, "every", 1000),
         )
 
+    @abstractmethod
+    def _waiting(self, n_rows: int, sequence_rows: int) -> str:
+        """Say what a stream without a single term is waiting for."""
+
     def _begin_flow(self, width: int) -> None:
         self._flow = self._new_flow(width)
         # The exact answer to compare with takes the scatters; only a hook asks for it.
@@ -80,7 +84,13 @@ class OnlineSupport(SubspaceEstimator):
         if self._tracked is not None:
             self._tracked.add_checked(rows, part.weights, new_sequence=part.new_sequence)
             exact = self._exact_columns
-        self._flow.update(rows, part.weights, new_sequence=part.new_sequence, exact=exact)
+        before = self._flow.n_rows
+        try:
+            self._flow.update(rows, part.weights, new_sequence=part.new_sequence, exact=exact)
+        finally:
+            # Rows that a hook, or an unstable step, had dropped were not left out by us.
+            learned = max(self._flow.n_rows - before, 0)
+            self._skipped = self._skipped.plus(part.holes.between(0, learned))
 
     def _exact_columns(self) -> Float64s:
         """Return the exact answer on all the rows that have come in."""
@@ -99,10 +109,8 @@ class OnlineSupport(SubspaceEstimator):
     def _solve_flow(self) -> Solution:
         """Return what the flow has learned, rows that wait for their block included."""
         if self._flow.n_terms == 0:
-            raise NotFittedError(
-                f"{type(self).__name__} has seen {self._flow.n_rows} row(s), none with a past "
-                f"{self._lag()} row(s) back: call partial_fit with more."
-            )
+            waiting = self._waiting(self._flow.n_rows, self._flow.sequence_rows)
+            raise NotFittedError(f"{type(self).__name__} {waiting}")
         solution = self._flow.solution()
         pairs, details = self._flow_details(solution)
         return Solution(pairs, np.asarray(solution.mean), solution.n_rows, details)

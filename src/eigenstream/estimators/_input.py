@@ -1,6 +1,6 @@
 """From what users pass (arrays, lists of sequences, memmaps, sparse, data frames) to chunks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +10,8 @@ from sklearn.utils.validation import validate_data
 
 from eigenstream._checks import check_finite, check_weights, is_sparse, unmasked
 from eigenstream._linalg import Float64s
+from eigenstream._refusals import refuse_unread
+from eigenstream.estimators._missing import NO_HOLES, Holes
 
 Weights = NDArray[np.float64]
 Missing = Literal["raise", "skip"]
@@ -51,13 +53,19 @@ class Chunk:
     rows: Any
     weights: Weights | None
     new_sequence: bool
+    #: The rows that weigh nothing since they lack values.
+    holes: Holes = NO_HOLES
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
 
     def after(self, n: int) -> "Chunk":
         """Return what follows the first ``n`` rows."""
         if n == 0:
             return self
         weights = None if self.weights is None else self.weights[n:]
-        return Chunk(self.rows[n:], weights, self.new_sequence)
+        holes = self.holes.between(n, len(self))
+        return Chunk(self.rows[n:], weights, self.new_sequence, holes)
 
 
 def is_list_of_sequences(X: Any) -> bool:
@@ -67,9 +75,26 @@ def is_list_of_sequences(X: Any) -> bool:
     return all(getattr(part, "ndim", None) == 2 or hasattr(part, "columns") for part in X)
 
 
+def each(project: Callable[[Any], Any], X: Any) -> list[Any]:
+    """Return what is made of each sequence of a list; a refusal names the sequence."""
+    made = []
+    for index, part in enumerate(X):
+        try:
+            made.append(project(part))
+        except (ValueError, TypeError) as refusal:
+            raise type(refusal)(f"sequence {index}: {refusal}") from refusal
+    if any(hasattr(part, "columns") for part in made):
+        raise TypeError(
+            "set_output asks for one data frame, and a list of sequences gives several: transform "
+            "them one at a time."
+        )
+    return made
+
+
 def as_sequences(estimator: Any, X: Any, sample_weight: Any, *, reset: bool) -> list[Sequence]:
     """Return the sequences in ``X``, validated by scikit-learn's rules but for finiteness."""
     if not is_list_of_sequences(X):
+        _refuse_series(X)
         rows = validated(estimator, X, reset=reset)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
         return [Sequence(_by_rows(rows), weights)]
@@ -84,6 +109,15 @@ def as_sequences(estimator: Any, X: Any, sample_weight: Any, *, reset: bool) -> 
     if sample_weight is None:
         return sequences
     return _with_weights(sequences, sample_weight)
+
+
+def _refuse_series(X: Any) -> None:
+    """Refuse a list of 1-D arrays where a list of sequences is meant, too."""
+    if isinstance(X, list | tuple) and any(getattr(part, "ndim", None) == 1 for part in X):
+        raise ValueError(
+            "X is a list of 1-D arrays, which may be rows or sequences. Pass np.array(X) if each "
+            "is a row, or [x[:, None] for x in X] if each is a sequence of one feature."
+        )
 
 
 def _by_rows(rows: Any) -> Any:
@@ -107,6 +141,7 @@ def _with_weights(sequences: list[Sequence], sample_weight: Any) -> list[Sequenc
 
 def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X as a numeric 2-D array or sparse matrix of the fitted width, not copied."""
+    refuse_unread(X)
     if hasattr(X, "collect_schema") and not hasattr(X, "__len__"):
         raise TypeError("X is a lazy frame, which holds no rows yet. Pass X.collect().")
     try:
@@ -198,13 +233,14 @@ def clean(
     if missing == "raise":
         check_finite(rows, name=name, first_row=first_row, remedy=SKIP_REMEDY)
         return Chunk(rows, weights, new_sequence)
-    finite = finite_rows(rows)
+    finite, holes = finite_rows(rows), NO_HOLES
     if not finite.all():
         # A row of zeros that weighs nothing, and a velocity weighs as little as its lighter row.
         weights = (np.ones(len(finite)) if weights is None else weights) * finite
+        holes = Holes.of(rows, finite)
         rows = _without(rows, finite)
     check_finite(rows, name=name, first_row=first_row)
-    return Chunk(rows, weights, new_sequence)
+    return Chunk(rows, weights, new_sequence, holes)
 
 
 def finite_rows(rows: Any) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from eigenstream._checks import (
     is_sparse,
     unmasked,
 )
+from eigenstream._refusals import refuse_unread
 from eigenstream.estimators import _input
 from eigenstream.estimators._input import Missing, Weights
 
@@ -70,6 +71,7 @@ class Pairs:
 
 def checked_points(preprocessor: Any) -> Any:
     """Return the rows that index pairs refer to."""
+    refuse_unread(preprocessor, "preprocessor")
     points: Any = preprocessor if is_sparse(preprocessor) else np.asarray(unmasked(preprocessor))
     if points.ndim != 2 or 0 in points.shape:
         raise ValueError(
@@ -95,6 +97,7 @@ def checked_pairs(
 
     ``y=None`` is for pairs without a sign, which then count as positive.
     """
+    refuse_unread(pairs, "pairs")
     given = np.asarray(unmasked(pairs))
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{SHAPES}: got dtype {given.dtype}, which are not real numbers.")

@@ -6,18 +6,26 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import hash as hash_of
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_flag, check_weights, warn_user
+from eigenstream._checks import check_flag, warn_user
 from eigenstream._refusals import unchanged_on_error
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import CallbackSupportMixin, reported, with_callbacks
 from eigenstream.estimators._flow import OnlineSupport
+from eigenstream.estimators._missing import FIRST, Skipped
 from eigenstream.estimators.base import Solution
 from eigenstream.rules.base import UnstableStepError
 from eigenstream.solvers import krylov
 from eigenstream.solvers.base import choose_solver, fits_dense
+
+#: No two rows that are compared are both there.
+NO_VELOCITY = (
+    "no velocity is left to learn from: of any two rows that are lag={lag} apart one has a weight "
+    "of zero or a missing value. Impute the values, choose another lag, or use StreamPCA."
+)
 
 
 class StreamEstimator(CallbackSupportMixin, OnlineSupport):
@@ -42,8 +50,17 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
         """Solve matrix-free."""
 
     def _unready(self, contrast: Contrast) -> str:
+        return self._waiting(contrast.n_rows, contrast.reward.sequence_rows)
+
+    def _waiting(self, n_rows: int, sequence_rows: int) -> str:
+        """Say what a stream without a single term is waiting for."""
+        if sequence_rows > self._lag():
+            return (
+                f"has seen {n_rows} row(s), all of which have a weight of zero or a missing value: "
+                "call partial_fit with others."
+            )
         return (
-            f"has seen {contrast.n_rows} row(s), none with a past {self._lag()} row(s) back: "
+            f"has seen {n_rows} row(s), none with a past {self._lag()} row(s) back: "
             "call partial_fit with more."
         )
 
@@ -70,10 +87,11 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
             width = self._fit_features(sequences)
             n_rows = sum(map(len, sequences))
             solver = self._chosen_solver(width, n_rows)
-            parts = _input.chunks(sequences, self.missing)
+            parts = self._noted(_input.chunks(sequences, self.missing))
             parts = reported(self, parts, _input.count_chunks(sequences), X)
             for learned in ("contrast_", "_flow", "_tracked", "_solution"):
                 self.__dict__.pop(learned, None)
+            self._skipped = Skipped()
             if solver == "krylov":
                 self._solution = self._fit_krylov(sequences, width)
             elif solver == "flow":
@@ -85,6 +103,7 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
                 self.contrast_ = self._collected(parts, width)
                 self._solution = self._solve_contrast()
             self.solver_ = solver
+            self._skipped = self._skipped.warned(self, n_rows)
         if unstable:
             raise unstable[0]
         return self
@@ -101,13 +120,20 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
             )
         return "dense"
 
+    def _noted(self, parts: Iterator[_input.Chunk]) -> Iterator[_input.Chunk]:
+        """Yield the chunks of a fit; count the rows that are left out once a chunk is learned."""
+        for part in parts:
+            yield part
+            if "_flow" not in self.__dict__:
+                self._skipped = self._skipped.plus(part.holes)
+
     def _fit_flow(self, parts: Iterator[_input.Chunk], width: int) -> None:
         self._begin_flow(width)
         for part in parts:
             self._learn_online(_mapping.mapped(self._map, part.rows), part)
             if self._flow.stopped:
                 break
-        self._check_terms(self._flow.n_terms)
+        self._check_terms(self._flow.n_terms, self._flow.n_velocities)
         self._solution = self._solve_flow()
 
     def partial_fit(
@@ -119,9 +145,10 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, D)
+        X : array-like or sparse of shape (n, D), or a list of them
+            The rows of a list's second part, and of those after it, start new sequences.
         y : ignored
-        sample_weight : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
         new_sequence : bool
             The chunk starts a new sequence: no velocity from the last row seen to its first.
         """
@@ -135,33 +162,49 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
                     "Use solver='dense', or fit on all the data."
                 )
             self._check_continuation()
-            rows = _input.validated(self, X, reset=not hasattr(self, "n_features_in_"))
-            n = rows.shape[0]
-            weights = None if sample_weight is None else check_weights(sample_weight, n)
-            part = _input.clean(rows, weights, self.missing, new_sequence)
-            taken = self._collect_features(rows)
-            if taken == n:
-                return self
-            part = part.after(taken)
-            learned_in = _mapping.mapped(self._map, part.rows)
-            if not (hasattr(self, "contrast_") or hasattr(self, "_flow")):
-                self._begin(learned_in.shape[1])
-            elif new_sequence:
-                self._warn_of_short_sequence(
-                    self._flow.sequence_rows
-                    if hasattr(self, "_flow")
-                    else self.contrast_.reward.sequence_rows
-                )
-            if hasattr(self, "_flow"):
+            first = not hasattr(self, "n_features_in_")
+            sequences = _input.as_sequences(self, X, sample_weight, reset=first)
+            # All is checked and mapped before anything is learned.
+            parts = [
+                _input.clean(one.rows, one.weights, self.missing, new_sequence or k > 0, one.name)
+                for k, one in enumerate(sequences)
+            ]
+            parts = [
+                part.after(self._collect_features(one.rows))
+                for one, part in zip(sequences, parts, strict=True)
+            ]
+            mapped = [_mapping.mapped(self._map, part.rows) for part in parts if len(part)]
+            parts = [part for part in parts if len(part)]
+            for part, rows in zip(parts, mapped, strict=True):
                 with self._keeping_good_blocks(unstable):
-                    self._learn_online(learned_in, part)
-            else:
-                self.contrast_.add_checked(learned_in, part.weights, new_sequence=part.new_sequence)
-                self.contrast_.weights = self._fixed_weights()
-            self.__dict__.pop("_solution", None)
+                    self._learn_part(rows, part)
+                if unstable:
+                    break
         if unstable:
             raise unstable[0]
         return self
+
+    def _learn_part(self, rows: Any, part: _input.Chunk) -> None:
+        """Learn from one more part of a stream (``rows`` are its rows, behind the feature map)."""
+        if not (hasattr(self, "contrast_") or hasattr(self, "_flow")):
+            self._begin(rows.shape[1])
+            self._skipped = Skipped()
+        elif part.new_sequence:
+            self._warn_of_short_sequence(
+                self._flow.sequence_rows
+                if hasattr(self, "_flow")
+                else self.contrast_.reward.sequence_rows
+            )
+        self.__dict__.pop("_solution", None)
+        if hasattr(self, "_flow"):
+            self._learn_online(rows, part)
+            n_rows = self._flow.n_rows
+        else:
+            self.contrast_.add_checked(rows, part.weights, new_sequence=part.new_sequence)
+            self.contrast_.weights = self._fixed_weights()
+            self._skipped = self._skipped.plus(part.holes)
+            n_rows = self.contrast_.n_rows
+        self._skipped = self._skipped.warned(self, n_rows, least=FIRST)
 
     def _begin(self, width: int) -> None:
         """Start the contrast, or the flow, of a stream."""
@@ -178,6 +221,14 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
         self.solver_ = "dense"
 
     def _solve(self) -> Solution:
+        if "_flow" in self.__dict__:
+            count, velocities = self._flow.n_terms, self._flow.n_velocities
+        else:
+            contrast = self.__dict__.get("contrast_")
+            count = 0 if contrast is None else contrast.reward.count
+            velocities = contrast.penalty.count if contrast and contrast.penalty else 0
+        if count and self._lacks_velocities(velocities):
+            raise NotFittedError(NO_VELOCITY.format(lag=self._lag()))
         return self._solve_flow() if "_flow" in self.__dict__ else super()._solve()
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -220,6 +271,7 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
         merged = self._bare_copy()
         merged.contrast_ = self.contrast_.merge(other.contrast_, new_sequence=new_sequence)
         merged.contrast_.weights = self._fixed_weights()
+        merged._skipped = self._skipped.merged(other._skipped)
         return merged
 
     def _bare_copy(self) -> Self:
@@ -235,7 +287,8 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
         for part in parts:
             rows = _mapping.mapped(self._map, part.rows)
             contrast.add_checked(rows, part.weights, new_sequence=part.new_sequence)
-        self._check_terms(contrast.reward.count)
+        penalty = contrast.penalty
+        self._check_terms(contrast.reward.count, 0 if penalty is None else penalty.count)
         return contrast
 
     def _fit_krylov(self, sequences: list[_input.Sequence], width: int) -> Solution:
@@ -246,7 +299,10 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
                 yield _mapping.mapped(self._map, rows), weights
 
         operator = krylov.LaggedOperator(read, width, self._lag(), self.center)
-        self._check_terms(operator.count)
+        self._check_terms(operator.count, int(operator.penalty_weight > 0))
+        if self.missing == "skip":
+            for part in _input.chunks(sequences, self.missing):
+                self._skipped = self._skipped.plus(part.holes)
         return self._solve_krylov(operator, sum(map(len, sequences)))
 
     def _scored_contrast(self, X: Any) -> Contrast:
@@ -283,8 +339,14 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
                 f"number below the number of features, {width}, got {n!r}. Use solver='dense'."
             )
 
-    def _check_terms(self, count: int) -> None:
+    def _check_terms(self, count: int, velocities: int) -> None:
         if count == 0:
             raise ValueError(
                 "no row is left to learn from: all have a weight of zero or a missing value."
             )
+        if self._lacks_velocities(velocities):
+            raise ValueError(NO_VELOCITY.format(lag=self._lag()))
+
+    def _lacks_velocities(self, count: int) -> bool:
+        """Tell whether velocities matter and there are none."""
+        return count == 0 and self._lag() > 0 and self._fixed_weights() != (1.0, 0.0)

@@ -19,6 +19,7 @@ from eigenstream._checks import (
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping, _parameters
+from eigenstream.estimators._missing import Skipped
 from eigenstream.solvers import dense
 from eigenstream.solvers.base import Eigenpairs
 
@@ -55,6 +56,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     features_: Any
     solver_: str
     _begun: dict[str, Any]
+    _skipped = Skipped()
 
     #: Parameters that shape what the scatters collect; "flow" reads all but FREE_ONLINE once.
     FIXED: tuple[str, ...] = ("features",)
@@ -153,10 +155,16 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     @property
     def n_samples_seen_(self) -> int:
-        """The number of rows seen."""
-        if "contrast_" in self.__dict__:
-            return self.contrast_.n_rows
-        return self._solved().n_rows
+        """The number of rows learned from; with ``missing="skip"`` only complete ones count."""
+        scatters = "contrast_" in self.__dict__
+        n_rows = self.contrast_.n_rows if scatters else self._solved().n_rows
+        return n_rows - self.n_samples_skipped_
+
+    @property
+    def n_samples_skipped_(self) -> int:
+        """The number of rows that ``missing="skip"`` left out."""
+        check_is_fitted(self)
+        return self._skipped.n_rows
 
     @property
     def n_components_(self) -> int:
@@ -191,13 +199,15 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, D)
+        X : array-like or sparse of shape (n, D), or a list of them
 
         Returns
         -------
-        Z : array of shape (n, n_components)
+        Z : array of shape (n, n_components), or a list of them
         """
         check_is_fitted(self)
+        if _input.is_list_of_sequences(X):
+            return _input.each(self.transform, X)
         mean, columns = self.mean_, self._columns
         rows = _input.as_floats(_input.validated(self, X, reset=False))
         if self.features is None:
@@ -210,13 +220,15 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return np.concatenate(parts)
 
     def inverse_transform(self, Z: Any) -> Any:
-        """Return the rows in the space of the data that project to ``Z``.
+        """Return the rows in the space of the data that project to ``Z``; a list's, one by one.
 
         With ``features`` they must have an ``inverse_transform`` of their own.
         """
         check_is_fitted(self)
         if self.features is not None and not hasattr(self.features_, "inverse_transform"):
             raise ValueError(f"{self.features!r} has no inverse_transform to return to the data.")
+        if _input.is_list_of_sequences(Z):
+            return _input.each(self.inverse_transform, Z)
         components = self.components_
         Z = real_array(Z, "Z")
         if Z.ndim != 2 or Z.shape[1] != len(components):

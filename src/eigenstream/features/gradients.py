@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenstream._checks import check_finite, check_number, check_pair, check_whole, unmasked
 from eigenstream._linalg import Float64s, Floats
-from eigenstream._refusals import unchanged_on_error
+from eigenstream._refusals import refuse_unread, unchanged_on_error
 
 #: Values held at a time while transforming: 64 MB of float64.
 VALUES = 2**23
@@ -143,6 +143,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return height, width
 
     def _rows(self, X: Any, *, reset: bool) -> Floats:
+        refuse_unread(X)
         rows: Floats = validate_data(
             self, unmasked(X), reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
         )

@@ -20,7 +20,7 @@ from eigenstream._checks import (
     warn_user,
 )
 from eigenstream._linalg import Float64s, Floats
-from eigenstream._refusals import unchanged_on_error
+from eigenstream._refusals import refuse_unread, unchanged_on_error
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21
@@ -233,6 +233,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _rows(self, X: Any, *, reset: bool, first_row: int = 0) -> Floats:
         """Check the rows; NaN and infinity are refused with their place, counted from there."""
+        refuse_unread(X)
         rows: Floats = validate_data(
             self, unmasked(X), reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
         )

@@ -17,7 +17,7 @@ from eigenstream._checks import (
     unmasked,
 )
 from eigenstream._linalg import Float64s
-from eigenstream._refusals import unchanged_on_error
+from eigenstream._refusals import refuse_unread, unchanged_on_error
 from eigenstream.rules.base import Rule
 from eigenstream.solvers._online import OnlineLearner
 from eigenstream.solvers._plan import Plan, Progress
@@ -151,6 +151,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             check_whole(self.history_every, "history_every")
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
+        refuse_unread(X)
         rows = validate_data(
             self, unmasked(X), reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
         )

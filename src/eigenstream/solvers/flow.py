@@ -210,6 +210,11 @@ class FlowSolver:
         return self._learner.stream.sequence_rows
 
     @property
+    def n_velocities(self) -> int:
+        """The number of terms whose pasts had a positive weight."""
+        return self._learner.stream.n_velocities
+
+    @property
     def n_terms(self) -> int:
         """The number of terms seen: steps taken and pending."""
         return self._learner.steps + self._learner.pending

@@ -1,0 +1,129 @@
+"""Rows that lack values: left out, counted, and said when they are many."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import oracles
+from eigenstream import SlowSubspace, StreamPCA
+from eigenstream.solvers.flow import FlowMonitor
+
+ROWS = oracles.slow_sources(m=200)
+LEARNERS = [
+    StreamPCA(2, missing="skip"),
+    StreamPCA(2, missing="skip", solver="krylov"),
+    StreamPCA(2, missing="skip", solver="flow"),
+    SlowSubspace(2, alpha=0.9, missing="skip"),
+    SlowSubspace(2, alpha=0.9, missing="skip", solver="krylov"),
+    SlowSubspace(2, alpha=0.9, missing="skip", solver="flow"),
+]
+every_learner = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+
+
+def with_holes(share, columns=(3,)):
+    """Rows of which this share lacks a value, in these columns by turns."""
+    rows = ROWS.copy()
+    places = np.linspace(5, 190, round(share * len(rows))).astype(int)
+    for k, place in enumerate(places):
+        rows[place, columns[k % len(columns)]] = np.nan
+    return rows
+
+
+@every_learner
+def test_few_rows_are_left_out_without_a_word(learner):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = clone(learner).fit(with_holes(0.09))
+    assert (model.n_samples_skipped_, model.n_samples_seen_) == (18, 182)
+    assert clone(learner).fit(ROWS).n_samples_skipped_ == 0
+
+
+@every_learner
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_from_one_in_ten_on_there_is_a_warning_with_the_cause(learner, container):
+    with pytest.warns(UserWarning, match=r"left out 20 of 200 rows \(10%\)") as caught:
+        model = clone(learner).fit(container(with_holes(0.1)))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert "In 20 of them column 3 alone is missing: leave it out" in str(caught[0].message)
+    assert (model.n_samples_skipped_, model.n_samples_seen_) == (20, 180)
+
+
+def test_the_sensor_is_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(with_holes(0.3), columns=[f"sensor {k}" for k in range(8)])
+    with pytest.warns(UserWarning, match="column 'sensor 3' alone is missing"):
+        StreamPCA(2, missing="skip").fit(frame)
+
+
+def test_no_column_is_blamed_for_what_several_did():
+    with pytest.warns(UserWarning, match="left out 60 of 200 rows") as caught:
+        StreamPCA(2, missing="skip").fit(with_holes(0.3, columns=(1, 2)))
+    assert "alone" not in str(caught[0].message)
+    both = with_holes(0.3, columns=(1,))
+    both[np.isnan(both[:, 1]), 2] = np.inf
+    with pytest.warns(UserWarning, match="left out 60") as caught:
+        StreamPCA(2, missing="skip").fit(both)
+    assert "alone" not in str(caught[0].message)
+
+
+@pytest.mark.parametrize("learner", [one for one in LEARNERS if one.solver != "krylov"], ids=repr)
+def test_a_stream_warns_once(learner):
+    rows, model = with_holes(0.2), clone(learner)
+    rows[0] = np.nan  # one of one: no reason to be alarmed yet
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for row in rows:
+            model.partial_fit(row[None])
+    assert [str(one.message)[:32] for one in caught] == ["missing='skip' left out 3 of 10 "]
+    assert (model.n_samples_skipped_, model.n_samples_seen_) == (41, 159)
+
+
+def test_merged_counts_add_up():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        parts = [StreamPCA(2, missing="skip").fit(with_holes(share)) for share in (0.1, 0.2)]
+    merged = parts[0].merge(parts[1])
+    assert (merged.n_samples_skipped_, merged.n_samples_seen_) == (60, 340)
+
+
+def test_rows_after_the_hook_stopped_are_not_counted_as_left_out():
+    rows = np.tile(with_holes(0.05), (40, 1))
+    monitor = FlowMonitor(500, stop=lambda progress: progress.step > 2000)
+    model = StreamPCA(2, missing="skip", solver="flow", hook=monitor).fit(rows)
+    seen, skipped = model.n_samples_seen_, model.n_samples_skipped_
+    assert seen == monitor.history[-1].step
+    assert skipped == int(np.isnan(rows[: seen + skipped]).any(axis=1).sum())
+
+
+@pytest.mark.filterwarnings("ignore:missing='skip' left out")
+@pytest.mark.parametrize("learner", LEARNERS[3:], ids=repr)
+def test_no_two_neighbours_give_no_velocity(learner):
+    rows = ROWS.copy()
+    rows[::2] = np.nan
+    with pytest.raises(ValueError, match=r"no velocity is left to learn from.*lag=1 apart"):
+        clone(learner).fit(rows)
+    with pytest.raises(ValueError, match="no velocity is left"):
+        clone(learner).fit(ROWS, sample_weight=np.arange(200) % 2)
+    assert clone(learner).set_params(lag=2).fit(rows).n_samples_seen_ == 100
+    # PCA needs none.
+    assert clone(learner).set_params(alpha=1.0).fit(rows).n_samples_seen_ == 100
+    if learner.solver != "krylov":
+        stream = clone(learner)
+        for start in range(0, 200, 7):
+            stream.partial_fit(rows[start : start + 7])
+        with pytest.raises(NotFittedError, match="no velocity is left"):
+            _ = stream.components_
+
+
+@pytest.mark.filterwarnings("ignore:missing='skip' left out")
+@pytest.mark.parametrize("options", [{"alpha": "auto"}, {"criterion": "ratio"}])
+def test_nor_with_an_automatic_alpha_or_a_ratio(options):
+    rows = ROWS.copy()
+    rows[::2] = np.nan
+    with pytest.raises(ValueError, match="no velocity is left"):
+        SlowSubspace(2, missing="skip", **options).fit(rows)
