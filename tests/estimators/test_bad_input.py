@@ -275,3 +275,23 @@ def test_rows_without_weight_are_said_to_have_none(solver, rows):
         model.partial_fit(rows, sample_weight=np.zeros(20))
     with pytest.raises(NotFittedError, match="all of which have a weight of zero or a missing"):
         _ = model.components_
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "flow"])
+@pytest.mark.parametrize("learner", [StreamPCA(1), SlowSubspace(1, alpha=0.9)], ids=repr)
+@pytest.mark.filterwarnings("ignore:only 0 of the 1 eigenvalues")
+def test_rows_whose_squares_vanish_are_refused(learner, solver):
+    """All results would be zero, and say so as if it were the truth."""
+    model = clone(learner).set_params(solver=solver).fit(ROWS)
+    before = model.components_.copy()
+    with pytest.raises(ValueError, match="squares vanish"):
+        model.fit(ROWS * 1e-200)
+    np.testing.assert_array_equal(model.components_, before)
+    small = clone(model).fit(ROWS * 1e-70)
+    np.testing.assert_allclose(small.components_, before, atol=1e-6)
+    if solver != "krylov":
+        stream = clone(model).partial_fit(ROWS * 1e-200)
+        with pytest.raises(ValueError, match="squares vanish"):
+            _ = stream.components_
+        assert np.isfinite(stream.partial_fit(ROWS).components_).all()
+    assert np.isfinite(clone(model).fit(0 * ROWS).components_).all()

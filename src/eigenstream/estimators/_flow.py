@@ -112,6 +112,9 @@ class OnlineSupport(SubspaceEstimator):
             waiting = self._waiting(self._flow.n_rows, self._flow.sequence_rows)
             raise NotFittedError(f"{type(self).__name__} {waiting}")
         solution = self._flow.solution()
+        # The gain looks at fourth powers.
+        size = max(float(np.abs(solution.mean).max()), np.sqrt(solution.total))
+        _input.check_not_vanishing(size, solution.total, np.sqrt(_input.SMALLEST_VALUE))
         pairs, details = self._flow_details(solution)
         return Solution(pairs, np.asarray(solution.mean), solution.n_rows, details)
 

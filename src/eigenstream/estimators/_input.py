@@ -19,6 +19,9 @@ Missing = Literal["raise", "skip"]
 #: Values in one chunk of a fit: 32 MB of float64, so that a memory-mapped file streams through.
 CHUNK_VALUES = 1 << 22
 
+#: Squares of numbers from this size on have all their digits.
+SMALLEST_VALUE = 1e-150
+
 SKIP_REMEDY = "Remove or impute such rows, or pass missing='skip'."
 
 
@@ -261,6 +264,24 @@ def _without(rows: Any, kept: NDArray[np.bool_]) -> Any:
     inside = kept[entries.row]
     index = (entries.row[inside], entries.col[inside])
     return type(rows)((entries.data[inside], index), shape=rows.shape)
+
+
+def check_not_vanishing(size: float, squares: float, least: float = SMALLEST_VALUE) -> None:
+    """Refuse rows that are not zero and whose mean square is lost: zero, or nearly.
+
+    ``size`` is a value that is zero for rows of zeros only, ``least`` the smallest root mean square
+    that still can be worked with.
+
+    >>> check_not_vanishing(1e-200, 0.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: the rows are smaller than 1e-150 throughout, and their squares vanish. Rescale them.
+    """
+    if size > 0.0 and size < least and squares < least**2:
+        raise ValueError(
+            f"the rows are smaller than {least:g} throughout, and their squares vanish. Rescale "
+            "them."
+        )
 
 
 def as_floats(X: Any) -> Any:

@@ -220,6 +220,12 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
         self.contrast_ = self._new_contrast(width)
         self.solver_ = "dense"
 
+    def _solve_contrast(self) -> Solution:
+        first, mean = self.contrast_.radius.first, self.contrast_.reward.mean
+        size = max(np.abs(mean).max(), 0.0 if first is None else np.abs(first).max())
+        _input.check_not_vanishing(float(size), self.contrast_.radius.about_origin**2)
+        return super()._solve_contrast()
+
     def _solve(self) -> Solution:
         if "_flow" in self.__dict__:
             count, velocities = self._flow.n_terms, self._flow.n_velocities
@@ -300,6 +306,7 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
 
         operator = krylov.LaggedOperator(read, width, self._lag(), self.center)
         self._check_terms(operator.count, int(operator.penalty_weight > 0))
+        _input.check_not_vanishing(float(np.abs(operator.mean).max()), operator.trace())
         if self.missing == "skip":
             for part in _input.chunks(sequences, self.missing):
                 self._skipped = self._skipped.plus(part.holes)
