@@ -1,4 +1,4 @@
-"""Variance and velocity of the same rows for three quarters of the price of each alone."""
+"""Variance and velocity of the same rows in one update: three matrix products instead of four."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from eigenstream._linalg import Floats, lower_product, rank_update, weighted_sum
 from eigenstream.scatters._moment import block_rows
 from eigenstream.scatters.base import StreamScatter
 
-#: How many common blocks of float64 one of pairs is: three products leave more to add up.
+#: How many blocks of a single scatter make one of pairs: it adds up three D x D results, not one.
 BLOCKS = 4
 
 #: Below this many rows two updates are as fast.
@@ -52,7 +52,7 @@ def fused_update(
         scatter.enter(chunk, None, new_sequence=new_sequence)
     rows = BLOCKS * block_rows(chunk.shape[1]) * 8 // chunk.itemsize
     step = max(rows // (2 * lag), 1) * 2 * lag
-    # Rows in whole pairs of runs of ``lag`` rows; the few that are left go the common way.
+    # Rows in whole pairs of runs of ``lag`` rows; each scatter adds the few left by itself.
     paired = lag + (n - lag) // (2 * lag) * 2 * lag
     half = min(step, paired - lag) // 2
     width = chunk.shape[1]

@@ -202,7 +202,7 @@ def _laplacian_product(
     """Return the sum of w (x - x')(x - x')^T over index pairs, as X^T (deg - W - W^T) X."""
     n = points.shape[0]
     degree = np.zeros(n)
-    # Differences do not see a common shift, and rounding sees less of it about the mean.
+    # A common shift cancels in differences; about the mean it costs them fewer digits.
     if is_sparse(points):
         rows = points.astype(np.float64)
     else:

@@ -1,4 +1,4 @@
-"""Where rows lie: how far from any point they can be, from one pass and in O(D) memory."""
+"""A bound of how far the rows of a stream lie from any point, in one pass and O(D) memory."""
 
 from copy import copy
 from typing import Any
@@ -43,7 +43,7 @@ class RadiusBound:
         squares = row_squares(rows)
         origin = float(np.sqrt(squares.max()))
         self.about_origin = max(self.about_origin, origin)
-        # |x - c|^2 by its three terms: no copy of the rows. What cancels is made up for.
+        # |x - c|^2 by its three terms: no copy of the rows. Then a bound of the rounding is added.
         first: Any = self.first.astype(np.float32 if single else np.float64)
         known = isinstance(rows, np.ndarray) and rows.dtype == first.dtype
         squares -= 2.0 * (products_with(rows, first) if known else rows @ first)

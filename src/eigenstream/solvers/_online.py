@@ -141,7 +141,7 @@ class OnlineLearner:
         """The number of steps between two lifts."""
         plan = self.plan
         return plan.block_size or default_block_size(
-            plan.n_components, self._n_features, self._dtype.itemsize
+            plan.n_components, self._n_features, self._dtype.itemsize, plan.lag
         )
 
     @property

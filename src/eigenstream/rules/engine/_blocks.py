@@ -29,7 +29,7 @@ __all__ = ["blocks_of", "shared_blocks_of"]
 NEAR = 0.75
 
 #: A penalised term makes the frame V^T V = I unstable: a departure grows by exp(strain). It is
-#: put right before it has grown tenfold.
+#: corrected before it has grown tenfold.
 LIMIT = 2.0
 
 #: Where ``drift`` has the blocks and the strain since the last renewal.
@@ -136,7 +136,7 @@ def _begin(both: Any, mixing: Any, makeup: Makeup) -> Any:
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _renewed(gram: Any, mixing: Any, own: Any, orthonormal: bool) -> Any:
-    """Return the mixing and the weights' inner products, rid of the rounding of many blocks.
+    """Return the mixing and the weights' inner products, without the rounding of many blocks.
 
     ``gram``: the inner products of the frame.
     """
@@ -243,7 +243,7 @@ def _blocks(
     for start in range(0, n_steps, size):
         stop = min(start + size, n_steps)
         steps = stop - start
-        # Of what is empty, nothing is taken.
+        # Slices of an empty array are empty: no pasts, or no centring.
         past, shares = terms.past[start:stop], terms.shares[start:stop]
         places = np.empty(4 * steps, np.int64)
         here, there = places[:steps], places[steps : steps + past.shape[0]]

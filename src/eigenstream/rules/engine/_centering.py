@@ -31,40 +31,43 @@ def mean_coefficients(makeup: Makeup, n: int) -> Any:
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def _of_vectors(table: Any, makeup: Makeup) -> Any:
+    """Turn a table that is linear in the block's rows, one a row, into that of input vectors."""
+    now, past, shares, origin = makeup
+    r, width = 2 if past.shape[0] else 1, table.shape[1]
+    out = np.empty((r * now.shape[0], width))
+    mean = np.zeros(width)
+    if origin >= 0:
+        for j in range(width):
+            mean[j] = table[origin, j]
+    for t in range(now.shape[0]):
+        row, first = table[now[t]], out[r * t]
+        for j in range(width):
+            first[j] = row[j] - mean[j]
+        if shares.shape[0]:
+            for j in range(width):
+                mean[j] += shares[t] * first[j]
+        if past.shape[0]:
+            before, second = table[past[t]], out[r * t + 1]
+            for j in range(width):
+                second[j] = row[j] - before[j]
+    return out
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def input_products(products: Any, start: int, makeup: Makeup) -> Any:
     """Return the inner products of the input vectors, given those of the rows: (cross, gram).
 
     ``products`` (n, start + n) holds the rows' with ``start`` other vectors, then with themselves;
     so does the wider ``cross``, with the rows.
     """
-    now, past, shares, origin = makeup
-    paired, centred = past.shape[0] > 0, shares.shape[0] > 0
-    r = 2 if paired else 1
-    steps = now.shape[0]
-    half = np.empty((r * steps, products.shape[1]))
-    mean = np.zeros(products.shape[1])
-    if origin >= 0:
-        for j in range(products.shape[1]):
-            mean[j] = products[origin, j]
-    for t in range(steps):
-        share = shares[t] if centred else 0.0
-        for j in range(products.shape[1]):
-            value = products[now[t], j]
-            half[r * t, j] = value - mean[j]
-            mean[j] += share * (value - mean[j])
-            if paired:
-                half[r * t + 1, j] = value - products[past[t], j]
-    gram = np.empty((r * steps, r * steps))
-    for i in range(r * steps):
-        offset = half[i, start + origin] if origin >= 0 else 0.0
-        for t in range(steps):
-            value = half[i, start + now[t]]
-            gram[i, r * t] = value - offset
-            if centred:
-                offset += shares[t] * (value - offset)
-            if paired:
-                gram[i, r * t + 1] = value - half[i, start + past[t]]
-    return half, gram
+    cross = _of_vectors(products, makeup)
+    n, slots = products.shape[0], cross.shape[0]
+    with_rows = np.empty((n, slots))
+    for i in range(slots):
+        for k in range(n):
+            with_rows[k, i] = cross[i, start + k]
+    return cross, _of_vectors(with_rows, makeup)
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]

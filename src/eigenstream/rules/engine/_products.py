@@ -101,7 +101,7 @@ def products(vectors: Any, rows: Any, out: Any, first: int, last: int) -> None:
             out[k, head + i] = out[i, head + k]
 
 
-@njit(cache=True, error_model="numpy", fastmath=LOOSE)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(cache=True, error_model="numpy", fastmath={"contract"})  # type: ignore[untyped-decorator, unused-ignore]
 def _add_to_two(one: Any, two: Any, rows: Any, start: int, left: Any, right: Any) -> None:
     """Add rows times coefficients, from column ``start`` on, to two stretches."""
     n, width = rows.shape[0], left.shape[0]
@@ -111,9 +111,11 @@ def _add_to_two(one: Any, two: Any, rows: Any, start: int, left: Any, right: Any
         r2, r3 = rows[i + 2, start:stop], rows[i + 3, start:stop]
         f0, f1, f2, f3 = one[i], one[i + 1], one[i + 2], one[i + 3]
         g0, g1, g2, g3 = two[i], two[i + 1], two[i + 2], two[i + 3]
+        # Added one after the other, each term is one instruction.
         for j in range(width):
-            left[j] += (f0 * r0[j] + f1 * r1[j]) + (f2 * r2[j] + f3 * r3[j])
-            right[j] += (g0 * r0[j] + g1 * r1[j]) + (g2 * r2[j] + g3 * r3[j])
+            x, y, z, w = r0[j], r1[j], r2[j], r3[j]
+            left[j] = (((left[j] + f0 * x) + f1 * y) + f2 * z) + f3 * w
+            right[j] = (((right[j] + g0 * x) + g1 * y) + g2 * z) + g3 * w
     for i in range(whole, n):
         r0 = rows[i, start:stop]
         for j in range(width):
@@ -143,7 +145,7 @@ def add_rows(vectors: Any, coefficients: Any, rows: Any, shift: int, first: int,
     for start in range(first, last, TILE):
         stop = min(start + TILE, last)
         for k in range(0, d, 2):
-            # Two at a time; an odd last one goes with one that is thrown away.
+            # Two at a time; the last of an odd number is paired with a spare that nobody reads.
             left = vectors[k, shift + start : shift + stop]
             right = spare[: stop - start]
             if k + 1 < d:

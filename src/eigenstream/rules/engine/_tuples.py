@@ -11,7 +11,7 @@ __all__ = ["Block", "Frame", "Makeup", "Terms", "Totals", "Update"]
 
 
 class Frame(NamedTuple):
-    """The weights, W = mixing @ the last d of the vectors: the others only ride along."""
+    """The weights, W = mixing @ the last d of the vectors; others are watched."""
 
     vectors: Any  # one a row
     mixing: Any  # (d, d)
@@ -69,7 +69,7 @@ class Totals(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The rows of a block, and what is taken off them."""
+    """The rows of a block, and the mean that is subtracted from them."""
 
     rows: Any  # those of the whole call
     picks: Any  # which of them are the block's

@@ -20,25 +20,26 @@ from eigenstream.rules.engine._tuples import Frame, Terms, Totals
 __all__ = ["BlockEngine", "Terms", "default_block_size"]
 
 
-def default_block_size(n_components: int, n_features: int, itemsize: int) -> int:
+def default_block_size(n_components: int, n_features: int, itemsize: int, lag: int = 0) -> int:
     """Return the number of steps taken between two lifts.
 
     In a block of b, a step costs about (D + 4 d) b operations that grow with the block, and a
     share 1 / b of what a block costs: 0.7 d^3 to solve for the lift, 2 d^2 D for the whole one that
     is due every eighth block or so, and about 4 10^5 for the rest. Matrix products want 24 rows at
-    least, and a block of very wide rows is kept near 32 MiB.
+    least, and a block of very wide rows is kept near 32 MiB. They take rows by fours, those of the
+    pasts included.
     """
     d, D = n_components, n_features
     balanced = ((0.7 * d**3 + 0.25 * d**2 * D + 4e5) / (D + 4 * d)) ** 0.5
     size = 8 * round(min(max(balanced, 24), 128) / 8)
-    return int(max(min(size, 2**25 // (D * itemsize)), 8))
+    return int(max(min(size, 2**25 // (D * itemsize)), 8)) - lag % 4
 
 
 class BlockEngine:
     """Runs a rule over blocks of rows: two thin matrix products and a compiled loop a block.
 
-    ``weights`` (d, D) are copied; so are ``watched`` vectors, which ride along to have their
-    responses measured instead of the weights'.
+    ``weights`` (d, D) are copied; so are ``watched`` vectors, which the steps do not change:
+    the running sums are of their responses instead of the weights'.
 
     >>> import numpy as np
     >>> from eigenstream.rules import HEBB, Terms
@@ -73,7 +74,7 @@ class BlockEngine:
 
     @property
     def watched(self) -> NDArray[Any]:
-        """The vectors that ride along (a view)."""
+        """The vectors whose responses are summed up instead of the weights' (a view)."""
         return self._vectors[: self._w]
 
     def advance(

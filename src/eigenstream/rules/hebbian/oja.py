@@ -23,7 +23,7 @@ def _run(
 ) -> int:
     """Take steps of w = (w + eta y u) / |w + eta y u|, or of w += eta y (u - y w) [OJA].
 
-    The engine gives ``own`` to the normalised rule only. Units do not see each other.
+    The engine gives ``own`` to the normalised rule only. Each unit learns alone.
     """
     d, width = moved.shape
     for t in range(signs.shape[0]):

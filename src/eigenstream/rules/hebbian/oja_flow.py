@@ -53,6 +53,54 @@ def _spread(moved: Any, responses: Any, row: int, change: Any) -> None:
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})  # type: ignore[untyped-decorator, unused-ignore]
+def _gather_pair(moved: Any, responses: Any, row: int, one: Any, two: Any) -> None:
+    """Write ``sum_k y_k moved_k`` for both vectors of a step, in one pass over ``moved``."""
+    d, width = moved.shape
+    whole = d - d % 4
+    one[:] = 0.0
+    two[:] = 0.0
+    for k in range(0, whole, 4):
+        m0, m1, m2, m3 = moved[k], moved[k + 1], moved[k + 2], moved[k + 3]
+        f0, f1 = responses[row, k], responses[row, k + 1]
+        f2, f3 = responses[row, k + 2], responses[row, k + 3]
+        g0, g1 = responses[row + 1, k], responses[row + 1, k + 1]
+        g2, g3 = responses[row + 1, k + 2], responses[row + 1, k + 3]
+        for j in range(width):
+            one[j] += (f0 * m0[j] + f1 * m1[j]) + (f2 * m2[j] + f3 * m3[j])
+            two[j] += (g0 * m0[j] + g1 * m1[j]) + (g2 * m2[j] + g3 * m3[j])
+    for k in range(whole, d):
+        for j in range(width):
+            one[j] += responses[row, k] * moved[k, j]
+            two[j] += responses[row + 1, k] * moved[k, j]
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})  # type: ignore[untyped-decorator, unused-ignore]
+def _combine_pair(one: Any, two: Any, old: Any, new: Any, gram: Any, step: int) -> None:
+    """Replace V y_1, V y_2 by what is added to V, one for each y: ``old`` of them, ``new`` inputs.
+
+    ``old``, ``new``: two matrices of 2 x 2 numbers, row by row.
+    """
+    p11, p12, p21, p22 = old
+    n11, n12, n21, n22 = new
+    width = one.shape[0]
+    slots = gram.shape[0]
+    for j in range(width):
+        x, y = one[j], two[j]
+        one[j] = p11 * x + p21 * y
+        two[j] = p12 * x + p22 * y
+    # The columns of the step's own vectors hold coefficients from now on, later ones products.
+    a, head = 2 * step, width - slots
+    one[head + a], one[head + a + 1] = n11, n21
+    two[head + a], two[head + a + 1] = n12, n22
+    with_first, with_second = gram[a, a + 2 :], gram[a + 1, a + 2 :]
+    later_one, later_two = one[head + a + 2 :], two[head + a + 2 :]
+    for j in range(slots - a - 2):
+        x, y = with_first[j], with_second[j]
+        later_one[j] += n11 * x + n21 * y
+        later_two[j] += n12 * x + n22 * y
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})  # type: ignore[untyped-decorator, unused-ignore]
 def _spread_pair(moved: Any, responses: Any, row: int, first: Any, second: Any) -> None:
     """Add ``y1_k * first + y2_k * second`` to row k."""
     for k in range(moved.shape[0]):
@@ -90,7 +138,6 @@ def _pair(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses: 
     """Take steps with two vectors each (rewarded and penalised): the matrices above are 2 x 2."""
     d, width = moved.shape
     one, two = np.empty(width), np.empty(width)
-    first, second = np.empty(width), np.empty(width)
     for t in range(signs.shape[0]):
         a, b = 2 * t, 2 * t + 1
         c1, c2 = signs[t, 0], signs[t, 1]
@@ -132,21 +179,10 @@ def _pair(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses: 
         n12 = eta * c1 * (k11 * m12 + k12 * m22)
         n21 = eta * c2 * (k12 * m11 + k22 * m21)
         n22 = eta * c2 * (1.0 + k12 * m12 + k22 * m22)
-        one[:] = 0.0
-        two[:] = 0.0
-        _gather(moved, responses, a, 1.0, one)
-        _gather(moved, responses, b, 1.0, two)
-        for j in range(width):
-            first[j] = (m11 - n11) * one[j] + (m21 - n21) * two[j]
-            second[j] = (m12 - n12) * one[j] + (m22 - n22) * two[j]
-        add_input(first, n11, gram, d + a, d)
-        add_input(first, n21, gram, d + b, d)
-        add_input(second, n12, gram, d + a, d)
-        add_input(second, n22, gram, d + b, d)
-        # add_input also wrote <u_1, u_2> into u_2's column, which is a coefficient by now.
-        first[d + b] = n21
-        second[d + b] = n22
-        _spread_pair(moved, responses, a, first, second)
+        _gather_pair(moved, responses, a, one, two)
+        old = (m11 - n11, m12 - n12, m21 - n21, m22 - n22)
+        _combine_pair(one, two, old, (n11, n12, n21, n22), gram, t)
+        _spread_pair(moved, responses, a, one, two)
     return int(signs.shape[0])
 
 
