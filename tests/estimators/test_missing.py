@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import oracles
-from eigenstream import SlowSubspace, StreamPCA
+from eigenstream import ClassSubspace, PairSubspace, SlowSubspace, StreamPCA
 from eigenstream.solvers.flow import FlowMonitor
 
 ROWS = oracles.slow_sources(m=200)
@@ -127,3 +127,33 @@ def test_nor_with_an_automatic_alpha_or_a_ratio(options):
     rows[::2] = np.nan
     with pytest.raises(ValueError, match="no velocity is left"):
         SlowSubspace(2, missing="skip", **options).fit(rows)
+
+
+LABELS = np.arange(200) % 4
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "flow"])
+def test_labelled_rows_are_counted(solver):
+    learner = ClassSubspace(2, eta=2.0, missing="skip", solver=solver)
+    with pytest.warns(UserWarning, match="20 of 200 rows.*column 3 alone is missing"):
+        model = learner.fit(with_holes(0.1), LABELS)
+    assert (model.n_samples_skipped_, model.n_samples_seen_) == (20, 180)
+    if solver == "dense":
+        with pytest.warns(UserWarning, match="left out 20 of 200"):
+            twice = clone(learner).partial_fit(with_holes(0.1), LABELS)
+        twice.partial_fit(with_holes(0.3), LABELS)  # said once
+        assert twice.n_samples_skipped_ == 80
+        assert model.merge(twice).n_samples_seen_ == 600 - 100
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_pairs_are_counted(indexed):
+    rows = with_holes(0.1)
+    index = np.stack([np.arange(200), (np.arange(200) + 1) % 200], axis=1)
+    signs = np.where(LABELS < 2, 1, -1)
+    learner = PairSubspace(2, eta=2.0, missing="skip", preprocessor=rows if indexed else None)
+    pairs = index if indexed else rows[index]
+    spoiled = np.isnan(rows[index]).any(axis=(1, 2)).sum()
+    with pytest.warns(UserWarning, match=f"left out {spoiled} of 200 pairs.*column 3 alone"):
+        model = learner.fit(pairs, signs)
+    assert (model.n_samples_skipped_, model.n_samples_seen_) == (spoiled, 200 - spoiled)

@@ -16,6 +16,7 @@ from eigenstream._checks import (
     warn_user,
 )
 from eigenstream.estimators import _input
+from eigenstream.estimators._missing import note_skipped
 from eigenstream.scatters.classes import keys_of
 
 
@@ -37,6 +38,7 @@ def checked(
     estimator._kinds = same_kinds(known, kinds_of(labels, tasks))
     weights = None if sample_weight is None else check_weights(sample_weight, n)
     part = _input.clean(rows, weights, estimator.missing, True)
+    note_skipped(estimator, part.holes, n, "row", reset=reset)
     if weights is not None:
         _check_weight(labels, tasks, weights)
     kept = part.rows.tocsr() if is_sparse(part.rows) else part.rows

@@ -92,3 +92,10 @@ class Skipped:
             message += f" In {count} of them {name} alone is missing: leave it out, or impute it."
         warn_user(message)
         return Skipped(self.n_rows, self.alone, told=True)
+
+
+def note_skipped(estimator: Any, holes: Holes, n_rows: int, what: str, *, reset: bool) -> None:
+    """Add what one call leaves out to the estimator's count; warn if it is much of that call."""
+    before = Skipped() if reset else estimator._skipped
+    now = Skipped(told=before.told).plus(holes)
+    estimator._skipped = before.merged(now.warned(estimator, n_rows, what, FIRST))

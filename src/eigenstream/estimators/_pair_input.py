@@ -18,6 +18,7 @@ from eigenstream._checks import (
 from eigenstream._refusals import refuse_unread
 from eigenstream.estimators import _input
 from eigenstream.estimators._input import Missing, Weights
+from eigenstream.estimators._missing import NO_HOLES, Holes
 
 SHAPES = (
     "pairs must have shape (n, 2, n_features); or (n, 2), whole numbers, with preprocessor=X, the "
@@ -34,6 +35,8 @@ class Pairs:
     points: Any
     signs: NDArray[np.int64]
     weights: Weights | None
+    #: The pairs that were left out since a member lacks values.
+    holes: Holes = NO_HOLES
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -56,6 +59,7 @@ class Pairs:
             self.points,
             self.signs[mask],
             None if self.weights is None else self.weights[mask],
+            self.holes,
         )
 
     def differences(self, rows: Any = slice(None)) -> Any:
@@ -214,12 +218,17 @@ def _complete(found: Pairs, missing: Missing) -> Pairs:
     finite = _input.finite_rows(rows)
     if finite.all():
         return found
-    if found.explicit is not None:
-        return found.chosen(finite)
-    kept = found.chosen(finite[found.index].all(axis=1))
+    whole = finite if found.explicit is not None else finite[found.index].all(axis=1)
+    # A difference lacks the values that either member lacks.
+    with np.errstate(invalid="ignore"):
+        spoiled = found.differences(np.flatnonzero(~whole))
+    holes = Holes(np.flatnonzero(~whole), Holes.of(spoiled, np.zeros(len(spoiled), bool)).columns)
+    kept = found.chosen(whole)
     # The rows stay where the indices expect them; no pair looks at them any more.
-    cleaned = _input.clean(found.points, None, "skip", True).rows
-    return Pairs(None, kept.index, cleaned, kept.signs, kept.weights)
+    points = found.points
+    if points is not None:
+        points = _input.clean(points, None, "skip", True).rows
+    return Pairs(kept.explicit, kept.index, points, kept.signs, kept.weights, holes)
 
 
 def _refuse_pair(explicit: NDArray[Any]) -> None:

@@ -38,6 +38,7 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
     scale: bool
 
     SOLVERS = ("auto", "dense", "krylov", "flow")
+    COUNTS_ALL = True
     FIXED = ("center", "features", "lag")
     USES = OnlineSupport.USES | {"scale": ("solver", ("auto", "dense"))}
 

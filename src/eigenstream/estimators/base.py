@@ -61,6 +61,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     #: Parameters that shape what the scatters collect; "flow" reads all but FREE_ONLINE once.
     FIXED: tuple[str, ...] = ("features",)
     FREE_ONLINE = ("missing", "preprocessor", "solver")
+    #: Whether scatters count the rows that were left out, which weigh nothing, too.
+    COUNTS_ALL = False
     #: Every solver that the estimator knows.
     SOLVERS: tuple[str, ...] = ("auto", "dense", "krylov")
     #: Parameters that are read only where another one has certain values.
@@ -158,7 +160,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """The number of rows learned from; with ``missing="skip"`` only complete ones count."""
         scatters = "contrast_" in self.__dict__
         n_rows = self.contrast_.n_rows if scatters else self._solved().n_rows
-        return n_rows - self.n_samples_skipped_
+        return n_rows - self.n_samples_skipped_ if self.COUNTS_ALL else n_rows
 
     @property
     def n_samples_skipped_(self) -> int:

@@ -227,6 +227,7 @@ class ClassSubspace(ByOperator):
         reward = self.contrast_.reward.merge(other.contrast_.reward)
         merged.contrast_ = Contrast(reward, reward.other_kind(), None)  # type: ignore[attr-defined]
         merged._sample = self._sample.merged(other._sample)
+        merged._skipped = self._skipped.merged(other._skipped)
         merged._kinds = kinds
         return merged
 

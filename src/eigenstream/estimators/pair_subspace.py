@@ -10,6 +10,7 @@ from eigenstream._refusals import unchanged_on_error
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _gram, _input, _mapping, _pair_input, _pair_risk
 from eigenstream.estimators._class_folds import diameter_of, plain
+from eigenstream.estimators._missing import note_skipped
 from eigenstream.estimators._pair_decisions import FitsPairs
 from eigenstream.estimators._pair_flow import Online, PairFlow
 from eigenstream.estimators._pair_folds import (
@@ -192,6 +193,7 @@ class PairSubspace(FitsPairs, Online):
         merged.contrast_ = self.contrast_.merge(other.contrast_)
         merged._forget_weights()
         merged._sample = self._sample.merged(other._sample)
+        merged._skipped = self._skipped.merged(other._skipped)
         merged._folds = None
         if self._folds is not None and other._folds is not None:
             merged._folds = self._folds.merged(other._folds)
@@ -381,13 +383,11 @@ class PairSubspace(FitsPairs, Online):
     def _checked(self, pairs: Any, y: Any, sample_weight: Any, *, reset: bool) -> Pairs:
         if y is None:
             raise ValueError(
-                "PairSubspace requires y to be passed, but the target y is None: give +1 for "
-                "pairs of the same class and -1 for pairs of different ones."
+                "PairSubspace requires y to be passed, but the target y is None: give +1 and -1."
             )
-        width: int | None = None if reset else int(self.n_features_in_)
-        given = _pair_input.checked_pairs(
-            pairs, y, self.preprocessor, self.missing, sample_weight, width
-        )
+        how = self.missing, sample_weight, None if reset else int(self.n_features_in_)
+        given = _pair_input.checked_pairs(pairs, y, self.preprocessor, *how)
+        note_skipped(self, given.holes, len(given) + len(given.holes.rows), "pair", reset=reset)
         self._check_weighable(sample_weight)
         if reset:
             self.n_features_in_: int = given.width

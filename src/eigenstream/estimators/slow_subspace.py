@@ -66,7 +66,7 @@ class SlowSubspace(SlowBounds):
         The alpha in use.
     bound_ : float or None
         The value of Theorem 5's bound at ``alpha_``, for ``alpha="bound"``.
-    mean_, scale_, n_samples_seen_, objective_, rank_, solver_
+    mean_, scale_, n_samples_seen_, n_samples_skipped_, objective_, rank_, solver_
     n_positive_ : int
         How many eigenvalues of T are positive, of all (of the components, after "krylov").
     contrast_ : Contrast

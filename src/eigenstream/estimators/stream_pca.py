@@ -51,7 +51,8 @@ class StreamPCA(StreamEstimator):
         ``n_rows_needed_``, is refused there. One that is fitted already goes in as
         ``sklearn.frozen.FrozenEstimator(map)``.
     missing : {"raise", "skip"}, default="raise"
-        What to do about rows with NaN or infinity: refuse them, or leave them out of the learning.
+        What to do about rows with NaN or infinity: refuse them, or leave them out of the learning
+        (``n_samples_skipped_``), with a warning from one row in ten on.
     schedule : "auto", a schedule of ``eigenstream.schedules`` or a function, default="auto"
         How large the steps of "flow" are. "auto" needs no tuning and does not depend on the scale.
     init : {"data", "random"} or array of shape (n_components, n_features), default="data"
@@ -77,7 +78,7 @@ class StreamPCA(StreamEstimator):
     explained_variance_ratio_ : array of shape (n_components,)
     noise_variance_ : float
         Mean variance of the directions left out, as in probabilistic PCA [TIPPING].
-    mean_, scale_, n_samples_seen_, objective_, rank_, solver_
+    mean_, scale_, n_samples_seen_, n_samples_skipped_, objective_, rank_, solver_
     contrast_ : Contrast
         The scatter itself: mergeable, and solvable anew. Absent after a "krylov" fit.
 
