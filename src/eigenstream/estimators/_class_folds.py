@@ -1,6 +1,6 @@
 """Cross-validation with held-out classes, from scatters or a kernel's factor made once."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s
 from eigenstream.estimators import _pair_risk
-from eigenstream.estimators._pair_solve import FOLDS, Fold, Matrices, fold_of
+from eigenstream.estimators._pair_solve import Fold, Matrices
 from eigenstream.evaluation import one_shot_error
 from eigenstream.scatters.classes import ClassScatter, Key, keys_of
 from eigenstream.scatters.laplacians import ClassLaplacian
@@ -95,16 +95,16 @@ class HeldOut:
 
 def scatter_folds(
     reward: Any,
-    classes: Sequence[Key],
     without: Callable[[frozenset[Key]], Any],
     rows: Float64s,
     of_rows: Sequence[Key],
+    place: Mapping[Key, int],
 ) -> Sequence[Fold]:
     """Return folds whose scatters are those of all classes less those of the held-out ones.
 
-    ``rows`` are a sample, of the classes ``of_rows``; their loss stands for all.
+    ``place`` says in which fold a class is held out. ``rows`` are a sample, of the classes
+    ``of_rows``; their loss stands for all.
     """
-    place = fold_of(classes, FOLDS)
     found = []
     for fold in sorted(set(place.values())) or [-1]:
         held = frozenset(key for key, where in place.items() if where == fold)
@@ -134,10 +134,13 @@ def without_of_rows(
 
 
 def operator_folds(
-    search: Any, keys: Sequence[Key], codes: NDArray[np.intp], weights: Any
+    search: Any,
+    keys: Sequence[Key],
+    codes: NDArray[np.intp],
+    weights: Any,
+    place: Mapping[Key, int],
 ) -> Sequence[Fold]:
     """Return folds over points: rows (or an operator's points), the classes of each by number."""
-    place = fold_of(keys, FOLDS)
     of_row = np.array([place.get(key, -1) for key in keys])[codes]
     labels = [keys[c] for c in codes]
     groups = codes_of(key[0] for key in labels)

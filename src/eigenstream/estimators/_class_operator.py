@@ -1,6 +1,7 @@
 """Learning from labelled rows as points of a graph: matrix-free, or in a kernel's space."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ from eigenstream.estimators._class_folds import (
 )
 from eigenstream.estimators._label_input import taken
 from eigenstream.estimators._pair_flow import Online
-from eigenstream.estimators._pair_solve import Fold
+from eigenstream.estimators._pair_solve import FOLDS, Fold, groupings_of
 from eigenstream.estimators._pairwise import SEARCH_ROWS, Problem
 from eigenstream.estimators._samples import ClassSample
-from eigenstream.scatters.classes import keys_of
+from eigenstream.scatters.classes import Key, keys_of
 from eigenstream.scatters.laplacians import ClassLaplacian
 from eigenstream.solvers import dual
 
@@ -68,13 +69,13 @@ class ByOperator(Online):
             operator = dual.PairOperator(factor, laplacian)
             training = None
 
-        def folds() -> Sequence[Fold]:
+        def folds(place: Mapping[Key, int]) -> Sequence[Fold]:
             if training is not None:
-                return operator_folds(training, keys, codes, weights)
+                return operator_folds(training, keys, codes, weights, place)
             some = spread(codes, SEARCH_ROWS)
             search = self._coordinates(points, factor, some)
             return operator_folds(
-                search, keys, codes[some], None if weights is None else weights[some]
+                search, keys, codes[some], None if weights is None else weights[some], place
             )
 
         def counts(vectors: Float64s) -> _pair_risk.PairCounts:
@@ -90,7 +91,7 @@ class ByOperator(Online):
             n_same=laplacian.n_same,
             rounding=operator.n_features * float(np.finfo(np.float64).eps),
             always_dense=False,
-            folds=folds,
+            groupings=[partial(folds, place) for place in groupings_of(keys, FOLDS)],
             counts=counts,
             diameter=diameter,
         )

@@ -1,11 +1,12 @@
 """Which weight of the negative pairs, and the eigenpairs that raise the objective."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigenstream._blas import blas_threads
 from eigenstream._linalg import Float64s
@@ -20,6 +21,12 @@ ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032
 
 #: Held-out parts in a cross-validation.
 FOLDS = 5
+
+#: So many pairs of classes are held out together, over all groupings, where there are as many.
+TOGETHER = 90
+
+#: A weight is out of the question when its loss is this many standard errors above the least one.
+SPREADS = 3.0
 
 #: Up to this size T is formed and decomposed; above, applied to vectors.
 DENSE_SIZE = 2500
@@ -120,7 +127,7 @@ class ByMarginRisk:
 
 @dataclass(frozen=True)
 class Choice:
-    """The weight chosen, and the mean loss of every weight tried."""
+    """The weight chosen, and the mean loss of every weight in the folds that it was tried in."""
 
     eta: float
     etas: Float64s
@@ -205,51 +212,75 @@ def _largest(
 
 def choose_eta(
     etas: Sequence[float],
-    folds: Sequence[Fold],
+    groupings: Sequence[Callable[[], Sequence[Fold]]],
     weights_of: Callable[[float], tuple[float, float]],
     n_components: int | None,
     rounding: float,
     floor: float = 0.0,
 ) -> Choice:
-    """Return the weight with the least mean loss over the folds, scatters and factor fixed."""
+    """Return the weight with the least mean loss over the folds, scatters and factor fixed.
+
+    How classes are grouped into folds is chance, and with few classes it decides between weights
+    that do about as well. So more groupings follow, of the weights that are still in question, for
+    as long as these lie more than a step apart: their losses are averaged over all folds.
+    """
     ordered = np.sort(np.asarray(etas, np.float64))[::-1]
-    losses = np.ones((len(folds), len(ordered)))
-    # By fold, the vectors with a positive eigenvalue: at the last weight, and at the best so far.
-    found: dict[int, Float64s] = {}
-    of_best: dict[int, Float64s] = {}
-    best, least, tie = 0, np.inf, np.nan
-    for k, eta in enumerate(ordered):
-        previous, found = found, {}
-        for f, fold in enumerate(folds):
-            if k > 0 and f not in previous:
-                continue  # no eigenvalue was positive, nor is one at any smaller weight
-            pairs, positive = top(
-                fold.operator,
-                weights_of(float(eta)),
-                n_components,
-                rounding,
-                floor=floor,
-                start=previous.get(f),
-            )
-            if positive > 0:
-                found[f] = pairs.vectors[:, :positive]
-                losses[f, k] = fold.judge.loss(found[f])
-        if not found:
+
+    def vectors(fold: Fold, k: int, start: Float64s | None) -> Float64s | None:
+        pairs, positive = top(
+            fold.operator,
+            weights_of(float(ordered[k])),
+            n_components,
+            rounding,
+            floor=floor,
+            start=start,
+        )
+        return pairs.vectors[:, :positive] if positive else None
+
+    first = groupings[0]()
+    losses, asked = np.empty((0, len(ordered))), np.arange(len(ordered))
+    for k, grouping in enumerate(groupings):
+        found = _judged(grouping() if k else first, asked, len(ordered), vectors, "loss")
+        losses = np.concatenate([losses, found])
+        asked = _in_question(losses)
+        if asked[-1] - asked[0] <= 1 or not np.ptp(losses[:, asked], axis=1).any():
             break
-        mean = float(losses[:, k].mean().round(12))
-        if mean < least:
-            best, least, of_best, tie = k, mean, found, np.nan
-        elif mean == least:
-            tie = _tie(folds, of_best) if np.isnan(tie) else tie
-            other = _tie(folds, found)
-            if other < tie:
-                best, of_best, tie = k, found, other
-    return Choice(float(ordered[best]), ordered, losses.mean(axis=0))
+    means = losses[:, asked].mean(axis=0).round(12)
+    tied = asked[means == means.min()]
+    best = tied[0]
+    if len(tied) > 1:
+        ties = _judged(first, tied, len(ordered), vectors, "tie")[:, tied]
+        best = tied[int(np.argmin(ties.mean(axis=0)))]
+    return Choice(float(ordered[best]), ordered, np.nanmean(losses, axis=0))
 
 
-def _tie(folds: Sequence[Fold], found: dict[int, Float64s]) -> float:
-    ties = [fold.judge.tie(found[f]) if f in found else 1.0 for f, fold in enumerate(folds)]
-    return float(np.mean(ties))
+def _judged(
+    folds: Sequence[Fold],
+    asked: NDArray[np.intp],
+    size: int,
+    vectors: Callable[[Fold, int, Float64s | None], Float64s | None],
+    how: str,
+) -> Float64s:
+    """Return what the judge of each fold says of the weights asked for, NaN for the others."""
+    said = np.full((len(folds), size), np.nan)
+    said[:, asked] = 1.0
+    for f, fold in enumerate(folds):
+        start = None
+        for k in asked.tolist():
+            start = vectors(fold, k, start)
+            if start is None:
+                break  # no eigenvalue was positive, nor is one at any smaller weight
+            said[f, k] = getattr(fold.judge, how)(start)
+    return said
+
+
+def _in_question(losses: Float64s) -> NDArray[np.intp]:
+    """Return the weights tried in all folds whose loss is the least, or may be by their spread."""
+    asked = np.flatnonzero(~np.isnan(losses).any(axis=0))
+    kept = losses[:, asked]
+    worse = kept - kept[:, [int(np.argmin(kept.mean(axis=0).round(12)))]]
+    error = worse.std(axis=0, ddof=1) / np.sqrt(len(kept)) if len(kept) > 1 else 0.0
+    return asked[worse.mean(axis=0) <= SPREADS * error + 1e-12]
 
 
 def margin_weights(margin: tuple[float, float]) -> tuple[float, float]:
@@ -262,11 +293,39 @@ def margin_weights(margin: tuple[float, float]) -> tuple[float, float]:
     return min(1.0 / (1.0 - c**2), 1.0 / gamma), min(1.0 / c**2, 1.0 / gamma)
 
 
-def fold_of(keys: Sequence[Any], n_folds: int) -> dict[Any, int]:
-    """Deal out classes (in their order) to folds, or whole tasks where there are enough of them."""
-    tasks = list(dict.fromkeys(key[0] for key in keys))
-    if len(tasks) >= 4:
-        place = {task: k % min(n_folds, len(tasks) // 2) for k, task in enumerate(tasks)}
-        return {key: place[key[0]] for key in keys}
-    folds = min(n_folds, len(keys) // 2)
-    return {key: k % folds for k, key in enumerate(keys)} if folds >= 2 else {}
+def groupings_of(keys: Sequence[Any], n_folds: int) -> list[dict[Any, int]]:
+    """Deal out classes to folds, or whole tasks where there are enough of them, in several ways.
+
+    The ways are the rounds of a tournament in which every class meets every other once: with ten
+    classes, two a fold, nine rounds hold out all pairs, whatever the classes are called. With more
+    classes a fold has more pairs, and a few rounds are enough.
+
+    >>> [list(way.values()) for way in groupings_of([(None, c) for c in "abcd"], 5)]
+    [[0, 1, 1, 0], [0, 0, 1, 1], [0, 1, 0, 1]]
+    """
+    units = list(dict.fromkeys(key[0] for key in keys))
+    by_task = len(units) >= 4
+    if not by_task:
+        units = list(keys)
+    folds = min(n_folds, len(units) // 2)
+    if folds < 2:
+        return [{}]
+    sizes = np.bincount(np.arange(len(units)) % folds)
+    held_together = int((sizes * (sizes - 1)).sum()) // 2
+    rounds = len(units) - 1 + len(units) % 2
+    found = []
+    for k in range(min(rounds, -(-TOGETHER // held_together))):
+        place = {unit: f for f, unit in _dealt(units, k, folds)}
+        found.append({key: place[key[0] if by_task else key] for key in keys})
+    return found
+
+
+def _dealt(units: Sequence[Any], k: int, folds: int) -> Iterator[tuple[int, Any]]:
+    """Yield the fold of each unit: those that meet in round k of a tournament are in one."""
+    n = len(units) + len(units) % 2  # with an odd number, one has no partner in each round
+    turning = [1 + (seat + k) % (n - 1) for seat in range(n - 1)]
+    seats = [0, *turning]
+    for pair in range(n // 2):
+        for seat in (seats[pair], seats[n - 1 - pair]):
+            if seat < len(units):
+                yield pair % folds, units[seat]

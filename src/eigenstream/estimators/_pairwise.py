@@ -46,8 +46,8 @@ class Problem:
     n_same: float
     rounding: float
     always_dense: bool
-    #: Makes the folds of a cross-validation.
-    folds: Callable[[], Sequence[Fold]]
+    #: Make the folds of a cross-validation, each in another way.
+    groupings: Sequence[Callable[[], Sequence[Fold]]]
     #: Returns the distances of the training pairs after these vectors.
     counts: Callable[[Float64s], _pair_risk.PairCounts]
     diameter: float
@@ -122,13 +122,12 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         if problem.n_same == 0.0:
             return 1.0, None  # nothing to weigh against
         if isinstance(self.eta, str) and self.eta == "margin_risk":
-            folds: Sequence[Fold] = [
-                Fold(problem.operator, ByMarginRisk(problem.counts, problem.diameter))
-            ]
+            judge = ByMarginRisk(problem.counts, problem.diameter)
+            groupings: Any = [lambda: [Fold(problem.operator, judge)]]
         else:
-            folds = problem.folds()
+            groupings = problem.groupings
         choice = choose_eta(
-            grid, folds, weights_of, self.n_components, problem.rounding, problem.floor
+            grid, groupings, weights_of, self.n_components, problem.rounding, problem.floor
         )
         return choice.eta, choice
 

@@ -1,5 +1,6 @@
 """Hyperbolic PCA from labelled rows: all the pairs that the labels imply, in linear time."""
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ from eigenstream.estimators._label_input import (
     taken,
 )
 from eigenstream.estimators._pair_flow import LabelFlow
-from eigenstream.estimators._pair_solve import Matrices
+from eigenstream.estimators._pair_solve import FOLDS, Matrices, groupings_of
 from eigenstream.estimators._pairwise import Problem
 from eigenstream.estimators._samples import ClassSample
 from eigenstream.scatters import ClassScatter
@@ -55,6 +56,7 @@ class ClassSubspace(ByOperator):
         The weight of different pairs, that of same ones being 1 (both positive numbers; the signs
         are understood). "auto" holds out classes and takes the weight with the least
         one-example-per-class error on those, out of 12 from 10 to 0.003; a list names other ones.
+        Where the folds leave weights more than a step apart in question, other folds follow.
         All weights and folds share one set of scatters, or one factor of a Gram matrix (of 1200
         rows at most). With fewer than four classes the training classes judge themselves.
         "margin_risk" is the paper's rule: least training margin risk at 0.01.
@@ -297,7 +299,10 @@ class ClassSubspace(ByOperator):
             n_same=contrast.penalty.weight,
             rounding=contrast.rounding,
             always_dense=True,
-            folds=lambda: scatter_folds(contrast.reward, list(classes), without, rows, of_rows),
+            groupings=[
+                partial(scatter_folds, contrast.reward, without, rows, of_rows, place)
+                for place in groupings_of(list(classes), FOLDS)
+            ],
             counts=lambda v: _pair_risk.counts_of_classes(rows @ v, codes, tasks),
             diameter=diameter_of(rows, contrast.reward.mean),
             floor=max(contrast.reward.floor, contrast.penalty.floor),

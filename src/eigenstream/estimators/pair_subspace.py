@@ -319,7 +319,7 @@ class PairSubspace(FitsPairs, Online):
             n_same=laplacian.n_same,
             rounding=operator.n_features * float(np.finfo(np.float64).eps),
             always_dense=False,
-            folds=folds,
+            groupings=[folds],
             counts=counts,
             diameter=diameter,
         )
@@ -349,7 +349,7 @@ class PairSubspace(FitsPairs, Online):
             n_same=contrast.penalty.weight,
             rounding=contrast.rounding,
             always_dense=True,
-            folds=folds,
+            groupings=[folds],
             counts=lambda v: _lengths_counted(differences @ v, signs),
             diameter=self._sample_diameter(),
         )
