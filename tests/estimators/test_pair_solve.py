@@ -132,16 +132,17 @@ class TestGroupings:
 
 @pytest.mark.parametrize(("name", "step"), [("mnist", 4), ("letters", 4)])
 def test_renaming_classes_leaves_the_weight(data_folder, name, step):
-    """The case of the audit: 3.2 for the classes in one order, 10 in another."""
+    """The case of the audit: of a single grouping, digits got 10, 3.2, 1 and 0.56."""
     with np.load(data_folder / f"{name}.npz") as file:
         images, labels = file["images"], np.unique(file["labels"], return_inverse=True)[1]
     chosen = np.concatenate([np.flatnonzero(labels == c)[:30] for c in np.unique(labels)])
     images, labels = images[chosen].astype(float), labels[chosen]
     rows = images.reshape(len(images), 28 // step, step, 28 // step, step).mean(axis=(2, 4))
     rows = rows.reshape(len(rows), -1)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     steps = []
     for seed in range(10):
         names = np.random.default_rng(seed).permutation(labels.max() + 1)
-        choice = ClassSubspace(6).fit(rows, names[labels]).eta_choice_
+        choice = ClassSubspace(4).fit(rows, names[labels]).eta_choice_
         steps.append(choice.etas.tolist().index(choice.eta))
     assert max(steps) - min(steps) <= 1

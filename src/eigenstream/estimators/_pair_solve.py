@@ -280,7 +280,7 @@ def _in_question(losses: Float64s) -> NDArray[np.intp]:
     kept = losses[:, asked]
     worse = kept - kept[:, [int(np.argmin(kept.mean(axis=0).round(12)))]]
     error = worse.std(axis=0, ddof=1) / np.sqrt(len(kept)) if len(kept) > 1 else 0.0
-    return asked[worse.mean(axis=0) <= SPREADS * error + 1e-12]
+    return np.asarray(asked[worse.mean(axis=0) <= SPREADS * error + 1e-12], np.intp)
 
 
 def margin_weights(margin: tuple[float, float]) -> tuple[float, float]:
