@@ -7,31 +7,34 @@ if TYPE_CHECKING:
 
 
 def known() -> "dict[str, Experiment]":
-    """Return every experiment that reproduces a paper, by name.
+    """Return every experiment, by name: of a paper, or of what it leaves open.
 
     >>> sorted(known())
-    ['hpca-faces', 'hpca-handwritten', ..., 'hpca-unsupervised', 'slow-rotation', 'slow-scale']
+    ['hpca-faces', 'hpca-handwritten', ..., 'slow-rotation', 'slow-scale', 'slow-translation']
     """
     # Imported when asked for: whoever runs the demo need not wait for the others.
     from eigenstream.experiments.hpca import (
         faces,
         handwritten,
+        margin,
         rotated,
         rotated_scaled,
         scaled,
         unsupervised,
     )
-    from eigenstream.experiments.slow import rotation, scale
+    from eigenstream.experiments.slow import rotation, scale, translation
 
     all_of_them: tuple[Experiment, ...] = (
         rotation.EXPERIMENT,
         scale.EXPERIMENT,
+        translation.EXPERIMENT,
         handwritten.EXPERIMENT,
         faces.EXPERIMENT,
         rotated.EXPERIMENT,
         scaled.EXPERIMENT,
         rotated_scaled.EXPERIMENT,
         unsupervised.EXPERIMENT,
+        margin.EXPERIMENT,
     )
     return {one.name: one for one in all_of_them}
 

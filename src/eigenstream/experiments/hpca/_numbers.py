@@ -18,7 +18,7 @@ from eigenstream.experiments.hpca._recipe import (
     Paper,
     ResultKey,
 )
-from eigenstream.experiments.report.figures import NARROW, spread
+from eigenstream.experiments.report.figures import mean_with_spread, spread
 
 
 def values_of(rows: Sequence[Learned], name: str) -> list[float]:
@@ -35,10 +35,7 @@ def average(rows: Sequence[Learned], name: str) -> float:
 def with_spread(rows: Sequence[Learned], name: str) -> str:
     """Write the mean of a figure with its standard deviation; nothing where there is none."""
     values = values_of(rows, name)
-    if not values:
-        return ""
-    sd = spread(values)
-    return f"{np.mean(values):.3f}" + ("" if sd is None else f" ±{NARROW}{sd:.3f}")
+    return mean_with_spread(values) if values else ""
 
 
 def span(rows: Sequence[Learned], name: str, form: str = ".3g") -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream.experiments.base import Effort
-from eigenstream.experiments.report.figures import NARROW, spread
+from eigenstream.experiments.report.figures import mean_with_spread, spread
 from eigenstream.experiments.slow._recipe import (
     ALPHAS,
     FEATURES,
@@ -70,9 +70,7 @@ def mean(figures: Figures) -> Any:
 
 def with_spread(figures: Figures, which: int) -> str:
     """Write the mean of the areas (0) or errors (1) with their standard deviation."""
-    values = [pair[which] for pair in figures]
-    sd = spread(values)
-    return f"{np.mean(values):.3f}" + ("" if sd is None else f" ±{NARROW}{sd:.3f}")
+    return mean_with_spread([pair[which] for pair in figures])
 
 
 def verdict(figures: Figures, paper: tuple[float, float]) -> str:
