@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s
-from eigenstream.estimators import _pair_risk
+from eigenstream.estimators import _input, _pair_risk
 from eigenstream.estimators._pair_solve import Fold, Matrices
 from eigenstream.evaluation import one_shot_error
 from eigenstream.scatters.classes import ClassScatter, Key, keys_of
@@ -46,10 +46,14 @@ def plain(rows: Any) -> Any:
     return rows.toarray() if is_sparse(rows) else rows
 
 
-def diameter_of(rows: Any, centre: Any) -> float:
-    """Return twice the largest distance from a centre: no two rows are farther apart."""
-    apart = plain(rows) - centre
-    return 2.0 * float(np.sqrt(np.einsum("ij,ij->i", apart, apart).max(initial=0.0)))
+def farthest_from(rows: Any, centre: Any) -> float:
+    """Return the largest distance of a row from a centre: no two rows are twice as far apart."""
+    largest = 0.0
+    step = _input.chunk_rows(rows.shape[1])
+    for start in range(0, rows.shape[0], step):
+        apart = np.asarray(plain(rows[start : start + step]), np.float64) - centre
+        largest = max(largest, float(np.einsum("ij,ij->i", apart, apart).max(initial=0.0)))
+    return float(np.sqrt(largest))
 
 
 def risk_of(Z: Float64s, keys: Sequence[Key]) -> float:

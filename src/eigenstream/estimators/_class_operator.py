@@ -10,26 +10,23 @@ from eigenstream._linalg import Float64s
 from eigenstream.estimators import _mapping, _pair_risk
 from eigenstream.estimators._class_folds import (
     codes_of,
-    diameter_of,
     operator_folds,
     plain,
     spread,
 )
+from eigenstream.estimators._class_risk import LabelRisk
 from eigenstream.estimators._label_input import taken
-from eigenstream.estimators._pair_flow import Online
 from eigenstream.estimators._pair_solve import FOLDS, Fold, groupings_of
 from eigenstream.estimators._pairwise import SEARCH_ROWS, Problem
 from eigenstream.estimators._samples import ClassSample
 from eigenstream.scatters.classes import Key, keys_of
 from eigenstream.scatters.laplacians import ClassLaplacian
+from eigenstream.scatters.radius_bound import RadiusBound
 from eigenstream.solvers import dual
 
 
-class ByOperator(Online):
+class ByOperator(LabelRisk):
     """What an estimator needs to learn from labels without the scatters of the classes."""
-
-    _sample: ClassSample
-    _trained: tuple[Any, Any]
 
     def _fit_operator(self, rows: Any, labels: Any, groups: Any, weights: Any, solver: str) -> Any:
         """Learn from rows as points of a graph: matrix-free, or in a kernel's space."""
@@ -47,22 +44,21 @@ class ByOperator(Online):
         tasks = codes_of(key[0] for key in (keys[c] for c in codes))
         mean = np.zeros(rows.shape[1])
         diameter = float(np.sqrt(2.0))
+        if self.kernel == "linear":
+            self._sample, self._radius = ClassSample(points.shape[1]), RadiusBound()
+            self._sample.add(points, labels, groups, weights)
+            self._reach(points, weights)
+            diameter = self._data_diameter()
         if solver == "krylov":
             mean = np.asarray(np.average(plain(points), axis=0, weights=weights)).ravel()
             self._check_width(points.shape[1])
             operator = dual.PairOperator(points, laplacian)
             training: Any = points
-            self._sample = ClassSample(points.shape[1])
-            self._sample.add(points, labels, groups, weights)
-            diameter = diameter_of(self._sample.read()[0], mean)
         else:
             if self.kernel == "linear":
                 points = np.asarray(plain(points), np.float64)
                 mean = np.average(points, axis=0, weights=weights)
                 points = points - mean
-                diameter = diameter_of(points, 0.0)
-                self._sample = ClassSample(points.shape[1])
-                self._sample.add(points + mean, labels, groups, weights)
             factor = self._factor(points)
             if self.kernel == "precomputed":
                 diameter = 2.0 * float(np.sqrt(max(np.diagonal(rows).max(), 0.0)))
@@ -83,7 +79,7 @@ class ByOperator(Online):
                 Z = np.asarray(training @ vectors)
             else:
                 Z = np.column_stack([factor.times(np.ascontiguousarray(v)) for v in vectors.T])
-            return _pair_risk.counts_of_classes(Z, codes, tasks)
+            return _pair_risk.counts_of_classes(Z, codes, tasks, weights)
 
         problem = Problem(
             operator=operator,
@@ -97,6 +93,5 @@ class ByOperator(Online):
         )
         solution = self._solved_problem(problem, mean, len(labels))
         if solver == "dual":
-            self._trained = codes, tasks
             solution = self._with_kernel(solution, factor, operator, points, weights)
         return solution

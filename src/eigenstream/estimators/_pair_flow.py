@@ -189,15 +189,16 @@ class Online(PairwiseEstimator):
         pairs = self._only_positive(found, positive, weights[0] / weights[1])
         details: dict[str, Any] = {"criterion": "difference", "kernel": "linear"}
         details |= {"choice": None, "weights": weights, "eta": weights[0] / weights[1]}
-        details |= {"n_positive": positive, "diameter": self._sample_diameter()}
+        diameter = self._data_diameter() if self.diameter is None else float(self.diameter)
+        details |= {"n_positive": positive, "diameter": diameter}
         mean = np.zeros(len(found.vectors))
         if isinstance(self._flow, LabelFlow):
             mean = self._flow.mean.copy()
         return Solution(pairs, mean, self._flow.seen, details)
 
     @abstractmethod
-    def _sample_diameter(self) -> float:
-        """Return a bound on the distance of two training rows, from the sample of them."""
+    def _data_diameter(self) -> float:
+        """Return a bound on the distance of two training rows."""
 
     @abstractmethod
     def _waits_for(self) -> str:

@@ -114,6 +114,7 @@ class HeldOut:
     differences: Any
     index: Any
     signs: NDArray[np.int64]
+    weights: Any = None
 
     def loss(self, vectors: Float64s) -> float:
         """Return the risk of the pairs after these vectors."""
@@ -129,12 +130,13 @@ class HeldOut:
         Z = np.asarray(self.differences @ vectors, np.float64)
         if self.index is not None:
             Z = Z[self.index[:, 0]] - Z[self.index[:, 1]]
-        return _pair_risk.counts_of_pairs(np.sqrt(np.einsum("ij,ij->i", Z, Z)), self.signs)
+        lengths = np.sqrt(np.einsum("ij,ij->i", Z, Z))
+        return _pair_risk.counts_of_pairs(lengths, self.signs, self.weights)
 
 
 def held_out_folds(contrast: Contrast, folds: PairFolds, sample: PairSample) -> Sequence[Fold]:
     """Return folds whose scatters are those of all pairs less those that touch the fold."""
-    differences, signs, of_pair = sample.read()
+    differences, signs, of_pair, weights = sample.read()
     found = []
     for fold, touching in enumerate(folds.touching):
         mine = of_pair == fold
@@ -145,14 +147,14 @@ def held_out_folds(contrast: Contrast, folds: PairFolds, sample: PairSample) -> 
             for whole, part in zip((contrast.reward, contrast.penalty), touching, strict=True)
         )
         if reward is not None and penalty is not None:
-            held = HeldOut(differences[mine], None, signs[mine])
+            held = HeldOut(differences[mine], None, signs[mine], weights[mine])
             found.append(Fold(Matrices(reward, penalty), held))
     if found:
         return found
     assert contrast.penalty is not None
     # Too few pairs to hold any out: they judge themselves.
     operator = Matrices(contrast.reward.matrix(), contrast.penalty.matrix())
-    return [Fold(operator, HeldOut(differences, None, signs))]
+    return [Fold(operator, HeldOut(differences, None, signs, weights))]
 
 
 def _less(whole: Any, part: PairScatter) -> Float64s | None:
@@ -232,6 +234,7 @@ def operator_folds(search: Any, given: Pairs, folds: Folds) -> Sequence[Fold]:
             operator = Matrices(operator.matrix(1.0, 0.0), operator.matrix(0.0, -1.0))
         mine = np.flatnonzero(inside)
         mine = mine[:: max(-(-len(mine) // (2 * FOLD_PAIRS)), 1)]
-        held = HeldOut(search, given.index[mine], given.signs[mine])
+        weights = None if given.weights is None else given.weights[mine]
+        held = HeldOut(search, given.index[mine], given.signs[mine], weights)
         found.append(Fold(operator, held))
     return found

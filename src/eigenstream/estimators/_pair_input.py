@@ -73,6 +73,16 @@ class Pairs:
         return np.asarray(apart.toarray() if is_sparse(apart) else apart, np.float64)
 
 
+def longest_difference(given: Pairs) -> float:
+    """Return the largest distance of the two members of a pair."""
+    largest = 0.0
+    step = _input.chunk_rows(given.width)
+    for start in range(0, len(given), step):
+        apart = given.differences(slice(start, start + step))
+        largest = max(largest, float(np.einsum("ij,ij->i", apart, apart).max(initial=0.0)))
+    return float(np.sqrt(largest))
+
+
 def checked_points(preprocessor: Any) -> Any:
     """Return the rows that index pairs refer to."""
     refuse_unread(preprocessor, "preprocessor")

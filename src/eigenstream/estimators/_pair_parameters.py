@@ -24,6 +24,7 @@ class PairParameters:
     shrinkage: float | None
     kernel: str
     gamma: float | None
+    diameter: float | None
 
     FIXED: tuple[str, ...] = ("features", "kernel")
     USES: Uses = ONLINE | {
@@ -44,6 +45,13 @@ class PairParameters:
             check_number(self.shrinkage, "shrinkage", above=0, most=1)
         if self.margin is not None:
             self._check_margin()
+        if self.diameter is not None:
+            check_number(self.diameter, "diameter", above=0)
+            if self.kernel == "rbf":
+                raise ValueError(
+                    f"diameter={self.diameter!r} is for rows, and in the space of kernel='rbf' no "
+                    "two are farther apart than sqrt(2): leave it out."
+                )
         if isinstance(self.eta, str):
             check_choice(self.eta, "eta (where not a positive number)", ("auto", "margin_risk"))
         else:
@@ -139,3 +147,18 @@ class PairParameters:
         if self.solver != "auto":
             return self.solver
         return "dense" if fits_dense(width) else "krylov"
+
+
+def check_diameter(given: float | None, apart: float) -> None:
+    """Refuse a diameter that two rows so far apart disprove.
+
+    >>> check_diameter(1.0, 2.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: diameter=1 is to bound the distance of any two rows, but two of these are 2 apart.
+    """
+    if given is not None and apart > given * (1 + 1e-9):
+        raise ValueError(
+            f"diameter={given:g} is to bound the distance of any two rows, but two of these are "
+            f"{apart:g} apart."
+        )

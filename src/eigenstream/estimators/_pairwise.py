@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_number, warn_user
+from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _gram, _input, _pair_input, _pair_risk
-from eigenstream.estimators._pair_decisions import PairDecisions
-from eigenstream.estimators._pair_parameters import PairParameters
+from eigenstream.estimators._pair_results import PairResults
 from eigenstream.estimators._pair_solve import (
-    PAPER_MARGIN,
     ByMarginRisk,
     Choice,
     Fold,
@@ -26,10 +24,9 @@ from eigenstream.estimators._pair_solve import (
     margin_weights,
     top,
 )
-from eigenstream.estimators.base import Solution, SubspaceEstimator
+from eigenstream.estimators.base import Solution
 from eigenstream.solvers import dense, dual
 from eigenstream.solvers.base import Eigenpairs
-from eigenstream.theory.bounds import RiskBound
 
 #: Rows that a search for eta in a kernel's space uses, exactly: an approximation of the kernel for
 #: all the rows would favour other weights than the kernel itself.
@@ -55,7 +52,7 @@ class Problem:
     floor: float = 0.0
 
 
-class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
+class PairwiseEstimator(PairResults):
     """Base of the estimators that reward unlike pairs and penalise like ones [HPCA]."""
 
     SOLVERS: tuple[str, ...] = ("auto", "dense", "krylov", "dual", "flow")
@@ -98,7 +95,7 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
             )
             pairs = self._only_positive(pairs, positive, eta)
         details["n_positive"] = positive
-        details["diameter"] = problem.diameter
+        details["diameter"] = problem.diameter if self.diameter is None else float(self.diameter)
         return Solution(pairs, mean, n_rows, details)
 
     def _weights_of(self, problem: Problem) -> Callable[[float], tuple[float, float]]:
@@ -230,10 +227,6 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
 
     # ---- results ---------------------------------------------------------------------------
 
-    def _learned(self, name: str) -> str:
-        """Return the kernel or criterion that was learned with: it may have been set since."""
-        return str(self._solved().details[name])
-
     @property
     def eta_(self) -> float | None:
         """The weight of negative pairs in use, that of positive ones being 1 (None for ratios)."""
@@ -262,62 +255,6 @@ class PairwiseEstimator(PairParameters, SubspaceEstimator, PairDecisions):
         contrast = self.contrast_
         floor = contrast.floor(weights)
         return dense.count_positive(contrast.matrix(weights), contrast.rounding, floor)
-
-    @property
-    def diameter_(self) -> float:
-        """A bound on the distance of two training rows: what the theory's unit of length is.
-
-        For the "rbf" kernel it is sqrt(2), whatever the data ([HPCA] halves the kernel for it).
-        """
-        return float(self._solved().details["diameter"])
-
-    @property
-    def margin_risk_(self) -> float:
-        """The least balanced margin risk on the training pairs, distances in ``diameter_``.
-
-        At the margin of ``margin``, or 0.01 as in [HPCA] section 7.
-        """
-        return self._margin_risk().risk
-
-    @property
-    def margin_risk_error_(self) -> float:
-        """How far ``margin_risk_`` may be from that of the same pairs with exact distances.
-
-        Up to 2^20 pairs are held; above, they are counted in 2^17 bins.
-        """
-        return self._margin_risk().error
-
-    def _margin_risk(self) -> _pair_risk.MarginRisk:
-        if self.margin is not None:
-            self._check_margin()
-        gamma = PAPER_MARGIN if self.margin is None else float(self.margin[1])
-        return _pair_risk.margin_risk(self._counts(), gamma, self._unit())
-
-    def _unit(self) -> float:
-        # Ratios are scaled freely: their own largest distance is the unit.
-        ratio = self._learned("criterion") == "ratio"
-        return float(self._counts().ends[-1]) if ratio else self.diameter_
-
-    def bound(self, delta: float = 0.05, margin: float = 0.1) -> RiskBound:
-        """Bound the risk of the learned projection on fresh pairs ([HPCA] Theorem 1).
-
-        From explicit pairs, taken as independent: the balanced risk, each kind with its own number
-        of pairs. From labels: the risk on two fresh rows, in the proportion in which pairs arise;
-        all pairs of m rows count as m // 2 independent ones. Distances are in ``diameter_``, and
-        the margin must have been chosen before looking.
-        """
-        if self._learned("criterion") == "ratio":
-            raise ValueError(
-                "[HPCA] Theorem 1 is about projections, and criterion='ratio' stretches directions:"
-                " use criterion='difference', or PairMetric with Theorem 3."
-            )
-        margin = check_number(margin, "margin", above=0, below=1)
-        return self._risk_bound(margin, delta)
-
-    def _risk_bound(self, margin: float, delta: float) -> RiskBound:
-        return _pair_risk.bound_from_pairs(
-            self._counts(), self.n_components_, margin, delta, self.diameter_
-        )
 
     @property
     def rank_(self) -> int:

@@ -5,6 +5,7 @@ function of the set of rows seen. It holds every distinct row of a small data se
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -59,10 +60,12 @@ def row_hashes(rows: Any) -> Hashes:
 def pair_hashes(given: Pairs) -> Hashes:
     """Return a hash of each pair that does not depend on which member comes first.
 
-    Explicit pairs are known by their difference, index pairs by their indices.
+    Explicit pairs are known by their difference, index pairs by their two rows: equal numbers may
+    stand for other rows in the next chunk.
     """
     if given.index is not None:
-        ends = np.sort(given.index, axis=1).astype(np.uint64)
+        of_points = row_hashes(given.points)
+        ends = np.sort(of_points[given.index], axis=1)
         return _mixed(_mixed(ends[:, 0]) + ends[:, 1])
     out = np.empty(len(given), dtype=np.uint64)
     step = max(HASHED_VALUES // max(given.width, 1), 1)
@@ -73,39 +76,83 @@ def pair_hashes(given: Pairs) -> Hashes:
     return out
 
 
-def smallest_distinct(hashes: Hashes, size: int) -> NDArray[np.intp]:
-    """Return where the ``size`` smallest distinct hashes first stand.
+def smallest_distinct(
+    hashes: Hashes, weights: Float64s, size: int
+) -> tuple[NDArray[np.intp], Float64s, bool]:
+    """Return where the ``size`` smallest distinct hashes first stand, and the weight of each.
 
-    >>> smallest_distinct(np.array([5, 3, 3, 1, 4], dtype=np.uint64), 3)
-    array([3, 1, 4])
+    And whether these are all.
+
+    >>> smallest_distinct(np.array([5, 3, 3, 1, 4], dtype=np.uint64), np.ones(5), 3)
+    (array([3, 1, 4]), array([1., 2., 1.]), False)
     """
     reach = 2 * size
     while True:
         near = np.arange(len(hashes))
         if reach < len(hashes):  # sort only what may be needed
             near = np.flatnonzero(hashes <= np.partition(hashes, reach)[reach])
-        _, first = np.unique(hashes[near], return_index=True)
+        _, first, of_near = np.unique(hashes[near], return_index=True, return_inverse=True)
         if len(first) >= size or len(near) == len(hashes):
-            return np.asarray(near[first[:size]], np.intp)
+            found = np.bincount(of_near.ravel(), weights[near], minlength=len(first))
+            sums = np.asarray(found, np.float64)
+            everything = len(first) <= size and len(near) == len(hashes)
+            return np.asarray(near[first[:size]], np.intp), sums[:size], everything
         reach *= 4
 
 
-class HashSample:
-    """The ``size`` distinct rows with the smallest hashes of those added, in no order."""
+def distinct_rows(
+    rows: Any, codes: NDArray[np.intp], weights: Float64s | None
+) -> tuple[NDArray[np.intp], Float64s]:
+    """Return where the distinct rows of each class first stand, and the weight of each."""
+    hashes = _mixed(row_hashes(rows) + codes.astype(np.uint64))
+    weights = np.ones(len(hashes)) if weights is None else weights
+    first, sums, _ = smallest_distinct(hashes, weights, len(hashes))
+    return first, sums
+
+
+class BottomRows:
+    """The ``size`` distinct rows with the smallest hashes of those added, in no order.
+
+    Each with the weight that it has had in all: whoever is dropped never comes back, so that the
+    weights of those that stay are exact.
+    """
 
     def __init__(self, width: int) -> None:
         self.hashes: Hashes = np.empty(0, dtype=np.uint64)
         self.rows: Float64s = np.empty((0, width))
-        self.seen = 0
+        self.weights: Float64s = np.empty(0)
+        #: The weight of all rows added.
+        self.total = 0.0
+        #: Whether no row has been dropped.
+        self.complete = True
 
-    def add(self, hashes: Hashes, rows: Callable[[Any], Any], size: int, seen: int) -> None:
-        """Take up distinct rows (``rows`` fetches them by number), the best of ``seen`` rows."""
-        self.seen += seen
+    def add(
+        self,
+        hashes: Hashes,
+        rows: Callable[[Any], Any],
+        size: int,
+        weights: Float64s,
+        total: float,
+        complete: bool = True,
+    ) -> None:
+        """Take up distinct rows (``rows`` fetches them by number), the best of many.
+
+        ``total`` is the weight of these many, and ``complete`` tells whether they are all here.
+        """
+        self.total += total
+        self.complete = self.complete and complete
         self.trim(size)
-        fresh = np.flatnonzero(~np.isin(hashes, self.hashes))
+        place = np.argsort(self.hashes)
+        found = np.searchsorted(self.hashes, hashes, sorter=place)
+        known = np.zeros(len(hashes), dtype=bool)
+        inside = np.flatnonzero(found < len(place))
+        known[inside] = self.hashes[place[found[inside]]] == hashes[inside]
+        self.weights[place[found[known]]] += weights[known]
+        fresh = np.flatnonzero(~known)
         both = np.concatenate([self.hashes, hashes[fresh]])
         have = len(self.hashes)
         if len(both) > size:
+            self.complete = False
             staying = np.zeros(len(both), dtype=bool)
             staying[np.argpartition(both, size - 1)[:size]] = True
         else:
@@ -113,39 +160,72 @@ class HashSample:
         coming = fresh[staying[have:]]
         if len(coming) == 0:
             return
-        found = rows(coming)
-        found = np.asarray(found.toarray() if is_sparse(found) else found, np.float64)
+        taken = rows(coming)
+        taken = np.asarray(taken.toarray() if is_sparse(taken) else taken, np.float64)
         # Whoever comes takes the place of one who goes, so that a full sample is never copied.
         going = np.flatnonzero(~staying[:have])
-        self.rows[going] = found[: len(going)]
+        self.rows[going] = taken[: len(going)]
         self.hashes[going] = hashes[coming[: len(going)]]
+        self.weights[going] = weights[coming[: len(going)]]
         if len(coming) > len(going):
-            self.rows = np.concatenate([self.rows, found[len(going) :]])
-            self.hashes = np.concatenate([self.hashes, hashes[coming[len(going) :]]])
+            rest = slice(len(going), None)
+            self.rows = np.concatenate([self.rows, taken[rest]])
+            self.hashes = np.concatenate([self.hashes, hashes[coming[rest]]])
+            self.weights = np.concatenate([self.weights, weights[coming[rest]]])
 
     def trim(self, size: int) -> None:
         """Keep the ``size`` smallest hashes."""
         if len(self.hashes) > size:
+            self.complete = False
             kept = np.argsort(self.hashes)[:size]
             self.hashes, self.rows = self.hashes[kept], self.rows[kept]
+            self.weights = self.weights[kept]
 
-    def sorted(self, size: int) -> Float64s:
-        """Return the rows by their hashes; a single one that was seen more often, twice."""
-        rows = self.rows[np.argsort(self.hashes)[:size]]
-        return np.repeat(rows, 2, axis=0) if len(rows) == 1 and self.seen > 1 else rows
+    @property
+    def n_distinct(self) -> float:
+        """About how many distinct rows have been added: their hashes are spread evenly."""
+        if self.complete:
+            return float(len(self.hashes))
+        return (len(self.hashes) - 1) / ((float(self.hashes.max()) + 1.0) * 2.0**-64)
+
+
+@dataclass(frozen=True)
+class SampledRows:
+    """Rows of all classes, each as likely as any other to be among them.
+
+    ``total`` is the weight of all rows; these are all of them where ``complete``, else
+    ``n_distinct`` says about how many different ones there are.
+    """
+
+    rows: Float64s
+    keys: list[Key]
+    weights: Float64s
+    total: float
+    complete: bool
+    n_distinct: float
 
 
 class ClassSample:
-    """Rows of every class, as many a class as the number of classes leaves room for."""
+    """Rows of all classes: of each as many as the number of classes leaves room for, and others.
+
+    The first part serves to compare classes, however rare they are. The others make the sample hold
+    the rows with the smallest hashes of all: these are drawn without a look at the class, and pairs
+    of them come in true proportions.
+    """
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self.classes: dict[Key, HashSample] = {}
+        self.classes: dict[Key, BottomRows] = {}
+
+    @property
+    def size(self) -> int:
+        """How many rows are drawn without a look at the class."""
+        return sample_size(self.width, 4096)
 
     @property
     def per_class(self) -> int:
-        """How many rows of a class are held at most."""
-        return max(sample_size(self.width, 4096) // max(len(self.classes), 1), 2)
+        """How many rows of a class are held at least, if there are as many."""
+        return max(self.size // max(len(self.classes), 1), 2)
 
     def add(self, rows: Any, labels: Any, groups: Any, weights: Any) -> None:
         """Take up labelled rows that weigh anything."""
@@ -157,75 +237,139 @@ class ClassSample:
             return
         keys, codes = keys_of(labels, groups)
         for key in keys:
-            self.classes.setdefault(key, HashSample(self.width))
-        hashes, size = row_hashes(rows), self.per_class
+            self.classes.setdefault(key, BottomRows(self.width))
+        hashes = row_hashes(rows)
+        weights = np.ones(len(hashes)) if weights is None else weights
+        # What lies beyond the rows drawn so far and these is not drawn, whatever comes.
+        most = self._reach(hashes)
         order = np.argsort(codes, kind="stable")
         edges = np.searchsorted(codes[order], np.arange(len(keys) + 1))
         rows = rows.tocsr() if is_sparse(rows) else rows
         for k, key in enumerate(keys):
             mine = order[edges[k] : edges[k + 1]]
-            # Weights count as repetitions.
-            seen = len(mine) if weights is None else int(np.ceil(weights[mine].sum()))
-            kept = mine[smallest_distinct(hashes[mine], size)]
+            held = self.classes[key]
+            drawn = (hashes[mine] <= most).sum() + (held.hashes <= most).sum()
+            size = max(self.per_class, int(drawn))
+            first, sums, everything = smallest_distinct(hashes[mine], weights[mine], size)
+            kept = mine[first]
 
             def fetch(k: Any, at: NDArray[np.intp] = kept) -> Any:
                 return rows[at[k]]
 
-            self.classes[key].add(hashes[kept], fetch, size, seen)
-        for found in self.classes.values():
-            found.trim(size)
+            held.add(hashes[kept], fetch, size, sums, float(weights[mine].sum()), everything)
+        self._trim()
 
     def merged(self, other: Self) -> Self:
         """Return the sample of both; neither is changed."""
         both = type(self)(self.width)
-        both.classes = {key: HashSample(self.width) for key in (*self.classes, *other.classes)}
+        both.classes = {key: BottomRows(self.width) for key in (*self.classes, *other.classes)}
         for part in (self, other):
             for key, found in part.classes.items():
+                rows = found.rows.__getitem__
+                size = len(found.hashes) + len(both.classes[key].hashes)
                 both.classes[key].add(
-                    found.hashes, found.rows.__getitem__, both.per_class, found.seen
+                    found.hashes, rows, size, found.weights, found.total, found.complete
                 )
+        both._trim()
         return both
 
     def read(self) -> tuple[Float64s, list[Key]]:
-        """Return the rows and the class of each, classes in the order they are asked for."""
-        size = self.per_class
-        parts = {key: found.sorted(size) for key, found in self.classes.items()}
-        rows = np.concatenate([*parts.values(), np.empty((0, self.width))])
-        return rows, [key for key, part in parts.items() for _ in range(len(part))]
+        """Return the rows and the class of each, as many of every class where there are.
+
+        Classes in the order they are asked for, rows by their hashes; a single row of a class that
+        was seen more often, twice.
+        """
+        parts = []
+        for found in self.classes.values():
+            part = found.rows[np.argsort(found.hashes)[: self.per_class]]
+            alone = len(part) == 1 and found.weights[0] > 1
+            parts.append(np.repeat(part, 2, axis=0) if alone else part)
+        rows = np.concatenate([*parts, np.empty((0, self.width))])
+        return rows, [key for key, part in zip(self.classes, parts, strict=True) for _ in part]
+
+    def drawn(self) -> SampledRows:
+        """Return the rows drawn without a look at the class, by class and hash."""
+        most = self._reach()
+        parts, weights, keys = [np.empty((0, self.width))], [np.empty(0)], []
+        for key, found in self.classes.items():
+            order = np.argsort(found.hashes)
+            order = order[found.hashes[order] <= most]
+            parts.append(found.rows[order])
+            weights.append(found.weights[order])
+            keys += [key] * len(order)
+        complete = self.complete
+        return SampledRows(
+            np.concatenate(parts),
+            keys,
+            np.concatenate(weights),
+            sum(found.total for found in self.classes.values()),
+            complete,
+            float(len(keys)) if complete else (len(keys) - 1) / ((float(most) + 1.0) * 2.0**-64),
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row is held."""
+        return all(found.complete for found in self.classes.values())
+
+    def _reach(self, more: Hashes | None = None) -> np.uint64:
+        """Return the hash up to which rows are drawn without a look at the class."""
+        held = np.concatenate([found.hashes for found in self.classes.values()])
+        if more is not None and len(held) + len(more) > self.size:
+            held = np.unique(np.concatenate([held, more]))
+        if len(held) <= self.size:
+            return np.uint64(2**64 - 1)
+        return np.uint64(np.partition(held, self.size - 1)[self.size - 1])
+
+    def _trim(self) -> None:
+        most = self._reach()
+        for found in self.classes.values():
+            found.trim(max(self.per_class, int((found.hashes <= most).sum())))
 
 
 class PairSample:
-    """Differences of pairs of either sign, and the fold that each belongs to (-1 for none)."""
+    """Distinct pairs of either sign with their weights, and the fold of each (-1 for none)."""
 
     def __init__(self, width: int) -> None:
         self.width = width
         self.size = sample_size(width, 8192)
         # The fold travels as one more column.
-        self.signs = {sign: HashSample(width + 1) for sign in (1, -1)}
+        self.signs = {sign: BottomRows(width + 1) for sign in (1, -1)}
 
     def add(self, hashes: Hashes, given: Pairs, folds: NDArray[np.int8]) -> None:
         """Take up pairs that weigh anything."""
-        weighs = np.ones(len(given), dtype=bool) if given.weights is None else given.weights > 0
+        weights = np.ones(len(given)) if given.weights is None else given.weights
         for sign, found in self.signs.items():
-            mine = np.flatnonzero((given.signs == sign) & weighs)
-            kept = mine[smallest_distinct(hashes[mine], self.size)]
+            mine = np.flatnonzero((given.signs == sign) & (weights > 0))
+            first, sums, everything = smallest_distinct(hashes[mine], weights[mine], self.size)
+            kept = mine[first]
 
             def fetch(k: Any, at: NDArray[np.intp] = kept) -> Any:
                 return np.column_stack([given.differences(at[k]), folds[at[k]]])
 
-            found.add(hashes[kept], fetch, self.size, len(mine))
+            total = float(weights[mine].sum())
+            found.add(hashes[kept], fetch, self.size, sums, total, everything)
 
     def merged(self, other: Self) -> Self:
         """Return the sample of both; neither is changed."""
         both = type(self)(self.width)
         for part in (self, other):
             for sign, found in part.signs.items():
-                both.signs[sign].add(found.hashes, found.rows.__getitem__, both.size, found.seen)
+                rows = found.rows.__getitem__
+                both.signs[sign].add(
+                    found.hashes, rows, both.size, found.weights, found.total, found.complete
+                )
         return both
 
-    def read(self) -> tuple[Float64s, NDArray[np.int64], NDArray[np.int64]]:
-        """Return differences, signs and folds."""
-        ordered = [found.rows[np.argsort(found.hashes)] for found in self.signs.values()]
-        rows = np.concatenate(ordered)
+    def read(self) -> tuple[Float64s, NDArray[np.int64], NDArray[np.int64], Float64s]:
+        """Return differences, signs, folds and weights, those of a sign adding up to all seen."""
+        rows, weights = [np.empty((0, self.width + 1))], [np.empty(0)]
+        for found in self.signs.values():
+            order = np.argsort(found.hashes)
+            rows.append(found.rows[order])
+            kept = found.weights[order]
+            weights.append(kept if found.complete else kept * (found.total / kept.sum()))
+        joined = np.concatenate(rows)
         signs = np.repeat([1, -1], [len(found.rows) for found in self.signs.values()])
-        return rows[:, :-1], signs.astype(np.int64), rows[:, -1].astype(np.int64)
+        folds = joined[:, -1].astype(np.int64)
+        return joined[:, :-1], signs.astype(np.int64), folds, np.concatenate(weights)

@@ -15,11 +15,11 @@ from eigenstream.contrast import Contrast
 from eigenstream.estimators import _gram, _input, _mapping, _pair_risk
 from eigenstream.estimators._class_folds import (
     codes_of,
-    diameter_of,
     scatter_folds,
     without_of_rows,
 )
 from eigenstream.estimators._class_operator import ByOperator
+from eigenstream.estimators._class_risk import projected_rows
 from eigenstream.estimators._label_input import (
     check_classes,
     checked,
@@ -33,8 +33,8 @@ from eigenstream.estimators._pairwise import Problem
 from eigenstream.estimators._samples import ClassSample
 from eigenstream.scatters import ClassScatter
 from eigenstream.scatters.classes import keys_of, state_bytes
+from eigenstream.scatters.radius_bound import RadiusBound
 from eigenstream.solvers.base import MEMORY_SHARE
-from eigenstream.theory.bounds import RiskBound
 
 
 class ClassSubspace(ByOperator):
@@ -78,6 +78,9 @@ class ClassSubspace(ByOperator):
         By default 0.7 over the median squared distance of the rows.
     features : transformer, optional
         A map to apply first, such as RBFNetwork.
+    diameter : float, optional
+        What no two rows can be farther apart than: the unit of margins and of ``bound``. By default
+        a bound for the rows learned from.
     solver : {"auto", "dense", "krylov", "dual", "flow"}, default="auto"
         "krylov" never forms a D x D matrix; "dual" solves by the Gram matrix, as kernels do.
         "flow" learns online from pairs drawn out of the stream of rows (see LabelledPairs): in the
@@ -94,7 +97,11 @@ class ClassSubspace(ByOperator):
         eta/2 A - 1/2 B when balanced.
     eta_, eta_choice_, n_positive_, gamma_, dual_coef_
     threshold_, risk_, risk_curve_, margin_risk_, margin_risk_error_, diameter_
-        From all pairs of the training rows, or of about 4000 of them in any order.
+        From all pairs of the training rows after ``fit`` of up to 10^4 of them; of more, and after
+        ``partial_fit`` and ``merge``, from all pairs of up to 4096 different rows, drawn alike
+        whatever their class, the same ones in any order.
+    risk_standard_error_
+        That of ``risk_`` for not being of all pairs; 0 where it is.
     contrast_ : Contrast
         The two scatters, mergeable: one D x D matrix a class, or its rows while these take less,
         where memory allows; beyond, ``fit`` keeps two matrices in all, and ``partial_fit`` and
@@ -127,6 +134,7 @@ class ClassSubspace(ByOperator):
         kernel: str = "linear",
         gamma: float | None = None,
         features: Any = None,
+        diameter: float | None = None,
         solver: str = "auto",
         schedule: Any = "auto",
         init: Any = "data",
@@ -143,6 +151,7 @@ class ClassSubspace(ByOperator):
         self.kernel = kernel
         self.gamma = gamma
         self.features = features
+        self.diameter = diameter
         self.solver = solver
         self.schedule = schedule
         self.init = init
@@ -173,7 +182,7 @@ class ClassSubspace(ByOperator):
             rows, labels, groups, weights = checked(self, X, y, sample_weight, groups, reset=True)
             self._check_dense_rows(rows)
             self._forget_counts()
-            for name in ("contrast_", "_sample", "_trained", "_flow", "_solution"):
+            for name in ("contrast_", "_sample", "_radius", "_flow", "_solution"):
                 self.__dict__.pop(name, None)
             check_classes(labels, groups, weights)
             if self.features is not None:
@@ -186,6 +195,7 @@ class ClassSubspace(ByOperator):
                 self._solution = self._fit_stream(rows, labels, groups, weights, width)
             else:
                 self._solution = self._fit_operator(rows, labels, groups, weights, self.solver_)
+            self._keep_rows(rows, labels, groups, weights)
         return self
 
     @available_if(lambda self: self._check_incremental())
@@ -230,11 +240,12 @@ class ClassSubspace(ByOperator):
         merged.contrast_ = Contrast(reward, reward.other_kind(), None)  # type: ignore[attr-defined]
         merged._sample = self._sample.merged(other._sample)
         merged._skipped = self._skipped.merged(other._skipped)
+        merged._radius = self._radius.merge(other._radius)
         merged._kinds = kinds
         return merged
 
     def _begin(self, width: int) -> None:
-        self._sample = ClassSample(width)
+        self._sample, self._radius = ClassSample(width), RadiusBound()
         if self.solver_ == "flow":
             seed = check_random_state(self.random_state).randint(2**31)
             self._flow = LabelFlow(width, self._new_flow(width), seed)
@@ -243,6 +254,7 @@ class ClassSubspace(ByOperator):
         self.contrast_ = Contrast(reward, reward.other_kind(), None)
 
     def _learn(self, rows: Any, labels: Any, groups: Any, weights: Any) -> None:
+        self._reach(rows, weights)
         if self._online:
             assert isinstance(self._flow, LabelFlow)
             if weights is not None:  # rows with missing values
@@ -259,6 +271,7 @@ class ClassSubspace(ByOperator):
         self._begin(width)
         if not self._online and state_bytes(sizes, width) > MEMORY_SHARE * physical_memory():
             mapped = _mapping.mapped(self._map, rows)
+            self._reach(mapped, weights)
             without = without_of_rows(mapped, labels, groups, weights)
             reward = without(frozenset())
             self.contrast_ = Contrast(reward, reward.other_kind(), None)
@@ -292,7 +305,9 @@ class ClassSubspace(ByOperator):
         assert contrast.penalty is not None
         rows, of_rows = self._sample.read()
 
-        codes, tasks = codes_of(of_rows), codes_of(key[0] for key in of_rows)
+        def counts(vectors: Float64s) -> _pair_risk.PairCounts:
+            return projected_rows(self._sample.drawn(), vectors).counts()
+
         return Problem(
             operator=Matrices(contrast.reward.matrix(), contrast.penalty.matrix()),
             n_different=contrast.reward.weight,
@@ -303,28 +318,10 @@ class ClassSubspace(ByOperator):
                 partial(scatter_folds, contrast.reward, without, rows, of_rows, place)
                 for place in groupings_of(list(classes), FOLDS)
             ],
-            counts=lambda v: _pair_risk.counts_of_classes(rows @ v, codes, tasks),
-            diameter=diameter_of(rows, contrast.reward.mean),
+            counts=counts,
+            diameter=self._data_diameter(),
             floor=max(contrast.reward.floor, contrast.penalty.floor),
         )
-
-    def _training(self) -> tuple[Float64s, Any, Any]:
-        """Return the features, classes and tasks of the training rows that are kept."""
-        if self._learned("kernel") != "linear":
-            return self._solved().details["features"], *self._trained
-        rows, keys = self._sample.read()
-        return rows @ self.components_.T, codes_of(keys), codes_of(key[0] for key in keys)
-
-    def _training_counts(self) -> _pair_risk.PairCounts:
-        return _pair_risk.counts_of_classes(*self._training())
-
-    def _risk_bound(self, margin: float, delta: float) -> RiskBound:
-        Z, _, tasks = self._training()
-        return _pair_risk.bound_from_rows(Z, tasks, self._counts(), margin, delta, self.diameter_)
-
-    def _sample_diameter(self) -> float:
-        assert isinstance(self._flow, LabelFlow)
-        return diameter_of(self._sample.read()[0], self._flow.mean)
 
     def _unready(self, contrast: Contrast) -> str:
         return self._waits_for()

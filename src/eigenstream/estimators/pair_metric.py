@@ -10,8 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream.estimators import _input, _pair_input, _pair_risk
+from eigenstream.estimators._pair_bounds import bound_of_pairs, check_delta, kinds_of
 from eigenstream.estimators._pair_decisions import FitsPairs
-from eigenstream.theory.bounds import RiskBound, operator_bound
+from eigenstream.estimators._pair_parameters import check_diameter
+from eigenstream.estimators._samples import pair_hashes
+from eigenstream.theory.bounds import RiskBound
 
 
 class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, FitsPairs):
@@ -34,6 +37,9 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Either kind of pair has the total weight 1/2.
     preprocessor : array of shape (n, D), optional
         The rows that index pairs refer to.
+    diameter : float, optional
+        What no two rows can be farther apart than: the unit of length. By default the largest
+        distance of a pair.
     max_iter : int, default=300
     tol : float, default=1e-4
         Stop when the best objective gains less than this, relatively, in 30 steps.
@@ -69,6 +75,7 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         margin: float = 0.1,
         balanced: bool = True,
         preprocessor: Any = None,
+        diameter: float | None = None,
         max_iter: int = 300,
         tol: float = 1e-4,
         missing: _input.Missing = "raise",
@@ -77,6 +84,7 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.margin = margin
         self.balanced = balanced
         self.preprocessor = preprocessor
+        self.diameter = diameter
         self.max_iter = max_iter
         self.tol = tol
         self.missing = missing
@@ -86,6 +94,8 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         norm = check_number(self.norm, "norm", above=0)
         margin = check_number(self.margin, "margin", above=0, below=1)
         tol = check_number(self.tol, "tol", least=0)
+        if self.diameter is not None:
+            check_number(self.diameter, "diameter", above=0)
         most = check_whole(self.max_iter, "max_iter")
         check_flag(self.balanced, "balanced")
         check_choice(self.missing, "missing", ("raise", "skip"))
@@ -106,7 +116,9 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 weights[given.signs == sign] *= 0.5 / total
         weights /= weights.sum()
         apart = given.differences()
-        unit = float(np.sqrt(np.einsum("ij,ij->i", apart, apart).max())) or 1.0
+        longest = float(np.sqrt(np.einsum("ij,ij->i", apart, apart).max()))
+        check_diameter(self.diameter, longest)
+        unit = (longest or 1.0) if self.diameter is None else float(self.diameter)
         problem = _Hinge(apart / unit, given.signs.astype(np.float64), weights, margin)
         metric, self.objective_, self.n_iter_ = problem.minimise(norm, most, tol)
         if self.n_iter_ == most:
@@ -125,9 +137,10 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         order = np.flatnonzero(kept)[::-1]
         columns = canonical_signs(vectors[:, order])
         self.components_ = (columns * np.sqrt(values[order])).T
-        self._n_pairs = len(given)
+        self._begun = norm, margin, bool(self.balanced)
         lengths = np.linalg.norm(apart @ self.components_.T, axis=1)
-        self._trained = _pair_risk.counts_of_pairs(lengths, given.signs)
+        self._kinds = kinds_of(pair_hashes(given), given.signs, given.weights)
+        self._trained = _pair_risk.counts_of_pairs(lengths, given.signs, given.weights)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -140,14 +153,24 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def bound(self, delta: float = 0.05) -> RiskBound:
         """Bound the risk on fresh pairs at the margin learned with ([HPCA] Theorem 3).
 
-        The class is that of positive operators with Hilbert-Schmidt norm up to ``norm``, whose
-        operator norms are no larger.
+        The balanced risk, each kind with its own number of pairs and half of delta; with
+        ``balanced=False`` the risk in the proportions that pairs came in. Pairs are taken as
+        independent; one that came k times, or with a weight, counts as one of that weight. The
+        class is that of positive operators with Hilbert-Schmidt norm up to ``norm``, whose operator
+        norms are no larger.
         """
+        delta = check_delta(delta)
         check_is_fitted(self)
         # |M^(1/2) u|^2 for differences of at most unit length: no further scaling.
-        risk = _pair_risk.margin_risk(self._trained, self.margin, 1.0).risk
-        return operator_bound(
-            self._n_pairs, self.norm, self.norm, self.margin, delta, empirical_risk=risk
+        norm, margin, balanced = self._begun
+        return bound_of_pairs(
+            self._trained,
+            self._kinds,
+            (norm, norm),
+            margin,
+            delta,
+            1.0,
+            balanced=balanced,
         )
 
     def _training_counts(self) -> _pair_risk.PairCounts:

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from eigenstream._refusals import unchanged_on_error
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _gram, _input, _mapping, _pair_input, _pair_risk
-from eigenstream.estimators._class_folds import diameter_of, plain
+from eigenstream.estimators import _gram, _input, _mapping, _pair_input
 from eigenstream.estimators._missing import note_skipped
 from eigenstream.estimators._pair_decisions import FitsPairs
-from eigenstream.estimators._pair_flow import Online, PairFlow
+from eigenstream.estimators._pair_flow import PairFlow
 from eigenstream.estimators._pair_folds import (
     Folds,
     PairFolds,
@@ -21,19 +21,21 @@ from eigenstream.estimators._pair_folds import (
     folds_by_hash,
     folds_of_members,
     held_out_folds,
-    operator_folds,
-    spread_pairs,
 )
-from eigenstream.estimators._pair_input import Pairs, check_signs, checked_points
+from eigenstream.estimators._pair_input import (
+    Pairs,
+    check_signs,
+    checked_points,
+)
+from eigenstream.estimators._pair_operator import ByPairOperator
 from eigenstream.estimators._pair_solve import FOLDS, Fold, Matrices
-from eigenstream.estimators._pairwise import SEARCH_ROWS, Problem
+from eigenstream.estimators._pairs_risk import counts_of_differences
+from eigenstream.estimators._pairwise import Problem
 from eigenstream.estimators._samples import PairSample, pair_hashes
 from eigenstream.scatters import PairScatter
-from eigenstream.scatters.laplacians import PairLaplacian
-from eigenstream.solvers import dual
 
 
-class PairSubspace(FitsPairs, Online):
+class PairSubspace(FitsPairs, ByPairOperator):
     """The subspace that brings like pairs together and keeps unlike ones apart.
 
     Maurer's hyperbolic PCA [HPCA] (not PCA in hyperbolic space): it maximises the mean of
@@ -50,6 +52,9 @@ class PairSubspace(FitsPairs, Online):
         ones. For index pairs ``fit`` holds out what positive pairs connect, classes as a rule.
     preprocessor : array of shape (n, D), optional
         The rows that index pairs refer to; with kernel="precomputed", the Gram matrix.
+    diameter : float, optional
+        What no two rows can be farther apart than: the unit of margins and of ``bound``. By default
+        a bound for the pairs learned from.
     solver : {"auto", "dense", "krylov", "dual", "flow"}, default="auto"
         As in ClassSubspace; "flow" learns online, a step for each couple of a negative and a
         positive pair, without any D x D matrix: balanced, and with a given weight.
@@ -62,8 +67,11 @@ class PairSubspace(FitsPairs, Online):
         ``mean_`` is zero: distances do not depend on it. ``n_samples_seen_`` counts pairs.
     eta_, eta_choice_, n_positive_, gamma_, dual_coef_
     threshold_, risk_, risk_curve_, margin_risk_, margin_risk_error_, diameter_
-        From the training pairs, or a bounded sample (up to 8192 of either sign) that does not
-        depend on their order.
+        From all training pairs after ``fit``, a pair that came k times or with the weight k
+        counting k times. After ``partial_fit`` and ``merge`` from up to 8192 different pairs of
+        either sign, the same ones in any order.
+    risk_standard_error_
+        That of ``risk_`` for not being of all pairs; 0 where it is.
     contrast_ : Contrast
         The two scatters, mergeable.
 
@@ -96,6 +104,7 @@ class PairSubspace(FitsPairs, Online):
         gamma: float | None = None,
         features: Any = None,
         preprocessor: Any = None,
+        diameter: float | None = None,
         solver: str = "auto",
         schedule: Any = "auto",
         init: Any = "data",
@@ -113,6 +122,7 @@ class PairSubspace(FitsPairs, Online):
         self.gamma = gamma
         self.features = features
         self.preprocessor = preprocessor
+        self.diameter = diameter
         self.solver = solver
         self.schedule = schedule
         self.init = init
@@ -139,7 +149,7 @@ class PairSubspace(FitsPairs, Online):
             given = self._checked(pairs, y, sample_weight, reset=True)
             self._check_dense_rows(given.points)
             self._forget_counts()
-            for name in ("contrast_", "_sample", "_folds", "_trained", "_flow", "_solution"):
+            for name in ("contrast_", "_sample", "_folds", "_flow", "_solution", "_farthest"):
                 self.__dict__.pop(name, None)
             check_signs(given, self.criterion)
             if self.features is not None:
@@ -149,12 +159,14 @@ class PairSubspace(FitsPairs, Online):
             self.solver_ = self._chosen_solver(width)
             if self.solver_ == "dense":
                 self._begin(width)
-                self._learn(given, folds_of_members(given) if self._searches else None)
+                hashes = self._learn(given, folds_of_members(given) if self._searches else None)
                 self._solution = self._solve_contrast()
+                self._trained = self._counted_pairs(given, hashes)
             elif self.solver_ == "flow":
                 self._begin(width)
-                self._learn(given, None)
+                hashes = self._learn(given, None)
                 self._solved()
+                self._trained = self._counted_pairs(given, hashes)
             else:
                 self._solution = self._fit_operator(given, width)
         return self
@@ -194,6 +206,7 @@ class PairSubspace(FitsPairs, Online):
         merged._forget_weights()
         merged._sample = self._sample.merged(other._sample)
         merged._skipped = self._skipped.merged(other._skipped)
+        merged._farthest = max(self._farthest, other._farthest)
         merged._folds = None
         if self._folds is not None and other._folds is not None:
             merged._folds = self._folds.merged(other._folds)
@@ -225,26 +238,34 @@ class PairSubspace(FitsPairs, Online):
         self.contrast_ = Contrast(PairScatter(width), PairScatter(width), None)
         self._folds = PairFolds(width, FOLDS) if self._searches else None
 
-    def _learn(self, given: Pairs, parts: Folds | None) -> None:
-        """Add pairs; ``parts`` are the folds of the two members, by default those of the pair."""
+    def _learn(self, given: Pairs, parts: Folds | None) -> NDArray[np.uint64]:
+        """Add pairs; return what they are known by when they come again.
+
+        ``parts`` are the folds of the two members, by default those of the pair.
+        """
         points = None if given.points is None else _mapping.mapped(self._map, given.points)
         found = []
         if points is not None:
             given = Pairs(None, given.index, points, given.signs, given.weights)
+            self._reach(given)
         step = 1 << 20 if points is not None else _input.chunk_rows(2 * self._sample.width)
+        if points is None and self.diameter is not None:  # refused before anything is added
+            for start in range(0, len(given), step):
+                self._reach(self._mapped_pairs(given.chosen(slice(start, start + step))))
+        known = [np.empty(0, np.uint64)]
         for start in range(0, len(given), step):
             mask = slice(start, start + step)
             block = given.chosen(mask)
-            if points is None and self.features is not None:
-                mapped = self.features_.transform(block.members)
-                explicit = mapped.reshape(len(block), 2, -1)
-                block = Pairs(explicit, None, None, block.signs, block.weights)
+            if points is None:
+                block = self._mapped_pairs(block)
+                self._reach(block)
             if self.solver_ == "flow":
                 assert isinstance(self._flow, PairFlow)
                 self._flow.update(block)
             elif points is None:
                 add_signed(self.contrast_, block)
             hashes = pair_hashes(block)
+            known.append(hashes)
             folds = folds_by_hash(hashes) if parts is None else parts[mask]
             if self._folds is not None:
                 if points is None:
@@ -258,82 +279,13 @@ class PairSubspace(FitsPairs, Online):
             add_indexed(self.contrast_, self._folds, given, of_members)
         elif points is not None and self.solver_ != "flow":
             add_signed(self.contrast_, given)
-
-    def _fit_operator(self, given: Pairs, width: int) -> Any:
-        """Learn from pairs as edges between points: matrix-free, or in a kernel's space."""
-        if self.kernel == "precomputed" and given.index is None:
-            raise ValueError(
-                "kernel='precomputed' takes index pairs (n, 2), with preprocessor=G, the Gram "
-                "matrix of the points."
-            )
-        if given.weights is not None:
-            given = given.chosen(given.weights > 0)
-        if given.index is None:
-            raw, index = given.members, np.arange(2 * len(given)).reshape(-1, 2)
-        elif self.kernel == "precomputed":
-            raw, index = given.points, given.index
-        else:
-            used, index = np.unique(given.index, return_inverse=True)
-            raw, index = given.points[used], index.reshape(-1, 2)
-        points = _mapping.mapped(self._map, raw)
-        laplacian = PairLaplacian.of(points.shape[0], index, given.signs, given.weights)
-        parts = folds_of_members(given) if self._searches else None
-        indexed = Pairs(None, index, points, given.signs, given.weights)
-        if parts is None:
-            parts = folds_by_hash(pair_hashes(indexed))
-        diameter = float(np.sqrt(2.0))
-        factor: Any = None
-        if self.solver_ == "krylov":
-            self._check_width(width)
-            operator = dual.PairOperator(points, laplacian)
-        else:
-            if self.kernel == "linear":
-                points = np.asarray(plain(points), np.float64)
-                points = points - points.mean(axis=0)
-            factor = self._factor(points)
-            operator = dual.PairOperator(factor, laplacian)
-            if self.kernel == "precomputed":
-                diameter = 2.0 * float(np.sqrt(max(np.diagonal(raw).max(), 0.0)))
-        if self.kernel == "linear":
-            diameter = diameter_of(points, np.asarray(points.mean(axis=0)).ravel())
-
-        def counts(vectors: Any) -> _pair_risk.PairCounts:
-            if factor is None:
-                Z = np.asarray(points @ vectors)
-            else:
-                Z = np.column_stack([factor.times(np.ascontiguousarray(v)) for v in vectors.T])
-            return _pair_risk.counts_of_pairs(_pair_risk.distances_of(Z, index), given.signs)
-
-        def folds() -> Sequence[Fold]:
-            if factor is None:
-                return operator_folds(points, indexed, parts)
-            some, kept, index = spread_pairs(indexed, SEARCH_ROWS)
-            fewer = indexed.chosen(kept)
-            search = self._coordinates(points, factor, some)
-            pairs = Pairs(None, index, search, fewer.signs, fewer.weights)
-            return operator_folds(search, pairs, parts[kept])
-
-        problem = Problem(
-            operator=operator,
-            n_different=laplacian.n_different,
-            n_same=laplacian.n_same,
-            rounding=operator.n_features * float(np.finfo(np.float64).eps),
-            always_dense=False,
-            groupings=[folds],
-            counts=counts,
-            diameter=diameter,
-        )
-        solution = self._solved_problem(problem, np.zeros(width), len(given))
-        self._trained = counts(solution.pairs.vectors)
-        if factor is not None:
-            solution = self._with_kernel(solution, factor, operator, points)
-        return solution
+        return np.concatenate(known)
 
     # ---- solving from scatters -------------------------------------------------------------
 
     def _problem(self, contrast: Contrast) -> Problem:
         assert contrast.penalty is not None
-        differences, signs, _ = self._sample.read()
+        differences, signs, _, weights = self._sample.read()
 
         def folds() -> Sequence[Fold]:
             if self._folds is None:
@@ -350,20 +302,9 @@ class PairSubspace(FitsPairs, Online):
             rounding=contrast.rounding,
             always_dense=True,
             groupings=[folds],
-            counts=lambda v: _lengths_counted(differences @ v, signs),
-            diameter=self._sample_diameter(),
+            counts=lambda v: counts_of_differences(differences @ v, signs, weights),
+            diameter=self._data_diameter(),
         )
-
-    def _training_counts(self) -> _pair_risk.PairCounts:
-        solution = self._solved()
-        trained: _pair_risk.PairCounts | None = self.__dict__.get("_trained")
-        if trained is not None:
-            return trained
-        differences, signs, _ = self._sample.read()
-        return _lengths_counted(differences @ solution.pairs.vectors, signs)
-
-    def _sample_diameter(self) -> float:
-        return 0.5 * diameter_of(self._sample.read()[0], 0.0)
 
     def _unready(self, contrast: Contrast) -> str:
         return self._waits_for()
@@ -393,8 +334,3 @@ class PairSubspace(FitsPairs, Online):
             self.n_features_in_: int = given.width
             _pair_input.remember_names(self, given, self.preprocessor)
         return given
-
-
-def _lengths_counted(apart: Any, signs: Any) -> _pair_risk.PairCounts:
-    lengths = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-    return _pair_risk.counts_of_pairs(lengths, signs)

@@ -108,6 +108,64 @@ def pair_histogram(
 
 
 @njit(cache=True, nogil=True)
+def weighted_pair_histogram(
+    points: NDArray[Any],
+    codes: NDArray[Any],
+    weights: NDArray[Any],
+    per_unit: float,
+    counts: NDArray[Any],
+) -> None:
+    """Do what pair_histogram does, a pair having the product of its members' weights."""
+    n = points.shape[1]
+    tile = np.zeros((TILE, STRIP))
+    bins = np.empty((TILE, STRIP), np.int32)
+    for first in range(0, n, TILE):
+        last = min(first + TILE, n)
+        mine = np.arange(first, last)
+        for start in range(first, n, STRIP):
+            stop = min(start + STRIP, n)
+            squared_distances(points, mine, start, stop, tile, 0)
+            bins_of(tile, per_unit, counts.shape[1] - 1, bins)
+            for i in range(first, last):
+                for j in range(max(start, i + 1), stop):
+                    kind = 0 if codes[j] == codes[i] else 1
+                    counts[kind, bins[i - first, j - start]] += weights[i] * weights[j]
+
+
+@njit(cache=True, nogil=True)
+def pair_errors(
+    points: NDArray[Any],
+    codes: NDArray[Any],
+    weights: NDArray[Any],
+    threshold: float,
+    out: NDArray[Any],
+) -> None:
+    """Write, for each point, the weights of its pairs that a threshold errs on, and of all.
+
+    Rows of ``out``: pairs of one class that are not nearer than the threshold, all of one class,
+    pairs of different classes that are not farther, all of different classes.
+    """
+    n = points.shape[1]
+    tile = np.zeros((TILE, STRIP))
+    for first in range(0, n, TILE):
+        last = min(first + TILE, n)
+        mine = np.arange(first, last)
+        for start in range(first, n, STRIP):
+            stop = min(start + STRIP, n)
+            squared_distances(points, mine, start, stop, tile, 0)
+            for i in range(first, last):
+                for j in range(max(start, i + 1), stop):
+                    apart = sqrt(tile[i - first, j - start])
+                    kind = 0 if codes[j] == codes[i] else 2
+                    wrong = apart >= threshold if kind == 0 else apart <= threshold
+                    out[kind + 1, i] += weights[j]
+                    out[kind + 1, j] += weights[i]
+                    if wrong:
+                        out[kind, i] += weights[j]
+                        out[kind, j] += weights[i]
+
+
+@njit(cache=True, nogil=True)
 def pair_sums(
     points: NDArray[Any],
     codes: NDArray[Any],

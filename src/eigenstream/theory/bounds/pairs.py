@@ -172,8 +172,9 @@ def balanced_pair_bound(
     >>> round(balanced_pair_bound(10_000, 1_000_000, 10, 0.1, 0.05).gap, 4)
     0.4653
     """
-    parts = [pair_bound(m, d, margin, delta / 2).gap for m in (m_like, m_unlike)]
+    delta = _check_delta(delta)
     check_number(empirical_risk, "empirical_risk", least=0, most=1)
+    parts = [pair_bound(m, d, margin, delta / 2).gap for m in (m_like, m_unlike)]
     return RiskBound(empirical_risk, sum(parts) / 2, delta, m_like + m_unlike)
 
 
@@ -247,7 +248,7 @@ def margin_bound(
     norm = check_number(norm, "norm", above=0)
     product = check_number(product, "product", above=0)
     margin = _check_margin(margin)
-    delta = check_number(delta, "delta", above=0, below=1)
+    delta = _check_delta(delta)
     empirical_risk = check_number(empirical_risk, "empirical_risk", least=0, most=1)
     if product > norm * (1 + 1e-12):  # the caller's own rounding is no offence
         raise ValueError(
@@ -289,6 +290,10 @@ def operator_bound(
             f"is; the largest operator_norm is {hs_norm:g}."
         )
     return margin_bound(m, hs_norm, operator_norm, margin, delta, empirical_risk)
+
+
+def _check_delta(delta: float) -> float:
+    return check_number(delta, "delta", above=0, below=1)
 
 
 def _check_margin(margin: float) -> float:

@@ -1,0 +1,196 @@
+"""What [HPCA] promises for fresh pairs, from the pairs or the rows that were learned from."""
+
+from dataclasses import dataclass, replace
+from math import ceil, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._checks import check_number
+from eigenstream._linalg import Float64s
+from eigenstream.estimators._pair_risk import PairCounts, TrainingRows, margin_risk
+from eigenstream.estimators._samples import BottomRows, smallest_distinct
+from eigenstream.theory.bounds import RiskBound, operator_bound, pair_bound
+
+
+def check_delta(delta: float) -> float:
+    """Return the probability that a bound may fail with; refuse all that is none."""
+    return check_number(delta, "delta", above=0, below=1)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How many independent pairs of one kind there are.
+
+    ``m`` is the number of those whose distances are known; ``m_all`` that of all pairs they were
+    drawn from, where they are a sample and all pairs weigh alike.
+    """
+
+    m: float
+    m_all: float | None = None
+
+    def gap(self, norms: tuple[float, float], margin: float, delta: float) -> tuple[int, float]:
+        """Return the number of pairs that a bound rests on, and its gap.
+
+        The theorem holds for all maps at once, so for a sample of the pairs as for any others; or
+        it is taken for all pairs, and what their empirical risk may be above that of the sample is
+        paid for. Which gap is the smaller one does not depend on the risks.
+        """
+        m = _whole(self.m)
+        gap = operator_bound(m, *norms, margin, delta).gap
+        if self.m_all is not None:
+            more = _whole(self.m_all)
+            price = sampling_price(m, 1.0, delta / 2)
+            both = operator_bound(more, *norms, margin, delta / 2).gap + price
+            if both < gap:
+                return more, both
+        return m, gap
+
+
+def kind_of(total: float, squares: float) -> Kind:
+    """Return the kind of distinct pairs by the sum of their weights and of the squares of these.
+
+    Pairs that came several times, or with weights, are as good as (sum w)^2 / (sum w^2) of them:
+    with weights p that add up to 1, McDiarmid's inequality and the Rademacher average both have
+    sum p^2 in the place of 1 / m.
+    """
+    return Kind(total**2 / squares if squares > 0 else 0.0)
+
+
+def kinds_of(
+    hashes: NDArray[np.uint64], signs: NDArray[np.int64], weights: Float64s | None
+) -> tuple[Kind, Kind]:
+    """Return the same and the different ones of all pairs; equal hashes are one pair again."""
+    weights = np.ones(len(signs)) if weights is None else weights
+    kinds = []
+    for sign in (1, -1):
+        mine = signs == sign
+        sums = smallest_distinct(hashes[mine], weights[mine], len(hashes))[1]
+        kinds.append(kind_of(float(sums.sum()), float((sums**2).sum())))
+    return kinds[0], kinds[1]
+
+
+def kind_of_sample(found: BottomRows) -> Kind:
+    """Return the kind of a sample of distinct pairs."""
+    seen = kind_of(float(found.weights.sum()), float((found.weights**2).sum()))
+    if found.complete or seen.m == 0:
+        return seen
+    return Kind(seen.m, _all_alike(found.weights, found.total, found.n_distinct))
+
+
+def _all_alike(weights: Float64s, total: float, n_distinct: float) -> float | None:
+    """Return how many pairs (or rows) a sample is of, None where some weigh more than others."""
+    n = total / float(weights[0])
+    # Those that were not drawn may have come more often: then there are fewer different ones.
+    spread = 5.0 / sqrt(len(weights))
+    if np.ptp(weights) <= 1e-12 * weights[0] and n_distinct >= n * (1.0 - spread):
+        return n
+    return None
+
+
+@dataclass(frozen=True)
+class TrainingPairs:
+    """All pairs that were learned from: by their distance, and how many independent ones."""
+
+    counts: PairCounts
+    kinds: tuple[Kind, Kind]
+
+
+def bound_of_pairs(
+    counts: PairCounts,
+    kinds: tuple[Kind, Kind],
+    norms: tuple[float, float],
+    margin: float,
+    delta: float,
+    unit: float,
+    *,
+    balanced: bool,
+) -> RiskBound:
+    """Bound the risk from independent pairs ([HPCA] Theorem 3).
+
+    ``norms`` are the largest Hilbert-Schmidt and operator norm of the class. Balanced: each kind
+    with its own number of pairs and half of delta, so that both hold together. Else all pairs
+    count, each by its weight.
+    """
+    risk = _empirical(counts, margin, unit, balanced=balanced, largest=norms[1])
+    shares = counts.same[-1] > 0, counts.different[-1] > 0
+    if balanced and all(shares):
+        parts = [kind.gap(norms, margin, delta / 2) for kind in kinds]
+        return RiskBound(risk, sum(gap for _, gap in parts) / 2, delta, sum(m for m, _ in parts))
+    m, gap = _together(counts, kinds).gap(norms, margin, delta)
+    return RiskBound(risk, gap, delta, m)
+
+
+def _together(counts: PairCounts, kinds: tuple[Kind, Kind]) -> Kind:
+    """Return both kinds of pairs as one: (sum w)^2 / (sum w^2) over all of them."""
+    totals = np.array([counts.same[-1], counts.different[-1]])
+    there = np.flatnonzero(totals)
+    known = np.array([kind.m for kind in kinds])[there]
+    if all(kinds[k].m_all is None for k in there):
+        squares = totals[there] ** 2 / known
+        return Kind(float(totals.sum() ** 2 / squares.sum()))
+    # The kinds were drawn at rates of their own: as few as the scarcer one would leave in a sample
+    # in true proportions.
+    shares = totals[there] / totals.sum()
+    m = float((known / shares).min())
+    every = [kinds[k].m_all or kinds[k].m for k in there]
+    alike = np.ptp(np.array(every) / shares) <= 1e-9 * sum(every)
+    return Kind(m, sum(every) if alike else None)
+
+
+def _empirical(
+    counts: PairCounts, margin: float, unit: float, *, balanced: bool, largest: float = 1.0
+) -> float:
+    found = margin_risk(counts, margin, unit, balanced=balanced, largest=largest)
+    return min(found.risk + (0.0 if counts.exact else found.error), 1.0)
+
+
+def sampling_price(n_sampled: int, change: float, delta: float) -> float:
+    """Return how much larger a margin risk of all pairs may be than that of a sample of them.
+
+    With probability > 1 - delta, for one projection and all thresholds at once. As a function of
+    c^2 a margin risk is a falling function (same pairs) plus a rising one (different pairs), which
+    vary by 1 in all. Cut at J places between which they vary by 1 / J: with the falling part taken
+    at the end of its stretch and the rising one at the start, the sample's means are known to
+    within McDiarmid's inequality for random subsets, J of them at once. One sampled row or pair
+    changes such a mean by ``change / n_sampled`` at most.
+    """
+    places = ceil(sqrt(n_sampled))
+    return change * sqrt(log(places / delta) / (2 * n_sampled)) + 1.0 / places
+
+
+def bound_of_rows(rows: TrainingRows, margin: float, delta: float, diameter: float) -> RiskBound:
+    """Bound the risk on pairs of fresh rows from all pairs of n independent ones, of one task.
+
+    The average over all pairs is one over all ways to part the rows into n // 2 disjoint pairs
+    (Hoeffding), so it is as good as that many independent pairs; in their own proportion, since the
+    numbers of same and of different pairs hang together.
+
+    Rows that came k times may be copies, or rows that are often drawn: the bound holds for either.
+    An average with weights w is one over random sets of rows, row i being in it with the chance
+    w_i / max w, so that only W / max w rows count; the pairs of a row with its copies are left out,
+    and their share, which is what they could add, is added to the risk.
+    """
+    if len(np.unique(rows.tasks)) > 1:
+        raise ValueError(
+            "rows of several tasks (groups) are not drawn alike, and the bound is about rows that "
+            "are: fit one task."
+        )
+    apart, every = rows.counts(repeats=0.0), rows.counts()
+    pairs, n_pairs = (float(c.same[-1] + c.different[-1]) for c in (apart, every))
+    risk = _empirical(apart, margin, diameter, balanced=False) + 1.0 - pairs / n_pairs
+    d, weights = rows.Z.shape[1], rows.weights
+    sampled = float(weights.sum() / weights.max())
+    bound = pair_bound(_whole(sampled / 2), d, margin, delta, empirical_risk=min(risk, 1.0))
+    n_all = None if rows.complete else _all_alike(weights, rows.total, rows.n_distinct)
+    if n_all is not None:
+        part = pair_bound(_whole(n_all / 2), d, margin, delta / 2, empirical_risk=min(risk, 1.0))
+        gap = part.gap + sampling_price(len(weights), 2.0, delta / 2)
+        if gap < bound.gap:
+            return replace(part, gap=gap, delta=delta)
+    return bound
+
+
+def _whole(m: float) -> int:
+    """Return a number of pairs, rounded down but for what rounding took from it."""
+    return max(int(np.floor(m * (1 + 1e-12))), 1)
