@@ -25,13 +25,14 @@ def default_block_size(n_components: int, n_features: int, itemsize: int, lag: i
 
     In a block of b, a step costs about (D + 4 d) b operations that grow with the block, and a
     share 1 / b of what a block costs: 0.7 d^3 to solve for the lift, 2 d^2 D for the whole one that
-    is due every eighth block or so, and about 4 10^5 for the rest. Matrix products want 24 rows at
-    least, and a block of very wide rows is kept near 32 MiB. They take rows by fours, those of the
-    pasts included.
+    is due every eighth block or so, and about 2 10^5 for the rest. Long vectors are read and
+    written from further away than the second-level cache: that should pay for 24 rows at least. A
+    block of very wide rows is kept near 32 MiB. Products take rows by fours, pasts included.
     """
     d, D = n_components, n_features
-    balanced = ((0.7 * d**3 + 0.25 * d**2 * D + 4e5) / (D + 4 * d)) ** 0.5
-    size = 8 * round(min(max(balanced, 24), 128) / 8)
+    balanced = ((0.7 * d**3 + 0.25 * d**2 * D + 2e5) / (D + 4 * d)) ** 0.5
+    least = 16 if d * D * itemsize <= 2**18 else 24
+    size = 8 * round(min(max(balanced, least), 128) / 8)
     return int(max(min(size, 2**25 // (D * itemsize)), 8)) - lag % 4
 
 
