@@ -1,4 +1,5 @@
-"""What a refusal owes its caller: words for what came instead of rows, and all as it was before."""
+"""What a refusal owes its caller: words for what came instead of rows,
+and all as it was before."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ __all__ = ["refuse_unread", "unchanged_on_error"]
 
 
 def refuse_unread(values: Any, name: str = "X") -> None:
-    """Refuse what may hold rows and is none: names of files, streams, dicts.
+    """Refuse what may hold rows and is none: names of files, streams, dicts, complex numbers.
 
     >>> refuse_unread((chunk for chunk in [[[1.0]]]))
     Traceback (most recent call last):
@@ -25,6 +26,12 @@ def refuse_unread(values: Any, name: str = "X") -> None:
         raise TypeError(
             f"{name} is the name of a file, {path!r:.80}, and files are not read yet. Read it "
             "first, such as by np.load(path, mmap_mode='r'), which is taken chunk by chunk."
+        )
+    dtype = getattr(values, "dtype", None)
+    if getattr(dtype, "kind", "") == "c":  # scikit-learn's words, which print the whole array
+        raise ValueError(
+            f"Complex data not supported: {name} has dtype {dtype}. Pass real numbers, such as the "
+            "real and the imaginary parts side by side."
         )
     if isinstance(values, Mapping) and not is_sparse(values):  # some sparse ones are dicts
         first = ", ".join(f"{key!r:.20}" for key in islice(values, 3))

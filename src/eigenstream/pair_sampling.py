@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from eigenstream._checks import (
     check_finite,
+    check_flag,
     check_lags,
     check_names,
     check_number,
@@ -189,7 +190,7 @@ class LabelledPairs:
     ) -> None:
         self.per_row = check_number(per_row, "per_row", above=0)
         self.memory = check_whole(memory, "memory")
-        self.balanced = balanced
+        self.balanced = check_flag(balanced, "balanced")
         # How many pairs a row makes, and with whom: one stream of draws each, whatever the chunks.
         self._how_many, *self._whom = np.random.default_rng(random_state).spawn(3)
         self._rows: NDArray[Any] | None = None
@@ -357,6 +358,7 @@ class TemporalPairs:
 
         Positive pairs come first; the newer member of a pair comes first.
         """
+        check_flag(new_sequence, "new_sequence")
         rows = _checked_chunk(chunk, self._rows, self._seen)
         if new_sequence:
             self._start = self._seen
@@ -394,7 +396,5 @@ def _checked_chunk(chunk: ArrayLike, before: NDArray[Any] | None, first_row: int
         rows = rows.astype(np.float64)  # differences of small whole numbers would wrap around
     check_finite(rows, first_row=first_row)
     if before is not None and rows.shape[1] != before.shape[1]:
-        raise ValueError(
-            f"a chunk has {rows.shape[1]} features, and the first one {before.shape[1]}."
-        )
+        raise ValueError(f"a chunk has {rows.shape[1]} features, the first one {before.shape[1]}.")
     return rows

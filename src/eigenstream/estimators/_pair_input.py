@@ -122,6 +122,8 @@ def checked_pairs(
         index = check_index_pairs(given, points.shape[0], "the preprocessor")
         explicit = None
     elif given.ndim == 3 and given.shape[1] == 2 and given.shape[2] > 0:
+        if preprocessor is not None:
+            checked_points(preprocessor)  # of no use here, and nonsense is refused all the same
         explicit, index, points = given, None, None
         if explicit.dtype not in (np.float32, np.float64):
             explicit = explicit.astype(np.float64)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenstream._checks import check_finite, check_number, check_unmasked, unmasked
 from eigenstream._linalg import Float64s
+from eigenstream._refusals import refuse_unread, unchanged_on_error
 
 
 class ThresholdClassifier(ClassifierMixin, BaseEstimator):
@@ -57,20 +58,24 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_examples, n_features)
         y : array-like of shape (n_examples,)
         """
-        self._limit()
-        check_unmasked(y, "y")
-        rows, labels = validate_data(self, unmasked(X), y, dtype=np.float64)
-        check_classification_targets(labels)
-        check_finite(rows)
-        self._check_undecided(labels)
-        self.examples_ = rows
-        self.classes_, self._codes = np.unique(labels, return_inverse=True)
+        with unchanged_on_error(self):
+            self._limit()
+            refuse_unread(X)
+            check_unmasked(y, "y")
+            rows, labels = validate_data(self, unmasked(X), y, dtype=np.float64)
+            check_classification_targets(labels)
+            check_finite(rows)
+            self._check_undecided(labels)
+            self.examples_ = rows
+            self.classes_, self._codes = np.unique(labels, return_inverse=True)
         return self
 
     def distances(self, X: Any) -> Float64s:
         """Return the distance of each row to the nearest example of each class."""
         check_is_fitted(self)
+        refuse_unread(X)
         rows = validate_data(self, unmasked(X), reset=False, dtype=np.float64)
+        check_finite(rows)
         nearest = np.full((len(rows), len(self.classes_)), np.inf)
         step = max((1 << 22) // len(self.examples_), 1)
         for start in range(0, len(rows), step):
