@@ -1,4 +1,4 @@
-"""Equivalence constraints: where pairs of the same and of different classes come from."""
+"""Pairs of the same and of different classes: drawn from labels, or from rows in time."""
 
 from collections.abc import Hashable, Iterable
 from typing import Any

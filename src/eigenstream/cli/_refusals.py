@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-#: What typer raises about the command line, wherever its version keeps the class.
+#: The class of errors that typer raises about the command line; versions keep it elsewhere.
 UsageProblem: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 

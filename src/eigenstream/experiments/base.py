@@ -1,4 +1,4 @@
-"""What experiments share: stages that are timed and told about, and one way of judging features."""
+"""What experiments share: a clock, a listener for progress, and how features are measured."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,28 +18,28 @@ Effort = Literal["quick", "default", "full"]
 
 
 class Listener(Protocol):
-    """Who is told how far an experiment is."""
+    """What shows the progress of an experiment."""
 
     def begin(self, stage: str, total: int) -> None:
-        """Hear that a stage of so many steps begins."""
+        """Begin to show a stage of so many steps."""
 
     def advance(self, steps: int) -> None:
-        """Hear that so many more steps of it are done."""
+        """Show that so many more steps of it are done."""
 
 
 class Silence:
-    """A listener that tells nobody."""
+    """A listener that shows nothing."""
 
     def begin(self, stage: str, total: int) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def advance(self, steps: int) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
 
 @dataclass
 class Clock:
-    """Seconds spent on each kind of work, and a listener told about the progress.
+    """Seconds spent on each kind of work, and a listener that shows the progress.
 
     >>> clock = Clock()
     >>> with clock.spent("adding"):
@@ -98,10 +98,10 @@ class Curve:
 
     @classmethod
     def of(cls, judged: Judged) -> "Curve":
-        """Thin a curve over all pairs, which has a point a pair."""
+        """Return a few hundred points of a curve that has one for each pair."""
         whole, levels = judged.curve, np.linspace(0.0, 1.0, 301) ** 2
         rates = np.interp(levels, whole.false_positive_rate, whole.true_positive_rate)
-        # From the corner: a perfect curve starts at its top.
+        # The curve starts at (0, 0), even where its first rate is already 1.
         return cls(np.append(0.0, levels), np.append(0.0, rates), judged.area)
 
 
@@ -120,7 +120,7 @@ class Experiment(Protocol):
 
     @property
     def name(self) -> str:
-        """What the command line and the files call it."""
+        """Its name on the command line and in file names."""
 
     @property
     def summary(self) -> str:
@@ -130,4 +130,4 @@ class Experiment(Protocol):
         """Say in one line which data are missing and how to get them; None where none are."""
 
     def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
-        """Make it again, with so many seeds."""
+        """Run it with seeds 0, 1, ..., so many of them."""

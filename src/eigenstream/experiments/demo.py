@@ -24,7 +24,7 @@ from eigenstream.processes import ImageWalk, digit_set, page_image
 SIZE = 28
 #: How many features are learned.
 FEATURES = 10
-#: With fewer views the ten slow directions of 784 are not yet there.
+#: Fewer views do not show ten slow directions of 784.
 FEWEST_VIEWS = 1000
 #: Views read and learned at a time.
 CHUNK = 2048
@@ -59,7 +59,7 @@ class Demo:
 # many small products wait for each other.
 @threadpool_limits.wrap(1, user_api="blas")
 def run(views: int = 20_000, seed: int = 0, clock: Clock | None = None) -> Demo:
-    """Watch, learn and judge.
+    """Read the views, learn from them, and test on digits.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def run(views: int = 20_000, seed: int = 0, clock: Clock | None = None) -> Demo:
     seed : int
         Of the page, the walk and the digits.
     clock : Clock, optional
-        Is told about the progress.
+        Shows the progress, and times each stage.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def colours(count: int) -> Sequence[str]:
 def thinned(
     across: NDArray[np.float64], up: NDArray[np.float64], points: int = 400
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a curve by at most about twice so many of its points, evenly spread along it."""
+    """Return at most about twice so many points of a curve, evenly spread along it."""
     if len(across) <= 2 * points:
         return across, up
     # Half of the points evenly over each axis: a curve that rises steeply keeps its corner.

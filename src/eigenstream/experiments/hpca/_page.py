@@ -63,7 +63,7 @@ class PairReproduction(_recipe.PairRecipe):
 
     def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
         """Learn and judge; return what came out."""
-        # Repetitions run side by side, beside whatever else the machine does: own seconds count.
+        # Repetitions run in threads, and the machine may be busy: the seconds of each are counted.
         clock = Clock(clock.listener, timer=thread_time)
         start = perf_counter()
         found = self.findings(effort, seeds, clock)

@@ -1,4 +1,4 @@
-"""The engine of [HPCA] section 7: learn from the labels of some classes, judge on others.
+"""Run an experiment of [HPCA] section 7: learn from the labels of some classes, test on others.
 
 Which weight, and which sharpness of the kernel, is decided on some of the training rows, by one of
 two rules; then all rows are learned with what was decided. The test is never looked at.
@@ -44,15 +44,15 @@ from eigenstream.experiments.hpca._recipe import (
 from eigenstream.features import RBFNetwork
 
 #: The largest distance of two points under the kernel exp(-C |x - y|^2). The paper halves the
-#: kernel to have 1 there; thresholds are told in its units.
+#: kernel to have 1 there; thresholds are given in its units.
 DIAMETER = sqrt(2.0)
-#: Repetitions at work at the same time, at most: each may hold several Gram matrices.
+#: Repetitions that run at the same time, at most: each may hold several Gram matrices.
 MOST_AT_ONCE = 4
 #: Nearest neighbours shown of each query.
 NEAREST = 4
 
 
-@threadpool_limits.wrap(1, user_api="blas")  # repetitions run beside each other instead
+@threadpool_limits.wrap(1, user_api="blas")  # repetitions run in threads of their own
 def run(recipe: PairRecipe, effort: Effort, seeds: int, clock: Clock) -> PairFindings:
     """Run a recipe of this family."""
     runs = recipe.runs(effort, check_whole(seeds, "seeds"))
@@ -70,7 +70,7 @@ def run(recipe: PairRecipe, effort: Effort, seeds: int, clock: Clock) -> PairFin
 
     found = PairFindings(runs=[label for label, _ in runs])
     with warnings.catch_warnings():
-        # Kernels too sharp and eigenvalues too few are told in the tables.
+        # The tables show which kernels are too sharp, and where eigenvalues are too few.
         warnings.simplefilter("ignore", UserWarning)
         with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_AT_ONCE)) as pool:
             try:
@@ -219,11 +219,11 @@ class _TaskLearner:
         return ClassSubspace(self.recipe.dimensions, eta=eta, **how)
 
 
-# ---- judging, and what there is to see --------------------------------------------------------
+# ---- testing, and what the page shows ----------------------------------------------------------
 
 
 def record(found: PairFindings, key: ResultKey, sample: Labelled, what: Learned) -> None:
-    """Judge features and add the figures to the findings."""
+    """Measure features and add the figures to the findings."""
     judged, risk = judge(sample.rows, sample.labels), balanced_risk(sample.rows, sample.labels)
     threshold = None if what.threshold is None else risk.threshold / DIAMETER
     figures: dict[str, Any] = {"error": judged.error, "risk": risk.risk, "area": judged.area}

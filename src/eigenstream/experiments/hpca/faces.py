@@ -45,7 +45,7 @@ def repetitions(effort: Effort, seeds: int) -> list[tuple[str, Callable[[], Run]
 
 
 def one_run(images: Images, training: NDArray[np.int64], test: str) -> Run:
-    """Part the people."""
+    """Split the people into those learned from and those of the test."""
     mine = np.isin(images.labels, training)
     tasks = []
     for name, pixels in (("photographs", images.pixels), ("negatives", 1.0 - images.pixels)):

@@ -137,7 +137,7 @@ def taught(chunks: Iterator[Floats], learners: list[Learner], clock: Clock) -> I
         with clock.spent("views"):
             return next(chunks, None)
 
-    # What takes the time lets go of the interpreter's lock: BLAS, and the compiled sampling.
+    # BLAS and the compiled sampling release the interpreter's lock, so threads run at once.
     with ThreadPoolExecutor(min(len(learners) + 1, _cores())) as pool:
         chunk = following()
         while chunk is not None:

@@ -31,7 +31,7 @@ class SlowReproduction(SlowRecipe):
 
     def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
         """Watch, learn and judge with so many seeds; return what came out."""
-        # Work runs side by side, beside whatever else the machine does: its own seconds count.
+        # Learners run in threads on a machine that may be busy: the seconds of each thread count.
         clock = Clock(clock.listener, timer=thread_time)
         start = perf_counter()
         found = _run.run(self, effort, seeds, clock)
@@ -147,7 +147,7 @@ class _Page:
         )
 
     def rate(self) -> str:
-        """Say how far the paper's learning rate can travel."""
+        """Say how much the steps of the paper's learning rate add up to."""
         assert self.found.shown is not None
         _, values = self.found.shown.filters["0.2"]
         steps = float(_recipe.PAPER_RATE.gains(0, self.found.views).sum())

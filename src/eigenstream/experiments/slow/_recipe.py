@@ -28,9 +28,9 @@ GAMMAS = (4.0, 0.25)
 SOURCE_VIEWS = 50_000
 #: Views read and learned at a time, in float32: twice the speed, added up in float64.
 CHUNK = 4096
-#: Where the sweep over alpha looks.
+#: The alphas of the sweep.
 ALPHAS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8, 1.0)
-#: How often the learning curve is measured.
+#: Points of the learning curve.
 MOMENTS = 8
 
 

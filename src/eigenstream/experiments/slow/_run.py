@@ -1,4 +1,4 @@
-"""The engine of [SLOW] section 6: watch a process, learn in one pass, judge on moved digits.
+"""Run an experiment of [SLOW] section 6: read views, learn in one pass, test on moved digits.
 
 One pass keeps two matrices for each kind of features: the variance A and the velocity B. Every
 variant of the batch solution (any alpha, either convention, centred or not, PCA) is solved from
@@ -46,7 +46,7 @@ from eigenstream.features import RBFNetwork
 from eigenstream.processes import ImageWalk, digit_set, page_image
 
 
-@threadpool_limits.wrap(1, user_api="blas")  # the learners run beside each other instead
+@threadpool_limits.wrap(1, user_api="blas")  # the learners run in threads of their own
 def run(recipe: SlowRecipe, effort: Effort, seeds: int, clock: Clock) -> SlowFindings:
     """Run a recipe of this family for seeds 0, 1, ..."""
     seeds = check_whole(seeds, "seeds")
@@ -70,7 +70,7 @@ def _one_seed(
     found: SlowFindings,
     real: RealImages | None,
 ) -> None:
-    """Watch, learn and judge with one seed."""
+    """Make the views of one seed, learn from them, and test."""
     parts = np.random.SeedSequence(seed).spawn(4)
     label = f"seed {seed + 1} of {found.seeds}"
     clock.listener.begin(f"{label}: page, digits, prototypes", 3)
@@ -83,7 +83,7 @@ def _one_seed(
     learners = [Learner("linear")]
     with clock.spent("prototypes"):
         for count in PROTOTYPES[effort]:
-            # Independent views: what an interval beyond the mixing time comes to.
+            # Independent views, as views farther apart than the mixing time nearly are.
             prototypes = walk.stationary().take(count, np.float32)
             for gamma in GAMMAS:
                 network = RBFNetwork(count, gamma=gamma, random_state=0).fit(prototypes)
@@ -169,7 +169,7 @@ def _judge(
     label: str,
     found: SlowFindings,
 ) -> None:
-    """Judge every variant of every learner on the printed digits, some on the handwritten."""
+    """Test every variant of every learner on printed digits, and some on handwritten ones."""
     steps = sum(1 + len(_variants(learner)) + len(ALPHAS) for learner in learners)
     clock.listener.begin(f"{label}: judging", steps)
     first = not found.curves
@@ -247,7 +247,7 @@ def _watch_sources(
     label: str,
     found: SlowFindings,
 ) -> None:
-    """Learn from real images instead of the page; judge on the same printed digits."""
+    """Learn from views of real images instead of the page; test on the same printed digits."""
     views = min(found.views, SOURCE_VIEWS)
     clock.listener.begin(f"{label}: watching real images", views * len(real.sources))
     for name, image in real.sources.items():
