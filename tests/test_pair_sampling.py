@@ -119,7 +119,7 @@ def test_a_stream_refuses():
     stream.pairs(np.zeros((3, 2)))
     with pytest.raises(ValueError, match="NaN at row 4, column 1"):
         stream.pairs(np.array([[0.0, 0.0], [0.0, np.nan]]))
-    with pytest.raises(ValueError, match="a chunk has 3 features, and the first one 2"):
+    with pytest.raises(ValueError, match="a chunk has 3 features, the first one 2"):
         stream.pairs(np.zeros((1, 3)))
 
 
