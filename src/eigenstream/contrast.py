@@ -32,8 +32,8 @@ class Contrast:
         None where they are still to be chosen, such as by an estimator when it solves: until then
         ``matrix`` asks for them.
     scaled : bool
-        T is that of features divided by their root mean square in the rewarded scatter
-        (``scale``): for PCA, of correlations instead of covariances. Exact from the scatters.
+        T is that of features divided by ``scale``, the root of the rewarded scatter's
+        ``feature_squares``: of correlations instead of covariances. Exact from the scatters.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class Contrast:
         reward = self.reward.matrix()
         penalty = None if self.penalty is None else self.penalty.matrix()
         if self.scaled:
-            scale = self._scale_of(np.diagonal(reward))
+            scale = self.scale
             for matrix in (reward, penalty):
                 if matrix is not None:
                     matrix /= scale
@@ -171,9 +171,7 @@ class Contrast:
         """What each feature is divided by: ones unless ``scaled``, and for constant features."""
         if not self.scaled:
             return np.ones(self.n_features)
-        return self._scale_of(np.diagonal(self.reward.matrix()))
-
-    def _scale_of(self, squares: Float64s) -> Float64s:
+        squares = self.reward.feature_squares()
         # What rounding of its mean may leave of a constant feature is no scale.
         means = np.asarray(self.reward.mean, np.float64) ** 2
         share = means / means.sum() if means.any() else means

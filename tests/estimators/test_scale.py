@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import pdist
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import oracles
-from eigenstream import SlowSubspace, StreamPCA
+from eigenstream import ClassSubspace, SlowSubspace, StreamPCA
 from eigenstream.testing import chunked
 
 UNITS = np.array([1e-3, 1.0, 1e3, 5.0, 0.1, 1e5])
@@ -111,3 +112,49 @@ def test_uncentred_rows_are_scaled_by_their_root_mean_square():
 def test_what_does_not_go_with_it_is_refused(ask, message):
     with pytest.raises((ValueError, TypeError), match=message):
         ask()
+
+
+LABELS = np.random.default_rng(1).integers(0, 6, len(ROWS))
+MOVED = ROWS + 2 * UNITS * np.random.default_rng(2).standard_normal((6, 6))[LABELS]
+
+
+@pytest.mark.filterwarnings("ignore:n_components=2 was asked for")
+@pytest.mark.parametrize("options", [{"eta": 0.3}, {}, {"criterion": "ratio"}, {"shrinkage": 0.5}])
+def test_classes_of_scaled_rows(options):
+    if "shrinkage" in options:
+        options = options | {"criterion": "ratio"}
+    ours = ClassSubspace(2, scale=True, **options).fit(MOVED, LABELS)
+    scaled = MOVED / MOVED.std(axis=0, ddof=1)
+    plain = ClassSubspace(2, **options).fit(scaled, LABELS)
+    np.testing.assert_allclose(ours.scale_, MOVED.std(axis=0, ddof=1), rtol=1e-9)
+    assert ours.eta_ == plain.eta_
+    np.testing.assert_allclose(ours.components_, plain.components_, atol=1e-8)
+    np.testing.assert_allclose(ours.eigenvalues_, plain.eigenvalues_, rtol=1e-8)
+    np.testing.assert_allclose(ours.transform(MOVED), plain.transform(scaled), atol=1e-7)
+    assert ours.diameter_ >= pdist(scaled).max()
+    for name in ("risk_", "threshold_", "n_positive_"):
+        assert getattr(ours, name) == pytest.approx(getattr(plain, name), rel=1e-6)
+    parts = ClassSubspace(2, scale=True, **options)
+    for chunk in np.array_split(np.arange(len(MOVED)), 7):
+        parts.partial_fit(MOVED[chunk], LABELS[chunk])
+    np.testing.assert_allclose(parts.components_, ours.components_, atol=1e-8)
+    back = ours.inverse_transform(ours.transform(MOVED))
+    expected = plain.inverse_transform(plain.transform(scaled)) * ours.scale_
+    np.testing.assert_allclose(back / UNITS, expected / UNITS, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "krylov"}, "solver='dense'"),
+        ({"solver": "dual"}, "solver='dense'"),
+        ({"solver": "flow", "eta": 1.0}, "solver='dense'"),
+        ({"kernel": "rbf"}, "kernel='linear'"),
+        ({"diameter": 3.0}, "leave it out"),
+    ],
+)
+def test_classes_without_scatters_refuse_it(options, message):
+    with pytest.raises(ValueError, match=rf"scale=True.*{message}"):
+        ClassSubspace(2, scale=True, **options).fit(MOVED, LABELS)
+    with pytest.raises(ValueError, match="scale=False"):
+        ClassSubspace(2, eta=0.3, scale=True).fit(MOVED, LABELS).bound()

@@ -97,6 +97,29 @@ class HeldOut:
         return np.asarray(self.rows @ vectors, np.float64)
 
 
+@dataclass(frozen=True)
+class ScaledScatter:
+    """A scatter of classes, of features divided by their scales."""
+
+    scatter: ClassScatter
+    scale: Float64s
+
+    def matrix(self) -> Float64s:
+        """Return the scatter's matrix for the scaled features."""
+        return self.scatter.matrix() / self.scale / self.scale[:, None]
+
+    def other_kind(self) -> "ScaledScatter":
+        """Return the scatter of the other kind of pairs."""
+        return ScaledScatter(self.scatter.other_kind(), self.scale)
+
+
+def scaled_without(
+    without: Callable[[frozenset[Key]], ClassScatter], scale: Float64s
+) -> Callable[[frozenset[Key]], ScaledScatter]:
+    """Return what makes the scaled scatter without some classes."""
+    return lambda held: ScaledScatter(without(held), scale)
+
+
 def scatter_folds(
     reward: Any,
     without: Callable[[frozenset[Key]], Any],

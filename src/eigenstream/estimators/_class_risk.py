@@ -47,7 +47,7 @@ class LabelRisk(Online):
             rows, labels, groups, weights = taken(weights > 0, rows, labels, groups, weights)
         if self.kernel == "linear":
             mapped = _mapping.mapped(self._map, rows)
-            Z = np.asarray(mapped @ self._solved().pairs.vectors, np.float64)
+            Z = np.asarray(mapped @ self._columns, np.float64)
         else:
             Z = self._solved().details["features"]
         keys, codes = keys_of(labels, groups)
@@ -72,7 +72,7 @@ class LabelRisk(Online):
         found: TrainingRows | None = self.__dict__.get("_trained")
         if found is not None:
             return found
-        return projected_rows(self._sample.drawn(), self.components_.T)
+        return projected_rows(self._sample.drawn(), self._columns)
 
     def _training_counts(self) -> _pair_risk.PairCounts:
         return self._training().counts()
@@ -86,6 +86,11 @@ class LabelRisk(Online):
         return self._training().risk_error(self.risk_curve_.threshold)
 
     def _risk_bound(self, margin: float, delta: float) -> RiskBound:
+        if self.scale_ is not None:
+            raise ValueError(
+                "the theory bounds projections of the data, and scale=True divides by what the "
+                "data say first: fit with scale=False, on data scaled by constants."
+            )
         return bound_of_rows(self._training(), margin, delta, self.diameter_)
 
 

@@ -115,10 +115,7 @@ class StreamEstimator(CallbackSupportMixin, OnlineSupport):
         if not self.scale:
             return choose_solver(width, n_rows)
         if not fits_dense(width):
-            raise ValueError(
-                f"scale=True needs the scatters, and those of {width} features do not fit in this "
-                "machine's memory. Scale the data first, or use scale=False."
-            )
+            self._refuse_scale(width)
         return "dense"
 
     def _noted(self, parts: Iterator[_input.Chunk]) -> Iterator[_input.Chunk]:

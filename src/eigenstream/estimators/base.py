@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -124,6 +124,12 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Tell whether features are divided by their standard deviation first."""
         return bool(getattr(self, "scale", False))
 
+    def _refuse_scale(self, width: int) -> NoReturn:
+        raise ValueError(
+            f"scale=True needs the scatters, and those of {width} features do not fit in this "
+            "machine's memory. Scale the data first, or use scale=False."
+        )
+
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there is anything to read."""
         return hasattr(self, "contrast_") or hasattr(self, "_solution")
@@ -240,13 +246,14 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         dtype = Z.dtype if Z.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         Z = Z.astype(dtype, copy=False)
         check_finite(Z, name="Z")
-        rows = Z @ self._patterns().astype(dtype) + self.mean_.astype(dtype)
+        scale, patterns = self.scale_, self._patterns()
+        patterns = patterns if scale is None else patterns * scale
+        rows = Z @ patterns.astype(dtype) + self.mean_.astype(dtype)
         return rows if self.features is None else self.features_.inverse_transform(rows)
 
     def _patterns(self) -> Float64s:
-        """Return the rows that turn features back into data: the columns' pseudo-inverse."""
-        scale = self.scale_
-        return self.components_ if scale is None else self.components_ * scale
+        """Return the rows that turn features back into data: the components' pseudo-inverse."""
+        return self.components_
 
     # ---- the feature map in front ----------------------------------------------------------
 

@@ -14,7 +14,9 @@ from eigenstream._refusals import unchanged_on_error
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _gram, _input, _mapping, _pair_risk
 from eigenstream.estimators._class_folds import (
+    ScaledScatter,
     codes_of,
+    scaled_without,
     scatter_folds,
     without_of_rows,
 )
@@ -81,6 +83,10 @@ class ClassSubspace(ByOperator):
     diameter : float, optional
         What no two rows can be farther apart than: the unit of margins and of ``bound``. By default
         a bound for the rows learned from.
+    scale : bool, default=False
+        Divide each feature by its standard deviation over the rows (``scale_``, divided by n - 1;
+        inside tasks, where there are ``groups``). Exact from the scatters of solver="dense"; other
+        solvers and kernels keep none and refuse it.
     solver : {"auto", "dense", "krylov", "dual", "flow"}, default="auto"
         "krylov" never forms a D x D matrix; "dual" solves by the Gram matrix, as kernels do.
         "flow" learns online from pairs drawn out of the stream of rows (see LabelledPairs): in the
@@ -92,7 +98,7 @@ class ClassSubspace(ByOperator):
 
     Attributes
     ----------
-    components_, eigenvalues_, mean_, n_samples_seen_, objective_, rank_, solver_
+    components_, eigenvalues_, mean_, scale_, n_samples_seen_, objective_, rank_, solver_
         ``eigenvalues_`` are those of T with the shares of pairs as further weights: of
         eta/2 A - 1/2 B when balanced.
     eta_, eta_choice_, n_positive_, gamma_, dual_coef_
@@ -135,6 +141,7 @@ class ClassSubspace(ByOperator):
         gamma: float | None = None,
         features: Any = None,
         diameter: float | None = None,
+        scale: bool = False,
         solver: str = "auto",
         schedule: Any = "auto",
         init: Any = "data",
@@ -152,12 +159,34 @@ class ClassSubspace(ByOperator):
         self.gamma = gamma
         self.features = features
         self.diameter = diameter
+        self.scale = scale
         self.solver = solver
         self.schedule = schedule
         self.init = init
         self.forgetting = forgetting
         self.missing = missing
         self.random_state = random_state
+
+    USES = ByOperator.USES | {"scale": ("solver", ("auto", "dense"))}
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.scale and self.kernel != "linear":
+            raise ValueError(
+                f"scale=True divides features, and kernel={self.kernel!r} is solved without any: "
+                "scale the rows first, or use kernel='linear'."
+            )
+        if self.scale and self.diameter is not None:
+            raise ValueError(
+                "diameter is in the units of the rows, and scale=True divides by what these say: "
+                "leave it out, or scale the rows by constants first."
+            )
+
+    def _chosen_solver(self, width: int) -> str:
+        chosen = super()._chosen_solver(width)
+        if self.scale and chosen != "dense":
+            self._refuse_scale(width)
+        return chosen
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -277,9 +306,12 @@ class ClassSubspace(ByOperator):
             self.contrast_ = Contrast(reward, reward.other_kind(), None)
             self._sample.add(mapped, labels, groups, weights)
             keys = dict.fromkeys(keys_of(labels, groups)[0])
+            self.contrast_.scaled = self.scale
             problem = self._scatter_problem(self.contrast_, keys, without)
             found = self._solved_problem(problem, reward.mean, reward.n_rows)
             self.contrast_.weights = found.details["weights"]
+            if self.scale:
+                found.details["scale"] = self.contrast_.scale
             return found
         # Behind a map, chunk by chunk: what it makes of all the rows may not fit.
         step, order = n_rows, None
@@ -304,23 +336,27 @@ class ClassSubspace(ByOperator):
         assert isinstance(contrast.reward, ClassScatter)
         assert contrast.penalty is not None
         rows, of_rows = self._sample.read()
+        scale, whole = contrast.scale, ScaledScatter(contrast.reward, contrast.scale)
+        if contrast.scaled:
+            rows, without = rows / scale, scaled_without(without, scale)
 
         def counts(vectors: Float64s) -> _pair_risk.PairCounts:
-            return projected_rows(self._sample.drawn(), vectors).counts()
+            return projected_rows(self._sample.drawn(), vectors / scale[:, None]).counts()
 
         return Problem(
-            operator=Matrices(contrast.reward.matrix(), contrast.penalty.matrix()),
+            operator=Matrices(whole.matrix(), whole.other_kind().matrix()),
             n_different=contrast.reward.weight,
             n_same=contrast.penalty.weight,
             rounding=contrast.rounding,
             always_dense=True,
             groupings=[
-                partial(scatter_folds, contrast.reward, without, rows, of_rows, place)
+                partial(scatter_folds, whole, without, rows, of_rows, place)
                 for place in groupings_of(list(classes), FOLDS)
             ],
             counts=counts,
-            diameter=self._data_diameter(),
-            floor=max(contrast.reward.floor, contrast.penalty.floor),
+            # What no two scaled rows can be farther apart than: loose where units differ.
+            diameter=self._data_diameter() / float(scale.min()),
+            floor=max(contrast.floor((1.0, 0.0)), contrast.floor((0.0, 1.0))),
         )
 
     def _unready(self, contrast: Contrast) -> str:

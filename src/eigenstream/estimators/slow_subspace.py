@@ -278,8 +278,8 @@ class SlowSubspace(SlowBounds):
 
     def _patterns(self) -> Float64s:
         if self.criterion == "ratio":
-            return np.asarray(np.linalg.pinv(self._columns))
-        return super()._patterns()
+            return np.asarray(np.linalg.pinv(self.components_.T))
+        return self.components_
 
     def path(self, alphas: Any) -> AlphaPath:
         """Solve for several alphas from the scatters, without another look at the data.

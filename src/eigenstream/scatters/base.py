@@ -58,6 +58,10 @@ class Scatter(ABC):
         """Return the trace of ``matrix()``."""
         return float(np.trace(self.matrix()))
 
+    def feature_squares(self) -> Float64s:
+        """Return the mean square of every feature: what scaled contrasts divide by the root of."""
+        return np.diagonal(self.matrix()).copy()
+
     @property
     @abstractmethod
     def mean(self) -> Float64s:

@@ -162,6 +162,12 @@ class ClassScatter(Scatter):
             scatter._moments = ClassMoments.restored(part(state, "moments"))
         return scatter
 
+    def feature_squares(self) -> Float64s:
+        """Return the variances of the rows: half the mean squares over all pairs, of both kinds."""
+        totals = self._read()
+        squares = np.diagonal(totals.same) + np.diagonal(totals.different)
+        return np.asarray(squares / max(2.0 * (totals.n_same + totals.n_different), 1.0))
+
     def matrix(self) -> Float64s:
         """Return the average of the outer products, a symmetric (D, D) float64 array (a copy)."""
         totals = self._read()
