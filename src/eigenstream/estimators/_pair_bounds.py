@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from eigenstream._checks import check_number
 from eigenstream._linalg import Float64s
 from eigenstream.estimators._pair_risk import PairCounts, TrainingRows, margin_risk
-from eigenstream.estimators._samples import BottomRows, smallest_distinct
+from eigenstream.estimators._samples import HashSample, smallest_distinct
 from eigenstream.theory.bounds import RiskBound, operator_bound, pair_bound
 
 
@@ -70,7 +70,7 @@ def kinds_of(
     return kinds[0], kinds[1]
 
 
-def kind_of_sample(found: BottomRows) -> Kind:
+def kind_of_sample(found: HashSample) -> Kind:
     """Return the kind of a sample of distinct pairs."""
     seen = kind_of(float(found.weights.sum()), float((found.weights**2).sum()))
     if found.complete or seen.m == 0:

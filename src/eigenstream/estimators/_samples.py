@@ -110,7 +110,7 @@ def distinct_rows(
     return first, sums
 
 
-class BottomRows:
+class HashSample:
     """The ``size`` distinct rows with the smallest hashes of those added, in no order.
 
     Each with the weight that it has had in all: whoever is dropped never comes back, so that the
@@ -215,7 +215,7 @@ class ClassSample:
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self.classes: dict[Key, BottomRows] = {}
+        self.classes: dict[Key, HashSample] = {}
 
     @property
     def size(self) -> int:
@@ -237,7 +237,7 @@ class ClassSample:
             return
         keys, codes = keys_of(labels, groups)
         for key in keys:
-            self.classes.setdefault(key, BottomRows(self.width))
+            self.classes.setdefault(key, HashSample(self.width))
         hashes = row_hashes(rows)
         weights = np.ones(len(hashes)) if weights is None else weights
         # What lies beyond the rows drawn so far and these is not drawn, whatever comes.
@@ -262,7 +262,7 @@ class ClassSample:
     def merged(self, other: Self) -> Self:
         """Return the sample of both; neither is changed."""
         both = type(self)(self.width)
-        both.classes = {key: BottomRows(self.width) for key in (*self.classes, *other.classes)}
+        both.classes = {key: HashSample(self.width) for key in (*self.classes, *other.classes)}
         for part in (self, other):
             for key, found in part.classes.items():
                 rows = found.rows.__getitem__
@@ -334,7 +334,7 @@ class PairSample:
         self.width = width
         self.size = sample_size(width, 8192)
         # The fold travels as one more column.
-        self.signs = {sign: BottomRows(width + 1) for sign in (1, -1)}
+        self.signs = {sign: HashSample(width + 1) for sign in (1, -1)}
 
     def add(self, hashes: Hashes, given: Pairs, folds: NDArray[np.int8]) -> None:
         """Take up pairs that weigh anything."""
