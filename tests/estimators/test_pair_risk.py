@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
 from eigenstream import ClassSubspace, PairMetric, PairSubspace
-from eigenstream.estimators import _class_risk, _pair_bounds, _pair_risk, _samples
+from eigenstream.estimators import _class_risk, _pair_bounds, _samples
+from eigenstream.evaluation import base
 from eigenstream.features import RBFNetwork
 from eigenstream.theory import (
     balanced_pair_bound,
@@ -193,7 +194,7 @@ class TestRowsInTrueProportions:
     @pytest.mark.parametrize("exact", [True, False], ids=["sorted", "binned"])
     def test_weights_count_as_repetitions(self, exact, monkeypatch):
         if not exact:
-            monkeypatch.setattr(_pair_risk, "EXACT_PAIRS", 0)
+            monkeypatch.setattr(base, "EXACT_PAIRS", 0)
         rows, labels = rows_of_classes(150)
         weights = np.random.default_rng(1).integers(0, 4, 150)
         copies = np.repeat(np.arange(150), weights)

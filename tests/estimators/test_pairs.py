@@ -17,9 +17,9 @@ import oracles
 from eigenstream import ClassSubspace, PairMetric, PairSubspace, sample_pairs
 from eigenstream._linalg import principal_angles
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _pair_folds, _pair_input, _pair_risk, class_subspace
+from eigenstream.estimators import _pair_folds, _pair_input, class_subspace
 from eigenstream.estimators._samples import pair_hashes
-from eigenstream.evaluation import balanced_risk, pair_roc
+from eigenstream.evaluation import balanced_risk, base, pair_risk, pair_roc
 from eigenstream.features import RBFNetwork
 from eigenstream.scatters import PairScatter
 from eigenstream.schedules import Constant
@@ -396,7 +396,7 @@ class TestRisks:
     @pytest.mark.parametrize("exact", [True, False])
     def test_margin_risk_by_brute_force(self, exact, monkeypatch):
         if not exact:
-            monkeypatch.setattr(_pair_risk, "EXACT_PAIRS", 0)
+            monkeypatch.setattr(base, "EXACT_PAIRS", 0)
         learned = ClassSubspace(3, margin=(0.5, 0.05)).fit(X, Y)
         counts = learned._counts()
         assert counts.exact is exact
@@ -409,7 +409,7 @@ class TestRisks:
             + 0.5 * np.clip(1 - (q[SIGNS < 0] - t) / 0.05, 0, 1).mean()
             for t in np.unique(corners)
         )
-        found = _pair_risk.margin_risk(counts, 0.05, learned.diameter_)
+        found = pair_risk.margin_risk(counts, 0.05, learned.diameter_)
         assert abs(found.risk - best) <= found.error + 1e-9
         assert found.error <= (1e-12 if exact else 1e-3)
         assert (learned.margin_risk_, learned.margin_risk_error_) == (found.risk, found.error)

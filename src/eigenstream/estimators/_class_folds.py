@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s
-from eigenstream.estimators import _input, _pair_risk
+from eigenstream.estimators import _input
 from eigenstream.estimators._pair_solve import Fold, Matrices
-from eigenstream.evaluation import one_shot_error
+from eigenstream.evaluation import one_shot_error, pair_risk
+from eigenstream.evaluation.base import counts_of_classes
 from eigenstream.scatters.classes import ClassScatter, Key, keys_of
 from eigenstream.scatters.laplacians import ClassLaplacian
 from eigenstream.solvers.dual import PairOperator
@@ -58,8 +59,8 @@ def farthest_from(rows: Any, centre: Any) -> float:
 
 def risk_of(Z: Float64s, keys: Sequence[Key]) -> float:
     """Return the least balanced risk of a threshold over the pairs inside tasks."""
-    counts = _pair_risk.counts_of_classes(Z, codes_of(keys), codes_of(key[0] for key in keys))
-    return _pair_risk.risk_curve(counts).risk if len(counts.ends) else 1.0
+    counts = counts_of_classes(Z, codes_of(keys), codes_of(key[0] for key in keys))
+    return pair_risk.risk_curve(counts).risk if len(counts.ends) else 1.0
 
 
 def error_of(Z: Float64s, keys: Sequence[Key]) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._linalg import Float64s
-from eigenstream.estimators import _mapping, _pair_risk
+from eigenstream.estimators import _mapping
 from eigenstream.estimators._class_folds import (
     codes_of,
     operator_folds,
@@ -19,6 +19,7 @@ from eigenstream.estimators._label_input import taken
 from eigenstream.estimators._pair_solve import FOLDS, Fold, groupings_of
 from eigenstream.estimators._pairwise import SEARCH_ROWS, Problem
 from eigenstream.estimators._samples import ClassSample
+from eigenstream.evaluation.base import PairCounts, counts_of_classes
 from eigenstream.scatters.classes import Key, keys_of
 from eigenstream.scatters.laplacians import ClassLaplacian
 from eigenstream.scatters.radius_bound import RadiusBound
@@ -74,12 +75,12 @@ class ByOperator(LabelRisk):
                 search, keys, codes[some], None if weights is None else weights[some], place
             )
 
-        def counts(vectors: Float64s) -> _pair_risk.PairCounts:
+        def counts(vectors: Float64s) -> PairCounts:
             if training is not None:
                 Z = np.asarray(training @ vectors)
             else:
                 Z = np.column_stack([factor.times(np.ascontiguousarray(v)) for v in vectors.T])
-            return _pair_risk.counts_of_classes(Z, codes, tasks, weights)
+            return counts_of_classes(Z, codes, tasks, weights)
 
         problem = Problem(
             operator=operator,

@@ -5,14 +5,15 @@ from typing import Any
 import numpy as np
 
 from eigenstream._linalg import Float64s
-from eigenstream.estimators import _mapping, _pair_risk
+from eigenstream.estimators import _mapping
 from eigenstream.estimators._class_folds import codes_of, farthest_from, plain
 from eigenstream.estimators._label_input import taken
 from eigenstream.estimators._pair_bounds import bound_of_rows
 from eigenstream.estimators._pair_flow import Online
 from eigenstream.estimators._pair_parameters import check_diameter
-from eigenstream.estimators._pair_risk import TrainingRows
 from eigenstream.estimators._samples import ClassSample, SampledRows, distinct_rows
+from eigenstream.evaluation.base import PairCounts
+from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.scatters.classes import keys_of
 from eigenstream.scatters.radius_bound import RadiusBound
 from eigenstream.theory.bounds import RiskBound
@@ -74,7 +75,7 @@ class LabelRisk(Online):
             return found
         return projected_rows(self._sample.drawn(), self._columns)
 
-    def _training_counts(self) -> _pair_risk.PairCounts:
+    def _training_counts(self) -> PairCounts:
         return self._training().counts()
 
     @property

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import check_number
 from eigenstream._linalg import Float64s
-from eigenstream.estimators._pair_risk import PairCounts, TrainingRows, margin_risk
 from eigenstream.estimators._samples import HashSample, smallest_distinct
+from eigenstream.evaluation.base import PairCounts
+from eigenstream.evaluation.pair_risk import TrainingRows, margin_risk
 from eigenstream.theory.bounds import RiskBound, operator_bound, pair_bound
 
 

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_number
 from eigenstream._linalg import Float64s
-from eigenstream.estimators import _pair_input, _pair_risk
-from eigenstream.evaluation import BalancedRisk
+from eigenstream.estimators import _pair_input
+from eigenstream.evaluation import BalancedRisk, pair_risk
+from eigenstream.evaluation.base import PairCounts, counts_of_pairs, roc_area
 
 #: Rows projected at a time, where pairs come by index.
 PAIRS_AT_A_TIME = 1 << 16
@@ -32,13 +33,13 @@ class PairDecisions(ABC):
         """Map rows to the space in which distances are taken."""
 
     @abstractmethod
-    def _training_counts(self) -> _pair_risk.PairCounts:
+    def _training_counts(self) -> PairCounts:
         """Return the distances of the training pairs, or of a sample of them, counted."""
 
-    def _counts(self) -> _pair_risk.PairCounts:
+    def _counts(self) -> PairCounts:
         """Return the counts, made once for as long as nothing more is learned."""
         check_is_fitted(self)
-        found: _pair_risk.PairCounts | None = self.__dict__.get("_counted")
+        found: PairCounts | None = self.__dict__.get("_counted")
         if found is None:
             found = self._counted = self._training_counts()
         return found
@@ -111,7 +112,7 @@ class PairDecisions(ABC):
     @property
     def risk_curve_(self) -> BalancedRisk:
         """The balanced risk of every threshold on the training pairs."""
-        return _pair_risk.risk_curve(self._counts())
+        return pair_risk.risk_curve(self._counts())
 
     def calibrate_threshold(
         self,
@@ -144,14 +145,14 @@ class PairDecisions(ABC):
                 f"strategy={strategy!r} needs pairs with y = {' and '.join(map(str, needed))}, "
                 f"got only {signs[0]}."
             )
-        counts = _pair_risk.counts_of_pairs(self.pair_distance(pairs), signs)
+        counts = counts_of_pairs(self.pair_distance(pairs), signs)
         if strategy == "balanced_risk":
-            threshold = _pair_risk.risk_curve(counts).threshold
+            threshold = pair_risk.risk_curve(counts).threshold
         elif strategy == "accuracy":
-            threshold = _pair_risk.accuracy_threshold(counts)
+            threshold = pair_risk.accuracy_threshold(counts)
         else:
             rate = check_number(false_positive_rate, "false_positive_rate", least=0, below=1)
-            threshold = _pair_risk.rate_threshold(counts, rate)
+            threshold = pair_risk.rate_threshold(counts, rate)
         self._calibrated = threshold
         return self
 
@@ -176,4 +177,4 @@ class FitsPairs(PairDecisions):
                 f"y holds {signs[0]:+d} only; a ROC area compares same pairs with different ones, "
                 "so give some of both."
             )
-        return _pair_risk.roc_area(_pair_risk.counts_of_pairs(distances, signs))
+        return roc_area(counts_of_pairs(distances, signs))

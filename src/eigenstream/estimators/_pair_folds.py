@@ -11,10 +11,11 @@ from scipy.sparse.csgraph import connected_components
 
 from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _pair_risk
 from eigenstream.estimators._pair_input import Pairs
 from eigenstream.estimators._pair_solve import FOLDS, Fold, Matrices
 from eigenstream.estimators._samples import PairSample
+from eigenstream.evaluation import pair_risk
+from eigenstream.evaluation.base import PairCounts, counts_of_pairs, roc_area
 from eigenstream.scatters import PairScatter
 from eigenstream.scatters.laplacians import PairLaplacian
 from eigenstream.solvers.dual import PairOperator
@@ -118,20 +119,20 @@ class HeldOut:
 
     def loss(self, vectors: Float64s) -> float:
         """Return the risk of the pairs after these vectors."""
-        return _pair_risk.risk_curve(self._counts(vectors)).risk
+        return pair_risk.risk_curve(self._counts(vectors)).risk
 
     def tie(self, vectors: Float64s) -> float:
         """Return the area above the ROC curve, one half where there is none."""
         if len(np.unique(self.signs)) < 2:
             return 0.5
-        return 1.0 - _pair_risk.roc_area(self._counts(vectors))
+        return 1.0 - roc_area(self._counts(vectors))
 
-    def _counts(self, vectors: Float64s) -> _pair_risk.PairCounts:
+    def _counts(self, vectors: Float64s) -> PairCounts:
         Z = np.asarray(self.differences @ vectors, np.float64)
         if self.index is not None:
             Z = Z[self.index[:, 0]] - Z[self.index[:, 1]]
         lengths = np.sqrt(np.einsum("ij,ij->i", Z, Z))
-        return _pair_risk.counts_of_pairs(lengths, self.signs, self.weights)
+        return counts_of_pairs(lengths, self.signs, self.weights)
 
 
 def held_out_folds(contrast: Contrast, folds: PairFolds, sample: PairSample) -> Sequence[Fold]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream.estimators import _mapping, _pair_risk
+from eigenstream.estimators import _mapping
 from eigenstream.estimators._class_folds import plain
 from eigenstream.estimators._pair_bounds import TrainingPairs, kinds_of
 from eigenstream.estimators._pair_folds import (
@@ -19,6 +19,7 @@ from eigenstream.estimators._pair_solve import Fold
 from eigenstream.estimators._pairs_risk import PairRisk
 from eigenstream.estimators._pairwise import SEARCH_ROWS, Problem
 from eigenstream.estimators._samples import pair_hashes
+from eigenstream.evaluation.base import PairCounts, counts_of_pairs, distances_of
 from eigenstream.scatters.laplacians import PairLaplacian
 from eigenstream.solvers import dual
 
@@ -68,13 +69,13 @@ class ByPairOperator(PairRisk):
             factor = self._factor(points)
             operator = dual.PairOperator(factor, laplacian)
 
-        def counts(vectors: Any) -> _pair_risk.PairCounts:
+        def counts(vectors: Any) -> PairCounts:
             if factor is None:
                 Z = np.asarray(points @ vectors)
             else:
                 Z = np.column_stack([factor.times(np.ascontiguousarray(v)) for v in vectors.T])
-            distances = _pair_risk.distances_of(Z, index)
-            return _pair_risk.counts_of_pairs(distances, given.signs, given.weights)
+            distances = distances_of(Z, index)
+            return counts_of_pairs(distances, given.signs, given.weights)
 
         def folds() -> Sequence[Fold]:
             if factor is None:

@@ -3,12 +3,12 @@
 from abc import abstractmethod
 
 from eigenstream._checks import check_number
-from eigenstream.estimators import _pair_risk
 from eigenstream.estimators._pair_bounds import check_delta
 from eigenstream.estimators._pair_decisions import PairDecisions
 from eigenstream.estimators._pair_parameters import PairParameters
 from eigenstream.estimators._pair_solve import PAPER_MARGIN
 from eigenstream.estimators.base import SubspaceEstimator
+from eigenstream.evaluation import pair_risk
 from eigenstream.theory.bounds import RiskBound
 
 
@@ -46,11 +46,11 @@ class PairResults(PairParameters, SubspaceEstimator, PairDecisions):
         """
         return self._margin_risk().error
 
-    def _margin_risk(self) -> _pair_risk.MarginRisk:
+    def _margin_risk(self) -> pair_risk.MarginRisk:
         if self.margin is not None:
             self._check_margin()
         gamma = PAPER_MARGIN if self.margin is None else float(self.margin[1])
-        return _pair_risk.margin_risk(self._counts(), gamma, self._unit())
+        return pair_risk.margin_risk(self._counts(), gamma, self._unit())
 
     def _unit(self) -> float:
         # Ratios are scaled freely: their own largest distance is the unit.

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from eigenstream._blas import blas_threads
 from eigenstream._linalg import Float64s
-from eigenstream.estimators import _pair_risk
+from eigenstream.evaluation import pair_risk
+from eigenstream.evaluation.base import PairCounts
 from eigenstream.solvers import dense, krylov, shifted
 from eigenstream.solvers._split import Split
 from eigenstream.solvers.base import Eigenpairs
@@ -113,16 +114,16 @@ class Fold:
 class ByMarginRisk:
     """Judges vectors by the training pairs: the paper's rule, ties by the balanced risk."""
 
-    counts: Callable[[Float64s], _pair_risk.PairCounts]
+    counts: Callable[[Float64s], PairCounts]
     diameter: float
 
     def loss(self, vectors: Float64s) -> float:
         """Return the margin risk of the pairs after these vectors."""
-        return _pair_risk.margin_risk(self.counts(vectors), PAPER_MARGIN, self.diameter).risk
+        return pair_risk.margin_risk(self.counts(vectors), PAPER_MARGIN, self.diameter).risk
 
     def tie(self, vectors: Float64s) -> float:
         """Return their balanced risk."""
-        return _pair_risk.risk_curve(self.counts(vectors)).risk
+        return pair_risk.risk_curve(self.counts(vectors)).risk
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream.estimators import _input, _mapping, _pair_risk
+from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._class_folds import farthest_from, plain
 from eigenstream.estimators._pair_bounds import (
     TrainingPairs,
@@ -17,6 +17,8 @@ from eigenstream.estimators._pair_flow import Online
 from eigenstream.estimators._pair_input import Pairs, longest_difference
 from eigenstream.estimators._pair_parameters import check_diameter
 from eigenstream.estimators._samples import PairSample
+from eigenstream.evaluation import pair_risk
+from eigenstream.evaluation.base import PairCounts, counts_of_pairs, distances_of
 from eigenstream.theory.bounds import RiskBound
 
 
@@ -31,7 +33,7 @@ class PairRisk(Online):
         super()._forget_counts()
         self.__dict__.pop("_trained", None)
 
-    def _training_counts(self) -> _pair_risk.PairCounts:
+    def _training_counts(self) -> PairCounts:
         solution = self._solved()
         trained: TrainingPairs | None = self.__dict__.get("_trained")
         if trained is not None:
@@ -44,7 +46,7 @@ class PairRisk(Online):
         vectors = self._solved().pairs.vectors
         if given.index is not None:
             Z = np.asarray(_mapping.mapped(self._map, given.points) @ vectors, np.float64)
-            distances = _pair_risk.distances_of(Z, given.index)
+            distances = distances_of(Z, given.index)
         else:
             distances = np.empty(len(given))
             step = _input.chunk_rows(2 * max(given.width, len(vectors)))
@@ -52,7 +54,7 @@ class PairRisk(Online):
                 part = slice(start, start + step)
                 apart = self._mapped_pairs(given.chosen(part)).differences() @ vectors
                 distances[part] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-        counts = _pair_risk.counts_of_pairs(distances, given.signs, given.weights)
+        counts = counts_of_pairs(distances, given.signs, given.weights)
         return TrainingPairs(counts, kinds_of(hashes, given.signs, given.weights))
 
     @property
@@ -68,8 +70,8 @@ class PairRisk(Online):
         apart = differences @ self._solved().pairs.vectors
         lengths = np.sqrt(np.einsum("ij,ij->i", apart, apart))
         n_distinct = [self._sample.signs[sign].n_distinct for sign in (1, -1)]
-        threshold = _pair_risk.risk_curve(counts).threshold
-        return _pair_risk.pairs_error(lengths, signs, weights, n_distinct, threshold)
+        threshold = pair_risk.risk_curve(counts).threshold
+        return pair_risk.pairs_error(lengths, signs, weights, n_distinct, threshold)
 
     def _risk_bound(self, margin: float, delta: float) -> RiskBound:
         counts = self._counts()
@@ -109,7 +111,7 @@ class PairRisk(Online):
         return Pairs(explicit, None, None, block.signs, block.weights)
 
 
-def counts_of_differences(apart: Any, signs: Any, weights: Any) -> _pair_risk.PairCounts:
+def counts_of_differences(apart: Any, signs: Any, weights: Any) -> PairCounts:
     """Return the counts of pairs by the lengths of their projected differences."""
     lengths = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-    return _pair_risk.counts_of_pairs(lengths, signs, weights)
+    return counts_of_pairs(lengths, signs, weights)

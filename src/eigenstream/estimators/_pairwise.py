@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _gram, _input, _pair_input, _pair_risk
+from eigenstream.estimators import _gram, _input, _pair_input
 from eigenstream.estimators._pair_results import PairResults
 from eigenstream.estimators._pair_solve import (
     ByMarginRisk,
@@ -25,6 +25,7 @@ from eigenstream.estimators._pair_solve import (
     top,
 )
 from eigenstream.estimators.base import Solution
+from eigenstream.evaluation.base import PairCounts
 from eigenstream.solvers import dense, dual
 from eigenstream.solvers.base import Eigenpairs
 
@@ -46,7 +47,7 @@ class Problem:
     #: Make the folds of a cross-validation, each in another way.
     groupings: Sequence[Callable[[], Sequence[Fold]]]
     #: Returns the distances of the training pairs after these vectors.
-    counts: Callable[[Float64s], _pair_risk.PairCounts]
+    counts: Callable[[Float64s], PairCounts]
     diameter: float
     #: Eigenvalues up to this may be rounding of the means alone.
     floor: float = 0.0

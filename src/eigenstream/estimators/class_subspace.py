@@ -12,7 +12,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._memory import physical_memory
 from eigenstream._refusals import unchanged_on_error
 from eigenstream.contrast import Contrast
-from eigenstream.estimators import _gram, _input, _mapping, _pair_risk
+from eigenstream.estimators import _gram, _input, _mapping
 from eigenstream.estimators._class_folds import (
     ScaledScatter,
     codes_of,
@@ -33,6 +33,7 @@ from eigenstream.estimators._pair_flow import LabelFlow
 from eigenstream.estimators._pair_solve import FOLDS, Matrices, groupings_of
 from eigenstream.estimators._pairwise import Problem
 from eigenstream.estimators._samples import ClassSample
+from eigenstream.evaluation.base import PairCounts, counts_of_classes, roc_area
 from eigenstream.scatters import ClassScatter
 from eigenstream.scatters.classes import keys_of, state_bytes
 from eigenstream.scatters.radius_bound import RadiusBound
@@ -340,7 +341,7 @@ class ClassSubspace(ByOperator):
         if contrast.scaled:
             rows, without = rows / scale, scaled_without(without, scale)
 
-        def counts(vectors: Float64s) -> _pair_risk.PairCounts:
+        def counts(vectors: Float64s) -> PairCounts:
             return projected_rows(self._sample.drawn(), vectors / scale[:, None]).counts()
 
         return Problem(
@@ -381,13 +382,11 @@ class ClassSubspace(ByOperator):
         Z = np.asarray(self.transform(X), np.float64)
         if labels.shape != (len(Z),):
             raise ValueError(f"y must hold one label a row, {len(Z)} in all; got {labels.shape}.")
-        counts = _pair_risk.counts_of_classes(
-            Z, codes_of(labels.tolist()), np.zeros(len(Z), np.intp)
-        )
+        counts = counts_of_classes(Z, codes_of(labels.tolist()), np.zeros(len(Z), np.intp))
         if counts.same[-1] == 0 or counts.different[-1] == 0:
             kind = "the same class" if counts.same[-1] == 0 else "different classes"
             raise ValueError(f"y implies no pair of {kind}, so there is no ROC area.")
-        return _pair_risk.roc_area(counts)
+        return roc_area(counts)
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""

@@ -9,11 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
-from eigenstream.estimators import _input, _pair_input, _pair_risk
+from eigenstream.estimators import _input, _pair_input
 from eigenstream.estimators._pair_bounds import bound_of_pairs, check_delta, kinds_of
 from eigenstream.estimators._pair_decisions import FitsPairs
 from eigenstream.estimators._pair_parameters import check_diameter
 from eigenstream.estimators._samples import pair_hashes
+from eigenstream.evaluation.base import PairCounts, counts_of_pairs
 from eigenstream.theory.bounds import RiskBound
 
 
@@ -140,7 +141,7 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self._begun = norm, margin, bool(self.balanced)
         lengths = np.linalg.norm(apart @ self.components_.T, axis=1)
         self._kinds = kinds_of(pair_hashes(given), given.signs, given.weights)
-        self._trained = _pair_risk.counts_of_pairs(lengths, given.signs, given.weights)
+        self._trained = counts_of_pairs(lengths, given.signs, given.weights)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -173,7 +174,7 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             balanced=balanced,
         )
 
-    def _training_counts(self) -> _pair_risk.PairCounts:
+    def _training_counts(self) -> PairCounts:
         return self._trained
 
     @property

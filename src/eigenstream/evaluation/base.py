@@ -1,12 +1,22 @@
-"""What every measure on labelled features checks and prepares."""
+"""What every measure on labelled features checks and prepares: classes, and pairs by distance."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import pdist
 
 from eigenstream._checks import check_finite, check_names, real_array
 from eigenstream._linalg import Float64s
+from eigenstream.kernels.pairs import pair_distances, pair_histogram, weighted_pair_histogram
+
+#: Up to this many pairs (of 1448 examples) all distances are held and sorted; above, they are
+#: counted in bins.
+EXACT_PAIRS = 2**20
+
+#: Bins of the histogram over the data's own largest distance, never over [0, 1].
+BINS = 2**17
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,3 +72,141 @@ def labelled(Z: ArrayLike, labels: ArrayLike) -> Labelled:
     scale = 2.0 ** np.frexp(largest)[1] if largest > 0 else 1.0
     points /= scale
     return Labelled(points, float(scale), codes.astype(np.intp), sizes)
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """Cumulative weights of the pairs of either kind with a distance of at most each of ``ends``.
+
+    A pair that came k times, or with the weight k, counts k times.
+    """
+
+    ends: Float64s
+    same: Float64s
+    different: Float64s
+    #: No distance is further than this below the end that it is counted at: 0 when exact.
+    width: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether every distance was held."""
+        return self.width == 0.0
+
+    @property
+    def shares(self) -> tuple[Float64s, Float64s]:
+        """The shares of same and of different pairs at most so far apart."""
+        return tuple(  # type: ignore[return-value]
+            kind / kind[-1] if kind[-1] > 0 else kind for kind in (self.same, self.different)
+        )
+
+
+def counts_of_pairs(distances: Float64s, signs: Any, weights: Any = None) -> PairCounts:
+    """Return the counts of pairs with known distances, and weights if given."""
+    signs = np.asarray(signs)
+    kinds = [signs > 0, signs < 0]
+    if weights is not None:
+        kinds = [kind & (weights > 0) for kind in kinds]
+    return _counted([(distances[k], None if weights is None else weights[k]) for k in kinds])
+
+
+def distances_of(Z: Float64s, index: NDArray[np.intp], step: int = 1 << 20) -> Float64s:
+    """Return the distances between rows with these indices, in blocks."""
+    out = np.empty(len(index))
+    for start in range(0, len(index), step):
+        part = index[start : start + step]
+        apart = Z[part[:, 0]] - Z[part[:, 1]]
+        out[start : start + step] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+    return out
+
+
+def _counted(kinds: Any) -> PairCounts:
+    """Return the counts of same and of different pairs from the distances and weights of each."""
+    found = []
+    for distances, weights in kinds:
+        if weights is None:
+            ends, steps = np.unique(distances, return_counts=True)
+        else:
+            ends, places = np.unique(distances, return_inverse=True)
+            steps = np.bincount(places, weights, minlength=len(ends))
+        found.append((ends, np.concatenate([[0.0], np.cumsum(steps, dtype=np.float64)])))
+    ends, width = np.unique(np.concatenate([ends for ends, _ in found])), 0.0
+    if sum(len(ends) for ends, _ in found) > EXACT_PAIRS:
+        width = ends[-1] / BINS
+        ends = np.concatenate([width * np.arange(BINS), ends[-1:]])
+    same, different = (sums[np.searchsorted(at, ends, side="right")] for at, sums in found)
+    return PairCounts(ends, same, different, float(width))
+
+
+def counts_of_classes(
+    Z: Float64s,
+    codes: NDArray[np.intp],
+    tasks: NDArray[np.intp],
+    weights: Float64s | None = None,
+    repeats: float = 1.0,
+) -> PairCounts:
+    """Return the counts of all pairs inside tasks.
+
+    Weights of rows count as repetitions: a row of weight k also makes k (k - 1) / 2 pairs with
+    itself, at the distance zero. They count ``repeats`` times, as where the rows are a sample: a
+    share of all rows holds that share of these pairs, but its square of all others.
+    """
+    if weights is not None and (weights == 1.0).all():
+        weights = None
+    parts = [np.flatnonzero(tasks == task) for task in np.unique(tasks)]
+    points = np.ascontiguousarray(Z.T, dtype=np.float64)
+    own = 0.0
+    if weights is not None:
+        own = repeats * float(np.maximum(weights * (weights - 1.0), 0.0).sum()) / 2.0
+    if sum(len(part) * (len(part) - 1) // 2 for part in parts) <= EXACT_PAIRS:
+        # First the pairs that rows make with themselves.
+        near, far = [np.zeros(int(own > 0))], [np.empty(0)]
+        of_near, of_far = [np.full(int(own > 0), own)], [np.empty(0)]
+        for part in parts:
+            if weights is None:
+                n_same = sum(int(size * (size - 1)) // 2 for size in np.bincount(codes[part]))
+                same, different = (
+                    np.empty(n_same),
+                    np.empty(len(part) * (len(part) - 1) // 2 - n_same),
+                )
+                columns = np.ascontiguousarray(points[:, part])
+                pair_distances(columns, codes[part], same, different)
+                near.append(same)
+                far.append(different)
+                continue
+            first, second = np.triu_indices(len(part), 1)
+            alike = codes[part][first] == codes[part][second]
+            distances = pdist(Z[part])
+            products = weights[part][first] * weights[part][second]
+            near.append(distances[alike])
+            far.append(distances[~alike])
+            of_near.append(products[alike])
+            of_far.append(products[~alike])
+        joined = [np.concatenate(each) for each in (near, far, of_near, of_far)]
+        if weights is None:
+            return _counted([(joined[0], None), (joined[1], None)])
+        return _counted([(joined[0], joined[2]), (joined[1], joined[3])])
+    centre = points.mean(axis=1, keepdims=True)
+    reach = 2.0 * float(np.sqrt(((points - centre) ** 2).sum(axis=0).max()))
+    width = reach / BINS if reach > 0 else 1.0
+    counts = np.zeros((2, BINS + 1), dtype=np.int64 if weights is None else np.float64)
+    for part in parts:
+        columns = np.ascontiguousarray(points[:, part])
+        if weights is None:
+            pair_histogram(columns, codes[part], 1.0 / width, counts)
+        else:
+            weighted_pair_histogram(columns, codes[part], weights[part], 1.0 / width, counts)
+    sums = counts.astype(np.float64)
+    sums[0, 0] += own
+    same, different = np.cumsum(sums, axis=1)
+    return PairCounts(width * np.arange(BINS + 1.0), same, different, width)
+
+
+def all_pairs(data: Labelled) -> PairCounts:
+    """Return the counts of all pairs of labelled features, in units of their scale."""
+    return counts_of_classes(data.points.T, data.codes, np.zeros(len(data.codes), np.intp))
+
+
+def roc_area(counts: PairCounts) -> float:
+    """Return the chance that a same pair is nearer than a different one; ties count one half."""
+    near, far = (np.concatenate([[0.0], share]) for share in counts.shares)
+    return float((near[1:] + near[:-1]) @ np.diff(far)) / 2.0

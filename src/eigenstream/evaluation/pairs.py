@@ -9,14 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from eigenstream._checks import check_number
 from eigenstream._linalg import Float64s
-from eigenstream.evaluation.base import Labelled, labelled
-from eigenstream.kernels.pairs import pair_distances, pair_histogram, pair_sums
+from eigenstream.evaluation import base
+from eigenstream.evaluation.base import Labelled, PairCounts, all_pairs, labelled, roc_area
+from eigenstream.kernels.pairs import pair_histogram, pair_sums
 
-#: Up to this many pairs (1448 examples) every distance is held and sorted; above, a histogram.
-EXACT_PAIRS = 2**20
-
-#: Bins of the histogram, from 0 to the diameter of a ball around all examples. That is at most
-#: twice the largest distance, so a bin is never wider than 2 / BINS of it.
+#: Bins of the curve's histogram, few enough to look values up in: from 0 to the diameter of a ball
+#: around all examples. That is at most twice the largest distance, so a bin is never wider than
+#: 2 / BINS of it.
 BINS = 2**14
 
 
@@ -57,43 +56,6 @@ class PairROC:
     n_different: int
 
 
-@dataclass(frozen=True, eq=False)
-class BalancedRisk:
-    """The risk of telling same from different by one threshold, either kind weighing one half.
-
-    Attributes
-    ----------
-    risk : float
-        The smallest risk over all thresholds ([HPCA] R(P)).
-    risk_error : float
-        The exact smallest risk is at most this much smaller: 0 when all distances were sorted.
-    threshold : float
-        A threshold that attains ``risk``.
-    thresholds, risks : arrays
-        The whole curve, thresholds ascending.
-    n_same, n_different : int
-        The numbers of pairs.
-    """
-
-    risk: float
-    risk_error: float
-    threshold: float
-    thresholds: Float64s
-    risks: Float64s
-    n_same: int
-    n_different: int
-
-
-@dataclass(frozen=True, eq=False)
-class _Counts:
-    """How many pairs of either kind have a distance of at most each threshold."""
-
-    thresholds: Float64s
-    same: NDArray[np.int64]
-    different: NDArray[np.int64]
-    exact: bool
-
-
 def pair_roc(Z: ArrayLike, labels: ArrayLike, *, level: float = 0.95) -> PairROC:
     """Return the ROC curve of distance as a detector of class equality, over all pairs.
 
@@ -123,11 +85,13 @@ def pair_roc(Z: ArrayLike, labels: ArrayLike, *, level: float = 0.95) -> PairROC
     level = check_number(level, "level", above=0, below=1)
     data = labelled(Z, labels)
     histogram, width = _histogram(data)
-    counts = _sorted_counts(data) if _is_small(data) else _histogram_counts(histogram, width)
-
-    positives = np.concatenate([[0], counts.same]) / data.n_same
-    negatives = np.concatenate([[0], counts.different]) / data.n_different
-    area = float((positives[1:] + positives[:-1]) @ np.diff(negatives)) / 2
+    if data.n_same + data.n_different <= base.EXACT_PAIRS:
+        counts = all_pairs(data)
+    else:
+        same, different = np.cumsum(histogram, axis=1).astype(np.float64)
+        counts = PairCounts(width * np.arange(BINS + 1.0), same, different, width)
+    positives, negatives = (np.concatenate([[0.0], share]) for share in counts.shares)
+    area = roc_area(counts)
     # Inside a bin the curve may run anywhere between the corners of its step.
     corner = float(np.diff(positives) @ np.diff(negatives)) / 2
     standard_error = _standard_error(data, histogram, width)
@@ -138,57 +102,12 @@ def pair_roc(Z: ArrayLike, labels: ArrayLike, *, level: float = 0.95) -> PairROC
         standard_error=standard_error,
         interval=(max(0.0, area - reach), min(1.0, area + reach)),
         level=level,
-        thresholds=np.concatenate([[-np.inf], counts.thresholds * data.scale]),
+        thresholds=np.concatenate([[-np.inf], counts.ends * data.scale]),
         false_positive_rate=negatives,
         true_positive_rate=positives,
         n_same=data.n_same,
         n_different=data.n_different,
     )
-
-
-def balanced_risk(Z: ArrayLike, labels: ArrayLike) -> BalancedRisk:
-    """Return the least balanced risk of a distance threshold, and the whole curve.
-
-    A threshold c errs on a pair of the same class at distance >= c and on one of different classes
-    at distance <= c: an undecided pair counts as an error ([HPCA]). Each kind weighs one half.
-
-    Exact up to 1448 examples; above that from a histogram, with the bound ``risk_error``.
-
-    >>> found = balanced_risk([[0.0], [1.0], [5.0], [7.0]], ["a", "a", "b", "b"])
-    >>> found.risk, found.threshold  # all same pairs are nearer than 3, all others from 4 on
-    (0.0, 3.0)
-    """
-    data = labelled(Z, labels)
-    counts = _sorted_counts(data) if _is_small(data) else _histogram_counts(*_histogram(data))
-    missed = 1.0 - np.concatenate([[0], counts.same]) / data.n_same
-    fooled = np.concatenate([[0], counts.different]) / data.n_different
-    risks = (missed + fooled) / 2
-    ends = counts.thresholds
-    if counts.exact:
-        # Between two neighbouring distances the risk is constant: stand in the middle.
-        beyond = 2 * ends[-1] if ends[-1] > 0 else 1.0
-        between = np.concatenate([[ends[0] / 2], (ends[:-1] + ends[1:]) / 2, [beyond]])
-        bound = 0.0
-    else:
-        between = np.concatenate([[0.0], ends])
-        # Inside a bin: no fewer misses than at its upper end, no fewer fooled than at its lower.
-        bound = float(risks.min() - ((missed[1:] + fooled[:-1]) / 2).min())
-    if ends[0] == 0.0:  # no threshold stands below a distance of zero
-        between, risks = between[1:], risks[1:]
-    best = int(np.argmin(risks))
-    return BalancedRisk(
-        risk=float(risks[best]),
-        risk_error=bound,
-        threshold=float(between[best] * data.scale),
-        thresholds=between * data.scale,
-        risks=risks,
-        n_same=data.n_same,
-        n_different=data.n_different,
-    )
-
-
-def _is_small(data: Labelled) -> bool:
-    return data.n_same + data.n_different <= EXACT_PAIRS
 
 
 def _histogram(data: Labelled) -> tuple[NDArray[np.int64], float]:
@@ -199,25 +118,6 @@ def _histogram(data: Labelled) -> tuple[NDArray[np.int64], float]:
     counts = np.zeros((2, BINS + 1), dtype=np.int64)
     pair_histogram(data.points, data.codes, 1.0 / width, counts)
     return counts, width
-
-
-def _histogram_counts(histogram: NDArray[np.int64], width: float) -> _Counts:
-    same, different = np.cumsum(histogram, axis=1)
-    return _Counts(width * np.arange(BINS + 1, dtype=np.float64), same, different, exact=False)
-
-
-def _sorted_counts(data: Labelled) -> _Counts:
-    same, different = np.empty(data.n_same), np.empty(data.n_different)
-    pair_distances(data.points, data.codes, same, different)
-    same.sort()
-    different.sort()
-    thresholds = np.unique(np.concatenate([same, different]))
-    return _Counts(
-        thresholds,
-        np.searchsorted(same, thresholds, side="right"),
-        np.searchsorted(different, thresholds, side="right"),
-        exact=True,
-    )
 
 
 def _standard_error(data: Labelled, histogram: NDArray[np.int64], width: float) -> float:

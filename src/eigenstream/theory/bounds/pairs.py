@@ -67,23 +67,37 @@ def smallest_margin_risk(
     margin = _check_margin(margin)
     corners = np.concatenate([q, q[r > 0] + margin, q[r < 0] - margin, [0.0, 1.0]])
     corners = np.unique(np.clip(corners, 0.0, 1.0))
-    weights = _weights(r, balanced)
-    like = _ramp(q[r > 0], corners, margin) * weights[r > 0].max(initial=0.0)
-    unlike = _ramp(-q[r < 0], -corners, margin) * weights[r < 0].max(initial=0.0)
-    risk = like + unlike
-    best = int(np.argmin(risk))
-    return float(max(risk[best], 0.0)), float(np.sqrt(corners[best]))
+    order, weights = np.argsort(q), _weights(r, balanced)
+    of_like, of_unlike = np.where(r > 0, weights, 0.0)[order], np.where(r < 0, weights, 0.0)[order]
+    risks = margin_risks(q[order], of_like, of_unlike, corners, margin)
+    best = int(np.argmin(risks))
+    return float(risks[best]), float(np.sqrt(corners[best]))
 
 
-def _ramp(points: Float64s, at: Float64s, margin: float) -> Float64s:
-    """Sum f(at - point) over the points, for each ``at``, from running sums."""
-    points = np.sort(points)
-    sums = np.concatenate([[0.0], np.cumsum(points)])
-    below = np.searchsorted(points, at, side="left")  # at - point > 0
-    past = np.searchsorted(points, at - margin, side="right")  # at - point >= margin
-    inside = below - past
-    slopes = inside * at - (sums[below] - sums[past])
-    return np.asarray(points.size - past - slopes / margin, dtype=np.float64)
+def margin_risks(
+    q: Float64s, of_like: Float64s, of_unlike: Float64s, at: Float64s, margin: float
+) -> Float64s:
+    """Return the margin risk of each threshold c^2 of ``at``, from running sums.
+
+    ``q`` ascends; each has a weight as a like pair and as an unlike one, all adding up to 1. With F
+    the weight up to q, the sum of f(t - q) is that of all weights less the integral of F over
+    [t - margin, t] / margin.
+
+    >>> like, unlike = np.array([0.5, 0.0]), np.array([0.0, 0.5])
+    >>> margin_risks(np.array([0.1, 0.9]), like, unlike, np.array([0.2]), margin=0.4)
+    array([0.375])
+    """
+    near = (_integrated(q, of_like, at) - _integrated(q, of_like, at - margin)) / margin
+    fooled = (_integrated(q, of_unlike, at + margin) - _integrated(q, of_unlike, at)) / margin
+    return np.asarray(np.clip(of_like.sum() - near + fooled, 0.0, 1.0), np.float64)
+
+
+def _integrated(values: Float64s, weights: Float64s, at: Float64s) -> Float64s:
+    """Return the sum of weight * max(at - value, 0), values ascending."""
+    place = np.searchsorted(values, at, side="right")
+    weight = np.concatenate([[0.0], np.cumsum(weights)])[place]
+    moment = np.concatenate([[0.0], np.cumsum(weights * values)])[place]
+    return np.asarray(weight * at - moment)
 
 
 def threshold_risk(

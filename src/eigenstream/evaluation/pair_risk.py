@@ -1,0 +1,235 @@
+"""Risks of a distance threshold from counts of pairs by distance ([HPCA] sections 2 and 4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eigenstream._linalg import Float64s
+from eigenstream.evaluation.base import PairCounts, all_pairs, counts_of_classes, labelled
+from eigenstream.kernels.pairs import pair_errors
+from eigenstream.theory.bounds.pairs import margin_risks
+
+#: Thresholds that a margin risk is tried at when there are too many corners to try all.
+MARGIN_THRESHOLDS = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class BalancedRisk:
+    """The risk of telling same from different by one threshold, either kind weighing one half.
+
+    Attributes
+    ----------
+    risk : float
+        The smallest risk over all thresholds ([HPCA] R(P)).
+    risk_error : float
+        The exact smallest risk is at most this much smaller: 0 when all distances were sorted.
+    threshold : float
+        A threshold that attains ``risk``.
+    thresholds, risks : arrays
+        The whole curve, thresholds ascending.
+    n_same, n_different : int
+        The numbers of pairs.
+    """
+
+    risk: float
+    risk_error: float
+    threshold: float
+    thresholds: Float64s
+    risks: Float64s
+    n_same: int
+    n_different: int
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Projected rows that were learned from, all of them or a sample in true proportions.
+
+    ``weights`` count as repetitions, ``total`` is that of all rows, and ``n_distinct`` the number
+    of different ones.
+    """
+
+    Z: Float64s
+    codes: NDArray[np.intp]
+    tasks: NDArray[np.intp]
+    weights: Float64s
+    total: float
+    complete: bool
+    n_distinct: float
+
+    def counts(self, repeats: float = 1.0) -> PairCounts:
+        """Return all their pairs by distance, those of a row with itself ``repeats`` times."""
+        share = 1.0 if self.complete else float(self.weights.sum()) / self.total
+        return counts_of_classes(self.Z, self.codes, self.tasks, self.weights, share * repeats)
+
+    def risk_error(self, threshold: float) -> float:
+        """Return the standard error of the balanced risk at a threshold: 0 from all rows."""
+        if self.complete:
+            return 0.0
+        left = max(1.0 - len(self.Z) / self.n_distinct, 0.0)
+        found = sampling_error(self.Z, self.codes, self.tasks, self.weights, threshold)
+        return float(np.sqrt(left)) * found
+
+
+def balanced_risk(Z: ArrayLike, labels: ArrayLike) -> BalancedRisk:
+    """Return the least balanced risk of a distance threshold, and the whole curve.
+
+    A threshold c errs on a pair of the same class at distance >= c and on one of different classes
+    at distance <= c: an undecided pair counts as an error ([HPCA]). Each kind weighs one half.
+
+    Exact up to 1448 examples; above that from a histogram, with the bound ``risk_error``.
+
+    >>> found = balanced_risk([[0.0], [1.0], [5.0], [7.0]], ["a", "a", "b", "b"])
+    >>> found.risk, found.threshold  # all same pairs are nearer than 3, all others from 4 on
+    (0.0, 3.0)
+    """
+    data = labelled(Z, labels)
+    found = risk_curve(all_pairs(data))
+    return replace(
+        found,
+        threshold=found.threshold * data.scale,
+        thresholds=found.thresholds * data.scale,
+    )
+
+
+def risk_curve(counts: PairCounts) -> BalancedRisk:
+    """Return the balanced risk of every threshold; an undecided pair counts as an error."""
+    near, fooled = (np.concatenate([[0.0], share]) for share in counts.shares)
+    missed = (1.0 - near) if counts.same[-1] > 0 else np.zeros_like(near)
+    risks, ends = (missed + fooled) / 2.0, counts.ends
+    bound = 0.0
+    if counts.exact:
+        # Between two neighbouring distances the risk is constant: stand in the middle.
+        beyond = 2.0 * ends[-1] if ends[-1] > 0 else 1.0
+        between = np.concatenate([[ends[0] / 2.0], (ends[:-1] + ends[1:]) / 2.0, [beyond]])
+    else:
+        between = np.concatenate([[0.0], ends])
+        bound = float(risks.min() - ((missed[1:] + fooled[:-1]) / 2.0).min())
+    if ends[0] == 0.0:  # no threshold stands below a distance of zero
+        between, risks = between[1:], risks[1:]
+    best = int(np.argmin(risks))
+    return BalancedRisk(
+        risk=float(risks[best]),
+        risk_error=bound,
+        threshold=float(between[best]),
+        thresholds=between,
+        risks=risks,
+        n_same=int(counts.same[-1]),
+        n_different=int(counts.different[-1]),
+    )
+
+
+def accuracy_threshold(counts: PairCounts) -> float:
+    """Return the threshold with the fewest wrong decisions, every pair counting the same."""
+    near, far = (np.concatenate([[0.0], side]) for side in (counts.same, counts.different))
+    return _middle(counts.ends, int(np.argmin(counts.same[-1] - near + far)))
+
+
+def rate_threshold(counts: PairCounts, rate: float) -> float:
+    """Return the largest threshold that calls at most this share of different pairs same."""
+    fooled = np.concatenate([[0.0], counts.shares[1]])
+    return _middle(counts.ends, int(np.searchsorted(fooled, rate, side="right")) - 1)
+
+
+def _middle(ends: Float64s, place: int) -> float:
+    """Return a threshold above the first ``place`` ends and below the others."""
+    if place == 0:
+        return float(ends[0] / 2.0)
+    if place == len(ends):
+        return float(2.0 * ends[-1]) if ends[-1] > 0 else 1.0
+    return float((ends[place - 1] + ends[place]) / 2.0)
+
+
+@dataclass(frozen=True)
+class MarginRisk:
+    """The least balanced margin risk over thresholds, where it is, and how exact it is."""
+
+    risk: float
+    threshold: float
+    error: float
+
+
+def margin_risk(
+    counts: PairCounts,
+    margin: float,
+    diameter: float,
+    *,
+    balanced: bool = True,
+    largest: float = 1.0,
+) -> MarginRisk:
+    """Return inf over c of R^_margin(P, c), distances in units of the diameter.
+
+    ``balanced``: same and different pairs weigh one half each, where there are both; else every
+    pair weighs the same. c^2 is tried up to ``largest``.
+    """
+    unit = diameter if diameter > 0 else 1.0
+    q = (counts.ends / unit) ** 2
+    shares = counts.shares
+    steps = [np.diff(share, prepend=0.0) for share in shares]
+    corners = np.concatenate([q, q + margin, q - margin, [0.0, largest]])
+    spacing = 0.0
+    if len(corners) > MARGIN_THRESHOLDS:
+        corners = np.linspace(0.0, largest, MARGIN_THRESHOLDS + 1)
+        spacing = largest / MARGIN_THRESHOLDS
+    t = np.unique(np.clip(corners, 0.0, largest))
+    n_same, n_different = counts.same[-1], counts.different[-1]
+    share = n_same / (n_same + n_different)
+    if balanced and 0.0 < share < 1.0:
+        share = 0.5
+    risks = margin_risks(q, share * steps[0], (1.0 - share) * steps[1], t, margin)
+    best = int(np.argmin(risks))
+    # f has the slope 1/margin; q is known to within its bin, t to within half its spacing.
+    blur = 0.0 if counts.exact else float(np.diff(np.minimum(q, largest)).max(initial=0.0))
+    error = (blur + spacing / 2.0) / margin
+    return MarginRisk(float(risks[best]), float(np.sqrt(t[best])) * unit, min(error, 1.0))
+
+
+def sampling_error(
+    Z: Float64s,
+    codes: NDArray[np.intp],
+    tasks: NDArray[np.intp],
+    weights: Float64s,
+    threshold: float,
+) -> float:
+    """Return the standard error of the balanced risk at a threshold, from rows that are a sample.
+
+    The infinitesimal jackknife: how much the risk changes with the weight of each row.
+    """
+    errors = np.zeros((4, len(Z)))
+    for task in np.unique(tasks):
+        part = np.flatnonzero(tasks == task)
+        found = np.zeros((4, len(part)))
+        columns = np.ascontiguousarray(Z[part].T, dtype=np.float64)
+        pair_errors(columns, codes[part], weights[part], threshold, found)
+        errors[:, part] = found
+    slopes = np.zeros(len(Z))
+    for wrong, all_ in ((errors[0], errors[1]), (errors[2], errors[3])):
+        total = float(weights @ all_) / 2.0
+        if total > 0:
+            slopes += (wrong - float(weights @ wrong) / 2.0 / total * all_) / total / 2.0
+    return float(np.sqrt(np.square(weights * slopes).sum()))
+
+
+def pairs_error(
+    distances: Float64s,
+    signs: NDArray[np.int64],
+    weights: Float64s,
+    n_distinct: Sequence[float],
+    threshold: float,
+) -> float:
+    """Return the standard error of the balanced risk at a threshold, from pairs that are a sample.
+
+    ``n_distinct`` are the numbers of different same and different pairs that they were drawn from.
+    """
+    variance = 0.0
+    for sign, n_all in zip((1, -1), n_distinct, strict=True):
+        mine = signs == sign
+        if not mine.any():
+            continue
+        share = weights[mine] / weights[mine].sum()
+        apart = distances[mine]
+        wrong = (apart >= threshold if sign > 0 else apart <= threshold).astype(np.float64)
+        left = max(1.0 - len(apart) / n_all, 0.0)
+        variance += left * float(np.square(share * (wrong - share @ wrong)).sum()) / 4.0
+    return float(np.sqrt(variance))
