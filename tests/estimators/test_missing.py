@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import oracles
-from eigenstream import ClassSubspace, PairSubspace, SlowSubspace, StreamPCA
+from eigenstream import ClassSubspace, PairSubspace, RBFNetwork, SlowSubspace, StreamPCA
 from eigenstream.solvers.flow import FlowMonitor
 
 ROWS = oracles.slow_sources(m=200)
@@ -157,3 +157,12 @@ def test_pairs_are_counted(indexed):
     with pytest.warns(UserWarning, match=f"left out {spoiled} of 200 pairs.*column 3 alone"):
         model = learner.fit(pairs, signs)
     assert (model.n_samples_skipped_, model.n_samples_seen_) == (spoiled, 200 - spoiled)
+
+
+@pytest.mark.filterwarnings("ignore:missing='skip' left out")
+def test_labelled_rows_that_are_left_out_are_no_prototypes():
+    rows = with_holes(0.3)
+    network = RBFNetwork(140, gamma="median", random_state=0)
+    model = ClassSubspace(1, eta=2.0, features=network, missing="skip").fit(rows, LABELS)
+    whole = rows[~np.isnan(rows).any(axis=1)]
+    np.testing.assert_array_equal(model.features_.prototypes_, whole)

@@ -216,7 +216,9 @@ class ClassSubspace(ByOperator):
                 self.__dict__.pop(name, None)
             check_classes(labels, groups, weights)
             if self.features is not None:
-                self.features_ = _mapping.fitted(self.features, [_input.Sequence(rows, weights)])
+                # Rows that weigh nothing, as those left out do, stand as zeros: no prototypes.
+                weighing = rows if weights is None else rows[weights > 0]
+                self.features_ = _mapping.fitted(self.features, [_input.Sequence(weighing, None)])
                 _gram.check_map(self.features_)
             width = int(_mapping.mapped(self._map, rows[:1]).shape[1])
             self.solver_ = self._chosen_solver(width)
