@@ -63,11 +63,18 @@ def agrees(estimator, matrix, d=3):
 @pytest.mark.parametrize("balanced", [True, False])
 @pytest.mark.parametrize("tasks", [None, TASKS], ids=["one task", "tasks"])
 class TestAgainstBruteForce:
-    def test_labels(self, solver, balanced, tasks):
-        inside = slice(None) if tasks is None else INSIDE
-        learned = ClassSubspace(3, eta=2.0, balanced=balanced, solver=solver)
+    @pytest.mark.parametrize("group_weights", ["uniform", "pairs"])
+    def test_labels(self, solver, balanced, tasks, group_weights):
+        inside, weights = slice(None), None
+        if tasks is not None:
+            inside = INSIDE
+            weights = oracles.weights_by_task(tasks, PAIRS[inside], group_weights)
+        learned = ClassSubspace(
+            3, eta=2.0, balanced=balanced, solver=solver, group_weights=group_weights
+        )
         learned.fit(X, Y, groups=tasks)
-        agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside], balanced=balanced))
+        how = {"balanced": balanced, "weights": weights}
+        agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside], **how))
 
     def test_index_pairs(self, solver, balanced, tasks):
         inside = slice(None) if tasks is None else INSIDE
@@ -673,12 +680,13 @@ class TestFlowFromLabels:
 
     def test_it_nears_the_batch_solution(self):
         for groups in (None, self.GROUPS):
-            flow = ClassSubspace(2, eta=2.0, solver="flow", random_state=0)
+            model = ClassSubspace(2, eta=2.0, group_weights="pairs")
+            flow = clone(model).set_params(solver="flow", random_state=0)
             # Sorted by class: fit takes the rows in random order.
             order = np.argsort(self.NAMES, kind="stable")
             data = self.ROWS[order], self.NAMES[order]
             flow.fit(*data, groups=None if groups is None else groups[order])
-            exact = ClassSubspace(2, eta=2.0).fit(self.ROWS, self.NAMES, groups=groups)
+            exact = model.fit(self.ROWS, self.NAMES, groups=groups)
             T = exact.contrast_.matrix((1.0, 0.5))
             share = np.trace(flow.components_ @ T @ flow.components_.T) / exact.objective_
             assert share > 0.97
@@ -690,7 +698,7 @@ class TestFlowFromLabels:
     @settings(max_examples=8)
     @given(cuts=st.lists(st.integers(1, 999), max_size=15))
     def test_any_chunking(self, cuts):
-        model = ClassSubspace(2, eta=2.0, solver="flow", random_state=1)
+        model = ClassSubspace(2, eta=2.0, solver="flow", group_weights="pairs", random_state=1)
         rows, names, tasks = self.ROWS[:1000], self.NAMES[:1000], self.GROUPS[:1000]
         whole = clone(model).partial_fit(rows, names, groups=tasks)
         grown = clone(model)
@@ -716,9 +724,28 @@ class TestFlowFromLabels:
         model = ClassSubspace(2, eta=2.0, solver="flow")
         with pytest.raises(ValueError, match="leave sample_weight out"):
             model.fit(self.ROWS, self.NAMES, np.ones(6000))
+        with pytest.raises(ValueError, match="set group_weights='pairs', or use solver='dense'"):
+            model.fit(self.ROWS, self.NAMES, groups=self.GROUPS)
         with pytest.raises(ValueError, match="compares subspaces"):
             ClassSubspace(2, solver="flow").fit(self.ROWS, self.NAMES)
         with pytest.raises(NotFittedError, match="no two of different classes"):
             _ = model.partial_fit(self.ROWS[:1], self.NAMES[:1]).components_
         with pytest.raises(ValueError, match="has none"):
             model.merge(model)
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "dual"])
+@pytest.mark.parametrize("group_weights", ["uniform", "pairs"])
+def test_risks_weigh_tasks_as_learning_does(solver, group_weights):
+    tasks = np.repeat([0, 1, 2], [40, 25, 6])
+    learned = ClassSubspace(2, eta=2.0, solver=solver, group_weights=group_weights)
+    learned.fit(X, Y, groups=tasks)
+    inside = tasks[PAIRS[:, 0]] == tasks[PAIRS[:, 1]]
+    weights = oracles.weights_by_task(tasks, PAIRS[inside], group_weights)
+    apart, same = learned.pair_distance(X[PAIRS[inside]]), SIGNS[inside] > 0
+    risks = [
+        np.average(apart[same] >= c, weights=weights[same]) / 2
+        + np.average(apart[~same] <= c, weights=weights[~same]) / 2
+        for c in np.concatenate([apart - 1e-9, apart + 1e-9])
+    ]
+    assert learned.risk_ == pytest.approx(min(risks), abs=1e-9)

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from eigenstream import ClassSubspace
+from eigenstream import ClassSubspace, sample_pairs
 from eigenstream.scatters import ClassScatter, PairScatter, merge
 from eigenstream.scatters.laplacians import ClassLaplacian, PairLaplacian
-from eigenstream.testing import assert_same_scatter, check_reading, chunked
+from eigenstream.testing import assert_same_scatter, check_reading, check_state, chunked
 
 RNG = np.random.default_rng(1)
 ROWS = RNG.standard_normal((60, 4)) @ np.diag([4.0, 2.0, 1.0, 0.5]) + 100.0
@@ -26,29 +26,65 @@ SIGNS = np.where(LABELS[PAIRS[:, 0]] == LABELS[PAIRS[:, 1]], 1, -1)
 cuttings = st.lists(st.integers(1, 59), max_size=40)
 
 
+@pytest.mark.parametrize("group_weights", ["uniform", "pairs"])
 @pytest.mark.parametrize("tasks", [None, TASKS], ids=["one task", "tasks"])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["array", "sparse"])
-def test_labels_imply_all_pairs(tasks, kind):
-    inside = slice(None) if tasks is None else INSIDE
-    reward, penalty, n_different, n_same = oracles.pair_scatters(ROWS, PAIRS[inside], SIGNS[inside])
+def test_labels_imply_all_pairs(tasks, kind, group_weights):
+    inside, of_pairs = slice(None), None
+    if tasks is not None:
+        inside = INSIDE
+        of_pairs = oracles.weights_by_task(tasks, PAIRS[inside], group_weights)
+    reward, penalty, n_different, n_same = oracles.pair_scatters(
+        ROWS, PAIRS[inside], SIGNS[inside], of_pairs
+    )
     rows = kind(ROWS)
-    same = ClassScatter(4, same=True).update(rows, LABELS, groups=tasks)
-    closed = ClassScatter.of(rows, LABELS, same=True, groups=tasks)
+    how = {"same": True, "group_weights": group_weights}
+    same = ClassScatter(4, **how).update(rows, LABELS, groups=tasks)
+    closed = ClassScatter.of(rows, LABELS, groups=tasks, **how)
     for scatter in (same, closed):
         np.testing.assert_allclose(scatter.matrix(), penalty, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(scatter.other_kind().matrix(), reward, rtol=1e-10, atol=1e-10)
-        assert (scatter.weight, scatter.other_kind().weight) == (n_same, n_different)
+        assert scatter.weight == pytest.approx(n_same, rel=1e-12)
+        assert scatter.other_kind().weight == pytest.approx(n_different, rel=1e-12)
         assert scatter.n_rows == 60
     Z = ROWS - ROWS.mean(axis=0)
-    laplacian = ClassLaplacian.of(LABELS, tasks)
+    laplacian = ClassLaplacian.of(LABELS, tasks, group_weights=group_weights)
+    d, P, S = laplacian.parts(2.0, 0.7)
+    formed = laplacian.apply(np.eye(60), 2.0, 0.7)
+    np.testing.assert_allclose(np.diag(d) + P @ S @ P.T, formed, atol=1e-13)
     np.testing.assert_allclose(Z.T @ laplacian.apply(Z, 1.0, 0.0), reward, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(Z.T @ laplacian.apply(Z, 0.0, -1.0), penalty, rtol=1e-10, atol=1e-10)
 
 
+def test_tasks_weigh_as_sample_pairs_draws_them():
+    """A task is drawn uniformly, then two rows of it: the shares of the pairs are the scatter's."""
+    tasks = np.repeat([0, 1, 2, 3], [30, 20, 9, 1])  # the last one has no pair
+    both = ClassScatter(4, same=True).update(ROWS, LABELS, groups=tasks)
+    pairs, signs = sample_pairs(LABELS, 400_000, groups=tasks, balanced=False, random_state=0)
+    share = both.weight / (both.weight + both.other_kind().weight)
+    error = np.sqrt(share * (1 - share) / 400_000)
+    assert abs((signs > 0).mean() - share) < 4 * error
+    apart = ROWS[pairs[signs > 0, 0]] - ROWS[pairs[signs > 0, 1]]
+    np.testing.assert_allclose(np.trace(both.matrix()), (apart**2).sum(axis=1).mean(), rtol=0.01)
+
+
+def test_group_weights_are_checked_and_belong_to_the_kind():
+    with pytest.raises(ValueError, match="group_weights must be one of 'uniform', 'pairs'"):
+        ClassScatter(4, same=True, group_weights="rows")
+    pooled = ClassScatter(4, same=True, group_weights="pairs")
+    with pytest.raises(ValueError, match="differ in n_features, same or group_weights"):
+        pooled.merge(ClassScatter(4, same=True))
+    assert pooled.other_kind().group_weights == pooled.empty().group_weights == "pairs"
+    check_state(
+        pooled.update(ROWS, LABELS, groups=TASKS), lambda s: s.update(ROWS, LABELS, groups=TASKS)
+    )
+
+
+@pytest.mark.parametrize("group_weights", ["uniform", "pairs"])
 @pytest.mark.parametrize("tasks", [None, TASKS], ids=["one task", "tasks"])
 @settings(max_examples=20)
 @given(cuts=cuttings, seed=st.integers(0, 99))
-def test_law_1_for_labels_in_any_order(tasks, cuts, seed):
+def test_law_1_for_labels_in_any_order(tasks, group_weights, cuts, seed):
     weights = np.random.default_rng(seed).integers(0, 4, 60).astype(float)
     order = np.random.default_rng(seed).permutation(60)
 
@@ -57,19 +93,23 @@ def test_law_1_for_labels_in_any_order(tasks, cuts, seed):
         return scatter.update(ROWS[rows], LABELS[rows], groups=groups, sample_weight=weights[rows])
 
     for same in (True, False):
-        whole = learn(ClassScatter(4, same=same), np.arange(60))
+        empty = ClassScatter(4, same=same, group_weights=group_weights)
+        whole = learn(empty.empty(), np.arange(60))
         parts = chunked(order, cuts)
-        grown, merged = ClassScatter(4, same=same), ClassScatter(4, same=same)
+        grown, merged = (
+            empty.empty(),
+            empty.empty(),
+        )
         for part in parts:
             learn(grown, part)
-            merged = merge(merged, learn(ClassScatter(4, same=same), part))
-        from_right = ClassScatter(4, same=same)
+            merged = merge(merged, learn(empty.empty(), part))
+        from_right = empty.empty()
         for part in parts[::-1]:
-            from_right = merge(learn(ClassScatter(4, same=same), part), from_right)
+            from_right = merge(learn(empty.empty(), part), from_right)
         for other in (grown, merged, from_right):
             # Class means are about 100: differences keep twelve digits.
             assert_same_scatter(other, whole, rounding=1e-12)
-        repeated = ClassScatter(4, same=same)
+        repeated = empty.empty()
         learn_rows = np.repeat(np.arange(60), weights.astype(int))
         repeated.update(
             ROWS[learn_rows],

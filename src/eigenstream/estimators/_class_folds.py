@@ -57,14 +57,16 @@ def farthest_from(rows: Any, centre: Any) -> float:
     return float(np.sqrt(largest))
 
 
-def risk_of(Z: Float64s, keys: Sequence[Key]) -> float:
+def risk_of(Z: Float64s, keys: Sequence[Key], group_weights: str) -> float:
     """Return the least balanced risk of a threshold over the pairs inside tasks."""
-    counts = counts_of_classes(Z, codes_of(keys), codes_of(key[0] for key in keys))
+    counts = counts_of_classes(
+        Z, codes_of(keys), codes_of(key[0] for key in keys), group_weights=group_weights
+    )
     return pair_risk.risk_curve(counts).risk if len(counts.ends) else 1.0
 
 
-def error_of(Z: Float64s, keys: Sequence[Key]) -> float:
-    """Return the one-example-per-class error inside each task, by numbers of queries.
+def error_of(Z: Float64s, keys: Sequence[Key], group_weights: str) -> float:
+    """Return the mean of the tasks' one-example-per-class errors, or that by numbers of queries.
 
     Where no task has what it takes (two classes, two examples of one), the risk stands in.
     """
@@ -75,8 +77,10 @@ def error_of(Z: Float64s, keys: Sequence[Key]) -> float:
         sizes = np.unique(codes[mine], return_counts=True)[1]
         if len(sizes) >= 2 and sizes.max() >= 2:
             errors.append(one_shot_error(Z[mine], codes[mine]).error)
-            queries.append(int(sizes.sum()) - len(sizes))
-    return float(np.average(errors, weights=queries)) if errors else risk_of(Z, keys)
+            queries.append(1 if group_weights == "uniform" else int(sizes.sum()) - len(sizes))
+    if not errors:
+        return risk_of(Z, keys, group_weights)
+    return float(np.average(errors, weights=queries))
 
 
 @dataclass(frozen=True)
@@ -85,14 +89,15 @@ class HeldOut:
 
     rows: Any
     keys: Sequence[Key]
+    group_weights: str
 
     def loss(self, vectors: Float64s) -> float:
         """Return the error of the rows after these vectors."""
-        return error_of(self._projected(vectors), self.keys)
+        return error_of(self._projected(vectors), self.keys, self.group_weights)
 
     def tie(self, vectors: Float64s) -> float:
         """Return the risk, which takes many times as long."""
-        return risk_of(self._projected(vectors), self.keys)
+        return risk_of(self._projected(vectors), self.keys, self.group_weights)
 
     def _projected(self, vectors: Float64s) -> Float64s:
         return np.asarray(self.rows @ vectors, np.float64)
@@ -108,6 +113,11 @@ class ScaledScatter:
     def matrix(self) -> Float64s:
         """Return the scatter's matrix for the scaled features."""
         return self.scatter.matrix() / self.scale / self.scale[:, None]
+
+    @property
+    def group_weights(self) -> str:
+        """How the tasks weigh."""
+        return self.scatter.group_weights
 
     def other_kind(self) -> "ScaledScatter":
         """Return the scatter of the other kind of pairs."""
@@ -140,12 +150,14 @@ def scatter_folds(
         mine = [k for k, key in enumerate(of_rows) if key in held or not held]
         mine = mine[:: max(-(-len(mine) // FOLD_ROWS), 1)]
         operator = Matrices(scatter.matrix(), scatter.other_kind().matrix())
-        found.append(Fold(operator, HeldOut(rows[mine], [of_rows[k] for k in mine])))
+        found.append(
+            Fold(operator, HeldOut(rows[mine], [of_rows[k] for k in mine], reward.group_weights))
+        )
     return found
 
 
 def without_of_rows(
-    rows: Any, labels: Any, groups: Any, weights: Any
+    rows: Any, labels: Any, groups: Any, weights: Any, group_weights: str
 ) -> Callable[[frozenset[Key]], ClassScatter]:
     """Return what makes the scatter without some classes by a pass over the rows.
 
@@ -156,6 +168,7 @@ def without_of_rows(
     def without(held: frozenset[Key]) -> ClassScatter:
         outside = np.array([key not in held for key in keys])[codes]
         how = {"groups": groups, "sample_weight": weights, "chosen": outside}
+        how["group_weights"] = group_weights
         return ClassScatter.of(rows, labels, same=False, **how)
 
     return without
@@ -167,6 +180,7 @@ def operator_folds(
     codes: NDArray[np.intp],
     weights: Any,
     place: Mapping[Key, int],
+    group_weights: str,
 ) -> Sequence[Fold]:
     """Return folds over points: rows (or an operator's points), the classes of each by number."""
     of_row = np.array([place.get(key, -1) for key in keys])[codes]
@@ -178,11 +192,13 @@ def operator_folds(
         kept = np.ones(len(codes)) if weights is None else np.array(weights)
         if place:
             kept[held] = 0.0
-        laplacian = ClassLaplacian.of(codes, groups, kept)
+        laplacian = ClassLaplacian.of(codes, groups, kept, group_weights)
         operator: Any = PairOperator(search, laplacian)
         if isinstance(search, np.ndarray) and search.shape[1] <= 2 * len(codes):
             operator = Matrices(operator.matrix(1.0, 0.0), operator.matrix(0.0, -1.0))
         mine = np.flatnonzero(held)
         mine = mine[spread(codes[mine], FOLD_ROWS)]
-        found.append(Fold(operator, HeldOut(search[mine], [labels[k] for k in mine])))
+        found.append(
+            Fold(operator, HeldOut(search[mine], [labels[k] for k in mine], group_weights))
+        )
     return found

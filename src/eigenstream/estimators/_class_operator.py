@@ -40,7 +40,7 @@ class ByOperator(LabelRisk):
                 )
             rows, labels, groups, weights = taken(kept, rows, labels, groups, weights)
         points = _mapping.mapped(self._map, rows)
-        laplacian = ClassLaplacian.of(labels, groups, weights)
+        laplacian = ClassLaplacian.of(labels, groups, weights, self.group_weights)
         keys, codes = keys_of(labels, groups)
         tasks = codes_of(key[0] for key in (keys[c] for c in codes))
         mean = np.zeros(rows.shape[1])
@@ -68,11 +68,16 @@ class ByOperator(LabelRisk):
 
         def folds(place: Mapping[Key, int]) -> Sequence[Fold]:
             if training is not None:
-                return operator_folds(training, keys, codes, weights, place)
+                return operator_folds(training, keys, codes, weights, place, self.group_weights)
             some = spread(codes, SEARCH_ROWS)
             search = self._coordinates(points, factor, some)
             return operator_folds(
-                search, keys, codes[some], None if weights is None else weights[some], place
+                search,
+                keys,
+                codes[some],
+                None if weights is None else weights[some],
+                place,
+                self.group_weights,
             )
 
         def counts(vectors: Float64s) -> PairCounts:
@@ -80,7 +85,7 @@ class ByOperator(LabelRisk):
                 Z = np.asarray(training @ vectors)
             else:
                 Z = np.column_stack([factor.times(np.ascontiguousarray(v)) for v in vectors.T])
-            return counts_of_classes(Z, codes, tasks, weights)
+            return counts_of_classes(Z, codes, tasks, weights, group_weights=self.group_weights)
 
         problem = Problem(
             operator=operator,

@@ -27,6 +27,7 @@ class LabelRisk(Online):
 
     # What learning sets.
     _sample: ClassSample
+    group_weights: str
     _radius: RadiusBound
 
     def _reach(self, rows: Any, weights: Any) -> None:
@@ -62,6 +63,7 @@ class LabelRisk(Online):
             float(sums.sum()),
             True,
             float(len(first)),
+            self.group_weights,
         )
 
     def _forget_counts(self) -> None:
@@ -73,7 +75,7 @@ class LabelRisk(Online):
         found: TrainingRows | None = self.__dict__.get("_trained")
         if found is not None:
             return found
-        return projected_rows(self._sample.drawn(), self._columns)
+        return projected_rows(self._sample.drawn(), self._columns, self.group_weights)
 
     def _training_counts(self) -> PairCounts:
         return self._training().counts()
@@ -95,7 +97,7 @@ class LabelRisk(Online):
         return bound_of_rows(self._training(), margin, delta, self.diameter_)
 
 
-def projected_rows(drawn: SampledRows, vectors: Float64s) -> TrainingRows:
+def projected_rows(drawn: SampledRows, vectors: Float64s, group_weights: str) -> TrainingRows:
     """Return the sampled rows after these vectors."""
     return TrainingRows(
         drawn.rows @ vectors,
@@ -105,4 +107,5 @@ def projected_rows(drawn: SampledRows, vectors: Float64s) -> TrainingRows:
         drawn.total,
         drawn.complete,
         drawn.n_distinct,
+        group_weights,
     )

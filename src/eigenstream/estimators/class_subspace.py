@@ -20,7 +20,7 @@ from eigenstream.estimators._class_folds import (
     scatter_folds,
     without_of_rows,
 )
-from eigenstream.estimators._class_operator import ByOperator
+from eigenstream.estimators._class_parameters import LabelParameters
 from eigenstream.estimators._class_risk import projected_rows
 from eigenstream.estimators._label_input import (
     check_classes,
@@ -40,7 +40,7 @@ from eigenstream.scatters.radius_bound import RadiusBound
 from eigenstream.solvers.base import MEMORY_SHARE
 
 
-class ClassSubspace(ByOperator):
+class ClassSubspace(LabelParameters):
     """The subspace that tells classes apart by distance, those of the data and fresh ones.
 
     Maurer's hyperbolic PCA [HPCA] (not PCA in hyperbolic space) on all pairs of rows: it maximises
@@ -71,6 +71,10 @@ class ClassSubspace(ByOperator):
     criterion : {"difference", "ratio"}, default="difference"
         "ratio" maximises the quotient of the two scatters instead, as linear discriminants do; its
         components are scaled to a mean square of 1 over same pairs. Then eta plays no part.
+    group_weights : {"uniform", "pairs"}, default="uniform"
+        With ``groups``: every learning task weighs the same, however many pairs it has, in what is
+        learned and in ``risk_``; [HPCA] draws a task uniformly and then two rows of it, and so does
+        ``sample_pairs``. Or all pairs weigh the same.
     shrinkage : float in (0, 1], optional
         For "ratio": how much of the same pairs' scatter is replaced by a multiple of the identity.
         By default directions in which it vanishes up to rounding are cut.
@@ -137,6 +141,7 @@ class ClassSubspace(ByOperator):
         margin: Any = None,
         balanced: bool = True,
         criterion: str = "difference",
+        group_weights: str = "uniform",
         shrinkage: float | None = None,
         kernel: str = "linear",
         gamma: float | None = None,
@@ -155,6 +160,7 @@ class ClassSubspace(ByOperator):
         self.margin = margin
         self.balanced = balanced
         self.criterion = criterion
+        self.group_weights = group_weights
         self.shrinkage = shrinkage
         self.kernel = kernel
         self.gamma = gamma
@@ -167,27 +173,6 @@ class ClassSubspace(ByOperator):
         self.forgetting = forgetting
         self.missing = missing
         self.random_state = random_state
-
-    USES = ByOperator.USES | {"scale": ("solver", ("auto", "dense"))}
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.scale and self.kernel != "linear":
-            raise ValueError(
-                f"scale=True divides features, and kernel={self.kernel!r} is solved without any: "
-                "scale the rows first, or use kernel='linear'."
-            )
-        if self.scale and self.diameter is not None:
-            raise ValueError(
-                "diameter is in the units of the rows, and scale=True divides by what these say: "
-                "leave it out, or scale the rows by constants first."
-            )
-
-    def _chosen_solver(self, width: int) -> str:
-        chosen = super()._chosen_solver(width)
-        if self.scale and chosen != "dense":
-            self._refuse_scale(width)
-        return chosen
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -208,6 +193,7 @@ class ClassSubspace(ByOperator):
         with unchanged_on_error(self):
             self._check_parameters()
             self._check_weighable(sample_weight)
+            self._check_groups(groups)
             self._note_parameters()
             rows, labels, groups, weights = checked(self, X, y, sample_weight, groups, reset=True)
             self._check_dense_rows(rows)
@@ -239,6 +225,7 @@ class ClassSubspace(ByOperator):
         with unchanged_on_error(self):
             self._check_parameters()
             self._check_weighable(sample_weight)
+            self._check_groups(groups)
             first = not hasattr(self, "n_features_in_")
             self._check_continuation()
             rows, labels, groups, weights = checked(self, X, y, sample_weight, groups, reset=first)
@@ -282,7 +269,7 @@ class ClassSubspace(ByOperator):
             seed = check_random_state(self.random_state).randint(2**31)
             self._flow = LabelFlow(width, self._new_flow(width), seed)
             return
-        reward = ClassScatter(width, same=False)
+        reward = ClassScatter(width, same=False, group_weights=self.group_weights)
         self.contrast_ = Contrast(reward, reward.other_kind(), None)
 
     def _learn(self, rows: Any, labels: Any, groups: Any, weights: Any) -> None:
@@ -304,7 +291,7 @@ class ClassSubspace(ByOperator):
         if not self._online and state_bytes(sizes, width) > MEMORY_SHARE * physical_memory():
             mapped = _mapping.mapped(self._map, rows)
             self._reach(mapped, weights)
-            without = without_of_rows(mapped, labels, groups, weights)
+            without = without_of_rows(mapped, labels, groups, weights, self.group_weights)
             reward = without(frozenset())
             self.contrast_ = Contrast(reward, reward.other_kind(), None)
             self._sample.add(mapped, labels, groups, weights)
@@ -344,7 +331,8 @@ class ClassSubspace(ByOperator):
             rows, without = rows / scale, scaled_without(without, scale)
 
         def counts(vectors: Float64s) -> PairCounts:
-            return projected_rows(self._sample.drawn(), vectors / scale[:, None]).counts()
+            columns = vectors / scale[:, None]
+            return projected_rows(self._sample.drawn(), columns, self.group_weights).counts()
 
         return Problem(
             operator=Matrices(whole.matrix(), whole.other_kind().matrix()),

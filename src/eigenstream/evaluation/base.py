@@ -10,6 +10,7 @@ from scipy.spatial.distance import pdist
 from eigenstream._checks import check_finite, check_names, real_array
 from eigenstream._linalg import Float64s
 from eigenstream.kernels.pairs import pair_distances, pair_histogram, weighted_pair_histogram
+from eigenstream.scatters.classes import weights_of_pairs
 
 #: Up to this many pairs (of 1448 examples) all distances are held and sorted; above, they are
 #: counted in bins.
@@ -143,25 +144,27 @@ def counts_of_classes(
     tasks: NDArray[np.intp],
     weights: Float64s | None = None,
     repeats: float = 1.0,
+    group_weights: str = "uniform",
 ) -> PairCounts:
-    """Return the counts of all pairs inside tasks.
+    """Return the counts of all pairs inside tasks, all tasks weighing the same, or all pairs.
 
     Weights of rows count as repetitions: a row of weight k also makes k (k - 1) / 2 pairs with
     itself, at the distance zero. They count ``repeats`` times, as where the rows are a sample: a
     share of all rows holds that share of these pairs, but its square of all others.
     """
-    if weights is not None and (weights == 1.0).all():
+    of_pairs, own_pairs = pairs_of_tasks(tasks, weights, repeats, group_weights)
+    if (of_pairs != 1.0).any():
+        weights = np.ones(len(Z)) if weights is None else weights
+    elif weights is not None and (weights == 1.0).all():
         weights = None
     parts = [np.flatnonzero(tasks == task) for task in np.unique(tasks)]
     points = np.ascontiguousarray(Z.T, dtype=np.float64)
-    own = 0.0
-    if weights is not None:
-        own = repeats * float(np.maximum(weights * (weights - 1.0), 0.0).sum()) / 2.0
+    own = float(of_pairs @ own_pairs)
     if sum(len(part) * (len(part) - 1) // 2 for part in parts) <= EXACT_PAIRS:
         # First the pairs that rows make with themselves.
         near, far = [np.zeros(int(own > 0))], [np.empty(0)]
         of_near, of_far = [np.full(int(own > 0), own)], [np.empty(0)]
-        for part in parts:
+        for part, each in zip(parts, of_pairs, strict=True):
             if weights is None:
                 n_same = sum(int(size * (size - 1)) // 2 for size in np.bincount(codes[part]))
                 same, different = (
@@ -176,7 +179,7 @@ def counts_of_classes(
             first, second = np.triu_indices(len(part), 1)
             alike = codes[part][first] == codes[part][second]
             distances = pdist(Z[part])
-            products = weights[part][first] * weights[part][second]
+            products = each * weights[part][first] * weights[part][second]
             near.append(distances[alike])
             far.append(distances[~alike])
             of_near.append(products[alike])
@@ -189,16 +192,30 @@ def counts_of_classes(
     reach = 2.0 * float(np.sqrt(((points - centre) ** 2).sum(axis=0).max()))
     width = reach / BINS if reach > 0 else 1.0
     counts = np.zeros((2, BINS + 1), dtype=np.int64 if weights is None else np.float64)
-    for part in parts:
+    for part, each in zip(parts, of_pairs, strict=True):
         columns = np.ascontiguousarray(points[:, part])
         if weights is None:
             pair_histogram(columns, codes[part], 1.0 / width, counts)
-        else:
-            weighted_pair_histogram(columns, codes[part], weights[part], 1.0 / width, counts)
+        else:  # a pair weighs what its two rows weigh, multiplied
+            scaled = np.sqrt(each) * weights[part]
+            weighted_pair_histogram(columns, codes[part], scaled, 1.0 / width, counts)
     sums = counts.astype(np.float64)
     sums[0, 0] += own
     same, different = np.cumsum(sums, axis=1)
     return PairCounts(width * np.arange(BINS + 1.0), same, different, width)
+
+
+def pairs_of_tasks(
+    tasks: NDArray[np.intp], weights: Float64s | None, repeats: float, group_weights: str
+) -> tuple[Float64s, Float64s]:
+    """Return what each pair of a task weighs, and how many pairs rows make with themselves."""
+    w = np.ones(len(tasks)) if weights is None else weights
+    of_row = np.unique(tasks, return_inverse=True)[1]
+    alone = np.bincount(of_row, np.maximum(w * (w - 1.0), 0.0))
+    own = np.asarray(repeats * alone / 2.0, np.float64)
+    apart = (np.bincount(of_row, w) ** 2 - np.bincount(of_row, w**2)) / 2.0
+    n_pairs = np.asarray(own + np.maximum(apart, 0.0), np.float64)
+    return weights_of_pairs(n_pairs, group_weights), own
 
 
 def all_pairs(data: Labelled) -> PairCounts:

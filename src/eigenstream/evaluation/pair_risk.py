@@ -7,7 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eigenstream._linalg import Float64s
-from eigenstream.evaluation.base import PairCounts, all_pairs, counts_of_classes, labelled
+from eigenstream.evaluation.base import (
+    PairCounts,
+    all_pairs,
+    counts_of_classes,
+    labelled,
+    pairs_of_tasks,
+)
 from eigenstream.kernels.pairs import pair_errors
 from eigenstream.theory.bounds.pairs import margin_risks
 
@@ -57,18 +63,24 @@ class TrainingRows:
     total: float
     complete: bool
     n_distinct: float
+    group_weights: str = "uniform"
 
     def counts(self, repeats: float = 1.0) -> PairCounts:
         """Return all their pairs by distance, those of a row with itself ``repeats`` times."""
         share = 1.0 if self.complete else float(self.weights.sum()) / self.total
-        return counts_of_classes(self.Z, self.codes, self.tasks, self.weights, share * repeats)
+        repeats *= share
+        return counts_of_classes(
+            self.Z, self.codes, self.tasks, self.weights, repeats, self.group_weights
+        )
 
     def risk_error(self, threshold: float) -> float:
         """Return the standard error of the balanced risk at a threshold: 0 from all rows."""
         if self.complete:
             return 0.0
         left = max(1.0 - len(self.Z) / self.n_distinct, 0.0)
-        found = sampling_error(self.Z, self.codes, self.tasks, self.weights, threshold)
+        found = sampling_error(
+            self.Z, self.codes, self.tasks, self.weights, threshold, self.group_weights
+        )
         return float(np.sqrt(left)) * found
 
 
@@ -191,18 +203,20 @@ def sampling_error(
     tasks: NDArray[np.intp],
     weights: Float64s,
     threshold: float,
+    group_weights: str = "uniform",
 ) -> float:
     """Return the standard error of the balanced risk at a threshold, from rows that are a sample.
 
     The infinitesimal jackknife: how much the risk changes with the weight of each row.
     """
     errors = np.zeros((4, len(Z)))
-    for task in np.unique(tasks):
+    of_pairs, _ = pairs_of_tasks(tasks, weights, 1.0, group_weights)
+    for task, each in zip(np.unique(tasks), of_pairs, strict=True):
         part = np.flatnonzero(tasks == task)
         found = np.zeros((4, len(part)))
         columns = np.ascontiguousarray(Z[part].T, dtype=np.float64)
         pair_errors(columns, codes[part], weights[part], threshold, found)
-        errors[:, part] = found
+        errors[:, part] = each * found
     slopes = np.zeros(len(Z))
     for wrong, all_ in ((errors[0], errors[1]), (errors[2], errors[3])):
         total = float(weights @ all_) / 2.0

@@ -86,8 +86,9 @@ class ClassMoments:
     the counts yet has to keep the classes apart. For that it merges exactly, in any order.
     """
 
-    def __init__(self, n_features: int) -> None:
+    def __init__(self, n_features: int, group_weights: str = "uniform") -> None:
         self.n_features = n_features
+        self.group_weights = group_weights
         self.classes: dict[Key, ClassRows] = {}
         self._all: PairTotals | None = None
 
@@ -129,7 +130,7 @@ class ClassMoments:
         """Return all that has been learned: the classes are numbered, in order of arrival."""
         tasks, labels = zip(*self.classes, strict=True) if self.classes else ((), ())
         of_classes = {str(k): m.state() for k, m in enumerate(self.classes.values())}
-        own = {"n_features": self.n_features}
+        own = {"n_features": self.n_features, "group_weights": self.group_weights}
         return (
             own | names_state("task", tasks) | names_state("label", labels) | joined(**of_classes)
         )
@@ -137,7 +138,7 @@ class ClassMoments:
     @classmethod
     def restored(cls, state: State) -> "ClassMoments":
         """Return moments that go on from a ``state``, to the last bit."""
-        moments = cls(int(state["n_features"]))
+        moments = cls(int(state["n_features"]), str(state["group_weights"]))
         keys = zip(names_of(state, "task"), names_of(state, "label"), strict=True)
         for k, key in enumerate(keys):
             moments.classes[key] = ClassRows.restored(part(state, str(k)))
@@ -145,7 +146,7 @@ class ClassMoments:
 
     def merged(self, other: "ClassMoments") -> "ClassMoments":
         """Return the moments of both; neither is changed."""
-        both = ClassMoments(self.n_features)
+        both = ClassMoments(self.n_features, self.group_weights)
         both.classes = {key: found.copy() for key, found in self.classes.items()}
         for key, found in other.classes.items():
             if key in both.classes:
@@ -169,11 +170,13 @@ class ClassMoments:
             weights,
             {key: found.mean for key, found in chosen.items()},
             sum(found.count for found in chosen.values()),
+            self.group_weights,
         )
-        per_task = _per_task(weights)
+        per_task, of_pairs = _per_task(weights), _pair_weights(weights, self.group_weights)
         kept: dict[tuple[float, float], list[Float64s]] = {}
         for key, found in chosen.items():
-            inside, outside = weights[key], per_task[key[0]] - weights[key]
+            each, whole = of_pairs[key[0]], per_task[key[0]]
+            inside, outside = each * weights[key], each * (whole - weights[key])
             if found.total is None:
                 assert found.rows is not None
                 kept.setdefault((inside, outside), []).append(found.rows)
@@ -207,7 +210,12 @@ class ClassMoments:
 
 
 def totals_of_rows(
-    rows: Any, labels: Any, groups: Any, weights: Weights | None, chosen: NDArray[np.bool_]
+    rows: Any,
+    labels: Any,
+    groups: Any,
+    weights: Weights | None,
+    chosen: NDArray[np.bool_],
+    group_weights: str,
 ) -> PairTotals:
     """Return the sums over all pairs of the chosen rows, holding two D x D matrices in all.
 
@@ -233,13 +241,16 @@ def totals_of_rows(
         {keys[k]: float(sizes[k]) for k in present},
         {keys[k]: means[k] for k in present},
         int(np.count_nonzero(weight)),
+        group_weights,
     )
     if rows.dtype == np.float32:
         totals.rounding = FLOAT32_ROUNDING
-    per_task = _per_task({keys[k]: float(sizes[k]) for k in present})
+    of_classes = {keys[k]: float(sizes[k]) for k in present}
+    per_task, of_pairs = _per_task(of_classes), _pair_weights(of_classes, group_weights)
     factors = np.zeros((len(keys), 2))
     for k in present:
-        factors[k] = sizes[k], per_task[keys[k][0]] - sizes[k]
+        task = keys[k][0]
+        factors[k] = of_pairs[task] * sizes[k], of_pairs[task] * (per_task[task] - sizes[k])
     buckets, of_class = np.unique(factors, axis=0, return_inverse=True)
     bucket = np.where(weight > 0, of_class.ravel()[codes], -1)
     for b, (inside, outside) in enumerate(buckets):
@@ -268,11 +279,47 @@ def _per_task(weights: dict[Key, float]) -> dict[Hashable, float]:
     return tasks
 
 
+def weights_of_pairs(n_pairs: Float64s, group_weights: str) -> Float64s:
+    """Return what each pair of a task weighs, given how many pairs every task has.
+
+    "uniform": all tasks weigh the same, as where a task is drawn first ([HPCA] section 3).
+
+    >>> weights_of_pairs(np.array([1.0, 3.0, 0.0]), "uniform")
+    array([2.        , 0.66666667, 0.        ])
+    """
+    if group_weights == "pairs":
+        return np.ones(len(n_pairs))
+    some = n_pairs > 0
+    mean = n_pairs.sum() / max(np.count_nonzero(some), 1)
+    return np.asarray(np.divide(mean, n_pairs, out=np.zeros(len(n_pairs)), where=some))
+
+
+def _numbers(weights: dict[Key, float]) -> tuple[Float64s, Float64s]:
+    """Return how many same and different pairs each task has, in the order of the tasks."""
+    whole = _per_task(weights)
+    squares, same = dict.fromkeys(whole, 0.0), dict.fromkeys(whole, 0.0)
+    for (task, _), m in weights.items():
+        squares[task] += m**2
+        same[task] += max(m * (m - 1.0), 0.0)
+    different = [max(whole[task] ** 2 - squares[task], 0.0) for task in whole]
+    return np.array(list(same.values())) / 2.0, np.array(different) / 2.0
+
+
+def _pair_weights(weights: dict[Key, float], group_weights: str) -> dict[Hashable, float]:
+    """Return what each pair of a task weighs, given what the classes weigh."""
+    of_pairs = weights_of_pairs(np.add(*_numbers(weights)), group_weights)
+    return dict(zip(_per_task(weights), of_pairs.tolist(), strict=True))
+
+
 def _means_only(
-    width: int, weights: dict[Key, float], means: dict[Key, Float64s], count: int
+    width: int,
+    weights: dict[Key, float],
+    means: dict[Key, Float64s],
+    count: int,
+    group_weights: str,
 ) -> PairTotals:
     """Return the sums as if every row lay at the mean of its class."""
-    per_task = _per_task(weights)
+    per_task, of_pairs = _per_task(weights), _pair_weights(weights, group_weights)
     total = sum(per_task.values())
     mean = np.zeros(width)
     task_means = {task: np.zeros(width) for task in per_task}
@@ -284,15 +331,20 @@ def _means_only(
     heavy = [key for key, weight in weights.items() if weight > 0]
     if heavy:
         apart = np.array(
-            [np.sqrt(per_task[k[0]] * weights[k]) * (means[k] - task_means[k[0]]) for k in heavy]
+            [
+                np.sqrt(of_pairs[k[0]] * per_task[k[0]] * weights[k])
+                * (means[k] - task_means[k[0]])
+                for k in heavy
+            ]
         )
         rank_update(different, apart)
-    squares = sum(weight**2 for weight in weights.values())
+    n_same, n_different = _numbers(weights)
+    each = np.array([of_pairs[task] for task in per_task])
     return PairTotals(
         same=np.zeros((width, width), order="F"),
         different=different,
-        n_same=sum(max(m * (m - 1.0), 0.0) for m in weights.values()) / 2.0,
-        n_different=max(sum(m**2 for m in per_task.values()) - squares, 0.0) / 2.0,
+        n_same=float(each @ n_same),
+        n_different=float(each @ n_different),
         mean=mean,
         count=count,
         weight=total,

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from eigenstream._checks import check_names, check_weights, check_whole, real_rows
+from eigenstream._checks import check_choice, check_names, check_weights, check_whole, real_rows
 from eigenstream._linalg import Float64s, mirrored
 from eigenstream._state import State, joined, part
 from eigenstream.scatters._class_moments import (
@@ -13,11 +13,12 @@ from eigenstream.scatters._class_moments import (
     PairTotals,
     keys_of,
     totals_of_rows,
+    weights_of_pairs,
 )
 from eigenstream.scatters._few_rows import state_bytes
 from eigenstream.scatters.base import Scatter
 
-__all__ = ["ClassScatter", "Key", "keys_of", "state_bytes"]
+__all__ = ["ClassScatter", "Key", "keys_of", "state_bytes", "weights_of_pairs"]
 
 
 class ClassScatter(Scatter):
@@ -39,6 +40,9 @@ class ClassScatter(Scatter):
     n_features : int
     same : bool
         Pairs of the same class, or (False) of different classes of one task.
+    group_weights : {"uniform", "pairs"}, default="uniform"
+        Where pairs are formed inside tasks: all tasks weigh the same, as [HPCA] draws them; or all
+        pairs do, so that a task weighs by how many it has.
 
     Examples
     --------
@@ -51,10 +55,11 @@ class ClassScatter(Scatter):
 
     kind = "classes"
 
-    def __init__(self, n_features: int, *, same: bool) -> None:
+    def __init__(self, n_features: int, *, same: bool, group_weights: str = "uniform") -> None:
         self.n_features = check_whole(n_features, "n_features")
         self.same = bool(same)
-        self._moments = ClassMoments(self.n_features)
+        self.group_weights = check_choice(group_weights, "group_weights", ("uniform", "pairs"))
+        self._moments = ClassMoments(self.n_features, self.group_weights)
         self._totals: PairTotals | None = None
         #: Whether the classes are kept apart, so that more rows can come.
         self.open = True
@@ -69,22 +74,23 @@ class ClassScatter(Scatter):
         groups: Any = None,
         sample_weight: Any = None,
         chosen: Any = None,
+        group_weights: str = "uniform",
     ) -> Self:
         """Return the scatter of all (or the chosen) rows, in the memory of two matrices.
 
         It can be neither updated nor merged.
         """
-        scatter = cls(rows.shape[1], same=same)
+        scatter = cls(rows.shape[1], same=same, group_weights=group_weights)
         n = rows.shape[0]
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         mask = np.ones(n, dtype=bool) if chosen is None else np.asarray(chosen, dtype=bool)
-        scatter._totals = totals_of_rows(rows, labels, groups, weights, mask)
+        scatter._totals = totals_of_rows(rows, labels, groups, weights, mask, scatter.group_weights)
         scatter.open = False
         return scatter
 
     def empty(self) -> Self:
         """Return a scatter of the same kind that has seen nothing."""
-        return type(self)(self.n_features, same=self.same)
+        return type(self)(self.n_features, same=self.same, group_weights=self.group_weights)
 
     def update(
         self, rows: Any, labels: Any, *, groups: Any = None, sample_weight: Any = None
@@ -118,10 +124,11 @@ class ClassScatter(Scatter):
         """Return the scatter of the rows of both, pairs across the two included."""
         for scatter in (self, later):
             scatter._check_open()
-        if (later.n_features, later.same) != (self.n_features, self.same):
+        alike = ("n_features", "same", "group_weights")
+        if any(getattr(later, name) != getattr(self, name) for name in alike):
             raise ValueError(
-                f"only scatters of one kind merge: {self!r} and {later!r} differ in n_features or "
-                "same."
+                f"only scatters of one kind merge: {self!r} and {later!r} differ in n_features, "
+                "same or group_weights."
             )
         merged = self.empty()
         merged._moments = self._moments.merged(later._moments)
@@ -132,7 +139,8 @@ class ClassScatter(Scatter):
 
         Whatever updates one of the two updates both.
         """
-        other = type(self)(self.n_features, same=not self.same)
+        other = self.empty()
+        other.same = not self.same
         other._moments, other._totals, other.open = self._moments, self._totals, self.open
         return other
 
@@ -146,7 +154,8 @@ class ClassScatter(Scatter):
 
     def state(self) -> State:
         """Return all that has been learned, and the kind, as arrays, numbers and strings."""
-        own = {"kind": self.kind, "n_features": self.n_features, "same": self.same}
+        own: State = {"kind": self.kind, "n_features": self.n_features, "same": self.same}
+        own["group_weights"] = self.group_weights
         if self._totals is not None:
             return own | joined(totals=self._totals.state())
         return own | joined(moments=self._moments.state())
@@ -154,7 +163,8 @@ class ClassScatter(Scatter):
     @classmethod
     def restored(cls, state: State) -> Self:
         """Return a scatter that goes on from a ``state`` of its kind, to the last bit."""
-        scatter = cls(int(state["n_features"]), same=bool(state["same"]))
+        same, group_weights = bool(state["same"]), str(state["group_weights"])
+        scatter = cls(int(state["n_features"]), same=same, group_weights=group_weights)
         totals = part(state, "totals")
         if totals:
             scatter._totals, scatter.open = PairTotals.restored(totals), False
@@ -199,7 +209,11 @@ class ClassScatter(Scatter):
 
     @property
     def weight(self) -> float:
-        """The number of pairs, weights of rows counting as repetitions."""
+        """The number of pairs, weights of rows counting as repetitions.
+
+        Where tasks weigh the same, pairs of small ones count more than once and those of large ones
+        less: of both kinds together there are as many as there are pairs.
+        """
         totals = self._read()
         return totals.n_same if self.same else totals.n_different
 
@@ -235,4 +249,6 @@ class ClassScatter(Scatter):
 
     def __repr__(self) -> str:
         kind = f"n_features={self.n_features}, same={self.same}"
+        if self.group_weights != "uniform":
+            kind += f", group_weights={self.group_weights!r}"
         return f"ClassScatter({kind}, classes={len(self._moments.classes)})"

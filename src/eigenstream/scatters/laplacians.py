@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s
-from eigenstream.scatters._class_moments import keys_of
+from eigenstream.scatters._class_moments import keys_of, weights_of_pairs
 
 
 class Laplacian(ABC):
@@ -51,9 +51,17 @@ class ClassLaplacian(Laplacian):
     onto_tasks: Any
     n_same: float
     n_different: float
+    #: What each pair weighs, by the tasks of the points.
+    of_pairs: Float64s
 
     @classmethod
-    def of(cls, labels: Any, groups: Any = None, weights: Any = None) -> "ClassLaplacian":
+    def of(
+        cls,
+        labels: Any,
+        groups: Any = None,
+        weights: Any = None,
+        group_weights: str = "uniform",
+    ) -> "ClassLaplacian":
         """Return the Laplacian of all pairs of the points with these labels."""
         n = len(labels)
         w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -63,6 +71,10 @@ class ClassLaplacian(Laplacian):
         tasks = task_of_class[codes]
         sizes = np.bincount(codes, weights=w, minlength=len(keys)).astype(np.float64)
         task_sizes = np.bincount(tasks, weights=w).astype(np.float64)
+        n_same = np.bincount(task_of_class, np.maximum(sizes * (sizes - 1.0), 0.0) / 2.0)
+        squares = np.bincount(task_of_class, sizes**2)
+        n_different = np.maximum(task_sizes**2 - squares, 0.0) / 2.0
+        of_pairs = weights_of_pairs(n_same + n_different, group_weights)
         places = np.arange(n)
         return cls(
             weights=w,
@@ -70,8 +82,9 @@ class ClassLaplacian(Laplacian):
             outside=task_sizes[tasks] - sizes[codes],
             onto_classes=sp.csr_array((np.ones(n), (codes, places)), (len(keys), n)),
             onto_tasks=sp.csr_array((np.ones(n), (tasks, places)), (len(task_index), n)),
-            n_same=float(np.maximum(sizes * (sizes - 1.0), 0.0).sum() / 2.0),
-            n_different=float(max((task_sizes**2).sum() - (sizes**2).sum(), 0.0) / 2.0),
+            n_same=float(of_pairs @ n_same),
+            n_different=float(of_pairs @ n_different),
+            of_pairs=of_pairs[tasks],
         )
 
     def apply(self, block: Float64s, reward: float, penalty: float) -> Float64s:
@@ -82,7 +95,7 @@ class ClassLaplacian(Laplacian):
         tasks = self.onto_tasks.T @ (self.onto_tasks @ weighted)
         diagonal = different * self.outside - same * self.inside
         result = (diagonal * block.T).T - different * tasks + (different + same) * classes
-        return np.asarray((self.weights * result.T).T, np.float64)
+        return np.asarray((self.weights * self.of_pairs * result.T).T, np.float64)
 
     def parts(self, reward: float, penalty: float) -> tuple[Float64s, Float64s, Float64s]:
         """Return d, P (one column a class) and S with ``diag(d) + P S P^T`` for the matrix.
@@ -98,8 +111,11 @@ class ClassLaplacian(Laplacian):
         together = (self.onto_tasks @ self.onto_classes.T).toarray() > 0
         middle = (different + same) * np.eye(columns.shape[1])
         middle -= different * (together.T @ together)
-        diagonal = self.weights * (different * self.outside - same * self.inside)
-        return diagonal, columns, middle
+        of_points = self.weights * self.of_pairs
+        diagonal = of_points * (different * self.outside - same * self.inside)
+        # Entries of two tasks are zero, so that scaling the rows scales the columns, too.
+        of_classes = self.onto_classes @ self.of_pairs / self.onto_classes.sum(axis=1)
+        return diagonal, columns, of_classes[:, None] * middle
 
     def most_positive(self, reward: float, penalty: float) -> int:
         """Return the classes less one a task, and the points of classes that are rewarded inside.
