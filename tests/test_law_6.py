@@ -371,7 +371,9 @@ def test_what_users_make_is_checked_when_it_is_made(one):
         refused(call)
 
 
-@pytest.mark.parametrize("one", RESULTS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "one", sorted(RESULTS, key=lambda one: one.__name__), ids=lambda one: one.__name__
+)
 def test_results_are_values(one):
     frozen = getattr(one, "__dataclass_params__", SimpleNamespace(frozen=False)).frozen
     assert frozen or issubclass(one, tuple | Exception), f"{one.__name__} can be changed"
