@@ -34,6 +34,15 @@ class Block:
         chunk, start = self.sources[1], self._in_chunk(dtype)
         return (self.filled(dtype), 0) if start is None else (chunk, start)
 
+    def pieces(self, dtype: Any) -> list[Any]:
+        """Return the needed rows in one or two pieces, as they lie if they can be used so."""
+        kept, chunk = self.sources
+        if not (isinstance(self.needed, slice) and usable(chunk, dtype) and usable(kept, dtype)):
+            return [self.filled(dtype)]
+        border, start, stop = len(kept), self.needed.start, self.needed.stop
+        parts = [kept[start:stop], chunk[max(start - border, 0) : max(stop - border, 0)]]
+        return [part for part in parts if len(part)]
+
     def _in_chunk(self, dtype: Any) -> int | None:
         if not isinstance(self.needed, slice) or not usable(self.sources[1], dtype):
             return None
@@ -76,14 +85,17 @@ class TermStream:
     """Cuts a stream into terms, and holds the rows that later terms need: no more.
 
     A term is a row of positive weight with a past ``lag`` rows back in its sequence. ``extend``
-    takes a chunk, ``take`` hands out blocks, ``settle`` lets go of the chunk.
+    takes a chunk, ``take`` hands out blocks, ``settle`` lets go of the chunk. Memory for ``room``
+    rows is set aside at once, so that keeping one more row does not copy the others.
     """
 
-    def __init__(self, lag: int) -> None:
+    def __init__(self, lag: int, room: int = 0) -> None:
         self.lag = lag
+        self.room = room
         self.n_rows = 0
         self.n_velocities = 0  # terms so far whose pasts weigh something, too
         self.sequence_rows = 0  # of the running sequence, seen so far
+        self._store: Any = None  # its first rows are the kept ones
         self._kept: Any = None
         self._chunk: Any = None
         self._weights = np.empty(0)  # of kept rows and of the chunk's
@@ -171,12 +183,25 @@ class TermStream:
         for offset in range(self.lag + 1):
             wanted[self._now - offset] = True
         needed = np.flatnonzero(wanted)
-        none = np.empty(0, np.int64)
-        sources = (self._kept, self._chunk)
-        block = Block(needed, none, none, self._weights, self._weights, sources)
-        kept = block.filled(self._kept.dtype)
         self._now = np.searchsorted(needed, self._now)
-        self._kept, self._weights, self._chunk = kept, self._weights[needed], None
+        self._keep(needed)
+        self._weights, self._chunk = self._weights[needed], None
+
+    def _keep(self, needed: Indices) -> None:
+        """Keep these of the kept rows and of the chunk's."""
+        old, border = self._kept, len(self._kept)
+        split, count = int(np.searchsorted(needed, border)), len(needed)
+        if self._store is None or len(self._store) < count or self._store.dtype != old.dtype:
+            self._store = np.empty((max(count, self.room), old.shape[1]), old.dtype)
+            self._store[:split] = old[needed[:split]]
+        elif split and needed[split - 1] >= split:  # else they lie where they shall lie
+            self._store[:split] = old[needed[:split]]
+        if count > split:
+            rows: Any = needed[split:] - border
+            if len(rows) == rows[-1] - rows[0] + 1:
+                rows = slice(int(rows[0]), int(rows[-1]) + 1)
+            _copy(self._chunk, rows, self._store[split:count])
+        self._kept = self._store[:count]
 
     def drop(self) -> None:
         """Forget all pending terms, as if their rows had not come, and the past of the next row."""
@@ -189,7 +214,7 @@ class TermStream:
     def state(self) -> dict[str, Any]:
         """Return the kept rows and the pending terms as arrays."""
         return {
-            "kept": self._kept,
+            "kept": self._kept.copy(),
             "kept_weights": self._weights,
             "pending": self._now,
             "sequence_rows": np.array(self.sequence_rows),
@@ -199,7 +224,7 @@ class TermStream:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over what ``state`` gave."""
-        self._kept = np.array(state["kept"])
+        self._kept, self._store = np.array(state["kept"]), None
         self._weights = np.array(state["kept_weights"], np.float64)
         self._now = np.array(state["pending"], np.int64)
         self.sequence_rows = int(state["sequence_rows"])
