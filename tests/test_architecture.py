@@ -59,7 +59,6 @@ GROUND = {"experiments": ("report", "data"), "rules": ("engine",)}
 
 #: Folders that are planned; one that has come is taken off this list.
 FUTURE = {
-    "learners",
     "prototypes",
     "distributed",
     "models",

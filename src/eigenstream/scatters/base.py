@@ -12,7 +12,7 @@ from eigenstream._state import State, joined, part
 from eigenstream.scatters._moment import SecondMoment, block_rows, floating
 from eigenstream.scatters._sequence_ends import SequenceEnds
 
-__all__ = ["Scatter", "merge"]
+__all__ = ["Scatter", "SequenceEnds", "merge"]
 
 S = TypeVar("S", bound="Scatter")
 

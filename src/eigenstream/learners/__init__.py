@@ -1,0 +1,1 @@
+"""What is kept between two rows, and how it becomes an answer."""

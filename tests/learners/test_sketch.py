@@ -1,0 +1,143 @@
+"""The operator sketch: exact where it can be, near the batch optimum where it cannot."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sketches import SLOW, batch, learned, share, slow_sources
+
+from eigenstream._linalg import orthonormality_error, principal_angles
+from eigenstream.learners.sketch import OperatorSketch
+from eigenstream.testing import chunked
+
+
+def assert_exact(solution, T, mean, total):
+    """The sketch holds all: eigenpairs, mean and trace to rounding."""
+    d, size = len(solution.components), np.abs(np.linalg.eigvalsh(T)).max()
+    values, vectors = np.linalg.eigh(T)
+    np.testing.assert_allclose(solution.eigenvalues, values[::-1][:d], atol=1e-12 * size)
+    assert principal_angles(solution.components.T, vectors[:, ::-1][:, :d]).max() < 1e-7
+    np.testing.assert_allclose(solution.mean, mean, atol=1e-12 * (np.abs(mean).max() + 1))
+    np.testing.assert_allclose(solution.total, total, rtol=1e-12)
+    assert solution.exact
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize(("penalty", "lag"), [(0.0, 0), (0.0, 2), (0.7, 1), (0.4, 3), (0.5, 130)])
+@pytest.mark.parametrize("forgetting", [None, 0.01])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_frame_as_large_as_the_space_is_exact(center, penalty, lag, forgetting, weighted):
+    """Three sequences, in pieces, with a mean that is not zero."""
+    rng = np.random.default_rng(lag)
+    sequences = [rng.standard_normal((n, 9)) * np.linspace(3, 1, 9) + 50 for n in (200, 150, 333)]
+    for x in sequences:
+        x[1:] += 0.7 * x[:-1]
+    weights = [rng.integers(0, 3, len(x)).astype(float) for x in sequences] if weighted else None
+    sketch = OperatorSketch(
+        3, weights=(0.3, penalty), lag=lag, center=center, forgetting=forgetting
+    )
+    for i, x in enumerate(sequences):
+        w = None if weights is None else weights[i]
+        sketch.add(x[:40], None if w is None else w[:40], new_sequence=True)
+        sketch.add(x[40:], None if w is None else w[40:])
+    expected = batch(sequences, 0.3, penalty, lag, center, weights, 1 - (forgetting or 0.0))
+    assert_exact(sketch.solution(), *expected)
+    assert sketch.n_rows == sum(map(len, sequences))
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize(("penalty", "lag"), [(0.0, 0), (0.7, 1), (0.4, 3), (0.5, 130)])
+def test_data_of_a_rank_below_the_frame_lose_nothing(center, penalty, lag):
+    """Then the frame spans all rows: nothing is ever cut off, nor forgotten."""
+    rng = np.random.default_rng(7)
+    few = rng.standard_normal((700, 12))
+    few[1:] += 0.7 * few[:-1]
+    rows = few @ rng.standard_normal((12, 80))
+    weights = rng.choice([0.0, 1.0, 2.5], len(rows))
+    sketch = OperatorSketch(4, weights=(0.3, penalty), lag=lag, center=center)
+    for part, w in zip(np.array_split(rows, 9), np.array_split(weights, 9), strict=True):
+        sketch.add(part, w)
+    T, mean, total = batch([rows], 0.3, penalty, lag, center, [weights])
+    found = sketch.solution()
+    values = np.sort(np.linalg.eigvalsh(T))[::-1][:4]
+    # A direction is left out if less than 1e-5 of each row's square lies along it.
+    np.testing.assert_allclose(found.eigenvalues, values, rtol=1e-4, atol=1e-5 * np.abs(T).max())
+    np.testing.assert_allclose(found.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(found.total, total, rtol=1e-12)
+    reached = np.sum(found.components * (found.components @ T))
+    np.testing.assert_allclose(reached, values.sum(), atol=1e-4 * np.abs(T).max())
+    assert found.exact
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("sparse", [False, True])
+@settings(max_examples=12, deadline=None)
+@given(cuts=st.lists(st.integers(1, 499), max_size=30))
+def test_chunks_change_no_bit(dtype, sparse, cuts):
+    rng = np.random.default_rng(1)
+    rows = slow_sources(500, 60, 1.0).astype(dtype)
+    weights = rng.choice([0.0, 1.0, 2.5], 500)
+    whole, grown = (OperatorSketch(2, weights=(0.3, 0.7), lag=2, forgetting=0.001) for _ in "ab")
+    given_rows = sp.csr_array(rows) if sparse else rows
+    whole.add(rows, weights)
+    for part, w in zip(chunked(given_rows, cuts), chunked(weights, cuts), strict=True):
+        grown.add(part, w)
+    one, other = whole.state(), grown.state()
+    assert one.keys() == other.keys()
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+    np.testing.assert_array_equal(whole.solution().components, grown.solution().components)
+
+
+def test_one_row_a_call_is_the_same():
+    rows = slow_sources(300, 60, 1.0)
+    one = learned(rows, 3, **SLOW).solution()
+    other = learned(rows, 3, **SLOW, parts=300).solution()
+    np.testing.assert_array_equal(one.components, other.components)
+    np.testing.assert_array_equal(one.eigenvalues, other.eigenvalues)
+
+
+def test_reading_changes_nothing():
+    rows = slow_sources(700, 80, 1.0)
+    read, unread = OperatorSketch(3, **SLOW), OperatorSketch(3, **SLOW)
+    for part in np.array_split(rows, 11):
+        for sketch in (read, unread):
+            sketch.add(part)
+        first, second = read.solution(), read.solution(positive=True, weights=(0.5, 0.5))
+        read.state(), read.merge(read), read.another_pass()
+        assert first.n_terms == second.n_terms
+    for name, value in read.state().items():
+        np.testing.assert_array_equal(value, unread.state()[name], err_msg=name)
+
+
+@pytest.mark.parametrize("n_features", [8, 90])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_restored_sketch_goes_on_to_the_last_bit(n_features, again):
+    rows = slow_sources(900, n_features, 1.0).astype(np.float32)
+    sketch = learned(rows, 3, **SLOW, forgetting=1e-4)
+    sketch = sketch.another_pass() if again else sketch
+    for part in np.array_split(rows, 7):
+        state = sketch.state()
+        assert all(isinstance(v, np.ndarray | int | float | str) for v in state.values())
+        other = OperatorSketch.restored(state)
+        for each in (sketch, other):
+            each.add(part)
+        for name, value in sketch.state().items():
+            np.testing.assert_array_equal(value, other.state()[name], err_msg=name)
+
+
+#: Shares of the prototype, less half a point.
+CASES = [(1000, 50, 2.0, 0.993), (4000, 50, 2.0, 0.995), (6000, 300, 1.0, 0.98)]
+
+
+@pytest.mark.parametrize(("n", "D", "noise", "least"), CASES)
+def test_one_pass_is_near_the_batch_optimum(n, D, noise, least):
+    rows = slow_sources(n, D, noise)
+    found = learned(rows, 5, **SLOW).solution()
+    T, mean, total = batch([rows], 0.3, 0.7, 1)
+    assert share(found.components, T) > least
+    np.testing.assert_allclose(found.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(found.total, total, rtol=1e-12)
+    assert orthonormality_error(found.components.T) < 1e-14
+    assert not found.exact
