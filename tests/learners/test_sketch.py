@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sketches import SLOW, batch, learned, share, slow_sources
 
 from eigenstream._linalg import orthonormality_error, principal_angles
 from eigenstream.learners.sketch import OperatorSketch
 from eigenstream.testing import chunked
+from sketches import SLOW, batch, learned, share, slow_sources
 
 
 def assert_exact(solution, T, mean, total):
