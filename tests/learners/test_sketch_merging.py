@@ -18,6 +18,7 @@ def sequences(n_features, lags=(0, 90, 3, 200, 1)):
 
 def assert_same(one, other):
     """Two learners have found the same, to rounding."""
+    assert one.n_velocities == other.n_velocities
     one, other = one.solution(), other.solution()
     assert (one.n_rows, one.n_terms) == (other.n_rows, other.n_terms)
     size = np.abs(other.eigenvalues).max()

@@ -274,6 +274,11 @@ class OperatorSketch:
         learned = 0 if self._core is None else self._core.totals.n_terms
         return learned + self._stream.pending
 
+    @property
+    def n_velocities(self) -> int:
+        """The number of terms whose pasts weigh something, too."""
+        return self._stream.n_velocities
+
     # ---- several of them, several passes -----------------------------------------------------
 
     def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
@@ -298,13 +303,15 @@ class OperatorSketch:
                 f"{self._core.operator.n_features} and {later._core.operator.n_features} features."
             )
         merged = self._new()
-        core = deepcopy(self._learned())
+        core, velocities = deepcopy(self._learned()), self.n_velocities + later.n_velocities
         if not new_sequence and self.plan.lag:
-            _learn_crossing(core, *self._ends.crossing(later._ends))
+            now, past = self._ends.crossing(later._ends)
+            _learn_crossing(core, now, past)
+            velocities += int(np.count_nonzero(np.minimum(now.weights, past.weights)))
         core = merged_cores(core, later._learned(), self.plan.keep**later.n_terms)
         merged._core = core
         merged._ends = self._ends.join(later._ends, new_sequence=new_sequence)
-        merged._stream.restore(_end_of(merged._ends, core.dtype))
+        merged._stream.restore(_end_of(merged._ends, core.dtype, velocities))
         return merged
 
     def another_pass(self, weight: float = 1.0) -> Self:
@@ -320,7 +327,7 @@ class OperatorSketch:
             core = further_pass(self._learned(), weight)
             fresh._core = core
             fresh._ends = SequenceEnds.empty(core.operator.n_features, self.plan.lag)
-            fresh._stream.restore(_end_of(fresh._ends, core.dtype))
+            fresh._stream.restore(_end_of(fresh._ends, core.dtype, 0))
         return fresh
 
     def _new(self) -> Self:
@@ -376,7 +383,7 @@ def _learn_crossing(core: SketchCore, now: Any, past: Any) -> None:
         )
 
 
-def _end_of(ends: SequenceEnds, dtype: Any) -> State:
+def _end_of(ends: SequenceEnds, dtype: Any, n_velocities: int) -> State:
     """Return the state of a stream of terms that goes on behind the given ends."""
     kept = ends.tail.last(ends.last_rows)
     return {
@@ -385,4 +392,5 @@ def _end_of(ends: SequenceEnds, dtype: Any) -> State:
         "pending": np.empty(0, np.int64),
         "sequence_rows": ends.last_rows,
         "n_rows": ends.n_rows,
+        "n_velocities": n_velocities,
     }
