@@ -1,60 +1,20 @@
 """The operator sketch: the top eigenspace of a signed sum in one pass, without a D x D matrix."""
 
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from eigenstream._blas import blas_threads
-from eigenstream._linalg import Float64s, numerical_rank, orthonormalized
 from eigenstream._state import State, joined, part
+from eigenstream.learners._sketch_answer import SketchSolution, read
 from eigenstream.learners._sketch_core import SketchCore
 from eigenstream.learners._sketch_merge import further_pass, merged_cores
 from eigenstream.learners._sketch_plan import SketchPlan
 from eigenstream.scatters.base import SequenceEnds
-from eigenstream.solvers.base import Eigenpairs, canonical
 from eigenstream.terms import Block, TermStream
 
 __all__ = ["OperatorSketch", "SketchSolution"]
-
-#: A second thread of BLAS gets at least as many multiplications of a block: with fewer, waking
-#: it costs more than it brings.
-SHARE = 2e8
-
-#: What rounding leaves in the eigenvalues, relative to the largest, for rows in single precision.
-FLOAT32_ROUNDING = 1e-6
-
-
-@dataclass(frozen=True)
-class SketchSolution:
-    """What a sketch knows at one moment, waiting rows included.
-
-    Along its frame it knows the rewarded and the penalised mean apart: (r, r) matrices, and what
-    each has in a direction outside the frame, on the average.
-    """
-
-    pairs: Eigenpairs
-    mean: Float64s
-    n_terms: int
-    n_rows: int
-    weight: float  # of the terms
-    total: float  # the mean of the rewarded |x - mean|^2, exact
-    n_positive: int  # eigenvalues above rounding among those that are kept
-    exact: bool  # nothing has been cut off
-    rewarded: Float64s
-    penalised: Float64s
-    outside: tuple[float, float]
-
-    @property
-    def components(self) -> Float64s:
-        """The directions, one a row, in canonical order and sign."""
-        return self.pairs.vectors.T
-
-    @property
-    def eigenvalues(self) -> Float64s:
-        """The eigenvalues of T in the subspace, descending."""
-        return self.pairs.values
 
 
 class OperatorSketch:
@@ -160,11 +120,11 @@ class OperatorSketch:
         """Learn from the terms that wait, block by block, while there are so many."""
         if self._stream.pending < least:
             return
-        size = self.plan.block
-        multiplications = core.operator.n_features * size * (core.operator.r + size)
-        with blas_threads(int(multiplications / SHARE)):
+        # Small problems come between the products: threads of BLAS would spin meanwhile, and where
+        # others keep the machine busy that costs twenty times what they bring.
+        with blas_threads(1):
             while self._stream.pending >= least:
-                count = min(self._stream.pending, size)
+                count = min(self._stream.pending, self.plan.block)
                 _learn_block(core, self._stream.take(count, count))
 
     def _learned(self) -> SketchCore:
@@ -202,61 +162,13 @@ class OperatorSketch:
                 f"no terms yet: {self.n_rows} row(s) seen, none with a past {self.plan.lag} "
                 "row(s) back."
             )
-        core, plan = self._learned(), self.plan
-        operator = core.operator
-        reward, penalty = plan.weights if weights is None else weights
-        rewarded, penalised, trace, past_trace = operator.means()
-        values, turn = np.linalg.eigh(reward * rewarded - penalty * penalised)
-        values, turn = values[::-1], turn[:, ::-1]
-        single = core.dtype == np.float32 and operator.lossy
-        eps = float(np.finfo(core.dtype).eps)
-        cut = FLOAT32_ROUNDING if single else (operator.n_features + 100) * np.finfo(float).eps
-        floor = reward * operator.n_features * (eps * float(np.linalg.norm(core.totals.mean))) ** 2
-        above = numerical_rank(
-            values[values > 0], cut, max(floor, cut * np.abs(values).max(initial=0))
-        )
-        wanted = plan.highest if plan.n_components is None else plan.n_components
-        if positive or plan.n_components is None:
-            wanted = min(wanted, above)
-        left = max(operator.n_features - operator.r, 1)
-        return SketchSolution(
-            self._pairs(core, values, turn, wanted),
-            core.totals.mean.copy(),
-            core.totals.n_terms,
-            self.n_rows,
-            core.totals.weight,
-            core.totals.power / core.totals.weight,
-            above,
-            not operator.lossy,
-            rewarded,
-            penalised,
-            (
-                (trace - float(np.trace(rewarded))) / left if operator.lossy else 0.0,
-                (past_trace - float(np.trace(penalised))) / left if operator.lossy else 0.0,
-            ),
-        )
+        with blas_threads(1):
+            return read(self._learned(), self.n_rows, positive, weights or self.plan.weights)
 
-    @staticmethod
-    def _pairs(core: SketchCore, values: Float64s, turn: Float64s, wanted: int) -> Eigenpairs:
-        """Return the wanted eigenpairs as long vectors."""
-        operator = core.operator
-        if not operator.lossy and operator.r < operator.n_features:
-            # All is known: the rest of the space has eigenvalue 0, above the negative ones.
-            nothing = min(wanted, operator.n_features - operator.r)
-            order = np.argsort(-np.concatenate([values, np.zeros(nothing)]), kind="stable")[:wanted]
-            chosen = order[order < operator.r]
-            vectors = core.vectors(turn[:, chosen])
-            if len(chosen) < len(order):
-                known = core.vectors(np.eye(operator.r))
-                basis = np.eye(operator.n_features, operator.r + nothing)
-                rest = orthonormalized(np.concatenate([known, basis], axis=1))[:, operator.r :]
-                vectors = np.concatenate([vectors, rest[:, : len(order) - len(chosen)]], axis=1)
-            values = np.concatenate([values[chosen], np.zeros(len(order) - len(chosen))])
-        else:
-            values, vectors = values[:wanted], core.vectors(turn[:, :wanted])
-        # The frame is orthonormal to the rounding of the data's precision; make it so in double.
-        vectors = vectors @ (1.5 * np.eye(vectors.shape[1]) - 0.5 * (vectors.T @ vectors))
-        return canonical(values, vectors)
+    @property
+    def n_features(self) -> int:
+        """The width of the rows; 0 before the first."""
+        return 0 if self._core is None else self._core.operator.n_features
 
     @property
     def n_rows(self) -> int:
@@ -304,11 +216,12 @@ class OperatorSketch:
             )
         merged = self._new()
         core, velocities = deepcopy(self._learned()), self.n_velocities + later.n_velocities
-        if not new_sequence and self.plan.lag:
-            now, past = self._ends.crossing(later._ends)
-            _learn_crossing(core, now, past)
-            velocities += int(np.count_nonzero(np.minimum(now.weights, past.weights)))
-        core = merged_cores(core, later._learned(), self.plan.keep**later.n_terms)
+        with blas_threads(1):
+            if not new_sequence and self.plan.lag:
+                now, past = self._ends.crossing(later._ends)
+                _learn_crossing(core, now, past)
+                velocities += int(np.count_nonzero(np.minimum(now.weights, past.weights)))
+            core = merged_cores(core, later._learned(), self.plan.keep**later.n_terms)
         merged._core = core
         merged._ends = self._ends.join(later._ends, new_sequence=new_sequence)
         merged._stream.restore(_end_of(merged._ends, core.dtype, velocities))
