@@ -17,7 +17,7 @@ from eigenstream.schedules import Auto
 
 FIGURE = Path(__file__).parents[1] / "docs" / "pictures" / "schedule.png"
 FACTORS = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
-AVERAGING = [None, 0.0, 1.0, 3.0]
+AVERAGING = [None, 0.0, 1.5, 3.0]
 
 
 def spiked(m: int = 60_000, D: int = 200) -> np.ndarray:

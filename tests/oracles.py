@@ -61,3 +61,24 @@ def slow_sources(m=400, n_features=8, seed=0):
         sources[t] = speed * sources[t - 1] + noise[t]
     mixing = np.linalg.qr(rng.standard_normal((n_features, n_features)))[0]
     return (sources * np.linspace(3, 1, n_features)) @ mixing + rng.standard_normal(n_features)
+
+
+class PlainGain:
+    """The automatic rate: c / sqrt(t mean), the mean of |A V|^2 robust and with weights s^3."""
+
+    def __init__(self, c):
+        self.c, self.seen, self.median = c, [], None
+
+    def gain(self, strength, penalty):
+        """The rate of a step with |A V|^2 = strength, where -A's top eigenvalue is penalty."""
+        if strength == 0:
+            return 0.0
+        if self.median is None:
+            self.median = strength
+        else:
+            self.median *= 1.05 if strength > self.median else 1 / 1.05
+        self.seen.append(min(strength, 10 * self.median))
+        t = np.arange(1, len(self.seen) + 1)
+        # (s + 2)! / (s - 1)!: what s^3 is where a recursion with shares 4 / (s + 3) is exact.
+        mean = np.average(self.seen, weights=t * (t + 1.0) * (t + 2.0))
+        return 1 / np.sqrt(max(len(t) * mean / self.c**2, strength, penalty**2))

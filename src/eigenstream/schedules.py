@@ -1,6 +1,6 @@
 """How large a step an online rule takes: learning rates as functions of the number of steps.
 
-A schedule is a frozen description. The step count, and the running sum that ``Auto`` divides by,
+A schedule is a frozen description. The step count, and the running mean that ``Auto`` divides by,
 are state of the solver that uses it, so that they survive ``partial_fit`` and pickling.
 """
 
@@ -136,24 +136,30 @@ class Exponential(Schedule):
 
 @dataclass(frozen=True)
 class Auto(Schedule):
-    """Tuning-free and scale-free: ``eta_t = c / sqrt(sum_{s <= t} |A_s V_s|^2)``, then an average.
+    """Scale-free steps ``eta_t = c / sqrt(t mean_{s <= t} |A_s V_s|^2)``, then an average.
 
-    The sum of squared step sizes sets the unit, as in AdaGrad and AdaOja, so that multiplying the
-    data by any factor changes nothing but rounding; it is one number for all columns, so that
-    the span does not depend on the basis. The steps fall as t^-1/2. That is too slow for the last
-    iterate to settle and right for an average: with ``averaging = p`` the answer is the top
-    subspace of the average of the projectors V_t V_t^T with weights t^p, which takes out the
-    noise that the long steps leave [ADAOJA, POLYAK]. ``averaging=None`` gives the last iterate.
+    The mean of the squared steps sets the unit, nearly as in AdaGrad and AdaOja, so that
+    multiplying the data by any factor changes nothing but rounding; it is one number for all
+    columns, so that the span does not depend on the basis. It has weights s^3 and counts no step
+    more than ten running medians, so that neither a poor start nor a single row spoils the rate,
+    which is also held where one more step would swing past what it turns away from.
 
-    The defaults are those of the figure in docs/pictures/schedule.png, which
-    ``python -m benchmarks.schedules`` draws.
+    The steps fall as t^-1/2. That is too slow for the last iterate to settle and right for an
+    average: with ``averaging = p`` the solver turns twice as many columns as are asked for, and the
+    answer is the top subspace of the average, with weights t^p, of the projectors on those of their
+    directions that carry most of T. This takes out the noise that the long steps leave [ADAOJA,
+    POLYAK]. ``averaging=None`` gives the last iterate.
+
+    How near to the batch optimum that comes on what data is a table in docs/online.md; the defaults
+    are those of the figure in docs/pictures/schedule.png, which ``python -m benchmarks.schedules``
+    draws.
 
     >>> Auto()
-    Auto(c=4.0, averaging=1.0)
+    Auto(c=5.0, averaging=1.5)
     """
 
-    c: float = 4.0
-    averaging: float | None = 1.0
+    c: float = 5.0
+    averaging: float | None = 1.5
 
     def __post_init__(self) -> None:
         check_number(self.c, "c", above=0)
@@ -210,7 +216,7 @@ def as_schedule(value: Any) -> Schedule:
     """Return the schedule that a user's ``schedule=`` names.
 
     >>> as_schedule("auto"), as_schedule(Constant(0.1))
-    (Auto(c=4.0, averaging=1.0), Constant(c=0.1))
+    (Auto(c=5.0, averaging=1.5), Constant(c=0.1))
     """
     if isinstance(value, Schedule):
         return value

@@ -14,10 +14,15 @@ from eigenstream.estimators._pairwise import PairwiseEstimator
 from eigenstream.estimators._samples import sample_size
 from eigenstream.estimators.base import Solution
 from eigenstream.pair_sampling import LabelledPairs
+from eigenstream.schedules import Auto
 from eigenstream.solvers.flow import FlowSolution, FlowSolver
 
 #: Couples handed to the engine at a time.
 COUPLES = 64
+
+#: "auto" for couples. They are independent of each other, so that their average needs no long
+#: steps, and where most of T is negative, long steps lose the few directions that are not.
+AUTO = Auto(c=2.0)
 
 #: Pairs of one sign that wait for the other sign at most.
 WAITING = 4096
@@ -168,7 +173,7 @@ class Online(PairwiseEstimator):
         return PairFlow(
             self._wanted(width),
             (0.5 * float(eta), 0.5 * size),
-            schedule=self.schedule,
+            schedule=AUTO if isinstance(self.schedule, str) else self.schedule,
             init=self.init,
             forgetting=self.forgetting,
             random_state=self.random_state,

@@ -54,7 +54,8 @@ class StreamPCA(StreamEstimator):
         What to do about rows with NaN or infinity: refuse them, or leave them out of the learning
         (``n_samples_skipped_``), with a warning from one row in ten on.
     schedule : "auto", a schedule of ``eigenstream.schedules`` or a function, default="auto"
-        How large the steps of "flow" are. "auto" needs no tuning and does not depend on the scale.
+        How large the steps of "flow" are. "auto" asks for no choice and does not depend on
+        the scale; what it reaches, and where it does not, is a table in docs/online.md.
     init : {"data", "random"} or array of shape (n_components, n_features), default="data"
         Where "flow" starts: at the first observations, orthonormalised, by default.
     forgetting : float in (0, 1), optional

@@ -6,16 +6,26 @@ from typing import Any
 
 import numpy as np
 
+from eigenstream._linalg import Float64s
 from eigenstream.kernels.base import njit
 
 __all__ = [
     "Rule",
     "UnstableStepError",
+    "adaptive",
     "add_input",
     "begin_step",
     "next_gain",
     "read_responses",
 ]
+
+#: Where ``adapt`` has its numbers: the running mean of |A V|^2, c, the share of the past that is
+#: kept a step, the running median of |A V|^2, and how many steps are in them.
+MEAN, C, KEEP, MEDIAN, COUNT = range(5)
+
+#: The mean's weights are s^RECENT; how many medians a step counts at most; and the factor by which
+#: the median follows: over 12 decades in 600 steps, while it wavers by a few percent.
+RECENT, LARGEST, PACE = 3.0, 10.0, 1.05
 
 #: Responses larger than this mean that the weights explode; float32 still holds their squares.
 EXPLODED = 1e18
@@ -63,7 +73,7 @@ class Rule:
       up to date by the rule, or empty unless ``norms``.
     - ``signs`` (steps, r): the signed weight of each vector;  ``gains`` (steps,): learning rates,
       replaced by the ones really used;  ``rates`` (d,): one factor a unit.
-    - ``adapt``: (running sum, c, share kept a step) of the adaptive gain; c = 0 switches it off.
+    - ``adapt``: what ``next_gain`` goes by, in its order; c = 0 switches the automatic gain off.
     - ``responses`` (steps * r, d): filled with <w_k, u> as the rule saw them.
 
     A return value short of the number of steps names the step that was not finite.
@@ -75,16 +85,38 @@ class Rule:
     norms: bool = False
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def next_gain(gains: Any, step: int, strength: float, adapt: Any) -> float:
-    """Return this step's learning rate: the schedule's, or c / sqrt(sum of |A_s V_s|^2).
+def adaptive(c: float = 0.0, keep: float = 1.0) -> Float64s:
+    """Return what ``next_gain`` goes by before the first step; 0 is for gains that are given."""
+    adapt = np.zeros(5)
+    adapt[C], adapt[KEEP] = c, keep
+    return adapt
 
-    The latter is held at 1 / |A_t V_t|, so that the first steps turn V by 45 degrees at most.
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def next_gain(gains: Any, step: int, strength: float, penalty: float, adapt: Any) -> float:
+    """Return this step's learning rate: the schedule's, or c / sqrt(t mean |A_s V_s|^2).
+
+    The mean has weights s^RECENT, for V leaves what its first steps saw, and no step counts more
+    than LARGEST running medians, so that one row cannot spoil it. ``strength`` is |A_t V_t|^2;
+    steps that cannot move V do not count. The rate is held at 1 / |A_t V_t|, so that the first
+    steps turn V by 45 degrees at most, and at 1 / ``penalty``, which is -A_t's largest eigenvalue
+    (that of its penalised vector): a longer step swings past what it is to turn V away from.
     """
-    adapt[0] = adapt[2] * adapt[0] + strength
-    if adapt[1] > 0.0:
-        square = max(adapt[0] / adapt[1] ** 2, strength)
-        gains[step] = 1.0 / np.sqrt(square) if square > 0.0 else 0.0
+    if adapt[C] > 0.0:
+        gains[step] = 0.0
+        if strength > 0.0:
+            adapt[COUNT] = adapt[KEEP] * adapt[COUNT] + 1.0
+            if adapt[MEDIAN] == 0.0:
+                adapt[MEDIAN] = strength
+            elif strength > adapt[MEDIAN]:
+                adapt[MEDIAN] *= PACE
+            else:
+                adapt[MEDIAN] /= PACE
+            share = (RECENT + 1.0) / (adapt[COUNT] + RECENT)
+            counted = min(strength, LARGEST * adapt[MEDIAN])
+            adapt[MEAN] = (1.0 - share) * adapt[MEAN] + share * counted
+            square = adapt[COUNT] * adapt[MEAN] / adapt[C] ** 2
+            gains[step] = 1.0 / np.sqrt(max(square, strength, penalty * penalty))
     return float(gains[step])
 
 
@@ -110,7 +142,9 @@ def begin_step(
     """
     c = signs[step, 0]
     square = read_responses(moved, moved.shape[0] + step, responses, step)
-    return c * next_gain(gains, step, c * c * gram[step, step] * square, adapt), square < EXPLODED
+    size = gram[step, step]
+    eta = next_gain(gains, step, c * c * size * square, max(-c, 0.0) * size, adapt)
+    return c * eta, square < EXPLODED
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]

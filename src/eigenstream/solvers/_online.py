@@ -8,12 +8,13 @@ import numpy as np
 
 from eigenstream._blas import blas_threads
 from eigenstream._checks import real_array
-from eigenstream._linalg import Float64s, mirrored, orthonormalized, principal_angles
+from eigenstream._linalg import Float64s, orthonormalized, principal_angles
 from eigenstream.kernels.centering import mean_shares
 from eigenstream.rules import BlockEngine, Rule, Terms, UnstableStepError
+from eigenstream.rules.base import adaptive
 from eigenstream.rules.engine import default_block_size
 from eigenstream.schedules import Auto, Steps, as_schedule
-from eigenstream.solvers._averaging import average_frames
+from eigenstream.solvers._averaging import RunningAnswer, RunningMean
 from eigenstream.solvers._plan import Plan, Progress
 from eigenstream.solvers._start import observed_frame
 from eigenstream.terms import Block, TermStream
@@ -24,8 +25,9 @@ __all__ = ["OnlineLearner"]
 #: costs more than it brings, above all on a busy machine.
 SHARE = 1e7
 
-#: Steps between two updates of the averaged iterate, at most.
-STRIDE = 512
+#: Steps between two collections: a share of those so far, and in the long run as many. With many
+#: columns, which make a collection dear, more.
+STRIDE, OFTEN = 512, 16
 
 #: Terms that are made ready together, at most.
 STRETCH = 2048
@@ -53,11 +55,11 @@ class OnlineLearner:
         self.rule = rule
         self.plan = plan.checked()
         self.schedule = as_schedule(plan.schedule)
-        adaptive = isinstance(self.schedule, Auto)
-        self._averaging = self.schedule.averaging if isinstance(self.schedule, Auto) else None
         self._keep = 1.0 - (plan.forgetting or 0.0)
-        c = self.schedule.c if isinstance(self.schedule, Auto) and adaptive else 0.0
-        self._adapt = np.array([0.0, c, self._keep])
+        auto = self.schedule if isinstance(self.schedule, Auto) else None
+        self._averaging = auto.averaging if auto else None
+        self._adapt = adaptive(auto.c if auto else 0.0, self._keep)
+        self._answer = self._new_answer()
         self.stream = TermStream(plan.lag)
         self._paired = plan.weights[1] > 0
         self._engine: BlockEngine | None = None
@@ -67,8 +69,19 @@ class OnlineLearner:
         self.stopped = False
         self.gain = 0.0
         self._total = 0.0  # weight of the terms in the mean
-        self._averaged_at = 0
-        self._average_next = 0
+        self._collect_next = 0
+
+    def _new_answer(self) -> RunningAnswer | RunningMean:
+        if self.rule.orthonormal:
+            return RunningAnswer(self.plan.n_components, self._averaging, self._keep)
+        return RunningMean(self._averaging, self._keep)
+
+    @property
+    def _columns(self) -> int:
+        """How many vectors the rule turns: a frame to be averaged has room to choose from."""
+        d = self.plan.n_components
+        wide = self.rule.orthonormal and self._averaging is not None
+        return min(d + max(d // 2, min(d, 5)), self._n_features) if wide else d
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -119,10 +132,9 @@ class OnlineLearner:
         return self
 
     def ahead(self) -> "OnlineLearner":
-        """Return a copy that has learned the pending terms as well; this learner is unchanged."""
+        """Return a copy that has learned and collected all; this learner is unchanged."""
         other = self.copy()
-        pending = other.stream.pending
-        if pending:
+        if other.stream.pending:
             other.stream.extend(np.empty((0, other._n_features), other._dtype), None, False)
             other._hook_off = True
             with other._threads() as threads:
@@ -131,6 +143,8 @@ class OnlineLearner:
                 while other.stream.pending:
                     other._learn_next(threads)
             other.stream.settle()
+        if other._engine is not None:
+            other._answer.collect(other._engine)
         return other
 
     _hook_off = False
@@ -141,23 +155,27 @@ class OnlineLearner:
         """The number of steps between two lifts."""
         plan = self.plan
         return plan.block_size or default_block_size(
-            plan.n_components, self._n_features, self._dtype.itemsize, plan.lag
+            self._columns, self._n_features, self._dtype.itemsize, plan.lag
         )
 
     @property
     def _next_size(self) -> int:
         """The first blocks are small: their steps are long, and rounding grows inside a block."""
-        return min(self.block_size, max(16, self.steps))
+        return min(self.block_size, max(16, self.steps // 2))
 
     def _threads(self) -> Any:
         size = self.block_size
-        return _one_blas_thread(self._n_features * size * (self.plan.n_components + size))
+        return _one_blas_thread(self._n_features * size * (self._columns + size))
 
     def _needed(self) -> int:
         """How many terms the start vectors take."""
-        if isinstance(self.plan.init, str) and self.plan.init == "data":
-            return self.plan.n_components + int(self.plan.center)
-        return 1
+        given = 0
+        if not isinstance(self.plan.init, str):
+            given = self.plan.n_components
+        elif self.plan.init == "random":
+            given = self._columns
+        missing = self._columns - given
+        return missing + int(self.plan.center) if missing else 1
 
     def _check_init(self, n_features: int) -> None:
         d, D = self.plan.n_components, n_features
@@ -183,24 +201,26 @@ class OnlineLearner:
     def _begin(self) -> None:
         """Choose the start vectors and set up the engine."""
         start = np.ascontiguousarray(self._start_vectors(), self._dtype)
-        self._engine = BlockEngine(
-            self.rule,
-            start,
-            watched=None if self._averaging is None else start,
-        )
+        watched = None if self._averaging is None else start[: self.plan.n_components]
+        self._engine = BlockEngine(self.rule, start, watched=watched)
 
     def _start_vectors(self) -> Float64s:
-        plan, D = self.plan, self._n_features
-        d = plan.n_components
+        plan, D, columns = self.plan, self._n_features, self._columns
         random = np.random.default_rng(plan.seed)
+        first: Float64s = np.zeros((0, D))
         if not isinstance(plan.init, str):
-            vectors = np.asarray(plan.init, np.float64)
-            return np.asarray(orthonormalized(vectors.T).T if self.rule.orthonormal else vectors)
-        if plan.init == "random":
-            return np.asarray(orthonormalized(random.standard_normal((D, d))).T)
+            first = np.asarray(plan.init, np.float64)
+            if self.rule.orthonormal:
+                first = np.asarray(orthonormalized(first.T).T)
+        elif plan.init == "random":
+            first = np.asarray(orthonormalized(random.standard_normal((D, columns))).T)
+        if len(first) == columns:
+            return first
         block = self.stream.peek(min(self._needed(), self.stream.pending))
         rows = block.filled(np.float64)
-        return observed_frame(rows[block.now], block.weights, d, plan.center, random)
+        return observed_frame(
+            rows[block.now], block.weights, columns, plan.center, random, first=first
+        )
 
     def _learn_next(self, threads: int) -> None:
         """Learn from blocks that are complete, at least one; from a last short one if it is all."""
@@ -208,16 +228,16 @@ class OnlineLearner:
         count = 1
         if size == self.block_size:
             # Until a block ends at which there is something to do.
-            until = STRETCH
-            if self._averaging is not None:
-                until = min(until, self._average_next - self.steps)
+            until = min(STRETCH, self._collect_next - self.steps)
             if plan.hook is not None and not self._hook_off:
                 until = min(until, plan.hook_every - self.steps % plan.hook_every)
             count = max(min(-(-until // size), self.stream.pending // size), 1)
         before = self.steps
         self._learn(self.stream.take(min(count * size, self.stream.pending), size), size, threads)
-        if self._averaging is not None and self.steps >= self._average_next:
-            self._average(self._averaging)
+        if self.steps >= self._collect_next:
+            self._answer.collect(self._ready())
+            often = max(4 * self._columns, self.steps // OFTEN)
+            self._collect_next = self.steps + min(max(STRIDE, 16 * self._columns), often)
         if plan.hook is not None and not self._hook_off:
             self._show(self.steps - before)
 
@@ -261,24 +281,6 @@ class OnlineLearner:
                 self.gain = float(gains[learned - 1])
                 self._total = float(totals[learned - 1]) if totals is not None else 0.0
 
-    def _average(self, power: float) -> None:
-        """Bring the average up to date, with weights t^power (polynomial decay [SHAMIR])."""
-        engine = self._ready()
-        share = 1.0 - (self._averaged_at / self.steps) ** (power + 1.0)
-        share = max(share, 1.0 - self._keep ** (self.steps - self._averaged_at))
-        if self._averaged_at == 0:
-            engine.watched[...] = engine.weights
-        elif self.rule.orthonormal:
-            average_frames(engine.watched, engine.weights, share)
-        else:
-            engine.watched[...] += self._dtype.type(share) * (engine.weights - engine.watched)
-            if self.rule.norms:
-                engine.watched[...] /= np.linalg.norm(engine.watched, axis=1, keepdims=True)
-        self._averaged_at = self.steps
-        self._average_next = self.steps + min(
-            max(STRIDE, 16 * self.plan.n_components), self.steps // 4
-        )
-
     def _show(self, steps: int) -> None:
         plan = self.plan
         if self.steps // plan.hook_every > (self.steps - steps) // plan.hook_every:
@@ -299,8 +301,12 @@ class OnlineLearner:
     @property
     def vectors(self) -> Any:
         """The learned vectors, one a row, averaged where the schedule averages: to be read."""
-        engine = self._ready()
-        return engine.weights if self._averaging is None else engine.watched
+        return self._answer.vectors(self._ready())
+
+    @property
+    def lags(self) -> bool:
+        """Whether the average would be worse than the last iterate, which is the answer then."""
+        return self._answer.lags
 
     @property
     def started(self) -> bool:
@@ -324,13 +330,9 @@ class OnlineLearner:
         return power, weight
 
     def moment(self) -> Float64s:
-        """Return the running estimate of V^T T V for the learned vectors."""
-        engine = self._ready()
-        weight = float(engine.sums[2])
-        if weight == 0.0:
-            return np.zeros_like(engine.moment)
-        moment: Float64s = mirrored(engine.moment) / weight
-        return moment
+        """Return the running estimate of V^T T V for the learned vectors of an orthonormal rule."""
+        assert isinstance(self._answer, RunningAnswer)
+        return self._answer.estimate()
 
     # ---- copying and saving ----------------------------------------------------------------
 
@@ -347,10 +349,11 @@ class OnlineLearner:
             "gain": np.array(self.gain),
             "adapt": self._adapt.copy(),
             "total": np.array(self._total),
-            "averaged": np.array([self._averaged_at, self._average_next]),
+            "collect_next": np.array(self._collect_next),
             "n_features": np.array(self._n_features),
             "dtype": np.zeros(0, self._dtype),
         }
+        state |= self._answer.state()
         if self._n_features:
             state |= self.stream.state()
         if self._engine is not None:
@@ -363,7 +366,8 @@ class OnlineLearner:
         self.gain = float(state["gain"])
         self._adapt = np.array(state["adapt"], np.float64)
         self._total = float(state["total"])
-        self._averaged_at, self._average_next = map(int, state["averaged"])
+        self._collect_next = int(state["collect_next"])
+        self._answer.restore(state)
         self._n_features = int(state["n_features"])
         self._dtype = np.asarray(state["dtype"]).dtype
         if self._n_features:

@@ -11,21 +11,28 @@ NEW = 1e-7
 
 
 def observed_frame(
-    rows: Float64s, weights: Float64s, d: int, center: bool, random: np.random.Generator
+    rows: Float64s,
+    weights: Float64s,
+    d: int,
+    center: bool,
+    random: np.random.Generator,
+    *,
+    first: Float64s,
 ) -> Float64s:
-    """Return ``d`` orthonormal rows that span the first observations.
+    """Return ``d`` orthonormal rows: the ``first``, and what the first observations add to them.
 
     Centred observations are taken about the mean of those before; the first is no information.
     Random directions stand in for observations that repeat earlier ones.
 
     >>> rows = np.array([[2.0, 0.0], [3.0, 0.0], [2.0, 5.0]])
-    >>> observed_frame(rows, np.ones(3), 1, False, np.random.default_rng(0))
+    >>> random = np.random.default_rng(0)
+    >>> observed_frame(rows, np.ones(3), 1, False, random, first=np.zeros((0, 2)))
     array([[1., 0.]])
     """
     if center:
         totals = np.cumsum(weights)[:-1, None]
         rows = rows[1:] - np.cumsum(weights[:-1, None] * rows[:-1], axis=0) / totals
-    frame = np.zeros((0, rows.shape[1]))
+    frame = first
     for vector in (*rows, *random.standard_normal((d, rows.shape[1]))):
         left = vector - (frame @ vector) @ frame
         left -= (frame @ left) @ frame

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from eigenstream._checks import check_flag, check_whole
+from eigenstream._checks import check_flag, check_whole, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream.rules import OJA_FLOW
 from eigenstream.solvers._online import OnlineLearner
@@ -178,7 +178,7 @@ class FlowSolver:
 
     def solution(self) -> FlowSolution:
         """Return the subspace after all rows seen; the solver is not changed."""
-        learner = self._learner.ahead() if self._learner.pending else self._learner
+        learner = self._learner.ahead()
         if not learner.started:
             raise ValueError(
                 f"no terms yet: {learner.stream.n_rows} row(s) seen, none with a past "
@@ -187,6 +187,13 @@ class FlowSolver:
         vectors = np.asarray(learner.vectors, np.float64).T
         # The frame is orthonormal to the rounding of the data's precision; make it so in double.
         vectors = vectors @ (1.5 * np.eye(vectors.shape[1]) - 0.5 * (vectors.T @ vectors))
+        if learner.lags:
+            warn_user(
+                f"after {learner.steps} steps the average of schedule='auto' is still behind its "
+                "last subspace, which is the answer: the stream is too short for the rate, and "
+                "the answer may be far from the best. More rows or more passes help, and so does "
+                "solver='dense'."
+            )
         values, rotation = np.linalg.eigh(learner.moment())
         power, weight = learner.sums
         return FlowSolution(

@@ -19,6 +19,8 @@ from eigenstream.rules import (
     Terms,
     UnstableStepError,
 )
+from eigenstream.rules.base import adaptive
+from oracles import PlainGain
 
 OFF = np.zeros(3)
 
@@ -232,18 +234,17 @@ def test_adaptive_gain_is_the_plain_formula_and_free_of_scale(c):
     rng = np.random.default_rng(8)
     rows = rng.standard_normal((60, 12))
     V = orthonormalized(rng.standard_normal((12, 3)))
-    W, total = V, 0.0
+    W, plain = V, PlainGain(c)
     for x in rows:
         AV = np.outer(x, x @ W)
-        total += (AV**2).sum()
-        eta = min(c / np.sqrt(total), 1 / np.linalg.norm(AV))
-        W = orthonormalized(W + eta * (AV - W @ (W.T @ AV)))
+        last = plain.gain((AV**2).sum(), 0.0)
+        W = orthonormalized(W + last * (AV - W @ (W.T @ AV)))
     for scale in (1.0, 1e-3, 1e3):
         engine = BlockEngine(OJA_FLOW, V.T)
-        adapt = np.array([0.0, c, 1.0])
+        adapt = adaptive(c)
         for start in range(0, 60, 20):
             terms = Terms.of(scale * rows[start : start + 20], np.empty(20))
             engine.advance(terms, adapt=adapt)
         got = engine.weights.T
         assert np.abs(got @ got.T - W @ W.T).max() < 1e-12
-        np.testing.assert_allclose(adapt[0], total * scale**4, rtol=1e-10)
+        np.testing.assert_allclose(terms.gains[-1] * scale**2, last, rtol=1e-10)

@@ -145,7 +145,7 @@ class Online:
 
 #: The paper's learning rate.
 PAPER_RATE = Power(100.0, 1e4)
-#: The paper's rule (0.2 on the variance) with the paper's rate, and with one that needs no tuning.
+#: The paper's rule (0.2 on the variance) with the paper's rate, and with the automatic one.
 #: Both start from the first observations.
 ONLINE = (
     Online("online, the paper's rate, not centred", PAPER_RATE, center=False),

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from eigenstream.kernels.base import njit
+from eigenstream.rules.base import KEEP
 from eigenstream.rules.engine._centering import input_products, mean_coefficients, row_coefficients
 from eigenstream.rules.engine._columns import add_products, shared, update_vectors
 from eigenstream.rules.engine._products import ZERO, products
-from eigenstream.rules.engine._running_sums import add_block
+from eigenstream.rules.engine._running_sums import add_moment, add_sums
 from eigenstream.rules.engine._tuples import Block, Frame, Makeup, Terms, Totals, Update
 
 __all__ = ["blocks_of", "shared_blocks_of"]
@@ -231,7 +232,7 @@ def _blocks(
     columns done by several threads.
     """
     vectors, mixing, own, drift = frame
-    mean, moment, sums, adapt = totals
+    mean, moment, seen_moment, sums, adapt = totals
     n_steps, width, d = terms.now.shape[0], vectors.shape[1], mixing.shape[0]
     watched = vectors.shape[0] - d
     centred = terms.shares.shape[0] > 0
@@ -290,9 +291,10 @@ def _blocks(
             turned, turning.astype(dtype), coefficients.astype(dtype), after.astype(dtype)
         )
         update_vectors(update, block, long, ZERO, width)
-        if watched == 0:
-            seen = responses
-        add_block(moment, sums, seen, signs, gram, terms.weights[start:stop], adapt[2])
+        add_sums(sums, signs, gram, terms.weights[start:stop], adapt[KEEP])
+        add_moment(moment, responses, signs, adapt[KEEP] ** steps)
+        if watched > 0:
+            add_moment(seen_moment, seen, signs, adapt[KEEP] ** steps)
         for i in range(own.shape[0]):
             for j in range(own.shape[1]):
                 own[i, j] = inner[i, j]

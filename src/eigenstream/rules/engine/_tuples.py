@@ -64,7 +64,8 @@ class Totals(NamedTuple):
 
     mean: Any  # (D,): of the rows
     moment: Any  # (d, d): lower triangle of the sum of c y y^T over responses y
-    sums: Any  # the four of ``add_block``
+    seen_moment: Any  # the same for the vectors that ride along
+    sums: Any  # the four of ``add_sums``
     adapt: Any  # what the automatic gain goes by, see ``next_gain``
 
 

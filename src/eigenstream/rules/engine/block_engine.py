@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, mirrored
 from eigenstream.rules.base import Rule, UnstableStepError
 from eigenstream.rules.engine._blocks import blocks_of, shared_blocks_of
 from eigenstream.rules.engine._tuples import Frame, Terms, Totals
@@ -39,8 +39,8 @@ def default_block_size(n_components: int, n_features: int, itemsize: int, lag: i
 class BlockEngine:
     """Runs a rule over blocks of rows: two thin matrix products and a compiled loop a block.
 
-    ``weights`` (d, D) are copied; so are ``watched`` vectors, which the steps do not change:
-    the running sums are of their responses instead of the weights'.
+    ``weights`` (d, D) are copied; so are ``watched`` vectors, which the steps do not change: the
+    running sums are of their responses, too.
 
     >>> import numpy as np
     >>> from eigenstream.rules import HEBB, Terms
@@ -62,16 +62,22 @@ class BlockEngine:
         self._own = np.zeros((d, d) if rule.norms else (0, 0))
         self._drift = np.array([0.0, np.inf])  # so that the first block renews
         self._buffer = np.empty((0, n_features), self._vectors.dtype)
-        #: The running mean, the sum of c y y^T over responses y, and the sums of ``add_block``.
+        #: The running mean, the sums of ``add_sums`` and, since they were last collected, of
+        #: c y y^T over responses y: of the weights, and of the watched vectors.
         self.mean = np.zeros(n_features)
         self.moment = np.zeros((d, d))
+        self.seen_moment = np.zeros((self._w, self._w))
         self.sums = np.zeros(4)
 
     @property
     def weights(self) -> NDArray[Any]:
         """The weight vectors, one a row. Reading them changes nothing that is learned later."""
+        return self.combined(np.eye(len(self._mixing)))
+
+    def combined(self, coefficients: Any) -> NDArray[Any]:
+        """Return combinations of the weight vectors, one a row."""
         frame = self._vectors[self._w :]
-        return np.asarray(self._mixing.astype(frame.dtype) @ frame)
+        return np.asarray((coefficients @ self._mixing).astype(frame.dtype) @ frame)
 
     @property
     def watched(self) -> NDArray[Any]:
@@ -102,7 +108,7 @@ class BlockEngine:
         arguments = (
             Frame(self._vectors, self._mixing, self._own, self._drift),
             terms,
-            Totals(self.mean, self.moment, self.sums, adapt),
+            Totals(self.mean, self.moment, self.seen_moment, self.sums, adapt),
             np.ones(d) if rates is None else rates,
             self._buffer,
             size,
@@ -116,6 +122,14 @@ class BlockEngine:
         if bad >= 0:
             raise UnstableStepError(before + bad, float(terms.gains[bad]))
 
+    def collect(self) -> tuple[Float64s, Float64s, float]:
+        """Return the two sums of c y y^T and the weight of their terms, and begin them anew."""
+        found = mirrored(self.moment), mirrored(self.seen_moment), float(self.sums[2])
+        self.moment[...] = 0.0
+        self.seen_moment[...] = 0.0
+        self.sums[2] = 0.0
+        return found
+
     def state(self) -> dict[str, Any]:
         """Return what the next block depends on, as arrays."""
         return {
@@ -126,6 +140,7 @@ class BlockEngine:
             "frame": self._drift.copy(),
             "mean": self.mean.copy(),
             "moment": self.moment.copy(),
+            "seen_moment": self.seen_moment.copy(),
             "sums": self.sums.copy(),
         }
 
@@ -139,5 +154,6 @@ class BlockEngine:
         engine._drift = np.array(state["frame"], np.float64)
         engine.mean = np.array(state["mean"], np.float64)
         engine.moment = np.array(state["moment"], np.float64)
+        engine.seen_moment = np.array(state["seen_moment"], np.float64)
         engine.sums = np.array(state["sums"], np.float64)
         return engine

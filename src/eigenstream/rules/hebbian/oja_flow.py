@@ -119,7 +119,7 @@ def _single(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses
         k = read_responses(moved, d + t, responses, t)
         # |u|^2 = |V^T u|^2 up to rounding when V holds u, as it does at the start.
         g = max(gram[t, t], k)
-        eta = next_gain(gains, t, c * c * g * k, adapt)
+        eta = next_gain(gains, t, c * c * g * k, max(-c, 0.0) * g, adapt)
         s = eta * eta * c * c * (g - k)
         if not s * k < STRETCH:
             return t
@@ -149,7 +149,8 @@ def _pair(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses: 
             k12 += responses[a, i] * responses[b, i]
         # |A V|_F^2 = tr(C G C K)
         strength = c1 * c1 * g11 * k11 + 2.0 * c1 * c2 * g12 * k12 + c2 * c2 * g22 * k22
-        eta = next_gain(gains, t, max(strength, 0.0), adapt)
+        penalty = max(max(-c1, 0.0) * g11, max(-c2, 0.0) * g22)
+        eta = next_gain(gains, t, max(strength, 0.0), penalty, adapt)
         # G - K is positive semidefinite up to rounding: keep S so.
         s11 = eta * eta * c1 * c1 * max(g11 - k11, 0.0)
         s22 = eta * eta * c2 * c2 * max(g22 - k22, 0.0)
