@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 
 from eigenstream._linalg import orthonormality_error, principal_angles
 from eigenstream.learners.sketch import OperatorSketch
@@ -135,6 +136,20 @@ def test_both_sums_along_the_frame(n_features):
     read = sketch.solution(weights=(0.4, 0.6))
     own = learned(rows, 5, weights=(0.4, 0.6), lag=1).solution()
     assert share(read.components, T) > share(own.components, T) - 0.01
+
+
+def test_the_least_weight_with_d_positive_eigenvalues_is_read_to_the_safe_side():
+    """Alpha is 1 / (1 + mu), mu the d-th generalised eigenvalue; to 5 per cent by two passes."""
+    rows = slow_sources(5000, 100, 1.0)
+    A, B = (np.cov(rows[1:].T, bias=True), -batch([rows], 0.0, 1.0, 1)[0])
+    true = 1 / (1 + eigh(A, B, eigvals_only=True)[-5])
+    once = learned(rows, 5, **SLOW)
+    twice = once.another_pass()
+    twice.add(rows)
+    for sketch, right in ((once, 0.3), (twice, 0.05)):
+        found = sketch.solution()
+        mu = eigh(found.rewarded, found.penalised, eigvals_only=True)[-5]
+        assert true * (1 - 1e-9) < 1 / (1 + mu) < true * (1 + right)
 
 
 @pytest.mark.parametrize("n_features", [10, 60])
