@@ -107,7 +107,7 @@ class RunningAnswer:
         """Give the last frame its share, and watch the new average."""
         d, frame = self.d, self.last(engine)
         if self.average is None:
-            self.average = ProjectorAverage(len(self.moment), frame.shape[1])
+            self.average = ProjectorAverage(self.d + min(self.d, 5), frame.shape[1])
         if share == 0.0:
             return
         turn = self.average.add(frame, share)[:d, :d]
@@ -173,7 +173,7 @@ class RunningAnswer:
         self.average = None
         if len(state["average_values"]):
             vectors = np.array(state["average_vectors"], np.float64)
-            self.average = ProjectorAverage(len(self.moment), vectors.shape[1])
+            self.average = ProjectorAverage(self.d + min(self.d, 5), vectors.shape[1])
             self.average.values = np.array(state["average_values"], np.float64)
             self.average.vectors = vectors
 

@@ -27,7 +27,7 @@ SHARE = 1e7
 
 #: Steps between two collections: a share of those so far, and in the long run as many. With many
 #: columns, which make a collection dear, more.
-STRIDE, OFTEN = 512, 16
+STRIDE, OFTEN = 512, 10
 
 #: Terms that are made ready together, at most.
 STRETCH = 2048
