@@ -62,7 +62,6 @@ FUTURE = {
     "prototypes",
     "distributed",
     "models",
-    "streams",
     "estimators/temporal",
     "estimators/pairs",
     "experiments/dynamics",
@@ -84,6 +83,8 @@ HOMES = {
     "h5py": ("streams",),
     "zarr": ("streams",),
     "av": ("streams",),
+    "soundfile": ("streams",),
+    "fsspec": ("streams",),
 }
 
 #: Packages that still import private names of another: what one needs of the other will move to

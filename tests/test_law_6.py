@@ -36,6 +36,7 @@ from eigenstream import (
     processes,
     rules,
     schedules,
+    streams,
     terms,
     theory,
 )
@@ -202,6 +203,28 @@ MADE_BY_USERS = {
     processes.SpikedGaussian: [lambda: processes.SpikedGaussian(0)],
     processes.ImageWalk: [lambda: processes.ImageWalk(np.full((50, 50), np.nan), size=9)],
     processes.ImageViews: [lambda: processes.ImageViews("page.png", size=9)],
+    streams.Stream: [
+        lambda: streams.open_stream(ROWS, columns="a"),
+        lambda: list(streams.open_stream(spoiled(ROWS))),
+        lambda: streams.open_stream(None),
+    ],
+    streams.Standardize: [
+        lambda: streams.Standardize("no"),
+        lambda: streams.open_stream(iter([ROWS])).through(streams.Standardize()).chunks(),
+    ],
+    streams.LagEmbedding: [lambda: streams.LagEmbedding(0), lambda: streams.LagEmbedding(2, 0.5)],
+    streams.Differences: [lambda: streams.Differences(0)],
+    streams.UnitNorm: [
+        lambda: streams.Preprocessing([streams.UnitNorm()]).transform(spoiled(ROWS))
+    ],
+    streams.QuadraticExpansion: [
+        lambda: streams.Preprocessing([streams.QuadraticExpansion()]).transform(ROWS[0])
+    ],
+    streams.Preprocessing: [
+        lambda: streams.Preprocessing(["unit norm"]),
+        lambda: streams.Preprocessing.restored({"kinds": "magic"}),
+        lambda: streams.Preprocessing([streams.Standardize()]).transform(ROWS),
+    ],
     theory.Independent: [lambda: theory.Independent()([-1])],
     theory.FiniteMemory: [lambda: theory.FiniteMemory(-1)],
     theory.Geometric: [lambda: theory.Geometric(1, 2)],
@@ -226,6 +249,8 @@ RESULTS = {
     processes.ViewStates,
     rules.UnstableStepError,
     schedules.Verdict,
+    streams.Chunk,
+    streams.StreamError,
     theory.ClassContinuity,
     theory.Deviation,
     theory.EstimatedMixing,

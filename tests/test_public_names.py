@@ -16,6 +16,7 @@ MODULES = [
     "eigenstream.schedules",
     "eigenstream.processes",
     "eigenstream.scatters",
+    "eigenstream.streams",
     "eigenstream.testing",
     "eigenstream.theory",
 ]

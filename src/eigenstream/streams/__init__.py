@@ -1,0 +1,27 @@
+"""Rows in time order out of files and of whatever else holds them: read chunk by chunk."""
+
+from eigenstream.streams._opening import open_stream
+from eigenstream.streams._steps import Preprocessing, Step
+from eigenstream.streams._stream import Chunk, Stream
+from eigenstream.streams.base import StreamError
+from eigenstream.streams.preprocessing import (
+    Differences,
+    LagEmbedding,
+    QuadraticExpansion,
+    Standardize,
+    UnitNorm,
+)
+
+__all__ = [
+    "Chunk",
+    "Differences",
+    "LagEmbedding",
+    "Preprocessing",
+    "QuadraticExpansion",
+    "Standardize",
+    "Step",
+    "Stream",
+    "StreamError",
+    "UnitNorm",
+    "open_stream",
+]

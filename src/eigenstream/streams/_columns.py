@@ -1,0 +1,167 @@
+"""Which columns and rows of a table are wanted, as the user has named them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from eigenstream._checks import check_whole
+from eigenstream.streams.base import StreamError, Table, Wanted
+
+__all__ = ["Plan", "check_rows", "planned"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of all tables of a stream."""
+
+    #: Names or numbers of the features; None for all that remain.
+    columns: tuple[Any, ...] | None
+    sequence: Any
+    time: Any
+    #: Whether the tables continue each other.
+    joined: bool
+    rows: slice
+    gap: Any
+    missing: str
+    chunk_rows: int | None
+    dtype: np.dtype[Any] | None
+    #: Of the first table: how many features, and their names.
+    width: int | None = None
+    names: tuple[str, ...] | None = None
+
+    def wanted(self, table: Table, block_rows: int) -> Wanted:
+        """Return what is asked of one table."""
+        sequence, time = (
+            None if one is None else place(one, table) for one in (self.sequence, self.time)
+        )
+        features: tuple[int, ...] | None = None
+        if self.names is not None and table.columns is not None:
+            # By name: files may have their columns in another order.
+            features = tuple(place(name, table) for name in self.names)
+            if features == tuple(range(len(table.columns))):
+                features = None
+        elif self.columns is not None:
+            features = tuple(place(one, table) for one in self.columns)
+        elif sequence is not None or time is not None:
+            features = _others(table, (sequence, time))
+        rows = self.rows
+        return Wanted(
+            features, sequence, time, rows.start or 0, rows.stop, rows.step or 1, block_rows
+        )
+
+
+def planned(plan: Plan, tables: Sequence[Table]) -> Plan:
+    """Return the plan with the width and the names of the features, the same in all tables."""
+    first = tables[0]
+    width, names = _features(plan, first)
+    if width == 0:
+        raise StreamError(f"{first.name} has no column left for features.")
+    for table in tables[1:]:
+        other, theirs = _features(plan, table)
+        if names is not None and theirs is not None and set(names) != set(theirs):
+            odd = sorted(set(names) ^ set(theirs))[0]
+            has, lacks = (first, table) if odd in names else (table, first)
+            raise StreamError(
+                f"{table.name} has other columns than {first.name}: {odd!r} is in {has.name} and "
+                f"not in {lacks.name}. Select common ones with columns=[...]."
+            )
+        if other is not None and width is not None and other != width:
+            raise StreamError(
+                f"{table.name} has {other} columns, and {first.name} has {width}. Every row must "
+                "have the same columns."
+            )
+    return Plan(**vars(plan) | {"width": width, "names": names})
+
+
+def _features(plan: Plan, table: Table) -> tuple[int | None, tuple[str, ...] | None]:
+    """Return how many features a table gives, and their names, where they are known."""
+    if table.width is None:
+        return (None if plan.columns is None else len(plan.columns)), None
+    if plan.columns is not None:
+        places = tuple(place(one, table) for one in plan.columns)
+    else:
+        marks = [None if one is None else place(one, table) for one in (plan.sequence, plan.time)]
+        places = _others(table, tuple(marks))
+    names = None if table.columns is None else tuple(table.columns[one] for one in places)
+    return len(places), names
+
+
+def _others(table: Table, marks: tuple[int | None, ...]) -> tuple[int, ...]:
+    if table.width is None:
+        raise StreamError(
+            f"{table.name} does not say how many columns it has: name the features with "
+            "columns=[...] where a sequence or time column is given."
+        )
+    return tuple(one for one in range(table.width) if one not in marks)
+
+
+def place(column: Any, table: Table) -> int:
+    """Return the number of a column that is given by its name or number."""
+    if isinstance(column, str):
+        if table.columns is None:
+            raise StreamError(
+                f"{table.name} has no column names, so that column {column!r} is not known. Give "
+                "its number, from 0."
+            )
+        if column not in table.columns:
+            some = ", ".join(map(repr, table.columns[:8]))
+            more = ", ..." if len(table.columns) > 8 else ""
+            raise StreamError(f"{table.name} has no column {column!r}; it has {some}{more}.")
+        return table.columns.index(column)
+    if isinstance(column, bool) or not isinstance(column, Integral):
+        raise TypeError(f"a column is given by its name or its number, got {column!r}.")
+    number = int(column)
+    if table.width is not None:
+        if not -table.width <= number < table.width:
+            raise StreamError(f"{table.name} has {table.width} columns, and no column {number}.")
+        return number % table.width
+    if number < 0:
+        raise StreamError(f"{table.name} does not say its width: give column {number} from 0 on.")
+    return number
+
+
+def check_columns(columns: Any, tables: Sequence[Table]) -> tuple[Any, ...] | None:
+    """Return the columns asked for as a tuple of names or numbers."""
+    if columns is None:
+        return None
+    if isinstance(columns, str | Integral):
+        columns = (columns,)
+    if isinstance(columns, slice):
+        if tables[0].width is None:
+            raise StreamError(f"{tables[0].name} does not say its width: list the columns.")
+        columns = range(tables[0].width)[columns]
+    listed = tuple(columns)
+    if not listed:
+        raise ValueError("columns is empty, and features are due.")
+    twice = [one for at, one in enumerate(listed) if one in listed[:at]]
+    if twice:
+        raise ValueError(f"columns names {twice[0]!r} twice.")
+    return listed
+
+
+def check_rows(rows: Any) -> slice:
+    """Return the rows asked for: the first so many, or a slice from 0 on.
+
+    >>> check_rows(100)
+    slice(0, 100, 1)
+    """
+    if rows is None:
+        return slice(0, None, 1)
+    if isinstance(rows, Integral):
+        return slice(0, check_whole(rows, "rows"), 1)
+    if not isinstance(rows, slice | range):
+        raise TypeError(f"rows must be a number of rows, a slice or a range, got {rows!r}.")
+    try:
+        start, step = index(rows.start or 0), 1 if rows.step is None else index(rows.step)
+        stop = None if rows.stop is None else index(rows.stop)
+    except TypeError:
+        raise TypeError(f"rows must be counted in whole numbers, got {rows!r}.") from None
+    if start < 0 or step < 1 or (stop is not None and stop <= start):
+        raise ValueError(
+            f"rows must go forward from row 0 or later and hold at least one row, got {rows!r}."
+        )
+    return slice(start, stop, step)

@@ -1,0 +1,188 @@
+"""``open_stream``: from whatever holds rows to a stream of them."""
+
+from collections.abc import Iterable, Mapping
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+
+from eigenstream._checks import check_choice, check_whole, is_sparse
+from eigenstream.streams._columns import Plan, check_columns, check_rows, planned
+from eigenstream.streams._formats import reader_of, tables_of
+from eigenstream.streams._missing import POLICIES
+from eigenstream.streams._places import StandardInput, resolved
+from eigenstream.streams._sequences import check_gap
+from eigenstream.streams._stream import Stream
+from eigenstream.streams.base import StreamError, Table
+
+__all__ = ["open_stream"]
+
+
+def open_stream(
+    source: Any,
+    *,
+    chunk_rows: Any = "auto",
+    columns: Any = None,
+    dtype: Any = None,
+    sequence: Any = None,
+    rows: Any = None,
+    time: Any = None,
+    gap: Any = None,
+    missing: str = "raise",
+    **options: Any,
+) -> Stream:
+    """Open whatever holds rows in time order as a stream of chunks.
+
+    Opening reads headers only, and refuses what cannot be read before anything is learned.
+
+    Parameters
+    ----------
+    source
+        A path, a glob, a folder, a URL that fsspec knows, ``"-"`` for standard input, or
+        ``file::part`` for an array inside a file; an array, sparse matrix or data frame; an
+        iterable of chunks, or a function that returns a new one; a list or a dict (names as
+        keys) of such things, each a sequence of its own.
+    chunk_rows : "auto" or int
+        The most rows of a chunk; "auto" takes as many as fill 32 MB.
+    columns : names or numbers of columns, or a slice of numbers
+        The features, all columns that are not the sequence or the time by default.
+    dtype : float32 or float64
+        float32 stays so by default, everything else becomes float64.
+    sequence : name or number of a column, or False
+        Where its value changes a new sequence begins. Files are sequences of their own, unless it
+        is False: then they continue each other.
+    rows : int, slice or range
+        Of every file, the first so many rows, or these.
+    time : name or number of a column
+        When a row was taken: numbers, or dates. Where it goes back, a new sequence begins.
+    gap : number or timedelta
+        A longer step in time than this begins a new sequence. Numbers are seconds of dates.
+    missing : {"raise", "skip", "interpolate"}
+        NaN and infinity are refused with their place; or their rows become zeros that weigh
+        nothing; or they are interpolated between the rows before and after in their sequence (a
+        hole at an end of it, or longer than a chunk of "auto", is skipped).
+    **options
+        Of some formats: ``size=(height, width)`` for videos and images, ``window=`` and ``hop=``
+        (samples) for sound, ``delimiter=`` for text.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> path = mkdtemp() + "/rows.csv"
+    >>> _ = open(path, "w").write("day,x,y\\n1,0.5,2\\n1,0.25,3\\n2,4,5\\n")
+    >>> for chunk in open_stream(path, sequence="day"):
+    ...     print(chunk.rows.tolist(), chunk.new_sequence)
+    [[0.5, 2.0], [0.25, 3.0]] True
+    [[4.0, 5.0]] True
+    """
+    check_choice(missing, "missing", POLICIES)
+    if gap is not None and time is None:
+        raise ValueError("gap= is a step in time: name the column of times with time=.")
+    joined = sequence is False
+    if sequence is True:
+        raise TypeError("sequence must be the name or number of a column, or False; got True.")
+    tables = _tables(source, options)
+    plan = Plan(
+        columns=check_columns(columns, tables),
+        sequence=None if joined else sequence,
+        time=time,
+        joined=joined,
+        rows=check_rows(rows),
+        gap=None if gap is None else check_gap(gap),
+        missing=missing,
+        chunk_rows=None if _is_auto(chunk_rows) else check_whole(chunk_rows, "chunk_rows"),
+        dtype=_float_type(dtype),
+    )
+    return Stream(tables, planned(plan, tables))
+
+
+def _is_auto(chunk_rows: Any) -> bool:
+    return isinstance(chunk_rows, str) and check_choice(chunk_rows, "chunk_rows", ("auto",)) != ""
+
+
+def _float_type(dtype: Any) -> np.dtype[Any] | None:
+    if dtype is None:
+        return None
+    kind: np.dtype[Any] = np.dtype(dtype)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise TypeError(f"dtype must be float32 or float64, got {kind}.")
+    return kind
+
+
+def _tables(source: Any, options: Mapping[str, Any]) -> list[Table]:
+    """Return the tables that a source stands for."""
+    if isinstance(source, Mapping) and not is_sparse(source):
+        return _named(source, options)
+    if isinstance(source, list | tuple) and not _is_numbers(source):
+        if not source:
+            raise ValueError("the list of sources is empty.")
+        if all(isinstance(one, str | PathLike) for one in source):
+            files = [file for one in source for file in resolved(fspath(one))]
+            return tables_of(files, options)
+        return [table for k, one in enumerate(source) for table in _one(one, f"[{k}]", options)]
+    return _one(source, "the source", options)
+
+
+def _named(source: Mapping[Any, Any], options: Mapping[str, Any]) -> list[Table]:
+    """Return the tables of a dict, called by its keys."""
+    if not source:
+        raise ValueError("the dict of sources is empty.")
+    tables = []
+    for name, one in source.items():
+        found = _one(one, str(name), options)
+        for table in found:
+            table.name = str(name) if len(found) == 1 else f"{name}: {table.name}"
+        tables.extend(found)
+    return tables
+
+
+def _is_numbers(source: Any) -> bool:
+    """Tell rows written as nested lists from a list of sources."""
+    first = source[0] if source else None
+    while isinstance(first, list | tuple) and first:
+        first = first[0]
+    return isinstance(first, int | float | np.number)
+
+
+def _one(source: Any, name: str, options: Mapping[str, Any]) -> list[Table]:
+    """Return the tables of a single source."""
+    if isinstance(source, bytes):
+        raise TypeError(f"{name} is bytes, and the name of a file is text.")
+    if isinstance(source, str | PathLike):
+        path = fspath(source)
+        return tables_of([StandardInput()] if path == "-" else resolved(path), options)
+    if isinstance(source, Stream):
+        raise TypeError(f"{name} is a stream already.")
+    if isinstance(source, list | tuple):
+        source = _array_of(source, name)
+    if hasattr(source, "detach"):  # a tensor, wherever it lies
+        source = source.detach().cpu().numpy()
+    return [reader_of(*_kind_of(source, name), options, name)(source, name)]
+
+
+def _array_of(rows: Any, name: str) -> Any:
+    """Return rows that are written as lists."""
+    try:
+        return np.asarray(rows)
+    except ValueError as refusal:
+        raise StreamError(f"{name} is ragged: {' '.join(str(refusal).split())}.") from None
+
+
+def _kind_of(source: Any, name: str) -> tuple[str, str]:
+    """Return the reader of something that is not a file, by what it can do."""
+    if is_sparse(source) or isinstance(source, np.ndarray):
+        return "arrays", "Held"
+    if hasattr(source, "dask"):
+        return "dask_arrays", "Dask"
+    if hasattr(source, "to_batches"):
+        return "arrow", "Records"
+    if hasattr(source, "columns") and (hasattr(source, "dtypes") or hasattr(source, "collect")):
+        return "frames", "Frame"
+    if all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
+        return "arrays", "Held"  # h5py's and Zarr's own, too
+    if callable(source) or isinstance(source, Iterable):
+        return "iterables", "Chunks"
+    raise TypeError(
+        f"{name} is a {type(source).__name__}, which holds no rows. Pass a path, an array, a data "
+        "frame, or an iterable of chunks."
+    )

@@ -1,0 +1,199 @@
+"""Where files lie: here, behind an fsspec URL, or on standard input; and what a name stands for."""
+
+import errno
+import io
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from glob import has_magic
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from eigenstream.streams.base import StreamError, needed
+
+__all__ = ["File", "StandardInput", "natural_order", "resolved"]
+
+#: Endings that say how a file is packed, not what it holds.
+PACKED = (".gz", ".zst")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file, and the part of it that is asked for (after ``::``)."""
+
+    path: str
+    part: str = ""
+    #: The fsspec file system, of files that are not here.
+    system: Any = field(default=None, compare=False)
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return f"{self.path}::{self.part}" if self.part else self.path
+
+    @property
+    def suffix(self) -> str:
+        """The ending, in small letters, without that of the packing."""
+        stem = self.path.lower().rstrip("/")
+        for packing in PACKED:
+            stem = stem.removesuffix(packing)
+        return os.path.splitext(stem)[1]
+
+    @property
+    def packing(self) -> str:
+        """The ending that says how the file is packed, or nothing."""
+        return next((end for end in PACKED if self.path.lower().endswith(end)), "")
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder."""
+        if self.system is not None:
+            return bool(self.system.isdir(self.path))
+        return os.path.isdir(self.path)
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether it can be opened twice."""
+        return self.system is not None or os.path.isfile(self.path) or self.is_folder
+
+    def open(self) -> BinaryIO:
+        """Open the file for reading bytes."""
+        if self.system is not None:
+            stream: BinaryIO = self.system.open(self.path, "rb")
+            return stream
+        return open(self.path, "rb")
+
+    def size(self) -> int | None:
+        """Return how many bytes it has, None of a pipe."""
+        if self.system is not None:
+            size = self.system.size(self.path)
+            return None if size is None else int(size)
+        return os.path.getsize(self.path) if os.path.isfile(self.path) else None
+
+    def start(self, count: int = 16) -> bytes:
+        """Return its first bytes."""
+        if not self.rereadable:
+            return b""
+        with self.open() as stream:
+            return stream.read(count)
+
+    def whole(self, part: str) -> "File":
+        """Return the same file with another part asked for."""
+        return File(self.path, part, self.system)
+
+
+class StandardInput(File):
+    """What is piped in: it can be looked at once before it is read, once."""
+
+    def __init__(self, stream: Any = None) -> None:
+        super().__init__("standard input")
+        raw: Any = sys.stdin.buffer if stream is None else stream
+        buffered: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+        object.__setattr__(self, "_stream", buffered)
+
+    @property
+    def rereadable(self) -> bool:
+        """It cannot be read twice."""
+        return False
+
+    def open(self) -> BinaryIO:
+        """Return the stream itself."""
+        stream: BinaryIO = self._stream  # type: ignore[attr-defined]
+        return stream
+
+    def size(self) -> int | None:
+        """It has no size."""
+        return None
+
+    def start(self, count: int = 16) -> bytes:
+        """Return what comes first, without taking it."""
+        found: bytes = self._stream.peek(count)[:count]  # type: ignore[attr-defined]
+        return found
+
+
+def natural_order(name: str) -> list[Any]:
+    """Return a key that sorts names as people do: frame9 before frame10.
+
+    >>> sorted(["f10.png", "f9.png"], key=natural_order)
+    ['f9.png', 'f10.png']
+    """
+    parts = re.split(r"(\d+)", name)
+    return [int(part) if part.isdecimal() else part for part in parts]
+
+
+def resolved(name: str) -> list[File]:
+    """Return the files that a path, a glob or a URL stands for; a glob's in natural order."""
+    path, _, part = name.partition("::")
+    if "\0" in path or not path:
+        raise StreamError(f"{name!r} is not the name of a file.")
+    if "://" in path:
+        return _remote(path, part)
+    path = os.path.expanduser(path)
+    if has_magic(path) and not os.path.lexists(path):
+        found = sorted(_matches(path), key=natural_order)
+        if not found:
+            raise FileNotFoundError(f"no file matches {path!r}.")
+        return [File(one, part) for one in found]
+    _check_there(path)
+    return [File(path, part)]
+
+
+def _matches(pattern: str) -> list[str]:
+    """Return the files that match; links to folders are not followed by ``**``: they may loop."""
+    parts = Path(pattern).parts
+    fixed = next(at for at, part in enumerate(parts) if has_magic(part))
+    base = Path(*parts[:fixed]) if fixed else Path()
+    return [
+        str(one) for one in base.glob(str(Path(*parts[fixed:]))) if not one.name.startswith(".")
+    ]
+
+
+def _check_there(path: str) -> None:
+    """Refuse, in words, what is not there or may not be read."""
+    try:
+        os.stat(path)
+    except OSError as refusal:
+        reason = {
+            errno.ENOENT: "there is no such file",
+            errno.ELOOP: "its links lead round in a circle",
+            errno.ENOTDIR: "a part of it that should be a folder is a file",
+            errno.ENAMETOOLONG: "the name is too long",
+        }.get(refusal.errno or 0, refusal.strerror)
+        raise type(refusal)(f"cannot read {path:.200}: {reason}.") from None
+    if not os.access(path, os.R_OK):
+        raise PermissionError(f"cannot read {path}: there is no permission to read it.")
+
+
+def _remote(url: str, part: str) -> list[File]:
+    fsspec = needed("fsspec", "fsspec", f"files by URL, such as {url!r:.60},")
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+    except ImportError as absent:  # the protocol's own package, which fsspec names
+        raise ModuleNotFoundError(f"cannot read {url}: {absent}") from absent
+    except ValueError as refusal:
+        raise StreamError(f"cannot read {url}: {refusal}") from refusal
+    if has_magic(path):
+        found = sorted(system.glob(path), key=natural_order)
+        if not found:
+            raise FileNotFoundError(f"no file matches {url!r}.")
+        return [File(one, part, system) for one in found]
+    if not system.exists(path):
+        raise FileNotFoundError(f"cannot read {url}: there is no such file.")
+    return [File(path, part, system)]
+
+
+def inside(folder: File) -> Iterator[File]:
+    """Yield the files that lie in a folder, in natural order; not those in folders inside it."""
+    if folder.system is not None:
+        names = [
+            one["name"]
+            for one in folder.system.ls(folder.path, detail=True)
+            if one["type"] == "file"
+        ]
+    else:
+        names = [str(one) for one in Path(folder.path).iterdir() if one.is_file()]
+    for name in sorted(names, key=natural_order):
+        if not os.path.basename(name).startswith((".", "_")):
+            yield File(name, folder.part, folder.system)

@@ -1,0 +1,303 @@
+"""The stream: tables read one after the other, cut into sequences, cleaned, and prepared."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._checks import check_whole
+from eigenstream.streams._ahead import read_ahead
+from eigenstream.streams._columns import Plan
+from eigenstream.streams._missing import policy
+from eigenstream.streams._sequences import Part, Sequences
+from eigenstream.streams._steps import Preprocessing, Step, stacked
+from eigenstream.streams.base import CHUNK_BYTES, LARGEST_ROW, Block, StreamError, Table, as_floats
+
+__all__ = ["Chunk", "Stream"]
+
+#: Rows of one chunk, whatever their width.
+MOST_ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A run of rows of one sequence: float32 or float64, finite, dense or CSR.
+
+    ``weights`` are None, or 0 for rows that lack values (which are then zeros) and 1 for the
+    others. ``source`` and ``first_row`` say where the first row was read.
+    """
+
+    rows: Any
+    weights: NDArray[np.float64] | None
+    new_sequence: bool
+    source: str
+    first_row: int
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+
+class Stream:
+    """Rows in time order that are read chunk by chunk; ``open_stream`` makes them.
+
+    Iterating reads it from the start. The next chunk is read while the last one is worked on.
+
+    Attributes
+    ----------
+    n_rows, n_features : int, or None where only reading will tell
+    dtype : of the rows of the chunks, None where only reading will tell
+    feature_names : tuple of str, or None
+    row_shape : the shape of what one row is, such as (28, 28); None where it is a plain row
+    sources : names of the files, in order
+    rereadable : bool
+        Whether it can be read several times. An iterator and a pipe can be read once.
+    preprocessing : Preprocessing, with what it has learned
+
+    Examples
+    --------
+    >>> from eigenstream.streams import open_stream
+    >>> stream = open_stream({"monday": np.zeros((3, 2)), "tuesday": np.ones((2, 2))})
+    >>> [(chunk.source, len(chunk), chunk.new_sequence) for chunk in stream]
+    [('monday', 3, True), ('tuesday', 2, True)]
+    >>> stream
+    Stream(2 sources, 5 rows, 2 features, float64)
+    """
+
+    def __init__(self, tables: Sequence[Table], plan: Plan) -> None:
+        self._tables = tuple(tables)
+        self._plan = plan
+        self._dtype = plan.dtype or _common_dtype(self._tables)
+        self._width = plan.width
+        self._read = False
+        self.preprocessing = Preprocessing()
+
+    def __repr__(self) -> str:
+        count = len(self._tables)
+        facts = [
+            self._tables[0].name if count == 1 else f"{count} sources",
+            f"{'?' if self.n_rows is None else self.n_rows} rows",
+            f"{'?' if self.n_features is None else self.n_features} features",
+            "?" if self.dtype is None else str(self.dtype),
+        ]
+        return f"Stream({', '.join(facts)}{'' if self.rereadable else ', to be read once'})"
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the names of the files, in order."""
+        return tuple(table.name for table in self._tables)
+
+    @property
+    def n_rows(self) -> int | None:
+        """Return how many rows all chunks have together, or None where only reading will tell."""
+        lost = self.preprocessing.lost()
+        by_file = self._plan.sequence is None and self._plan.time is None and not self._plan.joined
+        if lost and not by_file:
+            return None
+        total = 0
+        for table in self._tables:
+            if table.n_rows is None:
+                return None
+            total += max(len(self._plan.wanted(table, 1).numbers(table.n_rows)) - lost, 0)
+        return total
+
+    @property
+    def n_features(self) -> int | None:
+        """Return the width of the rows, or None where only reading will tell."""
+        return None if self._width is None else self.preprocessing.widths(self._width)[-1]
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None:
+        """Return the type of the rows, or None where only reading will tell."""
+        return self._dtype
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Return what the columns are called, or None."""
+        names = self._plan.names
+        return None if names is None else self.preprocessing.names(names)
+
+    @property
+    def row_shape(self) -> tuple[int, ...] | None:
+        """Return the shape of what one row is, such as that of an image."""
+        plain = self._plan.columns is None and not self.preprocessing.steps
+        return self._tables[0].row_shape if plain else None
+
+    @property
+    def rereadable(self) -> bool:
+        """Say whether it can be read several times."""
+        return all(table.rereadable for table in self._tables)
+
+    def through(self, *steps: Step) -> "Stream":
+        """Return the stream of what these steps make of the rows.
+
+        >>> from eigenstream.streams import LagEmbedding, Standardize, open_stream
+        >>> open_stream(np.zeros((9, 2))).through(Standardize(), LagEmbedding(3)).n_features
+        6
+        """
+        made = Stream(self._tables, self._plan)
+        made.preprocessing = Preprocessing([*self.preprocessing.fresh().steps, *steps])
+        if made._width is not None:
+            _check_width(made.preprocessing.widths(made._width))
+        return made
+
+    def prepared(self, preprocessing: Preprocessing) -> "Stream":
+        """Return the stream through steps that have learned before, such as those of a model."""
+        return self.through(*preprocessing.fresh().steps)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self.chunks()
+
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Start a pass over all rows, read ahead in a thread of its own.
+
+        Closing the iterator, or leaving the loop over it, ends the thread. ``skip`` leaves out the
+        first so many rows, to go on where an earlier pass has ended: the chunks after them are
+        those of the whole pass, to the last bit.
+        """
+        skip = check_whole(skip, "skip", least=0)
+        self._learn_first()
+        self._begin()
+        return read_ahead(lambda: self._made(self.preprocessing, skip))
+
+    def lagged_blocks(self, lag: int) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
+        """Start a pass over blocks of rows, each led by the ``lag`` rows before it.
+
+        So every row but the first ``lag`` of each sequence is once a row with a past. Gives pairs
+        of rows and weights.
+
+        >>> from eigenstream.streams import open_stream
+        >>> stream = open_stream(np.arange(5.0), chunk_rows=2)
+        >>> [rows.ravel().tolist() for rows, _ in stream.lagged_blocks(1)]
+        [[0.0, 1.0], [1.0, 2.0, 3.0], [3.0, 4.0]]
+        """
+        lag = check_whole(lag, "lag", least=0)
+        rows: Any = None
+        weights: Any = None
+        with closing(self.chunks()) as chunks:  # type: ignore[type-var]
+            for chunk in chunks:
+                if rows is None or chunk.new_sequence:
+                    rows, weights = chunk.rows[:0], np.empty(0)
+                new = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
+                rows, weights = stacked([rows, chunk.rows]), np.concatenate([weights, new])
+                if rows.shape[0] > lag:
+                    yield rows, None if (weights == 1).all() else weights
+                    keep = slice(rows.shape[0] - lag, None)
+                    rows, weights = rows[keep].copy(), weights[keep]
+
+    # ---- how it is made ----------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Note that a pass begins, which what can be read once allows once."""
+        if self._read and not self.rereadable:
+            raise StreamError(
+                f"{self._once()} can be read once only, and it has been. Open it anew, or write it "
+                "to a file where several passes are due (solver='krylov', features=, Standardize)."
+            )
+        self._read = True
+
+    def _once(self) -> str:
+        return next(table.name for table in self._tables if not table.rereadable)
+
+    def _learn_first(self) -> None:
+        """Run the passes that steps need before the one that counts."""
+        steps = self.preprocessing.steps
+        for place, step in enumerate(steps):
+            if not step.learns_first:
+                continue
+            if not self.rereadable:
+                raise StreamError(
+                    f"{type(step).__name__} takes a pass of its own, and {self._once()} can be "
+                    "read once only. Use Standardize(running=True), or write it to a file first."
+                )
+            before = Preprocessing(one.fresh() for one in steps[:place])
+            with closing(read_ahead(lambda to=before: self._parts(to))) as parts:  # type: ignore
+                for part in parts:
+                    step.learn(part)
+            step.learned()
+
+    def _made(self, preprocessing: Preprocessing, skip: int) -> Iterator[Chunk]:
+        for whole in self._parts(preprocessing.fresh()):
+            part = whole.between(min(skip, len(whole)), len(whole)) if skip else whole
+            skip -= len(whole) - len(part)
+            if len(part) == 0:
+                continue
+            yield Chunk(part.rows, part.weights, part.new_sequence, part.source, part.first_row)
+
+    def _parts(self, preprocessing: Preprocessing) -> Iterator[Part]:
+        """Yield parts of bounded size, cleaned and prepared."""
+        starts = False
+        for part in self._clean():
+            size = self._block_rows(part.rows.shape[1])
+            for at in range(0, len(part), size):
+                made = preprocessing.push(part.between(at, at + size))
+                # A start that a step has swallowed with its rows is said with the next ones.
+                starts = starts or made.new_sequence
+                if len(made):
+                    yield replace(made, new_sequence=starts)
+                    starts = False
+
+    def _clean(self) -> Iterator[Part]:
+        """Yield the rows as floats, by sequences, with nothing missing."""
+        plan = self._plan
+        sequences = Sequences(plan.gap, joined=plan.joined)
+        rule: Any = None
+        for table in self._tables:
+            sequences.new_table()
+            wanted = plan.wanted(table, self._block_rows(self._width or table.width))
+            for raw in table.blocks(wanted):
+                block = self._checked(raw, table)
+                if rule is None:
+                    width = block.rows.shape[1]
+                    rule = policy(plan.missing, plan.names, self._automatic_rows(width))
+                for part in sequences.parts(block, table.name):
+                    yield from rule.push(part)
+        if rule is None:
+            raise StreamError(f"{self.sources[0]} has no rows.")
+        yield from rule.end()
+
+    def _checked(self, raw: Block, table: Table) -> Block:
+        """Return a block as floats of the one width and type of the stream."""
+        rows = as_floats(raw.rows, self._dtype, table.name, raw.first_row)
+        width = rows.shape[1]
+        if self._width is None:
+            self._width = width
+            _check_width(self.preprocessing.widths(width))
+        if width != self._width:
+            raise StreamError(
+                f"{table.name} has {width} columns from row {raw.first_row} on, and "
+                f"{self._width} before. Every row must have the same columns."
+            )
+        self._dtype = self._dtype or rows.dtype
+        return replace(raw, rows=rows)
+
+    def _block_rows(self, width: int | None) -> int:
+        """Return how many rows of a width are read at a time."""
+        if self._plan.chunk_rows is not None:
+            return self._plan.chunk_rows
+        return 1024 if width is None else self._automatic_rows(width)
+
+    def _automatic_rows(self, width: int) -> int:
+        """Return how many rows, before or after any step, fill the memory of a chunk."""
+        widest = max(self.preprocessing.widths(width))
+        size = 8 if self._dtype is None else self._dtype.itemsize
+        return int(np.clip(CHUNK_BYTES // (widest * size), 1, MOST_ROWS))
+
+
+def _common_dtype(tables: Sequence[Table]) -> np.dtype[Any] | None:
+    """Return float32 if all hold that, None where one does not say, else float64."""
+    kinds = [table.dtype for table in tables]
+    if any(kind is None for kind in kinds):
+        return None
+    single = all(kind is not None and kind.kind == "f" and kind.itemsize == 4 for kind in kinds)
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def _check_width(widths: Sequence[int]) -> None:
+    if max(widths) * 8 > LARGEST_ROW:
+        raise StreamError(
+            f"these steps make rows of {max(widths)} numbers out of {widths[0]}, which is "
+            f"{max(widths) * 8 / 2**20:.0f} MB a row. Select columns or project first."
+        )

@@ -1,0 +1,100 @@
+"""Parquet, Arrow and Feather: a file, or a folder of them, as one table."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from eigenstream.streams._arrow_columns import block_of
+from eigenstream.streams._places import File, natural_order
+from eigenstream.streams.base import Block, StreamError, Table, Wanted, needed, rows_within
+
+
+class Arrow(Table):
+    """The rows of an Arrow dataset; partition folders (``year=2024/``) give columns, too."""
+
+    def __init__(self, file: File) -> None:
+        if file.part:
+            raise StreamError(f"{file.path} holds one table: leave out ::{file.part}.")
+        dataset = needed("pyarrow.dataset", "pyarrow", "Parquet and Arrow files")
+        self._errors = (needed("pyarrow", "pyarrow", "Parquet").ArrowException, OSError)
+        self.name = file.name
+        if not file.is_folder and file.size() == 0:
+            raise StreamError(f"{self.name} is empty.")
+        kind = "parquet" if file.suffix in (".parquet", ".pq", "") else "ipc"
+        options: dict[str, Any] = {"format": kind, "filesystem": file.system}
+        try:
+            if file.is_folder:
+                found = dataset.dataset(file.path, partitioning="hive", **options)
+                names = sorted(found.files, key=natural_order)
+                names = [one for one in names if one.lower().endswith(ENDINGS[kind])] or names
+                if names != found.files and names:
+                    base = {"partitioning": "hive", "partition_base_dir": file.path}
+                    found = dataset.dataset(names, **base, **options)
+                if not names:
+                    raise StreamError(f"{self.name} is a folder without {kind} files.")
+            else:
+                found = dataset.dataset(file.path, **options)
+            self.n_rows = found.count_rows()
+        except self._errors as refusal:
+            raise self._said(refusal) from None
+        self.data = found
+        self._describe()
+
+    def _describe(self) -> None:
+        """Take over names and types."""
+        schema = self.data.schema
+        self.columns = tuple(schema.names)
+        self.width = len(schema.names)
+        twice = [one for at, one in enumerate(self.columns) if one in self.columns[:at]]
+        if twice:
+            raise StreamError(f"{self.name} has two columns called {twice[0]!r}.")
+        if self.n_rows == 0:
+            raise StreamError(f"{self.name} has no rows.")
+        kinds = {str(field.type) for field in schema}
+        self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
+
+    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+        """Yield the wanted rows, reading the wanted columns only."""
+        yield from rows_within(self._every(wanted), wanted)
+
+    def _every(self, wanted: Wanted) -> Iterator[Block]:
+        assert self.columns is not None
+        assert self.width is not None
+        places = range(self.width) if wanted.features is None else wanted.features
+        features = [self.columns[one] for one in places]
+        sequence, time = (
+            None if one is None else self.columns[one] for one in (wanted.sequence, wanted.time)
+        )
+        listed = dict.fromkeys([*features, *(one for one in (sequence, time) if one is not None)])
+        try:
+            batches = self.data.to_batches(
+                columns=list(listed),
+                batch_size=wanted.block_rows,
+                batch_readahead=2,
+                fragment_readahead=1,
+            )
+            for batch in batches:
+                if batch.num_rows:
+                    yield block_of(batch, features, sequence, time, self.name)
+        except self._errors as refusal:
+            raise self._said(refusal) from None
+
+    def _said(self, refusal: Exception) -> StreamError:
+        return StreamError(f"{self.name} cannot be read: {' '.join(str(refusal).split())[:200]}.")
+
+
+class Records(Arrow):
+    """The rows of a pyarrow table or dataset."""
+
+    def __init__(self, data: Any, name: str) -> None:
+        dataset = needed("pyarrow.dataset", "pyarrow", "Arrow tables")
+        self._errors = (needed("pyarrow", "pyarrow", "Arrow tables").ArrowException, OSError)
+        self.name = name
+        self.data = data if hasattr(data, "count_rows") else dataset.dataset(data)
+        self.n_rows = self.data.count_rows()
+        self._describe()
+
+
+#: Files of a folder that count, by format.
+ENDINGS = {"parquet": (".parquet", ".pq"), "ipc": (".arrow", ".feather", ".ipc")}

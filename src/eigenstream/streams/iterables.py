@@ -1,0 +1,92 @@
+"""Whatever gives chunks one after the other: generators, readers of pandas, torch's loaders."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from eigenstream._checks import is_sparse
+from eigenstream.streams._frame_columns import frame_block
+from eigenstream.streams.base import (
+    Block,
+    StreamError,
+    Table,
+    Wanted,
+    flat,
+    picked,
+    row_width,
+    rows_within,
+)
+
+
+class Chunks(Table):
+    """An iterable of chunks that continue each other, or a function that returns a new one.
+
+    An iterator can be read once. Of a loader's pairs (inputs, labels) the inputs are taken.
+    """
+
+    def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]], name: str) -> None:
+        self.source, self.name = source, name
+        self.rereadable = callable(source) or not isinstance(source, Iterator)
+        # The first chunk says what the others are; the first pass begins with it.
+        chunks = self._started()
+        first = next(chunks, None)
+        if first is None:
+            raise StreamError(f"{name} gives no chunk.")
+        self._begun: Iterator[Any] | None = chain([first], chunks)
+        rows = _rows_of(first, f"chunk 0 of {name}")
+        if hasattr(rows, "columns"):
+            self.columns = tuple(map(str, rows.columns))
+            self.width, self.dtype = len(self.columns), np.dtype(np.float64)
+        elif rows.ndim > 1:
+            self.width = rows.shape[1] if is_sparse(rows) else row_width(rows)
+            self.dtype = rows.dtype
+            self.row_shape = rows.shape[1:] if rows.ndim > 2 else None
+
+    def _started(self) -> Iterator[Any]:
+        return iter(self.source() if callable(self.source) else self.source)
+
+    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+        """Yield the wanted rows."""
+        yield from rows_within(self._every(wanted), wanted)
+
+    def _every(self, wanted: Wanted) -> Iterator[Block]:
+        chunks, self._begun = self._begun or self._started(), None
+        for number, chunk in enumerate(chunks):
+            name = f"chunk {number} of {self.name}"
+            rows = _rows_of(chunk, name)
+            if hasattr(rows, "columns"):
+                if tuple(map(str, rows.columns)) != self.columns:
+                    raise StreamError(f"{name} has other columns than the first chunk.")
+                yield frame_block(rows, wanted, name)
+                continue
+            if rows.ndim < 2:
+                raise StreamError(
+                    f"{name} has shape {rows.shape}, and rows (n, n_features) are due. Pass "
+                    "chunk[None] for a single row, chunk[:, None] for a series."
+                )
+            rows = rows if is_sparse(rows) else flat(rows)
+            if rows.shape[1] != self.width:
+                raise StreamError(
+                    f"{name} has {rows.shape[1]} columns, and the first chunk has {self.width}."
+                )
+            yield picked(rows, wanted)
+
+
+def _rows_of(chunk: Any, name: str) -> Any:
+    """Return the rows in what an iterable has given."""
+    if isinstance(chunk, list | tuple) and chunk and hasattr(chunk[0], "detach"):
+        chunk = chunk[0]
+    if hasattr(chunk, "detach"):  # a tensor, wherever it lies
+        chunk = chunk.detach().cpu().numpy()
+    if is_sparse(chunk):
+        return chunk.tocsr()
+    if hasattr(chunk, "columns") and hasattr(chunk, "dtypes"):
+        return chunk
+    if isinstance(chunk, str | bytes | Mapping):
+        raise StreamError(f"{name} is a {type(chunk).__name__}, and rows of numbers are due.")
+    try:
+        return np.asarray(chunk)
+    except ValueError as refusal:
+        raise StreamError(f"{name} is ragged: {' '.join(str(refusal).split())}.") from None

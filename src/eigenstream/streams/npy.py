@@ -1,0 +1,81 @@
+""".npy files: mapped into memory where they lie here, else read from the start to the end."""
+
+import mmap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from eigenstream.streams._npy_header import Header, read_header
+from eigenstream.streams._places import File
+from eigenstream.streams._raw import raw_blocks
+from eigenstream.streams.base import Block, SlicedTable, StreamError, Wanted, row_width
+
+
+class Npy(SlicedTable):
+    """The rows of an .npy file."""
+
+    def __init__(self, file: File) -> None:
+        if file.part:
+            raise StreamError(f"{file.path} holds one array: leave out ::{file.part}.")
+        self.file, self.name = file, file.name
+        self.rereadable = file.rereadable
+        self._pipe = None if file.rereadable else file.open()
+        if self._pipe is None:
+            with file.open() as stream:
+                header = read_header(stream, self.name, file.size())
+        else:
+            header = read_header(self._pipe, self.name, None)
+        self.header: Header = header
+        self.n_rows = header.shape[0]
+        self.width = row_width(np.empty((0, *header.shape[1:])))
+        self.dtype = header.dtype
+        self.row_shape = header.shape[1:] if len(header.shape) > 2 else None
+        if self.n_rows == 0:
+            raise StreamError(f"{self.name} has no rows: its shape is {header.shape}.")
+
+    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+        """Yield the wanted rows."""
+        if self._pipe is not None:
+            yield from raw_blocks(self._pipe, self.header, self.name, wanted)
+        elif self.file.system is not None:
+            with self.file.open() as stream:
+                stream.read(self.header.offset)
+                yield from raw_blocks(stream, self.header, self.name, wanted)
+        else:
+            yield from super().blocks(wanted)
+
+    @contextmanager
+    def opened(self) -> Iterator[Any]:
+        """Open the file for slicing."""
+        with self.file.open() as stream:
+            yield _Mapped(stream.fileno(), self.header, self.name)
+
+
+class _Mapped:
+    """Rows that are mapped anew for every slice: what is read is not counted against the process
+    for longer than its chunk is held."""
+
+    def __init__(self, number: int, header: Header, name: str) -> None:
+        self.number, self.header, self.name = number, header, name
+
+    def __getitem__(self, rows: slice) -> Any:
+        header = self.header
+        if header.fortran_order and len(header.shape) > 1:
+            first, shape, by_columns = header.offset, header.shape, True
+        else:
+            width = header.n_bytes // max(header.shape[0], 1)
+            first, shape = header.offset + rows.start * width, (rows.stop - rows.start,)
+            shape, by_columns = (*shape, *header.shape[1:]), False
+            rows = slice(None, None, rows.step)
+        begin = first - first % mmap.ALLOCATIONGRANULARITY
+        size = header.dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+        access = mmap.ACCESS_READ
+        try:
+            held = mmap.mmap(self.number, first - begin + size, access=access, offset=begin)
+        except ValueError:
+            raise StreamError(f"{self.name} has been cut off since it was opened.") from None
+        order: Any = "F" if by_columns else "C"
+        values: Any = np.ndarray(shape, header.dtype, held, first - begin, order=order)
+        return values[rows]

@@ -1,0 +1,429 @@
+"""Every kind of source gives the rows that are in it, whatever the chunks."""
+
+import gzip
+import io
+import os
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from PIL import Image
+from scipy.io import netcdf_file
+
+from eigenstream.streams import open_stream
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.standard_normal((57, 5))
+
+
+def read(stream):
+    return np.concatenate([chunk.rows for chunk in stream])
+
+
+def check(source, expected=ROWS, sizes=("auto", 10, 1), **options):
+    for size in sizes:
+        stream = open_stream(source, chunk_rows=size, **options)
+        chunks = list(stream)
+        assert [chunk.new_sequence for chunk in chunks] == [True] + [False] * (len(chunks) - 1)
+        got = np.concatenate([chunk.rows for chunk in chunks])
+        np.testing.assert_array_equal(got, expected)
+        assert stream.n_rows in (None, len(expected))
+        assert stream.n_features == expected.shape[1]
+        assert stream.dtype == got.dtype == chunks[0].rows.dtype
+        if size != "auto":
+            assert max(map(len, chunks)) <= size
+        if stream.rereadable:
+            np.testing.assert_array_equal(read(stream), got)
+    return stream
+
+
+@pytest.fixture
+def frame():
+    pd = pytest.importorskip("pandas")
+    names = list("abcde")
+    return pd.DataFrame(ROWS, columns=names)
+
+
+# ---- NumPy's files ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", ">f8", "i2", "u1", "?", "f2"])
+@pytest.mark.parametrize("order", "CF")
+def test_npy(tmp_path, dtype, order):
+    rows = (10 * ROWS).astype(dtype)
+    np.save(tmp_path / "x.npy", np.asarray(rows, order=order))
+    expected = rows.astype("f4" if dtype == "f4" else "f8")
+    stream = check(str(tmp_path / "x.npy"), expected)
+    assert stream.dtype == expected.dtype
+
+
+def test_npy_is_mapped_where_it_lies(tmp_path):
+    np.save(tmp_path / "x.npy", ROWS)
+    (chunk,) = open_stream(tmp_path / "x.npy")
+    assert not chunk.rows.flags.owndata
+    assert not chunk.rows.flags.writeable
+
+
+def test_a_stack_of_images_is_rows(tmp_path):
+    stack = RNG.integers(0, 255, (12, 3, 4), dtype=np.uint8)
+    np.save(tmp_path / "x.npy", stack)
+    stream = check(tmp_path / "x.npy", stack.reshape(12, -1).astype(float))
+    assert stream.row_shape == (3, 4)
+    np.save(tmp_path / "s.npy", np.arange(7.0))
+    check(tmp_path / "s.npy", np.arange(7.0)[:, None])
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_npz(tmp_path, save):
+    save(tmp_path / "x.npz", X=ROWS, labels=np.arange(57), names=np.array(["a", "b"]))
+    check(tmp_path / "x.npz")
+    check(f"{tmp_path}/x.npz::labels", np.arange(57.0)[:, None])
+    save(tmp_path / "f.npz", X=np.asfortranarray(ROWS))
+    check(tmp_path / "f.npz")
+    save(tmp_path / "r.npz", run10=ROWS[:30], run9=ROWS[30:])
+    stream = open_stream(f"{tmp_path}/r.npz::run*")
+    assert [name.partition("::")[2] for name in stream.sources] == ["run9", "run10"]
+    assert [len(chunk) for chunk in stream] == [27, 30]
+
+
+# ---- tables -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", " "])
+@pytest.mark.parametrize("headed", [True, False])
+def test_text(tmp_path, delimiter, headed):
+    pytest.importorskip("pyarrow")
+    header = delimiter.join("abcde") if headed else ""
+    np.savetxt(tmp_path / "x.csv", ROWS, delimiter=delimiter, header=header, comments="")
+    text = (tmp_path / "x.csv").read_text()
+    (tmp_path / "x.csv").write_text(text.lstrip("\n"))
+    exact = np.loadtxt(io.StringIO(text), delimiter=delimiter, skiprows=int(headed), ndmin=2)
+    stream = check(tmp_path / "x.csv", exact)
+    assert stream.feature_names == (tuple("abcde") if headed else None)
+    check(tmp_path / "x.csv", exact[:, [3, 1]], columns=["d", "b"] if headed else [3, 1])
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress((tmp_path / "x.csv").read_bytes()))
+    check(tmp_path / "x.csv.gz", exact)
+
+
+def test_text_packed_by_zstandard_and_in_several_blocks(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    rows = np.arange(400_000.0).reshape(-1, 2)
+    text = "\n".join(f"{a:.1f},{b:.1f}" for a, b in rows).encode()
+    with pa.CompressedOutputStream(str(tmp_path / "x.csv.zst"), "zstd") as file:
+        file.write(b"t,v\n" + text)
+    check(tmp_path / "x.csv.zst", rows, sizes=("auto", 30_000))
+
+
+def test_frames(tmp_path, frame):
+    check(frame)
+    check(frame, ROWS[:, :2], columns=["a", "b"])
+    pl = pytest.importorskip("polars")
+    check(pl.from_pandas(frame))
+    check(frame.astype("float32"), ROWS.astype("f4"))
+    pd = sys.modules["pandas"]
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    exact = pd.read_csv(tmp_path / "x.csv")
+    stream = open_stream(pd.read_csv(tmp_path / "x.csv", chunksize=10), columns=["e", "a"])
+    assert not stream.rereadable
+    np.testing.assert_array_equal(read(stream), exact[["e", "a"]])
+    holes = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": [1.0, 2.0, 3.0]})
+    got = read(open_stream(holes, missing="interpolate"))
+    np.testing.assert_array_equal(got, [[1, 1], [2, 2], [3, 3]])
+
+
+def test_arrow(tmp_path, frame):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    table = pa.Table.from_pandas(frame)
+    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=20)
+    feather.write_feather(table, str(tmp_path / "x.feather"))
+    for source in (table, tmp_path / "x.parquet", tmp_path / "x.feather"):
+        stream = check(source)
+        assert stream.n_rows == 57
+        check(source, ROWS[5:50:3], rows=slice(5, 50, 3))
+        check(source, ROWS[:, 1:], columns=list("bcde"))
+    # A folder is one table, in natural order.
+    for k in (2, 10, 9):
+        (tmp_path / "parts").mkdir(exist_ok=True)
+        parquet.write_table(table.slice(k, 1), tmp_path / f"parts/part-{k}.parquet")
+    check(tmp_path / "parts", ROWS[[2, 9, 10]])
+    # Folders of partitions give a column.
+    for k in (0, 1):
+        place = tmp_path / f"runs/run={k}"
+        place.mkdir(parents=True)
+        parquet.write_table(table.slice(10 * k, 10), place / "x.parquet")
+    chunks = list(open_stream(tmp_path / "runs", sequence="run"))
+    assert [chunk.new_sequence for chunk in chunks] == [True, True]
+    np.testing.assert_array_equal(chunks[1].rows, ROWS[10:20])
+
+
+# ---- files of arrays --------------------------------------------------------------------------
+
+
+def test_hdf5(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["runs/9/X"] = ROWS[:20]
+        file["runs/10/X"] = ROWS[20:]
+        file.create_dataset("packed", data=ROWS, chunks=(8, 5), compression="gzip")
+        file["alias"] = h5py.SoftLink("/packed")
+        file["names"] = ["a", "b"]
+        small = file.create_dataset("small", data=np.array([[10, -9], [20, 7]], "i2"))
+        small.attrs.update({"scale_factor": 0.5, "add_offset": 1.0, "_FillValue": np.int16(-9)})
+    check(f"{tmp_path}/x.h5::packed")
+    check(f"{tmp_path}/x.h5::/alias")
+    stream = open_stream(f"{tmp_path}/x.h5::runs/*/X")
+    assert [len(chunk) for chunk in stream] == [20, 37]
+    got = read(open_stream(f"{tmp_path}/x.h5::small", missing="skip"))
+    np.testing.assert_array_equal(got, [[0, 0], [11, 4.5]])
+    # Blocks end where stored ones end, so that none is unpacked twice.
+    sizes = [len(c) for c in open_stream(f"{tmp_path}/x.h5::packed", chunk_rows=20, rows=40)]
+    assert sizes == [16, 16, 8]
+    with h5py.File(tmp_path / "x.h5") as file:
+        check(file["packed"])
+
+
+def test_netcdf(tmp_path):
+    with netcdf_file(tmp_path / "x.nc", "w") as file:
+        file.createDimension("time", None)
+        file.createDimension("place", 5)
+        file.createVariable("time", "f8", ("time",))[:57] = np.arange(57)
+        heat = file.createVariable("heat", "f8", ("time", "place"))
+        heat[:57] = ROWS
+        heat.missing_value = ROWS[3, 2]
+    expected = ROWS.copy()
+    expected[3, 2] = ROWS[2:5:2, 2].mean()
+    got = read(open_stream(tmp_path / "x.nc", missing="interpolate"))
+    np.testing.assert_allclose(got, expected, rtol=1e-15)
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "4.nc", "w") as file:
+        file["heat"] = ROWS
+    check(tmp_path / "4.nc")
+
+
+def test_zarr(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    for version in (2, 3):
+        path = f"{tmp_path}/x{version}.zarr"
+        array = zarr.create_array(
+            path, shape=(57, 5), chunks=(9, 2), dtype="f8", zarr_format=version
+        )
+        array[:] = ROWS
+        check(path)
+        group = zarr.open_group(f"{tmp_path}/g{version}", mode="w", zarr_format=version)
+        group.create_array("runs/b", shape=(57, 5), dtype="f8")[:] = ROWS
+        check(f"{tmp_path}/g{version}")
+        check(f"{tmp_path}/g{version}::runs/b")
+
+
+# ---- pictures and sound -----------------------------------------------------------------------
+
+
+def test_video(tmp_path):
+    av = pytest.importorskip("av")
+    frames = np.zeros((20, 16, 16), np.uint8)
+    for k, frame in enumerate(frames):
+        frame[:, : k % 16] = 255
+    with av.open(str(tmp_path / "x.mkv"), "w") as file:
+        track = file.add_stream("ffv1", rate=10)
+        track.width = track.height = 16
+        track.pix_fmt = "gray"
+        for frame in frames:
+            file.mux(track.encode(av.VideoFrame.from_ndarray(frame, format="gray")))
+        file.mux(track.encode())
+    stream = check(tmp_path / "x.mkv", frames.reshape(20, -1).astype("f4"))
+    assert stream.row_shape == (16, 16)
+    assert open_stream(tmp_path / "x.mkv", size=(4, 8)).n_features == 32
+
+
+def test_images(tmp_path):
+    pages = RNG.integers(0, 255, (11, 4, 6), dtype=np.uint8)
+    for k, page in enumerate(pages):
+        Image.fromarray(page).save(tmp_path / f"f{k}.png")
+    expected = pages.reshape(11, -1).astype("f4")
+    stream = check(tmp_path, expected)  # natural order: f10 after f9
+    assert stream.row_shape == (4, 6)
+    check(f"{tmp_path}/*.png", expected)
+    check([tmp_path / "f3.png", tmp_path / "f4.png"], expected[3:5])
+    Image.fromarray(pages[0]).save(
+        tmp_path / "stack.tif", save_all=True, append_images=[Image.fromarray(p) for p in pages[1:]]
+    )
+    check(tmp_path / "stack.tif", expected)
+    small = open_stream(tmp_path / "f0.png", size=(2, 3))
+    np.testing.assert_allclose(
+        read(small).reshape(2, 3), pages[0].reshape(2, 2, 3, 2).mean(axis=(1, 3)), atol=1
+    )
+
+
+@pytest.mark.parametrize(("window", "hop"), [(64, 32), (50, 20), (32, 90)])
+def test_sound(tmp_path, window, hop):
+    soundfile = pytest.importorskip("soundfile")
+    rate, n = 8000, 3000
+    tone = np.sin(2 * np.pi * 1000 * np.arange(n) / rate)
+    soundfile.write(tmp_path / "x.wav", np.column_stack([tone, tone]), rate, subtype="DOUBLE")
+    expected = []
+    for start in range(0, n - window + 1, hop):  # the slow way
+        part = tone[start : start + window] * (
+            0.5 - 0.5 * np.cos(2 * np.pi * np.arange(window) / window)
+        )
+        power = np.abs(np.fft.rfft(part)) ** 2 / (window / 4) ** 2
+        expected.append(10 * np.log10(np.maximum(power, 1e-12)))
+    for size in ("auto", 7, 1):
+        got = read(open_stream(tmp_path / "x.wav", window=window, hop=hop, chunk_rows=size))
+        np.testing.assert_allclose(got, expected, atol=1e-3)
+    if window == 64:
+        loudest = open_stream(tmp_path / "x.wav", window=64).feature_names[int(got[3].argmax())]
+        assert loudest == "1000.0 Hz"
+    soundfile.write(tmp_path / "x.flac", tone, rate)
+    assert open_stream(tmp_path / "x.flac").n_features == 513
+
+
+# ---- everything else --------------------------------------------------------------------------
+
+
+def test_arrays():
+    check(ROWS)
+    check(ROWS.tolist())
+    check(np.asfortranarray(ROWS))
+    check(ROWS[:, 0], ROWS[:, :1])
+    check(ROWS.astype(object))
+    check(ROWS, ROWS[7:50:4], rows=range(7, 50, 4))
+    check(ROWS, ROWS[:9], rows=9)
+    check(ROWS, ROWS[:, 1:4], columns=slice(1, 4))
+    check(ROWS, ROWS[:, [4, 0]], columns=[-1, 0])
+    check(ROWS, ROWS.astype("f4"), dtype=np.float32)
+    ((chunk),) = open_stream(ROWS)
+    assert np.shares_memory(chunk.rows, ROWS)
+
+
+def test_sparse_rows_stay_sparse():
+    rows = sp.random_array((30, 8), density=0.2, rng=np.random.default_rng(0), format="coo")
+    chunks = list(open_stream(rows, chunk_rows=7, columns=[1, 2, 5]))
+    assert all(sp.issparse(chunk.rows) and chunk.rows.format == "csr" for chunk in chunks)
+    got = sp.vstack([chunk.rows for chunk in chunks]).toarray()
+    np.testing.assert_array_equal(got, rows.toarray()[:, [1, 2, 5]])
+    bad = rows.tocsr()
+    bad.data[4] = np.nan
+    (chunk,) = open_stream(bad, missing="skip")
+    assert chunk.weights.sum() == 29
+    blocks = list(open_stream(rows, chunk_rows=7).lagged_blocks(2))
+    assert sum(block.shape[0] - 2 for block, _ in blocks) == 28
+
+
+def test_iterables():
+    cut = np.split(ROWS, [3, 3, 40])
+    once = open_stream(iter(cut), chunk_rows=10)
+    np.testing.assert_array_equal(read(once), ROWS)
+    with pytest.raises(ValueError, match="read once only"):
+        list(once)
+    again = check(lambda: iter(cut))
+    assert again.rereadable
+    np.testing.assert_array_equal(
+        read(open_stream(iter(cut), columns=[1], rows=20)), ROWS[:20, [1]]
+    )
+
+
+def test_a_loader_of_tensors_is_read_as_it_is():
+    """By what torch's objects can do, so that no one needs torch to check it."""
+
+    class Tensor:
+        def __init__(self, values):
+            self.values = values
+
+        def detach(self):
+            return self
+
+        def cpu(self):
+            return self
+
+        def numpy(self):
+            return self.values
+
+    class Loader:
+        def __iter__(self):
+            return (
+                [Tensor(rows), Tensor(np.zeros(len(rows)))] for rows in np.split(ROWS, [20, 40])
+            )
+
+    check(Loader())
+    check(Tensor(ROWS))
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    data = torch.utils.data.TensorDataset(torch.tensor(ROWS))
+    check(torch.utils.data.DataLoader(data, batch_size=8))
+
+
+def test_dask(frame):
+    da = pytest.importorskip("dask.array")
+    check(da.from_array(ROWS, chunks=(10, 2)))
+
+
+def test_several_sources(tmp_path):
+    for k in (1, 2, 10):
+        np.save(tmp_path / f"run{k}.npy", ROWS[:k])
+    stream = open_stream(f"{tmp_path}/run*.npy")
+    assert [os.path.basename(name) for name in stream.sources] == [
+        "run1.npy",
+        "run2.npy",
+        "run10.npy",
+    ]
+    assert [(len(c), c.new_sequence) for c in stream] == [(1, True), (2, True), (10, True)]
+    assert stream.n_rows == 13
+    joined = open_stream(tmp_path, sequence=False)
+    assert [c.new_sequence for c in joined] == [True, False, False]
+    both = open_stream([ROWS[:4], ROWS[4:6]])
+    assert [c.new_sequence for c in both] == [True, True]
+    named = open_stream({"a": ROWS[:4], "b": tmp_path / "run2.npy"})
+    assert [c.source for c in named] == ["a", "b"]
+    assert open_stream(f"{tmp_path}/**/run2.npy").n_rows == 2
+
+
+def test_columns_are_found_by_name_in_every_file(tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "1.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "2.csv").write_text("b,a\n4,3\n")
+    np.testing.assert_array_equal(read(open_stream(tmp_path)), [[1, 2], [3, 4]])
+
+
+def test_standard_input(monkeypatch):
+    def given(raw):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(raw))))
+        return open_stream("-")
+
+    file = io.BytesIO()
+    np.save(file, ROWS)
+    stream = given(file.getvalue())
+    assert not stream.rereadable
+    assert stream.n_rows == 57
+    np.testing.assert_array_equal(read(stream), ROWS)
+    pytest.importorskip("pyarrow")
+    np.testing.assert_array_equal(read(given(b"a,b\n1,2\n3,4\n")), [[1, 2], [3, 4]])
+
+
+def test_urls(tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    system = fsspec.filesystem("memory")
+    file = io.BytesIO()
+    np.save(file, ROWS)
+    for k in (1, 2):
+        system.pipe(f"/runs/x{k}.npy", file.getvalue())
+    check("memory://runs/x1.npy")
+    assert open_stream("memory://runs/*.npy").n_rows == 114
+    file = io.BytesIO()
+    np.savez(file, X=ROWS)
+    system.pipe("/x.npz", file.getvalue())
+    check("memory://x.npz")
+    pytest.importorskip("pyarrow")
+    system.pipe("/x.csv", b"a,b\n1,2\n3,4\n")
+    check("memory://x.csv", np.array([[1.0, 2], [3, 4]]))
+
+
+def test_what_is_not_installed_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    (tmp_path / "x.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
+    with pytest.raises(ModuleNotFoundError, match=r"pip install h5py.*eigenstream\[io\]"):
+        open_stream(tmp_path / "x.h5")
