@@ -68,7 +68,6 @@ FUTURE = {
     "experiments/prototypes",
     "experiments/neurons",
     "rules/competitive",
-    "rules/supervised",
     "theory/dynamics",
 }
 

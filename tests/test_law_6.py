@@ -16,14 +16,19 @@ from sklearn.base import BaseEstimator
 
 import eigenstream
 from eigenstream import (
+    Adaline,
+    AdalineRegressor,
     ClassScatter,
     ClassSubspace,
     Contrast,
     LabelledPairs,
+    MultilayerPerceptron,
+    MultilayerPerceptronRegressor,
     OjaNeuron,
     PairMetric,
     PairScatter,
     PairSubspace,
+    Perceptron,
     RBFNetwork,
     SangerNetwork,
     SlowSubspace,
@@ -101,6 +106,14 @@ LEARNERS = {
     GradientOrientation: [GradientOrientation(cells=2)],
     OjaNeuron: [OjaNeuron(max_iter=2)],
     SangerNetwork: [SangerNetwork(2, max_iter=2)],
+    Perceptron: [Perceptron(max_iter=2), Perceptron(max_iter=2, pocket=True)],
+    Adaline: [Adaline(max_iter=2)],
+    AdalineRegressor: [AdalineRegressor(max_iter=2)],
+    MultilayerPerceptron: [
+        MultilayerPerceptron(4, max_iter=2, random_state=0),
+        MultilayerPerceptron(4, max_iter=2, batch_size=7, random_state=0),
+    ],
+    MultilayerPerceptronRegressor: [MultilayerPerceptronRegressor(4, max_iter=2, random_state=0)],
     ThresholdClassifier: [ThresholdClassifier(), ThresholdClassifier(3.0)],
 }
 
@@ -309,13 +322,14 @@ def refused(call):
 def learned(estimator):
     """Return a fitted clone, ways to ask it to learn, and its answer."""
     own = type(estimator)(**estimator.get_params(deep=False))
-    target = {ClassSubspace: LABELS, ThresholdClassifier: LABELS}.get(type(own))
+    taught = isinstance(own, ClassSubspace) or hasattr(own, "predict")
+    target = LABELS if taught else None
     pairs = isinstance(own, PairSubspace | PairMetric)
     data, y = (PAIRS, SIGNS) if pairs else (ROWS, target)
     own.fit(data, y)
     if pairs:
         return own, data, y, lambda: own.pair_distance(PAIRS[:5])
-    project = own.predict if isinstance(own, ThresholdClassifier) else own.transform
+    project = own.predict if hasattr(own, "predict") else own.transform
     return own, data, y, lambda: project(ROWS[:5])
 
 
@@ -355,7 +369,7 @@ def test_refused_data_change_nothing(estimator):
 
 
 def answer_for(model, rows):
-    if isinstance(model, ThresholdClassifier):
+    if hasattr(model, "predict"):
         return model.predict(rows)
     return model.transform(rows)
 

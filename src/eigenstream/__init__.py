@@ -17,7 +17,15 @@ if TYPE_CHECKING:
         ThresholdClassifier,
     )
     from eigenstream.features import RBFNetwork
-    from eigenstream.neurons import OjaNeuron, SangerNetwork
+    from eigenstream.neurons import (
+        Adaline,
+        AdalineRegressor,
+        MultilayerPerceptron,
+        MultilayerPerceptronRegressor,
+        OjaNeuron,
+        Perceptron,
+        SangerNetwork,
+    )
     from eigenstream.pair_sampling import LabelledPairs, TemporalPairs, sample_pairs
     from eigenstream.scatters import (
         ClassScatter,
@@ -31,15 +39,20 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adaline",
+    "AdalineRegressor",
     "AlphaPath",
     "ClassScatter",
     "ClassSubspace",
     "Contrast",
     "LabelledPairs",
+    "MultilayerPerceptron",
+    "MultilayerPerceptronRegressor",
     "OjaNeuron",
     "PairMetric",
     "PairScatter",
     "PairSubspace",
+    "Perceptron",
     "RBFNetwork",
     "SangerNetwork",
     "Scatter",

@@ -21,7 +21,7 @@ OURS = ("eigenstream", "sklearn", "numba", "contextlib")
 LARGEST_VALUE = 1e150
 
 
-def warn_user(message: str) -> None:
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn, naming the line of the user's that led here and none of the library's own.
 
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -33,7 +33,7 @@ def warn_user(message: str) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def is_sparse(values: Any) -> bool:

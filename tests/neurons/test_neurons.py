@@ -153,3 +153,26 @@ def test_a_refused_fit_leaves_the_neurons_usable(neuron, rows, error):
         neuron.fit(rows)
     np.testing.assert_array_equal(neuron.transform(data(20)), before)
     assert neuron.n_features_in_ == 5
+
+
+def test_oja_has_the_variance_and_the_norm_that_theory_says():
+    """At its end the response has variance lambda_1 and the weight length one [OJA]."""
+    rows = data() - data().mean(axis=0)
+    top = np.linalg.eigvalsh(rows.T @ rows / len(rows))[-1]
+    neuron = OjaNeuron(form="linear", schedule=Power(2, 100), center=False, random_state=0)
+    neuron.fit(rows)
+    # The rate falls to about 2 / 40000 by then: what is left is of its order.
+    assert abs(np.linalg.norm(neuron.components_) - 1) < 1e-3
+    assert abs((neuron.transform(rows) ** 2).mean() / top - 1) < 2e-3
+
+
+def test_plain_hebb_grows_without_bound():
+    """E w(n) = (I + eta R)^n w(0): the largest eigenvalue wins, and its factor is the growth's."""
+    rows = data(2000) - 4.0
+    neuron = OjaNeuron(form="hebb", schedule=Constant(1e-3), center=False, init=np.eye(1, 5))
+    lengths = [np.linalg.norm(neuron.partial_fit(part).components_) for part in np.split(rows[:1500], 3)]
+    growth = np.diff(np.log(lengths))
+    # A step multiplies w_1 by 1 + eta x_1^2; 500 of them spread by sqrt(2 / 500) = 6%.
+    assert (abs(growth / (500 * 1e-3 * 9) - 1) < 0.2).all()
+    with pytest.raises(UnstableStepError, match="makes step"):
+        neuron.partial_fit(rows)

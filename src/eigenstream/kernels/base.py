@@ -22,6 +22,9 @@ SETTINGS: Any = numba.config
 #: Whose functions take long: a rule and the block loop around it are compiled as one.
 LONG = "eigenstream.rules."
 
+#: Of them, those that stand alone: a loop over rows takes a few seconds.
+SHORTER = "eigenstream.rules.supervised."
+
 
 def njit(**options: Any) -> Callable[[Any], Any]:
     """Return ``numba.njit`` with these options, whose cache is a help and no condition.
@@ -109,7 +112,8 @@ class _Report(event.Listener):
         if module.startswith(LONG) and job not in self.told:
             self.told.add(job)
             kept = f"once: it is kept in {place}" if place else "in every process"
-            tell_user(f"compiling the online rule for this machine: 10 to 30 s, {kept}.")
+            long = "some seconds" if module.startswith(SHORTER) else "10 to 30 s"
+            tell_user(f"compiling the online rule for this machine: {long}, {kept}.")
 
     def on_end(self, event: Any) -> None:
         """Hear that it is done."""

@@ -5,9 +5,11 @@ from typing import Any
 from eigenstream._checks import check_choice
 from eigenstream._linalg import Float64s
 from eigenstream.neurons.base import OnlineNeurons
-from eigenstream.rules import OJA_LINEAR, OJA_NORMALIZED, Rule
+from eigenstream.rules import HEBB, OJA_LINEAR, OJA_NORMALIZED, Rule
 
 __all__ = ["OjaNeuron"]
+
+FORMS = {"normalized": OJA_NORMALIZED, "linear": OJA_LINEAR, "hebb": HEBB}
 
 
 class OjaNeuron(OnlineNeurons):
@@ -15,9 +17,10 @@ class OjaNeuron(OnlineNeurons):
 
     Parameters
     ----------
-    form : {"normalized", "linear"}, default="normalized"
+    form : {"normalized", "linear", "hebb"}, default="normalized"
         "normalized": w = (w + eta y x) / |w + eta y x|, with the response y = <w, x>.
         "linear": w += eta y (x - y w), the same to first order in eta.
+        "hebb": w += eta y x, which grows without bound: to see why the others hold |w| back.
     schedule : "auto", a schedule of ``eigenstream.schedules``, or a function of the step number
         Learning rates. The linear form is stable for eta y^2 well below 2 only: a rate that makes
         it explode raises ``UnstableStepError``.
@@ -69,8 +72,8 @@ class OjaNeuron(OnlineNeurons):
         self.random_state = random_state
 
     def _rule(self) -> Rule:
-        check_choice(self.form, "form", ("normalized", "linear"))
-        return OJA_NORMALIZED if self.form == "normalized" else OJA_LINEAR
+        check_choice(self.form, "form", tuple(FORMS))
+        return FORMS[self.form]
 
     def _units(self) -> int:
         return 1

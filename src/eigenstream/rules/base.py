@@ -34,13 +34,20 @@ EXPLODED = 1e18
 class UnstableStepError(ArithmeticError):
     """A learning step gave numbers that are not finite or that explode.
 
-    ``step`` counts from 0; the weights are those after the last good block.
+    ``step`` counts from 0; the weights are those after the last good block. A ``remedy`` ends the
+    message instead of that.
     """
 
-    def __init__(self, step: int, gain: float) -> None:
+    def __init__(self, step: int, gain: float, remedy: str = "") -> None:
         self.step = step
         self.gain = gain
-        if gain == 0.0:  # the adaptive rate of an infinite square
+        self.remedy = remedy
+        if remedy:
+            cause = (
+                f"the learning rate {gain:.3g} makes step {step} unstable: the weights are no "
+                "longer finite or explode."
+            )
+        elif gain == 0.0:  # the adaptive rate of an infinite square
             cause = (
                 f"the numbers of step {step} are too large to be squared: scale the data down, or "
                 "pass float64."
@@ -51,11 +58,11 @@ class UnstableStepError(ArithmeticError):
                 "longer finite or explode. Use a smaller learning rate or schedule='auto', or "
                 "scale the data down."
             )
-        super().__init__(f"{cause} The weights after the last good block are kept.")
+        super().__init__(f"{cause} {remedy or 'The weights after the last good block are kept.'}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the two numbers, so that it crosses process borders."""
-        return type(self), (self.step, self.gain)
+        """Pickle by what it was made of, so that it crosses process borders."""
+        return type(self), (self.step, self.gain, self.remedy)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,221 @@
+"""What the neurons with a teacher share: rows and targets checked, passes, history."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import shuffle
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from eigenstream._checks import (
+    check_finite,
+    check_names,
+    check_number,
+    check_unmasked,
+    check_weights,
+    check_whole,
+    real_array,
+    unmasked,
+)
+from eigenstream._linalg import Float64s
+from eigenstream._refusals import refuse_unread
+from eigenstream.schedules import Auto, Constant, Schedule, as_schedule
+
+__all__ = ["Classifying", "SupervisedNeurons", "orders", "plain", "rates_of"]
+
+
+class SupervisedNeurons(BaseEstimator):
+    """Base of the neurons that learn from rows with targets, one example after the other."""
+
+    history_every: int | None
+    random_state: Any
+    classes_: NDArray[Any]
+
+    def _rows(self, X: Any, *, reset: bool) -> Float64s:
+        """Return rows as they are learned: float64, one behind the other in memory."""
+        refuse_unread(X)
+        kinds = (np.float64, np.float32)
+        rows = validate_data(self, unmasked(X), reset=reset, dtype=kinds, ensure_all_finite=False)
+        check_finite(rows)
+        return np.ascontiguousarray(rows, np.float64)
+
+    def _needed(self, y: Any, what: str) -> None:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: give "
+                f"one {what} a row."
+            )
+
+    def _numbers(self, y: Any, n_rows: int, columns: int | None = None) -> Float64s:
+        """Return the targets of a regression, (rows, targets)."""
+        self._needed(y, "number")
+        check_unmasked(y, "y")
+        values = real_array(y, "y").astype(np.float64)
+        if values.ndim not in (1, 2):
+            raise ValueError(f"y must have one or two dimensions, got shape {values.shape}.")
+        flat = values.ndim == 1
+        values = values.reshape(len(values), -1)
+        check_finite(values, name="y")
+        self._as_many(values, n_rows)
+        if columns is None:
+            self._flat = flat
+        elif values.shape[1] != columns:
+            raise ValueError(
+                f"y has {values.shape[1]} targets a row, and {columns} were learned. Give as many, "
+                "or call fit to start anew."
+            )
+        return np.ascontiguousarray(values)
+
+    @staticmethod
+    def _as_many(values: Any, n_rows: int) -> None:
+        if len(values) != n_rows:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows "
+                f"and y has {len(values)}."
+            )
+
+    @staticmethod
+    def _weights(sample_weight: Any, n_rows: int) -> Float64s:
+        if sample_weight is None:
+            return np.ones(n_rows)
+        weights = check_weights(sample_weight, n_rows)
+        if not weights.any():
+            raise ValueError(
+                "sample_weight is zero for every row, so that there is nothing to learn from. Give "
+                "some rows a weight, or leave it out."
+            )
+        return np.array(weights)
+
+    def _check_history(self) -> None:
+        if self.history_every is not None:
+            check_whole(self.history_every, "history_every")
+
+    def _stretches(self, done: int, steps: int) -> Iterator[tuple[int, int]]:
+        """Cut ``steps`` more steps where the history is due; as (from, to), counted from 0."""
+        every, at = self.history_every or steps, 0
+        while at < steps:
+            end = min(at + every - (done + at) % every, steps) if self.history_every else steps
+            yield at, end
+            at = end
+
+
+class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
+    """Labels as codes; classes fixed when learning begins."""
+
+    classes_: NDArray[Any]
+    _needed: Any
+    _as_many: Any
+
+    def _labels(self, y: Any, n_rows: int) -> NDArray[Any]:
+        self._needed(y, "class label")
+        check_unmasked(y, "y")
+        labels = column_or_1d(y, warn=True)
+        if labels.dtype.kind == "f":
+            check_finite(labels[:, None], name="y")
+        self._as_many(labels, n_rows)
+        labels = check_names(labels, "y", len(labels))
+        check_classification_targets(labels)
+        return np.asarray(labels)
+
+    def _codes(self, labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the places of the labels among the classes, refusing unknown ones."""
+        if (labels.dtype.kind in "US") != (classes.dtype.kind in "US"):
+            raise ValueError(
+                f"y holds {plain(labels[0])!r}, and the classes are such as {plain(classes[0])!r}: "
+                "text and numbers name different classes. Use one kind throughout."
+            )
+        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        unseen = np.flatnonzero(classes[codes] != labels)
+        if unseen.size:
+            stranger = plain(labels[unseen[0]])
+            raise ValueError(
+                f"y holds {stranger!r} at row {unseen[0]}, which is none of the classes that "
+                f"learning began with ({', '.join(map(repr, classes[:5].tolist()))}"
+                f"{', ...' if len(classes) > 5 else ''}). Name all classes in the first call, "
+                "partial_fit(X, y, classes=...), or call fit to start anew."
+            )
+        return codes.astype(np.int64)
+
+    def _first_codes(self, labels: NDArray[Any], weights: Float64s) -> NDArray[np.int64]:
+        """Find the classes in the labels; refuse what names fewer than two."""
+        found = np.unique(labels)
+        taught = np.unique(labels[weights > 0])
+        if len(taught) < 2:
+            raise ValueError(
+                f"y names one class only ({plain(taught[0])!r}), and a classifier needs rows of at "
+                "least two classes."
+            )
+        self.classes_ = found
+        return self._codes(labels, found)
+
+    def _stream_classes(self, classes: Any) -> None:
+        """Take the classes that the first call of ``partial_fit`` names, or check later ones."""
+        if classes is None:
+            if not hasattr(self, "classes_"):
+                raise ValueError(
+                    "classes must be passed on the first call to partial_fit: all labels that will "
+                    "ever come, such as np.unique(y)."
+                )
+            return
+        named = np.unique(check_names(classes, "classes", np.size(classes)))
+        if hasattr(self, "classes_"):
+            if not np.array_equal(named, self.classes_):
+                raise ValueError(
+                    f"classes={named.tolist()!r} comes too late: learning began with "
+                    f"{self.classes_.tolist()!r}. Leave it out, or call fit to start anew."
+                )
+        elif len(named) < 2:
+            raise ValueError(
+                f"classes names one class only ({plain(named[0])!r}), and a classifier needs two "
+                "or more."
+            )
+        else:
+            self.classes_ = named
+
+    def _chosen(self, responses: Float64s) -> Any:
+        """Return the class of the largest response; of a single unit, by its sign."""
+        if responses.ndim == 1:
+            return self.classes_[(responses > 0.0).astype(int)]
+        return self.classes_[responses.argmax(axis=1)]
+
+
+def plain(label: Any) -> Any:
+    """Return a label as Python writes it.
+
+    >>> plain(np.int64(3))
+    3
+    """
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def rates_of(schedule: Any) -> Schedule:
+    """Return the schedule that a number, a schedule or a function stands for.
+
+    >>> rates_of(0.1)
+    Constant(c=0.1)
+    """
+    if isinstance(schedule, int | float | np.number) and not isinstance(schedule, bool):
+        return Constant(check_number(schedule, "schedule", above=0))
+    if isinstance(schedule, Auto) or (isinstance(schedule, str) and schedule == "auto"):
+        raise ValueError(
+            f"schedule={schedule!r} goes by the responses of Hebbian units. Give a number, a "
+            "schedule of eigenstream.schedules (Constant, Power, Exponential) or a function of the "
+            "step number."
+        )
+    return as_schedule(schedule)
+
+
+def orders(n_rows: int, shuffled: bool, random: Any) -> Iterator[NDArray[np.int64]]:
+    """Yield the order of the rows in each pass; drawn as scikit-learn's neural networks do.
+
+    >>> next(orders(3, False, None))
+    array([0, 1, 2])
+    """
+    order = np.arange(n_rows)
+    while True:
+        if shuffled:
+            order = shuffle(order, random_state=random)
+        yield order

@@ -1,0 +1,304 @@
+"""The multilayer perceptron: gradients by differences, scikit-learn's trajectories, results."""
+
+import pickle
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris, make_moons
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eigenstream import MultilayerPerceptron, MultilayerPerceptronRegressor
+from eigenstream.rules import UnstableStepError
+from eigenstream.schedules import Power
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+ONLINE = "a row of weight two takes one step twice as long, a row given twice takes two steps"
+IRIS = load_iris(return_X_y=True)
+
+
+@parametrize_with_checks(
+    [
+        MultilayerPerceptron(),
+        MultilayerPerceptronRegressor(),
+        MultilayerPerceptron(batch_size=8, schedule=0.1, momentum=0.5),
+    ],
+    expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": ONLINE},
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+PHI = {
+    "tanh": (np.tanh, lambda y: 1 - y**2),
+    "logistic": (lambda v: 1 / (1 + np.exp(-v)), lambda y: y * (1 - y)),
+    "relu": (lambda v: np.maximum(v, 0), lambda y: (y > 0) * 1.0),
+}
+
+
+def twin(net, rows, targets, rates, activation, loss):
+    """Backpropagation as textbooks write it, an example at a time."""
+    (phi, slope), logistic = PHI[activation], PHI["logistic"]
+    W, b = (list(map(np.copy, part)) for part in net)
+    for x, d, eta in zip(rows, targets, rates, strict=True):
+        y = [x]
+        for coefs, intercepts in zip(W[:-1], b[:-1], strict=True):
+            y.append(phi(y[-1] @ coefs + intercepts))
+        v = y[-1] @ W[-1] + b[-1]
+        if loss == "identity":
+            delta = d - v
+        elif loss == "softmax":
+            delta = d - np.exp(v) / np.exp(v).sum()
+        else:
+            out = logistic[0](v)
+            delta = (d - out) * (1 if loss == "logistic" else logistic[1](out))
+        for at in range(len(W) - 1, -1, -1):
+            before = slope(y[at]) * (W[at] @ delta)
+            W[at] += eta * np.outer(y[at], delta)
+            b[at] += eta * delta
+            delta = before
+    return W, b
+
+
+def started(model, rows, labels):
+    """The weights that a model starts from: after a step of no length."""
+    return model.set_params(schedule=lambda t: 0.0 * t).partial_fit(rows, labels, **CLASSES(model))
+
+
+def CLASSES(model):
+    return {"classes": [0, 1, 2]} if isinstance(model, MultilayerPerceptron) else {}
+
+
+def assert_layers_close(ours, theirs, tolerance):
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "logistic", "relu"])
+@pytest.mark.parametrize("output", ["identity", "softmax", "logistic_squared"])
+def test_sequential_mode_equals_the_textbook(activation, output):
+    rows, labels = IRIS
+    hidden, schedule = (5, 4), Power(1, 20)
+    if output == "identity":
+        model = MultilayerPerceptronRegressor(hidden, activation, random_state=3)
+        targets = rows[:, 3:] - 1.0
+        rows, given = rows[:, :3], targets[:, 0]
+    else:
+        loss = "log_loss" if output == "softmax" else "squared_error"
+        model = MultilayerPerceptron(hidden, activation, loss=loss, random_state=3)
+        targets, given = np.eye(3)[labels], labels
+    start = started(model, rows, given)
+    net = start.coefs_, start.intercepts_
+    expected = twin(net, rows, targets, schedule.gains(0, 150), activation, output)
+    fresh = type(model)(**model.set_params(schedule=schedule).get_params())
+    ours = fresh.partial_fit(rows, given, **CLASSES(fresh))
+    # 150 steps of a few hundred roundings each, on numbers of order one.
+    assert_layers_close(ours.coefs_, expected[0], 1e-12)
+    assert_layers_close(ours.intercepts_, expected[1], 1e-12)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "logistic", "relu"])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error", "regression"])
+@pytest.mark.parametrize("batch", [1, 6])
+def test_gradients_equal_finite_differences(activation, loss, batch):
+    """A step of rate eta has length -eta times the gradient; differences are central."""
+    rows, labels = IRIS[0][::25], IRIS[1][::25]
+    kind = {"hidden_layer_sizes": (4, 3), "activation": activation, "batch_size": batch}
+    if loss == "regression":
+        targets = np.random.default_rng(0).standard_normal((6, 2))
+        model = MultilayerPerceptronRegressor(**kind, random_state=1)
+    else:
+        targets = labels
+        model = MultilayerPerceptron(**kind, loss=loss, random_state=1)
+    rows, targets = rows[:batch], targets[:batch]
+    model = started(model, rows, targets)
+
+    def mean_loss(flat):
+        probe = deepcopy(model)
+        probe._net.weights[:] = flat
+        answers = probe._answers(rows)
+        if loss == "regression":
+            return 0.5 * ((answers - targets) ** 2).sum() / batch
+        wanted = np.eye(3)[targets]
+        if loss == "squared_error":
+            return 0.5 * ((answers - wanted) ** 2).sum() / batch
+        return -(wanted * np.log(answers)).sum() / batch
+
+    flat, h = model._net.weights.copy(), 1e-6
+    slopes = [
+        (mean_loss(flat + h * e) - mean_loss(flat - h * e)) / (2 * h) for e in np.eye(flat.size)
+    ]
+    model.schedule = model._begun["schedule"] = 0.5
+    model.partial_fit(rows, targets)
+    # Central differences err by h^2 and by rounding over h: 1e-16 / 1e-6, times some digits.
+    np.testing.assert_allclose((flat - model._net.weights) / 0.5, slopes, rtol=0, atol=2e-8)
+
+
+@pytest.mark.parametrize("batch", [1, 32, 200])
+@pytest.mark.parametrize("activation", ["tanh", "logistic", "relu"])
+def test_trajectories_equal_scikit_learn(activation, batch):
+    """Same integer, same start, same orders; 1797 rows leave a last batch of five or of 197."""
+    rows, labels = load_digits(return_X_y=True)
+    rows = rows / 16.0 if batch > 1 else rows[:400] / 16.0
+    labels = labels[: len(rows)]
+    rate, passes = (0.02, 2) if batch == 1 else (0.3, 4)
+    ours = MultilayerPerceptron(
+        (16, 12), activation, batch_size=batch, schedule=rate, max_iter=passes, random_state=7
+    ).fit(rows, labels)
+    theirs = MLPClassifier(
+        (16, 12), activation=activation, solver="sgd", batch_size=batch, learning_rate_init=rate,
+        max_iter=passes, momentum=0, alpha=0, random_state=7,
+    ).fit(rows, labels)  # fmt: skip
+    assert_layers_close(ours.coefs_, theirs.coefs_, 1e-10)
+    assert_layers_close(ours.intercepts_, theirs.intercepts_, 1e-10)
+    np.testing.assert_allclose(ours.loss_curve_, theirs.loss_curve_, rtol=1e-10)
+    np.testing.assert_allclose(ours.predict_proba(rows), theirs.predict_proba(rows), atol=1e-10)
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+@pytest.mark.parametrize("batch", [1, 16])
+def test_momentum_binary_and_regression_equal_scikit_learn(nesterov, batch):
+    rows, labels = make_moons(90, noise=0.1, random_state=0)
+    more = {"batch_size": batch, "momentum": 0.8, "nesterovs_momentum": nesterov}
+    more |= {"max_iter": 6, "random_state": 5, "activation": "tanh"}
+    sgd = {"solver": "sgd", "alpha": 0, "learning_rate_init": 0.02}
+    for ours, theirs, y in (
+        (MultilayerPerceptron, MLPClassifier, labels),
+        (MultilayerPerceptronRegressor, MLPRegressor, rows[:, 0] ** 2),
+    ):
+        one = ours(hidden_layer_sizes=(6,), schedule=0.02, **more).fit(rows, y)
+        other = theirs(hidden_layer_sizes=(6,), **sgd, **more).fit(rows, y)
+        assert_layers_close(one.coefs_, other.coefs_, 1e-10)
+        np.testing.assert_allclose(one.loss_curve_, other.loss_curve_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_stops_when_scikit_learn_does(early):
+    rows, labels = make_moons(200, noise=0.2, random_state=0)
+    more = {"max_iter": 200, "random_state": 5, "activation": "tanh", "n_iter_no_change": 4}
+    more |= {"early_stopping": early, "batch_size": 20, "tol": 1e-3}
+    ours = MultilayerPerceptron((8,), schedule=0.2, **more).fit(rows, labels)
+    theirs = MLPClassifier(
+        (8,), solver="sgd", alpha=0, momentum=0, learning_rate_init=0.2, **more
+    ).fit(rows, labels)
+    assert ours.converged_
+    assert ours.n_iter_ == theirs.n_iter_ < 200
+    assert_layers_close(ours.coefs_, theirs.coefs_, 1e-10)
+    if early:
+        np.testing.assert_allclose(ours.validation_scores_, theirs.validation_scores_)
+        assert ours.best_validation_score_ == max(ours.validation_scores_)
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
+def test_learns_exclusive_or(loss):
+    rows, labels = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0])
+    model = MultilayerPerceptron(3, loss=loss, schedule=1.0, max_iter=2000, tol=0, random_state=1)
+    model.set_params(n_iter_no_change=2000)
+    assert model.fit(rows, labels).score(rows, labels) == 1.0
+    assert model.loss_ < 0.02
+    np.testing.assert_allclose(model.predict_proba(rows).sum(axis=1), 1.0)
+
+
+def test_learns_what_scikit_learn_learns():
+    """Moons and digits, the same passes: at least its accuracy on rows not seen."""
+    rows, labels = make_moons(600, noise=0.15, random_state=0)
+    digits, names = load_digits(return_X_y=True)
+    for X, y, rate, passes in ((rows, labels, 0.3, 60), (digits / 16.0, names, 0.5, 20)):
+        half = len(X) // 2
+        ours = MultilayerPerceptron(schedule=rate / 10, max_iter=passes, random_state=0)
+        theirs = MLPClassifier(
+            (32,), solver="sgd", learning_rate_init=rate, max_iter=passes, random_state=0
+        )
+        a = ours.fit(X[:half], y[:half]).score(X[half:], y[half:])
+        b = theirs.fit(X[:half], y[:half]).score(X[half:], y[half:])
+        # One standard error of the difference of two shares of so many rows.
+        assert a >= b - np.sqrt(2 * b * (1 - b) / half)
+
+
+@pytest.mark.parametrize("batch", [1, 7])
+def test_any_chunking_gives_the_same(batch):
+    rows, labels = IRIS
+    make = {"hidden_layer_sizes": 5, "batch_size": batch, "schedule": Power(1, 20)}
+    make |= {"history_every": 10, "random_state": 0, "momentum": 0.5}
+    whole = MultilayerPerceptron(**make).partial_fit(rows, labels, classes=[0, 1, 2])
+    parts = MultilayerPerceptron(**make)
+    for index in np.split(np.arange(150), [1, 2, 50, 51, 100]):
+        parts.partial_fit(rows[index], labels[index], classes=[0, 1, 2])
+        parts.coefs_, parts.predict(rows)  # reading changes nothing
+        parts = pickle.loads(pickle.dumps(parts))
+    once = MultilayerPerceptron(**make, max_iter=1, shuffle=False).fit(rows, labels)
+    for other in (parts, once):
+        # Matrix products round by their shapes; the sequential loop does not.
+        assert_layers_close(whole.coefs_, other.coefs_, 0 if batch == 1 else 1e-13)
+        assert other.n_steps_ == whole.n_steps_ == -(-150 // batch)
+    assert [step for step, *_ in parts.history_] == list(range(10, 150 // batch + 1, 10))
+
+
+@pytest.mark.parametrize("batch", [1, 5])
+def test_weights_make_steps_longer(batch):
+    """A row of weight c counts c times in the mean over the batch; one of zero not at all."""
+    rows, labels = IRIS[0][::15], IRIS[1][::15]
+    weights = np.array([1.0, 2, 0, 3, 0.5, 1, 1, 0, 2, 1])
+    model = MultilayerPerceptronRegressor(4, batch_size=batch, random_state=0, schedule=0.01)
+    ours = deepcopy(model).partial_fit(rows, labels, weights)
+    steps = deepcopy(model).set_params(batch_size=1)
+    if batch == 1:
+        steps.set_params(schedule=lambda t: 0.01 * weights[t]).partial_fit(rows, labels)
+        assert_layers_close(ours.coefs_, steps.coefs_, 1e-14)
+    else:
+        start = started(deepcopy(model), rows, labels)
+        W, b = start.coefs_, start.intercepts_
+        for part in (slice(0, 5), slice(5, 10)):
+            x, c = rows[part], weights[part]
+            y = np.tanh(x @ W[0] + b[0])
+            delta = (c * (labels[part] - (y @ W[1] + b[1])[:, 0]))[:, None]
+            back = (1 - y**2) * (delta @ W[1].T)
+            W = [W[0] + 0.002 * x.T @ back, W[1] + 0.002 * y.T @ delta]
+            b = [b[0] + 0.002 * back.sum(axis=0), b[1] + 0.002 * delta.sum(axis=0)]
+        assert_layers_close(ours.coefs_, W, 1e-13)
+
+
+@pytest.mark.parametrize("batch", [1, 20])
+def test_divergence_names_its_step_and_changes_nothing(batch):
+    rows = IRIS[0]
+    model = MultilayerPerceptronRegressor(8, "relu", batch_size=batch, random_state=0)
+    before = model.fit(rows, rows[:, 0]).predict(rows)
+    with pytest.raises(UnstableStepError, match=r"step \d+ unstable.*Use a smaller learning rate"):
+        model.set_params(schedule=50.0).fit(rows, rows[:, 0])
+    np.testing.assert_array_equal(model.predict(rows), before)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, y: MultilayerPerceptron(0).fit(X, y), "hidden_layer_sizes"),
+        (lambda X, y: MultilayerPerceptron((3, "a")).fit(X, y), "hidden_layer_sizes"),
+        (lambda X, y: MultilayerPerceptron(activation="sine").fit(X, y), "activation must be"),
+        (lambda X, y: MultilayerPerceptron(loss="hinge").fit(X, y), "loss must be"),
+        (lambda X, y: MultilayerPerceptron(momentum=1.0).fit(X, y), "momentum must be"),
+        (lambda X, y: MultilayerPerceptron(batch_size="auto").fit(X, y), "batch_size must be"),
+        (lambda X, y: MultilayerPerceptron(schedule="auto").fit(X, y), "Hebbian"),
+        (lambda X, y: MultilayerPerceptron().fit(X, y * 0), "one class only"),
+        (lambda X, y: MultilayerPerceptron().partial_fit(X, y), "classes must be passed"),
+        (lambda X, y: MultilayerPerceptron().fit(X, y).partial_fit(X, y + 1), "none of the cl"),
+        (
+            lambda X, y: MultilayerPerceptron(early_stopping=True).fit(X[48:53], y[48:53]),
+            "validation_fraction",
+        ),
+        (lambda X, y: MultilayerPerceptronRegressor().fit(X, y + np.nan), "NaN at row 0"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call(*IRIS)
+
+
+def test_deep_networks_and_constant_features():
+    rows, labels = IRIS[0] - IRIS[0].mean(axis=0), IRIS[1]
+    rows[:, 1] = 3.0
+    model = MultilayerPerceptron((8, 7, 6, 5), "tanh", schedule=0.05, tol=0, random_state=0)
+    assert model.fit(rows, labels).score(rows, labels) > 0.9
+    assert [one.shape for one in model.coefs_] == [(4, 8), (8, 7), (7, 6), (6, 5), (5, 3)]
+    assert model.n_layers_ == 6

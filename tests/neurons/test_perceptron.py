@@ -1,0 +1,200 @@
+"""The perceptron: the rule itself, Novikoff's bound, and what it says when there is no plane."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Perceptron as TheirPerceptron
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eigenstream import Perceptron
+
+ONLINE = (
+    "a row of weight two moves the weights twice as far once, a row given twice may move them twice"
+)
+
+
+@parametrize_with_checks(
+    [Perceptron()],
+    expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": ONLINE},
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def twin(rows, signs, passes, weights=None):
+    """The rule as one would write it; also the average of the weights over all steps."""
+    rows = np.column_stack([rows, np.ones(len(rows))])
+    w, total, mistakes = np.zeros(rows.shape[1]), np.zeros(rows.shape[1]), 0
+    for _ in range(passes):
+        for i, (x, y) in enumerate(zip(rows, signs, strict=True)):
+            if y * (w @ x) <= 0:
+                w = w + y * x * (1.0 if weights is None else weights[i])
+                mistakes += 1
+            total += w
+    return w, total / (passes * len(rows)), mistakes
+
+
+def blobs(n=120, seed=0, spread=3.0):
+    """Two clouds that overlap a little, as whole numbers: sums of them are exact."""
+    rows, labels = make_blobs(n, 4, centers=2, cluster_std=spread, random_state=seed)
+    return np.round(rows), labels
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("passes", [1, 7])
+def test_equals_the_rule_and_scikit_learn(passes):
+    rows, labels = blobs()
+    w, _, mistakes = twin(rows, 2 * labels - 1, passes)
+    ours = Perceptron(max_iter=passes, shuffle=False).fit(rows, labels)
+    theirs = TheirPerceptron(max_iter=passes, shuffle=False, tol=None).fit(rows, labels)
+    np.testing.assert_array_equal(np.append(ours.coef_, ours.intercept_), w)
+    np.testing.assert_array_equal(ours.coef_, theirs.coef_)
+    np.testing.assert_array_equal(ours.intercept_, theirs.intercept_)
+    assert ours.n_mistakes_.tolist() == [mistakes]
+    assert ours.n_steps_ == passes * len(rows)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_weights_and_averages_equal_the_rule():
+    rows, labels = blobs()
+    weights = np.random.default_rng(0).integers(1, 4, len(rows)).astype(float)
+    w, average, _ = twin(rows, 2 * labels - 1, 5, weights)
+    ours = Perceptron(max_iter=5, shuffle=False, average=True).fit(rows, labels, weights)
+    np.testing.assert_array_equal(ours._units.weights[0], w)
+    # Sums of 600 whole numbers below 1e5, and one division.
+    np.testing.assert_allclose(np.append(ours.coef_, ours.intercept_), average, rtol=0, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_one_unit_a_class_is_that_class_against_the_rest():
+    rows, labels = load_iris(return_X_y=True)
+    ours = Perceptron(max_iter=6, shuffle=False).fit(rows, labels)
+    for k in range(3):
+        one = Perceptron(max_iter=6, shuffle=False).fit(rows, labels == k)
+        np.testing.assert_array_equal(ours.coef_[k], one.coef_[0])
+        assert ours.n_mistakes_[k] == one.n_mistakes_[0]
+    assert (ours.predict(rows) == ours.decision_function(rows).argmax(axis=1)).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mistakes_stay_within_novikoffs_bound(seed):
+    """With the best plane's margin, from a support vector machine through the origin of (x, 1)."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((200, 3))
+    side = rows @ [1.0, -2.0, 0.5] + 0.3
+    rows, signs = rows[abs(side) > 0.3], np.sign(side[abs(side) > 0.3])
+    unit = Perceptron(random_state=seed).fit(rows, signs)
+    assert unit.converged_
+    assert unit.separable_
+    assert (unit.predict(rows) == signs).all()
+    # Without an intercept of its own: pairs (x, 1, +) and (-x, -1, -) are symmetric about zero.
+    both = np.column_stack([rows, np.ones(len(rows))]) * signs[:, None]
+    best = SVC(kernel="linear", C=1e6, tol=1e-6)
+    best.fit(np.concatenate([both, -both]), np.repeat([1, -1], len(both)))
+    margin = (both @ best.coef_[0]).min() / np.linalg.norm(best.coef_)
+    assert margin > 0
+    assert unit.radius_ == pytest.approx(np.linalg.norm(both, axis=1).max())
+    assert 0 < unit.margin_[0] <= margin * (1 + 1e-5)
+    assert unit.n_mistakes_[0] <= (unit.radius_ / margin) ** 2 <= unit.mistake_bound_[0] * 1.00002
+
+
+def test_inseparable_rows_are_said_to_be():
+    corners = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+    with pytest.warns(ConvergenceWarning, match="no plane separates the rows"):
+        unit = Perceptron(max_iter=50, random_state=0).fit(corners, [0, 1, 1, 0])
+    assert not unit.converged_
+    assert unit.separable_ is False
+    assert unit.mistake_bound_.tolist() == [np.inf]
+
+
+def test_too_few_passes_are_no_inseparable_rows():
+    rows = np.array([[1.0, 0.0], [1.0, 0.02]])
+    with pytest.warns(ConvergenceWarning, match="its margin is .* at most"):
+        unit = Perceptron(max_iter=10).fit(rows, [0, 1])
+    assert unit.separable_ is None
+    # What the warning says is true: the best plane's margin is known here.
+    assert unit.radius_ / np.sqrt(unit.n_mistakes_[0]) >= 0.01
+    assert Perceptron(max_iter=10**6).fit(rows, [0, 1]).converged_
+
+
+def test_the_pocket_keeps_the_best_weights():
+    rows, labels = blobs(spread=6.0)
+    with pytest.warns(ConvergenceWarning):
+        plain = Perceptron(max_iter=30, random_state=0).fit(rows, labels)
+    with pytest.warns(ConvergenceWarning):
+        pocket = Perceptron(max_iter=30, random_state=0, pocket=True).fit(rows, labels)
+    np.testing.assert_array_equal(plain.n_mistakes_, pocket.n_mistakes_)  # learning is the same
+    errors = (pocket.predict(rows) != labels).sum()
+    assert errors <= (plain.predict(rows) != labels).sum()
+    assert errors == pocket._units.errors[0]
+    # The best of all weights that were right at least once in a row, by hand.
+    w, held, run, record, least = np.zeros(5), np.zeros(5), 0, 0, np.inf
+    extended, signs = np.column_stack([rows, np.ones(len(rows))]), 2 * labels - 1
+    from eigenstream.neurons._supervised import orders
+
+    shown = orders(len(rows), True, np.random.RandomState(0))
+    for _ in range(30):
+        for i in next(shown):
+            if signs[i] * (w @ extended[i]) <= 0:
+                w, run = w + signs[i] * extended[i], 0
+                continue
+            run += 1
+            wrong = (signs * (extended @ w) <= 0).sum()
+            if run > record and (wrong < least or (w == held).all()):
+                held, record, least = w, run, wrong
+    np.testing.assert_array_equal(np.append(pocket.coef_, pocket.intercept_), held)
+
+
+@pytest.mark.parametrize("more", [{}, {"average": True}, {"pocket": True}])
+def test_any_chunking_gives_the_same(more):
+    rows, labels = load_iris(return_X_y=True)
+    whole = Perceptron(history_every=40, **more).partial_fit(rows, labels, classes=[0, 1, 2])
+    parts = Perceptron(history_every=40, **more)
+    for index in np.split(np.arange(150), [1, 2, 50, 51, 100]):
+        parts.partial_fit(rows[index], labels[index], classes=[0, 1, 2])
+        parts = pickle.loads(pickle.dumps(parts))
+    np.testing.assert_array_equal(whole.coef_, parts.coef_)
+    np.testing.assert_array_equal(whole.n_mistakes_, parts.n_mistakes_)
+    assert [step for step, _, _ in parts.history_] == [40, 80, 120]
+    for (_, w, b), (_, v, c) in zip(whole.history_, parts.history_, strict=True):
+        np.testing.assert_array_equal(np.append(w, b), np.append(v, c))
+
+
+def test_rows_of_weight_zero_teach_nothing():
+    rows, labels = blobs(spread=0.5)
+    weights = (np.arange(len(rows)) % 2).astype(float)
+    unit = Perceptron(shuffle=False).fit(rows, labels, weights)
+    other = Perceptron(shuffle=False).fit(rows[1::2], labels[1::2])
+    np.testing.assert_array_equal(unit.coef_, other.coef_)
+    assert unit.margin_ == other.margin_
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, y: Perceptron().fit(X, np.zeros(len(y))), "one class only"),
+        (lambda X, y: Perceptron().fit(X, y[:-1]), "inconsistent numbers of samples"),
+        (lambda X, y: Perceptron().fit(X, y, np.zeros(len(y))), "zero for every row"),
+        (lambda X, y: Perceptron().partial_fit(X, y), "classes must be passed"),
+        (lambda X, y: Perceptron().partial_fit(X, y, [0]), "one class only"),
+        (lambda X, y: Perceptron().partial_fit(X, y, [1, 2]), "0 at row .* none of the classes"),
+        (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y + 1), "2 at row .* none of the"),
+        (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y.astype(str)), "text and numbers"),
+        (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y, [0, 1, 2]), "comes too late"),
+        (lambda X, y: Perceptron(average=True, pocket=True).fit(X, y), "choose one"),
+    ],
+)
+def test_refusals(call, message):
+    rows, labels = blobs(spread=0.5)
+    with pytest.raises(ValueError, match=message):
+        call(rows, labels)
+
+
+def test_constant_features_are_no_trouble():
+    rows, labels = blobs(spread=0.5)
+    rows[:, 1] = 7.0
+    assert Perceptron(random_state=0).fit(rows, labels).score(rows, labels) == 1.0
