@@ -20,8 +20,6 @@ class Npz(Table):
 
     def __init__(self, file: File) -> None:
         self.file, self.name = file, file.name
-        if file.size() == 0:
-            raise StreamError(f"{file.path} is empty.")
         with self._opened() as archive:
             try:
                 size = archive.getinfo(f"{file.part}.npy").file_size
@@ -82,6 +80,8 @@ def _damaged(name: str, damage: Exception) -> StreamError:
 
 @contextmanager
 def _archive(file: File) -> Iterator[zipfile.ZipFile]:
+    if file.size() == 0:
+        raise StreamError(f"{file.path} is empty.")
     with file.open() as stream:
         try:
             archive = zipfile.ZipFile(stream)

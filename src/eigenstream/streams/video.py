@@ -46,6 +46,8 @@ class Video(Table):
                 track = container.streams.video[0]
                 track.thread_type = "AUTO"
                 yield container, track
+        except av.EOFError:
+            raise StreamError(f"{self.name} is a video without frames, or it is cut off.") from None
         except av.FFmpegError as refusal:
             reason = " ".join(str(refusal).split())[:160]
             raise StreamError(f"{self.name} is no video, or it is damaged: {reason}.") from None

@@ -1,0 +1,217 @@
+"""Steps beside their slow twins: any chunks, sequences, missing values; saved and gone on with."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigenstream.streams import (
+    Differences,
+    LagEmbedding,
+    Preprocessing,
+    QuadraticExpansion,
+    Standardize,
+    UnitNorm,
+    open_stream,
+)
+from eigenstream.streams._sequences import Part
+
+RNG = np.random.default_rng(0)
+RUNS = [RNG.standard_normal((n, 3)) * [1, 5, 0.1] + [0, 100, -3] for n in (23, 2, 40, 1)]
+
+
+def read(stream):
+    found, weights = [], []
+    for chunk in stream:
+        if chunk.new_sequence:
+            found.append([])
+        found[-1].append(chunk.rows)
+        weights.append(np.ones(len(chunk)) if chunk.weights is None else chunk.weights)
+    return [np.concatenate(rows) for rows in found], np.concatenate(weights)
+
+
+def standardized(runs):
+    rows = np.concatenate(runs)
+    return [(run - rows.mean(axis=0)) / rows.std(axis=0) for run in runs]
+
+
+def running(runs):
+    seen, found = [], []
+    for run in runs:
+        made = []
+        for row in run:
+            seen.append(row)
+            std = np.std(seen, axis=0)
+            made.append((row - np.mean(seen, axis=0)) / np.where(std > 0, std, np.inf))
+        found.append(np.array(made))
+    return found
+
+
+def delayed(runs, n, lag):
+    return [
+        np.array(
+            [
+                np.concatenate([run[t - k * lag] for k in range(n)])
+                for t in range((n - 1) * lag, len(run))
+            ]
+        )
+        for run in runs
+        if len(run) > (n - 1) * lag
+    ]
+
+
+def expanded(runs):
+    pairs = [(i, j) for i in range(3) for j in range(i, 3)]
+    return [np.array([[*row, *(row[i] * row[j] for i, j in pairs)] for row in run]) for run in runs]
+
+
+TWINS = {
+    "standardize": (Standardize, standardized),
+    "running": (lambda: Standardize(running=True), running),
+    "unit norm": (UnitNorm, lambda runs: [r / np.linalg.norm(r, axis=1)[:, None] for r in runs]),
+    "lag embedding": (lambda: LagEmbedding(3, 2), lambda runs: delayed(runs, 3, 2)),
+    "one delay": (lambda: LagEmbedding(1), lambda runs: runs),
+    "differences": (
+        lambda: Differences(2),
+        lambda runs: [r[2:] - r[:-2] for r in runs if len(r) > 2],
+    ),
+    "products": (QuadraticExpansion, expanded),
+}
+
+
+@pytest.mark.parametrize("kind", TWINS)
+@given(size=st.integers(1, 70))
+def test_any_chunks_give_what_the_twin_gives(kind, size):
+    make, twin = TWINS[kind]
+    stream = open_stream(RUNS, chunk_rows=size).through(make())
+    got, weights = read(stream)
+    expected = twin(RUNS)
+    assert (weights == 1).all()
+    assert list(map(len, got)) == list(map(len, expected))
+    for a, b in zip(got, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+    assert stream.n_rows == sum(map(len, expected))
+    assert stream.n_features == expected[0].shape[1]
+    assert stream.feature_names is None
+
+
+@pytest.mark.parametrize("kind", sorted(set(TWINS) - {"standardize"}))
+@given(st.integers(1, 70))
+def test_chunks_do_not_change_a_digit(kind, size):
+    make, _ = TWINS[kind]
+    whole, _ = read(open_stream(RUNS).through(make()))
+    parts, _ = read(open_stream(RUNS, chunk_rows=size).through(make()))
+    for a, b in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def pushed(steps, parts):
+    out = [steps.push(part) for part in parts]
+    return [(one.rows, one.weights, one.new_sequence) for one in out]
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=6), st.integers(0, 5), st.booleans())
+def test_saved_in_the_middle_it_goes_on_to_the_last_bit(lengths, at, sparse):
+    """Law 7: what is saved is all that the next chunk needs."""
+    steps = [LagEmbedding(2), Differences(3), UnitNorm()]
+    if not sparse:
+        steps += [QuadraticExpansion(), Standardize(running=True)]
+    parts = []
+    for k, n in enumerate(lengths):
+        rows = RNG.standard_normal((n, 2))
+        weights = (RNG.random(n) > 0.2).astype(float) if k % 2 else None
+        parts.append(Part(sp.csr_array(rows) if sparse else rows, k % 3 == 0, weights=weights))
+    at = min(at, len(parts))
+    whole = Preprocessing(steps)
+    first = pushed(whole, parts[:at])
+    saved = {
+        key: np.copy(v) if isinstance(v, np.ndarray) else v for key, v in whole.state().items()
+    }
+    assert all(isinstance(v, np.ndarray | int | float | str) for v in saved.values())
+    rest = pushed(whole, parts[at:])
+    restored = Preprocessing.restored(saved)
+    again = pushed(restored, parts[at:])
+    assert len(first) + len(again) == len(parts)
+    for (a, v, s), (b, w, t) in zip(rest, again, strict=True):
+        assert s == t
+        a, b = (x.toarray() if sp.issparse(x) else x for x in (a, b))
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(v, w)
+
+
+def test_rows_without_weight_make_windows_without_weight():
+    rows = np.arange(20.0)[:, None]
+    rows[7] = np.nan
+    (got,), weights = read(
+        open_stream(rows, missing="skip", chunk_rows=3).through(LagEmbedding(3, 2))
+    )
+    assert len(got) == 16
+    assert np.flatnonzero(weights == 0).tolist() == [3, 5, 7]  # rows 7, 9 and 11 look at it
+    (got,), weights = read(open_stream(rows, missing="skip").through(Differences(2)))
+    assert np.flatnonzero(weights == 0).tolist() == [5, 7]
+    assert (got[weights == 0] == 0).all()
+    for step in (Standardize(), Standardize(running=True)):
+        (got,), weights = read(open_stream(rows, missing="skip").through(step))
+        assert got[7] == 0
+        rest = np.delete(np.arange(20.0), 7)
+        assert got[-1] == pytest.approx((19 - rest.mean()) / rest.std())
+
+
+def test_constant_features_become_zero():
+    rows = np.column_stack([np.full(10, 0.1), np.arange(10.0)])
+    for step in (Standardize(), Standardize(running=True)):
+        (got,), _ = read(open_stream(rows, chunk_rows=3).through(step))
+        assert (got[:, 0] == 0).all()
+        assert np.isfinite(got).all()
+
+
+def test_steps_follow_each_other_and_learn_in_order():
+    stream = open_stream(RUNS[0], chunk_rows=5).through(
+        Differences(), Standardize(), LagEmbedding(2)
+    )
+    (got,), _ = read(stream)
+    apart = np.diff(RUNS[0], axis=0)
+    scaled = (apart - apart.mean(axis=0)) / apart.std(axis=0)
+    np.testing.assert_allclose(got, np.hstack([scaled[1:], scaled[:-1]]), atol=1e-9)
+    # What has been learned goes with a model: other data are scaled by these.
+    other = open_stream(RUNS[2], chunk_rows=9).prepared(stream.preprocessing)
+    (got,), _ = read(other)
+    saved = Preprocessing.restored(stream.preprocessing.state())
+    np.testing.assert_array_equal(got, saved.transform(RUNS[2]))
+    apart2 = (np.diff(RUNS[2], axis=0) - apart.mean(axis=0)) / apart.std(axis=0)
+    np.testing.assert_allclose(got, np.hstack([apart2[1:], apart2[:-1]]), atol=1e-9)
+
+
+def test_sparse_rows_stay_sparse():
+    rows = sp.random_array((30, 4), density=0.4, rng=np.random.default_rng(0), format="csr")
+    for step in (UnitNorm(), LagEmbedding(2), Differences(), QuadraticExpansion()):
+        (dense,), _ = read(open_stream(rows.toarray()).through(step))
+        chunks = list(open_stream(rows, chunk_rows=4).through(type(step).restored(step.state())))
+        assert all(sp.issparse(chunk.rows) for chunk in chunks)
+        np.testing.assert_allclose(sp.vstack([c.rows for c in chunks]).toarray(), dense, atol=1e-12)
+
+
+def test_names_of_what_comes_out():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(RUNS[0], columns=["x", "y", "z"])
+    stream = open_stream(frame, columns=["x", "y"])
+    assert stream.feature_names == ("x", "y")
+    assert stream.through(LagEmbedding(2, 3)).feature_names == ("x", "y", "x[-3]", "y[-3]")
+    assert stream.through(Differences()).feature_names == ("x - x[-1]", "y - y[-1]")
+    assert stream.through(QuadraticExpansion()).feature_names == ("x", "y", "x^2", "x y", "y^2")
+
+
+def test_float32_stays():
+    rows = RUNS[2].astype(np.float32)
+    for make, _ in TWINS.values():
+        (chunk,) = open_stream(rows).through(make())
+        assert chunk.rows.dtype == np.float32
+
+
+def test_what_would_not_fit_is_refused_before_it_is_made():
+    with pytest.raises(ValueError, match="MB a row"):
+        open_stream(np.zeros((3, 20_000))).through(QuadraticExpansion())
+    # Chunks are so short that what is made of them stays bounded.
+    stream = open_stream(np.zeros((4000, 200))).through(QuadraticExpansion())
+    assert max(chunk.rows.nbytes for chunk in stream) <= 32 << 20

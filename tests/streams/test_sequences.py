@@ -1,0 +1,219 @@
+"""Sequences, gaps and missing values: beside slow twins, for every chunking."""
+
+import datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigenstream.streams import open_stream
+
+
+def sequences_of(stream):
+    """The rows of every sequence, and their weights."""
+    found = []
+    for chunk in stream:
+        weights = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
+        if chunk.new_sequence:
+            found.append(([], []))
+        found[-1][0].append(chunk.rows)
+        found[-1][1].append(weights)
+    return [(np.concatenate(rows), np.concatenate(weights)) for rows, weights in found]
+
+
+def cut(rows, places):
+    return np.split(rows, sorted(set(places)))
+
+
+@st.composite
+def tables(draw):
+    """Files of rows with a name, a time and values, some of which are missing."""
+    n = draw(st.integers(1, 30))
+    names = np.repeat(
+        draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), 1
+    )  # neighbours are often alike
+    names = np.maximum.accumulate(names) if draw(st.booleans()) else names
+    steps = draw(
+        st.lists(st.sampled_from([-1.0, 0.0, 1.0, 1.0, 1.0, 2.0, 5.0]), min_size=n, max_size=n)
+    )
+    values = draw(
+        st.lists(
+            st.lists(st.sampled_from([0.0, 1.0, 4.0, np.nan, np.inf]), min_size=2, max_size=2),
+            min_size=n,
+            max_size=n,
+        )
+    )
+    places = draw(st.lists(st.integers(1, max(n - 1, 1)), max_size=4))
+    table = np.column_stack([names, np.cumsum(steps), np.array(values)])
+    return [part for part in cut(table, places) if len(part)]
+
+
+def twin(files, by_name, gap, joined):
+    """Row after row: where a new sequence begins."""
+    found, before = [], None
+    for table in files:
+        if not joined:
+            before = None
+        for row in table:
+            new = before is None
+            new = new or (by_name and row[0] != before[0])
+            if not new and gap is not None:
+                new = row[1] < before[1] or row[1] - before[1] > gap
+            if new:
+                found.append([])
+            found[-1].append(row)
+            before = row
+    return [np.array(rows) for rows in found]
+
+
+def interpolated(rows, times, longest):
+    """Column after column, hole after hole: the rows, and which of them stay incomplete."""
+    out, lost = rows.copy(), np.zeros(len(rows), bool)
+    for column in out.T:
+        at = 0
+        while at < len(column):
+            if np.isfinite(column[at]):
+                at += 1
+                continue
+            end = at
+            while end < len(column) and not np.isfinite(column[end]):
+                end += 1
+            if at == 0 or end == len(column) or end - at > longest:
+                lost[at:end] = True
+            else:
+                for k in range(at, end):
+                    span = times[end] - times[at - 1]
+                    share = (times[k] - times[at - 1]) / span if span else 0.0
+                    column[k] = column[at - 1] + share * (column[end] - column[at - 1])
+            at = end
+    out[lost] = 0
+    return out, lost
+
+
+@given(
+    tables(),
+    st.booleans(),
+    st.sampled_from([None, 0.5, 1.0, 3.0]),
+    st.booleans(),
+    st.integers(1, 9),
+    st.sampled_from(["skip", "interpolate"]),
+)
+def test_every_chunking_gives_the_sequences_of_the_twin(files, by_name, gap, joined, size, missing):
+    timed = gap is not None
+    stream = open_stream(
+        files,
+        columns=[2, 3],
+        sequence=False if joined and not by_name else 0 if by_name else None,
+        time=1 if timed else None,
+        gap=gap,
+        chunk_rows=size,
+        missing=missing,
+    )
+    expected = twin(files, by_name, gap, joined and not by_name)
+    got = sequences_of(stream)
+    assert len(got) == len(expected)
+    for (rows, weights), table in zip(got, expected, strict=True):
+        values, times = table[:, 2:], table[:, 1] if timed else np.arange(len(table), dtype=float)
+        if missing == "skip":
+            lost = ~np.isfinite(values).all(axis=1)
+            values = np.where(lost[:, None], 0, values)
+        else:
+            values, lost = interpolated(values, times, 10**9)
+        np.testing.assert_array_equal(weights, ~lost)
+        # Two values at one time: their middle is between them, and which is a matter of taste.
+        plain = np.ones(len(rows), bool) if not timed else times != np.roll(times, -1)
+        plain &= np.ones(len(rows), bool) if not timed else times != np.roll(times, 1)
+        np.testing.assert_allclose(rows[plain], values[plain], atol=1e-12)
+
+
+def test_a_hole_longer_than_a_chunk_is_not_invented(monkeypatch):
+    """So that memory stays bounded; however the rows are cut."""
+    from eigenstream.streams import _stream
+
+    monkeypatch.setattr(_stream, "CHUNK_BYTES", 6 * 16)  # six rows of two numbers
+    rows = np.arange(80.0).reshape(40, 2)
+    holes = rows.copy()
+    holes[3:9, 0] = np.nan  # six rows: filled
+    holes[12:19, 1] = np.nan  # seven: not
+    holes[20, 0] = holes[30:, 1] = np.nan
+    expected, lost = interpolated(holes, np.arange(40.0), 6)
+    assert lost.sum() == 17
+    for size in (1, 2, 5, 13, 40):
+        ((got, weights),) = sequences_of(open_stream(holes, chunk_rows=size, missing="interpolate"))
+        np.testing.assert_array_equal(weights, ~lost)
+        np.testing.assert_allclose(got, expected, rtol=1e-15)
+
+
+@given(st.integers(1, 8), st.lists(st.integers(0, 39), max_size=30))
+def test_interpolation_is_the_same_to_the_last_bit_in_any_chunks(size, places):
+    rows = np.random.default_rng(0).standard_normal((40, 3))
+    rows.reshape(-1)[places] = np.nan
+    whole = sequences_of(open_stream(rows, missing="interpolate"))
+    parts = sequences_of(open_stream(rows, missing="interpolate", chunk_rows=size))
+    for (a, v), (b, w) in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(v, w)
+
+
+def test_interpolation_agrees_with_pandas():
+    pd = pytest.importorskip("pandas")
+    rows = np.random.default_rng(1).standard_normal((200, 4))
+    rows[np.random.default_rng(2).random(rows.shape) < 0.2] = np.nan
+    rows[0] = rows[-1] = 0
+    expected = pd.DataFrame(rows).interpolate().to_numpy()
+    ((got, weights),) = sequences_of(open_stream(rows, missing="interpolate", chunk_rows=7))
+    assert (weights == 1).all()
+    np.testing.assert_allclose(got, expected, atol=1e-14)
+
+
+def test_dates_and_spans(tmp_path):
+    pytest.importorskip("pyarrow")
+    lines = ["when,v"]
+    lines += [f"2024-01-01T00:{minute:02}:00,{minute}" for minute in (0, 1, 2, 30, 31)]
+    (tmp_path / "x.csv").write_text("\n".join(lines))
+    for gap in (60, datetime.timedelta(minutes=5), np.timedelta64(90, "s")):
+        stream = open_stream(tmp_path / "x.csv", time="when", gap=gap)
+        assert [len(rows) for rows, _ in sequences_of(stream)] == [3, 2]
+    stream = open_stream(tmp_path / "x.csv", time="when", gap=59)
+    assert len(sequences_of(stream)) == 5
+    with pytest.raises(ValueError, match="plain numbers"):
+        list(open_stream(np.eye(3), time=0, gap=datetime.timedelta(1)))
+
+
+def test_dates_in_frames():
+    pd = pytest.importorskip("pandas")
+    when = pd.to_datetime(["2024-01-01", "2024-01-02", "2024-02-01"])
+    frame = pd.DataFrame({"when": when, "run": ["a", "a", "a"], "v": [1.0, 2.0, 3.0]})
+    for one in (frame, pytest.importorskip("polars").from_pandas(frame)):
+        stream = open_stream(one, columns="v", sequence="run", time="when", gap=86400 * 7)
+        assert [len(rows) for rows, _ in sequences_of(stream)] == [2, 1]
+        with pytest.raises(ValueError, match="in column 'when', and numbers are due"):
+            list(open_stream(one, columns=["v", "when"]))
+
+
+def test_files_that_continue_each_other_are_judged_by_time():
+    days = [np.column_stack([np.arange(3.0) + 3 * k, np.ones(3)]) for k in (0, 1, 5)]
+    stream = open_stream(days, sequence=False, time=0, gap=1)
+    assert [len(rows) for rows, _ in sequences_of(stream)] == [6, 3]
+    assert [len(rows) for rows, _ in sequences_of(open_stream(days))] == [3, 3, 3]
+
+
+def test_missing_values_of_real_weather(data_folder):
+    """Three airports, hour by hour: with holes of hours and of days, and two absurd outliers."""
+    pd = pytest.importorskip("pandas")
+    with np.load(data_folder / "nyc_weather.npz", allow_pickle=False) as file:
+        values, names = file["values"], file["airports"].tolist()
+    columns = np.flatnonzero(np.isnan(values).mean(axis=(0, 1)) < 0.2)
+    airports = dict(zip(names, values, strict=True))
+    with pytest.raises(ValueError, match=r"EWR has NaN .* at row \d+, column \d"):
+        list(open_stream(airports, columns=columns))
+    stream = open_stream(airports, columns=columns, missing="interpolate", chunk_rows=100)
+    got = sequences_of(stream)
+    assert [len(rows) for rows, _ in got] == [8730] * 3
+    for (rows, weights), given_rows in zip(got, values, strict=True):
+        given_rows = given_rows[:, columns]
+        filled = pd.DataFrame(given_rows).interpolate(limit_area="inside").to_numpy()
+        inside = np.isfinite(filled).all(axis=1)
+        np.testing.assert_array_equal(weights, inside)
+        np.testing.assert_allclose(rows[inside], filled[inside], rtol=1e-5, atol=1e-5)

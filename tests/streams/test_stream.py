@@ -1,0 +1,248 @@
+"""What a stream promises its readers: reading ahead, ending, going on, and bounded memory."""
+
+import gc
+import io
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigenstream.streams import StreamError, open_stream
+from eigenstream.streams._ahead import read_ahead
+from eigenstream.streams._npy_header import read_header
+from eigenstream.streams.base import CHUNK_BYTES, LARGEST_ROW
+
+ROWS = np.random.default_rng(0).standard_normal((50, 3))
+
+
+def readers():
+    return [one for one in threading.enumerate() if one.name == "eigenstream reader"]
+
+
+class Source:
+    """Numbers, and what became of them."""
+
+    def __init__(self, n, fail_at=None):
+        self.n, self.fail_at = n, fail_at
+        self.made, self.closed = 0, False
+        self.progress = threading.Condition()
+
+    def items(self):
+        try:
+            for k in range(self.n):
+                if k == self.fail_at:
+                    raise OSError("the disk is gone")
+                with self.progress:
+                    self.made += 1
+                    self.progress.notify_all()
+                yield k
+        finally:
+            self.closed = True
+
+    def wait_for(self, count):
+        with self.progress:
+            return self.progress.wait_for(lambda: self.made >= count, timeout=10)
+
+
+# ---- reading ahead ----------------------------------------------------------------------------
+
+
+def test_it_reads_ahead_and_not_too_far():
+    source = Source(100)
+    items = read_ahead(source.items, waiting=2)
+    assert next(items) == 0
+    # One handed out, two that wait, one in the reader's hands.
+    assert source.wait_for(4)
+    time.sleep(0.05)
+    assert source.made == 4
+    assert list(items) == list(range(1, 100))
+    assert source.closed
+    assert not readers()
+
+
+@pytest.mark.parametrize("waiting", [1, 2, 5])
+@pytest.mark.parametrize("taken", [0, 1, 7])
+def test_an_early_end_ends_the_thread(waiting, taken):
+    source = Source(1000)
+    items = read_ahead(source.items, waiting)
+    for _ in range(taken):
+        next(items)
+    items.close()
+    assert not readers()
+    assert source.closed == (taken > 0)
+
+
+def test_leaving_a_loop_ends_the_thread(tmp_path):
+    np.save(tmp_path / "x.npy", ROWS)
+    for _ in open_stream(tmp_path / "x.npy", chunk_rows=1):
+        break
+    gc.collect()
+    assert not readers()
+
+    def interrupted():
+        for _ in open_stream(tmp_path / "x.npy", chunk_rows=1):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    gc.collect()
+    assert not readers()
+
+
+def test_an_error_comes_after_what_was_read_before_it():
+    source = Source(10, fail_at=4)
+    items = read_ahead(source.items)
+    assert [next(items) for _ in range(4)] == [0, 1, 2, 3]
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(items)
+    assert not readers()
+
+
+def test_reading_overlaps_with_learning():
+    """While a chunk is worked on the next one is made: this waits for it with the chunk in hand."""
+    source = Source(5)
+    for item in read_ahead(source.items):
+        assert source.wait_for(min(item + 2, 5))
+
+
+# ---- blocks with their past -------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.integers(1, 12), min_size=1, max_size=5),
+    st.integers(0, 4),
+    st.integers(1, 9),
+)
+def test_lagged_blocks_hold_every_row_with_its_past_once(lengths, lag, size):
+    parts = [np.arange(n, dtype=float)[:, None] + 100 * k for k, n in enumerate(lengths)]
+    expected = [(part[t, 0], part[t - lag, 0]) for part in parts for t in range(lag, len(part))]
+    stream = open_stream(parts, chunk_rows=size)
+    got = []
+    for rows, weights in stream.lagged_blocks(lag):
+        assert weights is None
+        got += [(rows[t, 0], rows[t - lag, 0]) for t in range(lag, len(rows))]
+    assert got == expected
+
+
+def test_lagged_blocks_carry_weights():
+    rows = ROWS.copy()
+    rows[4, 1] = np.nan
+    total = 0.0
+    for block, weights in open_stream(rows, missing="skip", chunk_rows=3).lagged_blocks(2):
+        weights = np.ones(len(block)) if weights is None else weights
+        total += np.minimum(weights[2:], weights[:-2]).sum()
+    assert total == 48 - 2
+
+
+# ---- going on, and again ----------------------------------------------------------------------
+
+
+@given(st.integers(1, 9), st.integers(0, 60))
+def test_a_pass_goes_on_where_another_has_ended(size, skip):
+    stream = open_stream([ROWS[:20], ROWS[20:]], chunk_rows=size)
+    whole = list(stream.chunks())
+    rest = list(stream.chunks(skip))
+    assert sum(map(len, rest)) == max(50 - skip, 0)
+    seen = np.cumsum([0, *map(len, whole)])
+    if skip in seen[:-1]:  # an end of a chunk: the very same chunks follow
+        for a, b in zip(whole[list(seen).index(skip) :], rest, strict=True):
+            assert (a.source, a.first_row, a.new_sequence) == (
+                b.source,
+                b.first_row,
+                b.new_sequence,
+            )
+            np.testing.assert_array_equal(a.rows, b.rows)
+
+
+def test_what_can_be_read_once_says_so():
+    stream = open_stream(iter([ROWS]))
+    assert not stream.rereadable
+    assert "read once" in repr(stream)
+    assert len(list(stream)) == 1
+    with pytest.raises(StreamError, match="can be read once only"):
+        stream.chunks()
+
+
+def test_places_of_chunks_are_told(tmp_path):
+    np.save(tmp_path / "x.npy", ROWS)
+    chunks = list(open_stream(tmp_path / "x.npy", chunk_rows=7, rows=slice(3, 40, 2)))
+    assert [chunk.first_row for chunk in chunks] == [3, 17, 31]
+    assert {chunk.source for chunk in chunks} == {str(tmp_path / "x.npy")}
+
+
+# ---- memory -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(3_000_000, 4), (40, 1 << 20), (9, 4 << 20)])
+def test_chunks_are_bounded_by_memory(tmp_path, shape):
+    """A sparse file: it takes no space, and no memory but that of the chunks."""
+    with open(tmp_path / "x.npy", "wb") as file:
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": "<f8", "fortran_order": False, "shape": shape}
+        )
+        file.truncate(file.tell() + 8 * shape[0] * shape[1])
+    count = 0
+    for chunk in open_stream(tmp_path / "x.npy"):
+        assert chunk.rows.nbytes <= max(CHUNK_BYTES, 8 * shape[1])
+        count += len(chunk)
+    assert count == shape[0]
+
+
+def test_a_cut_while_reading_is_refused(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((100_000, 4)))
+    stream = open_stream(tmp_path / "x.npy", chunk_rows=10_000)
+    with open(tmp_path / "x.npy", "r+b") as file:
+        file.truncate(1000)
+    with pytest.raises(StreamError, match="has been cut off since it was opened"):
+        list(stream)
+
+
+# ---- headers ----------------------------------------------------------------------------------
+
+
+@given(st.data())
+def test_no_header_is_believed(data):
+    """Whatever is changed in an .npy file: it is refused, or says what it said, or as much less."""
+    file = io.BytesIO()
+    np.save(file, ROWS)
+    raw = bytearray(file.getvalue())
+    for _ in range(data.draw(st.integers(1, 4))):
+        raw[data.draw(st.integers(0, 127))] = data.draw(st.integers(0, 255))
+    raw = bytes(raw[: data.draw(st.integers(0, len(raw)))]) if data.draw(st.booleans()) else raw
+    try:
+        header = read_header(io.BytesIO(raw), "x.npy", len(raw))
+    except StreamError as refused:
+        refusal = str(refused)
+    else:
+        refusal = None
+    if refusal is not None:
+        assert "x.npy" in refusal
+        assert "\n" not in refusal
+        return
+    assert header.n_bytes == len(raw) - header.offset
+    assert header.dtype.kind in "biuf"
+    assert all(extent >= 0 for extent in header.shape)
+
+
+@given(st.text("(){}[],:' 0123456789<>f8descr'shapefortran_orderTrueFalse-\n", max_size=200))
+def test_no_text_in_a_header_does_any_harm(text):
+    raw = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode("latin1", "replace")
+    with pytest.raises(StreamError, match=r"x\.npy"):
+        read_header(io.BytesIO(raw), "x.npy", len(raw))
+
+
+@given(
+    st.lists(st.integers(0, 2**62), min_size=1, max_size=4), st.sampled_from(["<f8", "|u1", ">c16"])
+)
+def test_sizes_that_overflow_are_refused(shape, kind):
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {tuple(shape)}}}".encode()
+    raw = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+    try:
+        header = read_header(io.BytesIO(raw), "x.npy", len(raw))
+    except StreamError:
+        return
+    assert header.n_bytes == 0  # no rows, which the reader refuses
+    assert header.dtype.itemsize * int(np.prod(shape[1:], dtype=object)) <= LARGEST_ROW
