@@ -109,7 +109,7 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
     _needed: Any
     _as_many: Any
 
-    def _labels(self, y: Any, n_rows: int) -> NDArray[Any]:
+    def _labels(self, y: Any, n_rows: int, *, new: bool = False) -> NDArray[Any]:
         self._needed(y, "class label")
         check_unmasked(y, "y")
         labels = column_or_1d(y, warn=True)
@@ -117,7 +117,8 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
             check_finite(labels[:, None], name="y")
         self._as_many(labels, n_rows)
         labels = check_names(labels, "y", len(labels))
-        check_classification_targets(labels)
+        if not hasattr(self, "classes_") or new:  # later ones are compared with the classes
+            check_classification_targets(labels)
         return np.asarray(labels)
 
     def _codes(self, labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:

@@ -85,13 +85,9 @@ class _WidrowHoff(LinearUnits):
     def _chunk(self, rows: Float64s, targets: Float64s, weights: Float64s, first: bool) -> None:
         """Learn from a chunk that follows those before it."""
         units = self._new_units(targets.shape[1], rows.shape[1]) if first else self._copied()
-        bias = units.bias
-        factors = self._factors(_squares(rows, bias), weights)
-        if not first:
-            self.loss_curve_ = list(self.loss_curve_)
-        else:
-            self.loss_curve_ = []
-        squares = _squares(rows, bias)
+        self.loss_curve_ = [] if first else list(self.loss_curve_)
+        squares = _squares(rows, units.bias)
+        factors = self._factors(squares, weights)
         self.safe_rate_ = min(_safe(factors * squares), np.inf if first else self.safe_rate_)
         self.__dict__.pop("rate_limit_", None)
         loss = self._show(units, rows, targets, np.arange(len(rows)), factors)
@@ -296,7 +292,7 @@ class Adaline(Classifying, _WidrowHoff):
             self._check()
             self._note_parameters()
             rows = self._rows(X, reset=True)
-            labels = self._labels(y, len(rows))
+            labels = self._labels(y, len(rows), new=True)
             weights = self._weights(sample_weight, len(rows))
             codes = self._first_codes(labels, weights)
             self._passes(rows, self._targets(codes), weights)

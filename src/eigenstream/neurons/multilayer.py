@@ -130,7 +130,7 @@ class MultilayerPerceptron(Classifying, Backpropagating):
             self._check()
             self._note_parameters()
             rows = self._rows(X, reset=True)
-            labels = self._labels(y, len(rows))
+            labels = self._labels(y, len(rows), new=True)
             weights = self._weights(sample_weight, len(rows))
             codes = self._first_codes(labels, weights)
             self._epochs(rows, self._targets(codes), weights)

@@ -111,7 +111,7 @@ class Perceptron(Classifying, LinearUnits):
             self._check()
             self._note_parameters()
             rows = self._rows(X, reset=True)
-            labels = self._labels(y, len(rows))
+            labels = self._labels(y, len(rows), new=True)
             weights = self._weights(sample_weight, len(rows))
             codes = self._first_codes(labels, weights)
             random = check_random_state(self.random_state)

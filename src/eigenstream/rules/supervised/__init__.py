@@ -6,13 +6,15 @@ loop, and in a block of b rows b / 2 times as many for the inner products alone:
 what the neurons use.
 """
 
-from eigenstream.rules.supervised.adaline import adaline_steps
+from eigenstream.rules.supervised.adaline import ADALINE, adaline_steps
 from eigenstream.rules.supervised.backpropagation import backpropagation_steps
 from eigenstream.rules.supervised.base import Network, Units
 from eigenstream.rules.supervised.batches import BatchSteps, network_answers
-from eigenstream.rules.supervised.perceptron import perceptron_steps
+from eigenstream.rules.supervised.perceptron import PERCEPTRON, perceptron_steps
 
 __all__ = [
+    "ADALINE",
+    "PERCEPTRON",
     "BatchSteps",
     "Network",
     "Units",

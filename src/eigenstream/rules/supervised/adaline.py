@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+
 from eigenstream.kernels.base import njit
+from eigenstream.rules.base import Rule, add_input, read_responses
 from eigenstream.rules.supervised.base import Units, response
 
-__all__ = ["adaline_steps"]
+__all__ = ["ADALINE", "adaline_steps"]
 
 #: An error this many times the largest target means that the weights explode.
 EXPLODED = 1e12
@@ -37,3 +40,30 @@ def adaline_steps(
             w[last] += step * units.bias
     units.seen[0] += order.shape[0]
     return order.shape[0], total
+
+
+@njit(cache=True, error_model="numpy")
+def _run(
+    moved: Any,
+    gram: Any,
+    own: Any,
+    signs: Any,
+    gains: Any,
+    rates: Any,
+    adapt: Any,
+    responses: Any,
+) -> int:
+    """Take steps of w_k += eta (d - <w_k, u>) u / |u|^2; the signs are the targets d."""
+    d = moved.shape[0]
+    for t in range(signs.shape[0]):
+        if not read_responses(moved, d + t, responses, t) < np.inf:
+            return t
+        if gram[t, t] > 0.0:
+            for k in range(d):
+                e = signs[t, 0] - responses[t, k]
+                add_input(moved[k], gains[t] * rates[k] * e / gram[t, t], gram, d + t, d)
+    return int(signs.shape[0])
+
+
+#: For the block engine: the rows with a last column of ones, their targets as ``signs``.
+ADALINE = Rule("adaline", _run)

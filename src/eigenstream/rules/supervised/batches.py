@@ -94,12 +94,13 @@ class BatchSteps:
         The last batch may be smaller. A loss that is not finite ends it before its step is taken.
         """
         total, step = 0.0, 0
-        for start in range(0, len(order), self.size):
-            picks = order[start : start + self.size]
-            loss = self._step(rows, targets, picks, gains[step], weights)
-            if not np.isfinite(loss):
-                return step, total
-            total, step = total + loss, step + 1
+        with np.errstate(over="ignore", invalid="ignore"):  # said by the number of steps
+            for start in range(0, len(order), self.size):
+                picks = order[start : start + self.size]
+                loss = self._step(rows, targets, picks, gains[step], weights)
+                if not np.isfinite(loss):
+                    return step, total
+                total, step = total + loss, step + 1
         return step, total
 
     def _step(self, rows: Any, targets: Any, picks: Any, rate: float, weights: Any) -> float:

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from eigenstream.kernels.base import njit
+from eigenstream.rules.base import Rule, add_input, read_responses
 from eigenstream.rules.supervised.base import Units, response
 
-__all__ = ["perceptron_steps"]
+__all__ = ["PERCEPTRON", "perceptron_steps"]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -72,3 +73,30 @@ def _survived(units: Units, k: int, rows: Any, classes: Any, weights: Any, ratch
         marks[2, k] = 1
     if marks[2, k] == 1:
         marks[1, k] = marks[0, k]
+
+
+@njit(cache=True, error_model="numpy")
+def _run(
+    moved: Any,
+    gram: Any,
+    own: Any,
+    signs: Any,
+    gains: Any,
+    rates: Any,
+    adapt: Any,
+    responses: Any,
+) -> int:
+    """Take steps of w_k += eta y u on the rows with y <w_k, u> <= 0; the signs are the y."""
+    d = moved.shape[0]
+    for t in range(signs.shape[0]):
+        if not read_responses(moved, d + t, responses, t) < np.inf:
+            return t
+        y = signs[t, 0]
+        for k in range(d):
+            if y * responses[t, k] <= 0.0:
+                add_input(moved[k], gains[t] * rates[k] * y, gram, d + t, d)
+    return int(signs.shape[0])
+
+
+#: For the block engine: the rows with a last column of ones, their classes +1 and -1 as ``signs``.
+PERCEPTRON = Rule("perceptron", _run)
