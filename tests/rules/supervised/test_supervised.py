@@ -82,7 +82,7 @@ def test_batches_of_one_are_the_sequential_loop(activation, output, momentum):
 def test_what_is_not_finite_ends_the_steps(output):
     net = Network.zeros((D, 3), "tanh", output)
     targets, rows = np.eye(3)[np.zeros(N, int)], ROWS.copy()
-    rows[7, 0] = np.inf
+    rows[7, 0] = np.nan
     for steps in (
         backpropagation_steps(net.copy(), rows, targets, np.arange(N), GAINS, np.ones(N)),
         BatchSteps(net.copy(), 1).learn(rows, targets, np.arange(N), GAINS, np.ones(N)),
