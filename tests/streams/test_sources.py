@@ -402,6 +402,29 @@ def test_standard_input(monkeypatch):
     np.testing.assert_array_equal(read(stream), ROWS)
     pytest.importorskip("pyarrow")
     np.testing.assert_array_equal(read(given(b"a,b\n1,2\n3,4\n")), [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(read(given(b"1,2\n3,4")), [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(read(given(b"1,2")), [[1, 2]])
+    with pytest.raises(ValueError, match="standard input is empty"):
+        given(b"")
+
+
+def test_a_slow_pipe_is_read_as_its_lines_come(tmp_path):
+    """A chunk is there as soon as its lines are, and the end is not waited for."""
+    pytest.importorskip("pyarrow")
+    os.mkfifo(tmp_path / "x.csv")
+    writer = os.open(tmp_path / "x.csv", os.O_RDWR)
+    os.write(writer, b"a,b\n1,2\n")
+    stream = open_stream(tmp_path / "x.csv")
+    assert not stream.rereadable
+    chunks = stream.chunks()
+    np.testing.assert_array_equal(next(chunks).rows, [[1, 2]])
+    os.write(writer, b"3,4\n5,")
+    np.testing.assert_array_equal(next(chunks).rows, [[3, 4]])
+    os.write(writer, b"6\n")
+    np.testing.assert_array_equal(next(chunks).rows, [[5, 6]])
+    os.write(writer, b"7,8\n")
+    chunks.close()
+    os.close(writer)
 
 
 def test_urls(tmp_path):

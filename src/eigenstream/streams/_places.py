@@ -1,7 +1,6 @@
 """Where files lie: here, behind an fsspec URL, or on standard input; and what a name stands for."""
 
 import errno
-import io
 import os
 import re
 import sys
@@ -13,7 +12,7 @@ from typing import Any, BinaryIO
 
 from eigenstream.streams.base import StreamError, needed
 
-__all__ = ["File", "StandardInput", "natural_order", "resolved"]
+__all__ = ["File", "StandardInput", "as_pipe", "inside", "natural_order", "resolved"]
 
 #: Endings that say how a file is packed, not what it holds.
 PACKED = (".gz", ".zst")
@@ -85,13 +84,11 @@ class File:
 
 
 class StandardInput(File):
-    """What is piped in: it can be looked at once before it is read, once."""
+    """What is piped in: it can be looked at before it is read, once."""
 
     def __init__(self, stream: Any = None) -> None:
         super().__init__("standard input")
-        raw: Any = sys.stdin.buffer if stream is None else stream
-        buffered: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
-        object.__setattr__(self, "_stream", buffered)
+        object.__setattr__(self, "_stream", _Piped(sys.stdin.buffer if stream is None else stream))
 
     @property
     def rereadable(self) -> bool:
@@ -109,8 +106,46 @@ class StandardInput(File):
 
     def start(self, count: int = 16) -> bytes:
         """Return what comes first, without taking it."""
-        found: bytes = self._stream.peek(count)[:count]  # type: ignore[attr-defined]
+        found: bytes = self._stream.peek(count)  # type: ignore[attr-defined]
         return found
+
+
+class _Piped:
+    """A stream of bytes whose start can be looked at; it waits for no more than is asked for."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.seen = stream, b""
+        self.some = getattr(stream, "read1", stream.read)
+
+    def peek(self, count: int) -> bytes:
+        while len(self.seen) < count and self.more():
+            pass
+        return self.seen[:count]
+
+    def first_line(self, most: int) -> bytes:
+        while b"\n" not in self.seen and len(self.seen) < most and self.more():
+            pass
+        return self.seen
+
+    def more(self) -> bool:
+        piece = self.some(1 << 16)
+        self.seen += piece
+        return bool(piece)
+
+    def read(self, count: int) -> bytes:
+        first, self.seen = self.seen[:count], self.seen[count:]
+        found: bytes = first + self.stream.read(count - len(first)) if len(first) < count else first
+        return found
+
+    def read_some(self, count: int) -> bytes:
+        """Return what is there, as soon as something is."""
+        found: bytes = self.read(len(self.seen)) if self.seen else self.some(count)
+        return found
+
+
+def as_pipe(stream: Any) -> Any:
+    """Return a stream that can be read once as one whose start can be looked at."""
+    return stream if isinstance(stream, _Piped) else _Piped(stream)
 
 
 def natural_order(name: str) -> list[Any]:

@@ -2,7 +2,6 @@
 
 import csv
 import re
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -10,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from eigenstream.streams._arrow_columns import block_of
-from eigenstream.streams._places import File
+from eigenstream.streams._places import File, as_pipe
 from eigenstream.streams.base import Block, StreamError, Table, Wanted, needed, rows_within
 
 #: Text that is parsed at a time.
 BLOCK_BYTES = 4 << 20
+
+#: A line longer than this is none of a table.
+LONGEST_LINE = 16 << 20
 
 #: How much of a file is looked at to tell what it is.
 HEAD = 1 << 16
@@ -34,6 +36,8 @@ class Delimited(Table):
         self.dtype = np.dtype(np.float64)
         if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
             raise ValueError(f"delimiter must be one character, got {delimiter!r}.")
+        # A named pipe is looked at as standard input is.
+        self._piped: Any = None if self.rereadable else as_pipe(file.open())
         head = self._head()
         self.delimiter = delimiter or _delimiter(head, file.suffix)
         try:
@@ -57,9 +61,17 @@ class Delimited(Table):
         """Return the first lines, checked to be text."""
         if self.rereadable:
             with self._bytes() as stream:
-                raw = _read(stream, HEAD, self.name)
+                raw = self._piece(stream, HEAD)
+                while b"\n" not in raw and len(raw) < LONGEST_LINE:
+                    more = self._piece(stream, HEAD)
+                    if not more:
+                        break
+                    raw += more
+                self._more = bool(self._piece(stream, 1))
         else:
-            raw = self.file.start(HEAD)
+            raw = self._piped.first_line(LONGEST_LINE)
+            self._more = True
+            raw = raw if b"\n" in raw else raw + b"\n"
         if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise StreamError(
                 f"{self.name} is text in UTF-16. Convert it: iconv -f UTF-16 -t UTF-8."
@@ -67,7 +79,6 @@ class Delimited(Table):
         if b"\0" in raw:
             raise StreamError(f"{self.name} is no text: it holds zero bytes.")
         raw = raw.removeprefix(b"\xef\xbb\xbf")
-        self._more = len(raw) >= HEAD
         if self._more:  # the last line is not whole
             if b"\n" not in raw:
                 raise StreamError(f"{self.name} is no table: its first line has no end.")
@@ -85,19 +96,24 @@ class Delimited(Table):
     def _bytes(self) -> Iterator[Any]:
         """Open the file, unpacked."""
         pyarrow = needed("pyarrow", "pyarrow", "CSV files")
+        kind = {".gz": "gzip", ".zst": "zstd"}.get(self.file.packing)
         with ExitStack() as stack:
-            stream: Any = self.file.open()
-            if self.rereadable:
-                stack.enter_context(stream)
-            stream = pyarrow.PythonFile(stream, mode="r")
-            kind = {".gz": "gzip", ".zst": "zstd"}.get(self.file.packing)
-            yield pyarrow.CompressedInputStream(stream, kind) if kind else stream
+            stream: Any = self._piped or stack.enter_context(self.file.open())
+            if kind:
+                packed = pyarrow.PythonFile(stream, mode="r")
+                stream = pyarrow.CompressedInputStream(packed, kind)
+            yield stream
 
     def blocks(self, wanted: Wanted) -> Iterator[Block]:
         """Yield the wanted rows."""
         yield from rows_within(self._every(wanted), wanted)
 
     def _every(self, wanted: Wanted) -> Iterator[Block]:
+        """Parse whole lines, some megabytes at a time.
+
+        Arrow has a reader that goes through a file by itself, ahead in threads of its own; it
+        falls when a file of Python's is closed under it, and this one is read ahead anyway.
+        """
         pyarrow = needed("pyarrow", "pyarrow", "CSV files")
         arrow_csv = needed("pyarrow.csv", "pyarrow", "CSV files")
         assert self.width is not None
@@ -106,50 +122,67 @@ class Delimited(Table):
         marks = [one for one in (wanted.sequence, wanted.time) if one is not None]
         types = {names[one]: pyarrow.float64() for one in features}
         types.update({names[one]: pyarrow.string() for one in marks})
-        seen = False
-        with self._bytes() as stream, self._said(marks):
-            reader = arrow_csv.open_csv(
-                stream,
-                read_options=arrow_csv.ReadOptions(
-                    use_threads=False,
-                    block_size=BLOCK_BYTES,
-                    column_names=names,
-                    skip_rows=int(self.headed),
-                ),
-                parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=types,
-                    include_columns=list(types),
-                    null_values=list(NOTHING),
-                    strings_can_be_null=True,
-                ),
+        parse = arrow_csv.ParseOptions(delimiter=self.delimiter)
+        convert = arrow_csv.ConvertOptions(
+            column_types=types,
+            include_columns=list(types),
+            null_values=list(NOTHING),
+            strings_can_be_null=True,
+        )
+        listed = [names[one] for one in features]
+        sequence, time = (
+            None if one is None else names[one] for one in (wanted.sequence, wanted.time)
+        )
+        n_rows, header = 0, int(self.headed)
+        for lines in self._lines():
+            read = arrow_csv.ReadOptions(
+                use_threads=False, block_size=len(lines) + 1, column_names=names, skip_rows=header
             )
-            with reader:
-                for batch in reader:
-                    seen = seen or batch.num_rows > 0
-                    yield block_of(
-                        batch,
-                        [names[one] for one in features],
-                        None if wanted.sequence is None else names[wanted.sequence],
-                        None if wanted.time is None else names[wanted.time],
-                        self.name,
-                    )
-        if not seen:
+            try:
+                table = arrow_csv.read_csv(pyarrow.BufferReader(lines), read, parse, convert)
+            except pyarrow.ArrowException as refusal:
+                if "Empty CSV" in str(refusal):
+                    continue  # blank lines
+                raise StreamError(self._worded(str(refusal), n_rows - header)) from None
+            header = 0
+            for batch in table.to_batches():
+                yield block_of(batch, listed, sequence, time, self.name)
+            n_rows += table.num_rows
+        if n_rows == 0:
             raise StreamError(f"{self.name} has no rows.")
 
-    @contextmanager
-    def _said(self, marks: list[int]) -> Iterator[None]:
-        """Turn what Arrow says into the place and the remedy."""
-        pyarrow = needed("pyarrow", "pyarrow", "CSV files")
-        try:
-            yield
-        except (pyarrow.ArrowException, OSError, zlib.error) as refusal:
-            raise StreamError(self._worded(str(refusal))) from None
+    def _lines(self) -> Iterator[bytes]:
+        """Yield whole lines, as many as fit a block."""
+        rest = b""
+        with self._bytes() as stream:
+            while True:
+                piece = self._piece(stream, BLOCK_BYTES)
+                cut = piece.rfind(b"\n") + 1
+                if piece and not cut:
+                    rest += piece
+                    if len(rest) > LONGEST_LINE:
+                        raise StreamError(
+                            f"{self.name} has a line longer than {LONGEST_LINE >> 20} MB: no table."
+                        )
+                    continue
+                lines, rest = rest + piece[:cut], piece[cut:]
+                if lines.strip():
+                    yield lines
+                if not piece:
+                    return
 
-    def _worded(self, said: str) -> str:
+    def _piece(self, stream: Any, count: int) -> bytes:
+        try:
+            found: bytes = stream.read_some(count) if self._piped else stream.read(count)
+        except OSError as refusal:
+            said = " ".join(str(refusal).split())
+            raise StreamError(f"{self.name} cannot be unpacked: {said}.") from None
+        return found
+
+    def _worded(self, said: str, before: int) -> str:
         said = " ".join(said.split())
         row = re.search(r"Row #(\d+)", said)
-        place = "" if row is None else f" at row {int(row[1]) - 1 - self.headed}"
+        place = "" if row is None else f" at row {int(row[1]) - 1 + before}"
         column = re.search(r"CSV column #(\d+)", said)
         value = re.search(r"invalid value '(.*)'", said)
         counts = re.search(r"Expected (\d+) columns, got (\d+)", said)
@@ -162,27 +195,9 @@ class Delimited(Table):
             )
         if counts:
             return f"{self.name} has {counts[2]} columns{place}, and {counts[1]} before."
-        if "straddl" in said:
-            return f"{self.name} has a line longer than {BLOCK_BYTES >> 20} MB{place}: no table."
-        if "Empty CSV" in said:
-            return f"{self.name} is empty."
         if "UTF8" in said:
             return f"{self.name} is not text in UTF-8{place}. Convert it: iconv -f LATIN1 -t UTF-8."
         return f"{self.name} cannot be read{place}: {said[:160]}."
-
-
-def _read(stream: Any, count: int, name: str) -> bytes:
-    """Return the first bytes of a packed file."""
-    raw = b""
-    try:
-        while len(raw) < count:
-            piece = stream.read(count - len(raw))
-            if not piece:
-                break
-            raw += piece
-    except OSError as refusal:
-        raise StreamError(f"{name} cannot be unpacked: {' '.join(str(refusal).split())}.") from None
-    return raw
 
 
 def _delimiter(head: list[str], suffix: str) -> str:
