@@ -116,7 +116,7 @@ def test_oja_below_and_above_its_critical_rate():
     expected = {(0.5, 0.25): 0.8, (0.5, 1.25): 0.3077, (0.5, 3): 0, (1, 3): 0.2, (1, 5.4): 0.0270}
     for (b, eta), square in expected.items():
         model = PrincipalDynamics([b], eta=eta)
-        last = model.solve([[0.3]], [[1.0]], [400.0]).R[-1, 0, 0] ** 2
+        last = model.solve([[0.3]], [[1.0]], [80.0]).R[-1, 0, 0] ** 2
         assert last == pytest.approx(square, abs=5e-5)
         assert model.fixed_point()[0][0, 0] ** 2 == pytest.approx(square, abs=5e-5)
 

@@ -72,5 +72,5 @@ def test_refused(call, message):
 def test_an_integration_that_runs_away_is_stopped(monkeypatch):
     monkeypatch.setattr(principal, "STEP", 50.0)
     model = PrincipalDynamics([1.0, 0.5], eta=0.5, normalize=False)
-    with pytest.raises(ArithmeticError, match=r"explode before alpha = 1e\+04: use a smaller eta"):
+    with pytest.raises(ArithmeticError, match="explode before alpha = 10000: use a smaller eta"):
         model.solve(R, Q, [1e4])
