@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import floor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +67,8 @@ class Annealing:
         return float(self.n_features * (gains[0] + (place - before) * (gains[1] - gains[0])))
 
 
-class Plateau(NamedTuple):
+@dataclass(frozen=True)
+class Plateau:
     """A stretch on which the error stands still although it falls again later.
 
     ``rate`` is that of the fastest deviation where all stands stillest: to start with overlaps 1/e
