@@ -11,9 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._tools import race, show
 from eigenstream import ClassSubspace, PairSubspace, RBFNetwork
-from eigenstream.estimators import _gram
-from eigenstream.estimators._pair_solve import ETAS, FOLDS, top
 from eigenstream.evaluation import balanced_risk, pair_roc
+from eigenstream.learners.pairs import _gram
+from eigenstream.learners.pairs._eta import ETAS, FOLDS, top
 from eigenstream.processes.characters import letter_set
 from eigenstream.scatters.laplacians import ClassLaplacian
 from eigenstream.solvers import dense, dual

@@ -13,9 +13,9 @@ from sklearn.decomposition import IncrementalPCA
 from benchmarks import online
 from benchmarks._tools import console, race, show
 from benchmarks.online import Case, best_of
+from eigenstream.learners.online import FlowSolver
 from eigenstream.learners.sketch import OperatorSketch
 from eigenstream.processes import ImageWalk, page_image
-from eigenstream.solvers.flow import FlowSolver
 
 SEEDS = (0, 1, 2)
 

@@ -79,7 +79,7 @@ PACKAGES = (
     "eigenstream.processes",
     "eigenstream.evaluation",
     "eigenstream.features",
-    "eigenstream.solvers.flow",
+    "eigenstream.learners.online",
     "eigenstream.rules",
     "eigenstream.theory",
     "eigenstream.schedules",

@@ -17,7 +17,7 @@ def build():
     [
         "eigenstream.SlowSubspace",
         "eigenstream.features.GradientOrientation",
-        "eigenstream.solvers.flow.FlowMonitor",
+        "eigenstream.learners.online.FlowMonitor",
         "eigenstream.rules.UnstableStepError",
     ],
 )

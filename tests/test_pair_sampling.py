@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eigenstream import LabelledPairs, PairSubspace, TemporalPairs, sample_pairs
 from eigenstream.evaluation import pair_roc
-from eigenstream.pair_sampling import PAIR_BYTES
+from eigenstream.pair_sampling._drawing import PAIR_BYTES
 from eigenstream.testing import chunked
 
 LABELS = np.repeat(list("abcd"), [2, 3, 1, 4])

@@ -1,8 +1,11 @@
-"""How much memory there is, and what would not fit into it."""
+"""How much memory there is, what would not fit into it, and how much is taken at a time."""
 
 import os
 
-__all__ = ["check_fits", "physical_memory"]
+__all__ = ["check_fits", "chunk_rows", "physical_memory"]
+
+#: Values in one chunk of a fit: 32 MB of float64, so that a memory-mapped file streams through.
+CHUNK_VALUES = 1 << 22
 
 
 def physical_memory() -> float:
@@ -27,3 +30,12 @@ def check_fits(needed: float, what: str, remedy: str) -> None:
             f"{what} takes about {needed / 2**30:.0f} GiB, and this machine has "
             f"{memory / 2**30:.0f}. {remedy}"
         )
+
+
+def chunk_rows(n_features: int) -> int:
+    """Return how many rows of this width make one chunk of a fit.
+
+    >>> chunk_rows(4096)
+    1024
+    """
+    return min(max(CHUNK_VALUES // max(n_features, 1), 1), 1 << 20)

@@ -18,14 +18,15 @@ def refuse_unread(values: Any, name: str = "X") -> None:
     >>> refuse_unread((chunk for chunk in [[[1.0]]]))
     Traceback (most recent call last):
         ...
-    TypeError: X is a generator, and streams are not read yet. Pass its chunks to partial_fit one
-    by one where there is one, or np.concatenate(list(X)).
+    TypeError: X is a generator, and rows are due: open it, open_stream(X) of eigenstream.streams,
+    where fit takes streams, or pass its chunks to partial_fit one by one.
     """
     if isinstance(values, str | bytes | PathLike):
         path = fspath(values)
         raise TypeError(
-            f"{name} is the name of a file, {path!r:.80}, and files are not read yet. Read it "
-            "first, such as by np.load(path, mmap_mode='r'), which is taken chunk by chunk."
+            f"{name} is the name of a file, {path!r:.80}, and rows are due: open it, "
+            "open_stream(path) of eigenstream.streams, where fit takes streams, or read it first, "
+            "such as by np.load(path, mmap_mode='r')."
         )
     dtype = getattr(values, "dtype", None)
     if getattr(dtype, "kind", "") == "c":  # scikit-learn's words, which print the whole array
@@ -43,8 +44,9 @@ def refuse_unread(values: Any, name: str = "X") -> None:
     if isinstance(values, Iterator) and not hasattr(values, "__array__"):
         kind = type(values).__name__
         raise TypeError(
-            f"{name} is a {kind}, and streams are not read yet. Pass its chunks to partial_fit one "
-            f"by one where there is one, or np.concatenate(list({name}))."
+            f"{name} is a {kind}, and rows are due: open it, open_stream({name}) of "
+            "eigenstream.streams, where fit takes streams, or pass its chunks to partial_fit one "
+            "by one."
         )
 
 

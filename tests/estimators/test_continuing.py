@@ -89,7 +89,7 @@ def test_copies_go_on_with_equal_parameters(copy):
         other.set_params(schedule=Constant(0.1)).partial_fit(ROWS)
 
 
-@pytest.mark.parametrize("options", [{}, FLOW])
+@pytest.mark.parametrize("options", [{}, FLOW | {"group_weights": "pairs"}])
 def test_names_of_another_kind_are_refused(options):
     """1 and "1" are two classes: mixed up by a reader of files, they would never meet."""
     estimator = ClassSubspace(2, eta=3.0, **options).partial_fit(ROWS, LABELS)

@@ -10,9 +10,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 
 import oracles
-from eigenstream import ClassSubspace, PairSubspace, SlowSubspace, StreamPCA
+from eigenstream import ClassSubspace, PairSubspace, SlowSubspace, StreamPCA, _memory
 from eigenstream._linalg import principal_angles
 from eigenstream.features import RBFNetwork
+from eigenstream.testing import assert_same_state
 
 ROWS = oracles.slow_sources(m=200, n_features=5)
 NETWORK = RBFNetwork(12, gamma="median", spacing=3, random_state=0)
@@ -162,3 +163,22 @@ def test_maps_that_go_on_learning_are_no_part_of_a_stream(learner, data, feature
     frozen = FrozenEstimator(clone(features).fit(ROWS))
     model.set_params(features=frozen).partial_fit(*data)
     model.set_params(features=features).fit(*data)
+
+
+@pytest.mark.filterwarnings("ignore:(invalid value|divide by zero) encountered")
+@pytest.mark.parametrize("solver", ["dense", "flow"])
+@pytest.mark.parametrize("kind", [PairSubspace, ClassSubspace])
+def test_a_chunk_that_the_map_spoils_at_its_end_is_not_learned_in_part(kind, solver, monkeypatch):
+    monkeypatch.setattr(_memory, "CHUNK_VALUES", 40)
+    rows = np.abs(ROWS) + 1
+    spoiled = rows.copy()
+    spoiled[-1] = -1.0
+    model = kind(2, eta=0.5, solver=solver, features=FunctionTransformer(np.log))
+    data = [(rows, np.arange(200) % 4), (spoiled, np.arange(200) % 4)]
+    if kind is PairSubspace:
+        data = [(X.reshape(100, 2, 5), np.where(np.arange(100) % 2, 1, -1)) for X, _ in data]
+    model.partial_fit(*data[0])
+    before = model._learner.state()
+    with pytest.raises(ValueError, match="FunctionTransformer makes of X contains NaN"):
+        model.partial_fit(*data[1])
+    assert_same_state(model._learner.state(), before)

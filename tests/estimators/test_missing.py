@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import oracles
 from eigenstream import ClassSubspace, PairSubspace, RBFNetwork, SlowSubspace, StreamPCA
-from eigenstream.solvers.flow import FlowMonitor
+from eigenstream.learners.online import FlowMonitor
 
 ROWS = oracles.slow_sources(m=200)
 LEARNERS = [

@@ -5,11 +5,11 @@ import pytest
 
 from eigenstream import ClassSubspace
 from eigenstream._linalg import principal_angles
-from eigenstream.estimators import _pair_solve
-from eigenstream.estimators._gram import gram, median_square
+from eigenstream.learners.pairs import _eta
+from eigenstream.learners.pairs._gram import gram, median_square
 from eigenstream.scatters.laplacians import ClassLaplacian
 from eigenstream.solvers import dual, shifted
-from eigenstream.solvers._split import Split
+from eigenstream.solvers.base import Split
 
 RNG = np.random.default_rng(7)
 EPS = np.finfo(float).eps
@@ -136,8 +136,8 @@ class TestTheContrastOfClasses:
         data = {"sample_weight": weights, "groups": groups}
         dense = ClassSubspace(**how).fit(rows, labels, **data)
         assert not used
-        monkeypatch.setattr(_pair_solve, "DENSE_SIZE", 20)
-        monkeypatch.setattr(_pair_solve, "RESTARTS", 2)
+        monkeypatch.setattr(_eta, "DENSE_SIZE", 20)
+        monkeypatch.setattr(_eta, "RESTARTS", 2)
         quick = ClassSubspace(**how).fit(rows, labels, **data)
         assert used
         assert quick.n_positive_ == dense.n_positive_

@@ -1,14 +1,15 @@
 """The estimators: contrast x solver x features."""
 
-from eigenstream.estimators._alpha import AlphaPath
-from eigenstream.estimators._bounds import PairRule, SubspaceBound
-from eigenstream.estimators._gram import median_square
-from eigenstream.estimators.class_subspace import ClassSubspace
 from eigenstream.estimators.one_shot import ThresholdClassifier
-from eigenstream.estimators.pair_metric import PairMetric
-from eigenstream.estimators.pair_subspace import PairSubspace
-from eigenstream.estimators.slow_subspace import SlowSubspace
-from eigenstream.estimators.stream_pca import StreamPCA
+from eigenstream.estimators.pairs import ClassSubspace, PairMetric, PairSubspace
+from eigenstream.estimators.temporal import (
+    AlphaPath,
+    PairRule,
+    SlowSubspace,
+    StreamPCA,
+    SubspaceBound,
+)
+from eigenstream.learners.pairs import median_square
 
 __all__ = [
     "AlphaPath",

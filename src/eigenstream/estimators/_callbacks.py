@@ -18,7 +18,7 @@ except ImportError:  # scikit-learn < 1.9
 __all__ = ["CallbackSupportMixin", "reported", "with_callbacks"]
 
 
-def reported(estimator: Any, chunks: Iterable[Any], n_chunks: int, X: Any) -> Iterator[Any]:
+def reported(estimator: Any, chunks: Iterable[Any], n_chunks: int | None, X: Any) -> Iterator[Any]:
     """Yield the chunks of a fit, telling the estimator's callbacks of each one.
 
     A callback that asks to stop ends the pass after the chunk at hand.

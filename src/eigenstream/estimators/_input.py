@@ -1,7 +1,7 @@
 """From what users pass (arrays, lists of sequences, memmaps, sparse, data frames) to chunks."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -10,17 +10,13 @@ from sklearn.utils.validation import validate_data
 
 from eigenstream._checks import check_finite, check_weights, is_sparse, unmasked
 from eigenstream._linalg import Float64s
+from eigenstream._memory import chunk_rows
 from eigenstream._refusals import refuse_unread
 from eigenstream.estimators._missing import NO_HOLES, Holes
 
 Weights = NDArray[np.float64]
 Missing = Literal["raise", "skip"]
 
-#: Values in one chunk of a fit: 32 MB of float64, so that a memory-mapped file streams through.
-CHUNK_VALUES = 1 << 22
-
-#: Squares of numbers from this size on have all their digits.
-SMALLEST_VALUE = 1e-150
 
 SKIP_REMEDY = "Remove or impute such rows, or pass missing='skip'."
 
@@ -69,6 +65,14 @@ class Chunk:
         weights = None if self.weights is None else self.weights[n:]
         holes = self.holes.between(n, len(self))
         return Chunk(self.rows[n:], weights, self.new_sequence, holes)
+
+    def mapped(self, features: Any) -> "Chunk":
+        """Return the chunk behind a feature map; itself where there is none."""
+        if features is None:
+            return self
+        made = features.transform(self.rows)
+        check_finite(made, name=f"what {type(features).__name__} makes of X")
+        return replace(self, rows=made)
 
 
 def is_list_of_sequences(X: Any) -> bool:
@@ -187,11 +191,6 @@ def refuse_columns(X: Any, name: str) -> None:
         )
 
 
-def chunk_rows(n_features: int) -> int:
-    """Return how many rows of this width make one chunk of a fit."""
-    return int(np.clip(CHUNK_VALUES // max(n_features, 1), 1, 1 << 20))
-
-
 def chunks(sequences: list[Sequence], missing: Missing) -> Iterator[Chunk]:
     """Yield the rows of all sequences, checked, chunk by chunk, never copied as a whole."""
     for sequence in sequences:
@@ -264,24 +263,6 @@ def _without(rows: Any, kept: NDArray[np.bool_]) -> Any:
     inside = kept[entries.row]
     index = (entries.row[inside], entries.col[inside])
     return type(rows)((entries.data[inside], index), shape=rows.shape)
-
-
-def check_not_vanishing(size: float, squares: float, least: float = SMALLEST_VALUE) -> None:
-    """Refuse rows that are not zero and whose mean square is lost: zero, or nearly.
-
-    ``size`` is a value that is zero for rows of zeros only, ``least`` the smallest root mean square
-    that still can be worked with.
-
-    >>> check_not_vanishing(1e-200, 0.0)
-    Traceback (most recent call last):
-        ...
-    ValueError: the rows are smaller than 1e-150 throughout, and their squares vanish. Rescale them.
-    """
-    if size > 0.0 and size < least and squares < least**2:
-        raise ValueError(
-            f"the rows are smaller than {least:g} throughout, and their squares vanish. Rescale "
-            "them."
-        )
 
 
 def as_floats(X: Any) -> Any:

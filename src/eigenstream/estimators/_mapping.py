@@ -101,19 +101,9 @@ def ready(features: Any, learned: Any, rows: Any) -> Any:
     return current if is_ready(current) else fitted(features, [_input.Sequence(rows, None)])
 
 
-def check_mergeable(left: Any, right: Any) -> None:
-    """Refuse to merge estimators without scatters, or behind maps that differ."""
-    if type(left) is not type(right):
-        raise TypeError(
-            f"a {type(left).__name__} merges with its kind only, got {type(right).__name__}."
-        )
-    for estimator in (left, right):
-        if not hasattr(estimator, "contrast_"):
-            raise ValueError(
-                f"merge needs two estimators with scatters, and {estimator!r} has none: fit it "
-                "with solver='dense' first."
-            )
-    if hash_of(getattr(left, "features_", None)) != hash_of(getattr(right, "features_", None)):
+def check_same(left: Any, right: Any) -> None:
+    """Refuse two maps that have learned something different."""
+    if hash_of(left) != hash_of(right):
         raise ValueError(
             "the two estimators have learned different feature maps, so their features do not "
             "compare. Fit one map first and pass features=FrozenEstimator(map) to both."

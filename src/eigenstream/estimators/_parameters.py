@@ -7,23 +7,25 @@ from typing import Any, cast
 
 from sklearn.utils import check_random_state
 
-from eigenstream.solvers.flow import check_options
+from eigenstream._checks import check_number
+from eigenstream.learners.online import check_options
 
 #: For each parameter with a limited use: the parameter that decides on it, and the values of that
 #: one with which it is read.
 Uses = dict[str, tuple[str, tuple[str, ...]]]
 
-#: What only learning online reads. A seed may always be given: where nothing is drawn it is kept.
-ONLINE: Uses = dict.fromkeys(
-    ("schedule", "init", "forgetting", "block_size", "hook"), ("solver", ("flow",))
-)
+#: What ``check_options`` looks at.
+OPTIONS = tuple(signature(check_options).parameters)
 
 
 def check_online(estimator: Any) -> None:
     """Refuse parameters of online learning that make no sense, whatever the solver."""
     given = vars(estimator)
-    check_options(**{name: given[name] for name in ONLINE if name in given})
-    check_random_state(given["random_state"])  # looks at it, draws nothing
+    check_options(**{name: given[name] for name in OPTIONS if name in given})
+    if given.get("oversampling") is not None:
+        check_number(given["oversampling"], "oversampling", least=1)
+    # A seed may always be given: where nothing is drawn it is kept. This looks at it only.
+    check_random_state(given["random_state"])
 
 
 def check_used(estimator: Any, uses: Uses) -> None:

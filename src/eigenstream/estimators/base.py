@@ -1,8 +1,8 @@
 """What all subspace estimators share: results, projection, and a state that errors leave alone."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from copy import deepcopy
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -17,122 +17,108 @@ from eigenstream._checks import (
     real_array,
 )
 from eigenstream._linalg import Float64s, numerical_rank
+from eigenstream._memory import chunk_rows
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping, _parameters
 from eigenstream.estimators._missing import Skipped
+from eigenstream.learners import table
+from eigenstream.learners.base import Learner, Solution
 from eigenstream.solvers import dense
-from eigenstream.solvers.base import Eigenpairs
 
 #: How many components are learned by default; rows of one feature have one.
 DEFAULT = 2
 
 
-@dataclass(frozen=True)
-class Solution:
-    """A learned subspace: eigenpairs of T, and what else the solve found out, by name."""
-
-    pairs: Eigenpairs
-    mean: Float64s
-    n_rows: int
-    details: dict[str, Any]
-
-
 class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of the estimators that learn the top eigenspace of a contrast.
 
-    Scatters are collected eagerly, into ``contrast_``, and solved lazily, on the first read of a
-    result, so that a stream of small chunks costs no eigensolve a chunk.
+    An estimator is parameters, an input, a feature map, one learner and results. The learner keeps
+    what is learned; it is solved lazily, on the first read of a result, so that a stream of small
+    chunks costs no eigensolve a chunk.
     """
 
     # What a subclass's __init__ sets.
     n_components: Any
     solver: str
     features: Any
-    forgetting: float | None
     missing: _input.Missing
 
-    # What learning sets.
-    contrast_: Contrast
-    features_: Any
-    solver_: str
-    _begun: dict[str, Any]
-    _skipped = Skipped()
-
-    #: Parameters that shape what the scatters collect; "flow" reads all but FREE_ONLINE once.
+    #: What the data are, as the table of learners calls it.
+    DATA: str
+    #: Parameters that shape what the scatters collect.
     FIXED: tuple[str, ...] = ("features",)
-    FREE_ONLINE = ("missing", "preprocessor", "solver")
-    #: Whether scatters count the rows that were left out, which weigh nothing, too.
+    #: Whether a learner counts the rows that were left out, which weigh nothing, too.
     COUNTS_ALL = False
-    #: Every solver that the estimator knows.
-    SOLVERS: tuple[str, ...] = ("auto", "dense", "krylov")
-    #: Parameters that are read only where another one has certain values.
-    USES: _parameters.Uses = _parameters.ONLINE
+    #: Parameters that can change on the way even where the learner reads all the others once.
+    FREE = ("missing", "preprocessor", "solver")
+
+    # What learning sets.
+    solver_: str
+    _learner: Learner | None = None
+    _solution: Solution | None = None
+    _map: Any = None
+    _skipped = Skipped()
+    _begun: dict[str, Any] | None = None
 
     @abstractmethod
     def _check_parameters(self) -> None:
         """Refuse constructor parameters that make no sense, before any data is read."""
 
     @abstractmethod
-    def _solve_dense(self, contrast: Contrast) -> Solution:
-        """Solve the contrast's matrices."""
+    def _question(self, n_features: int) -> Any:
+        """Return what the learner is asked, by the parameters as they are now."""
 
     @abstractmethod
-    def _unready(self, contrast: Contrast) -> str:
-        """Say what a contrast without a single term is waiting for."""
+    def _unready(self) -> str:
+        """Say what a learner with nothing to solve is waiting for."""
 
     # ---- results ---------------------------------------------------------------------------
 
     def _solved(self) -> Solution:
-        """Return the solution, solving the contrast if rows came since the last time."""
-        solution: Solution | None = self.__dict__.get("_solution")
-        if solution is None:
-            self._check_reading()
-            solution = self._solve()
-            self._solution = solution
-        return solution
+        """Return the solution, solving anew if rows came since the last time."""
+        if self._solution is None:
+            learner = self._knowledge()
+            self._check_parameters()
+            if self._begun is not None:
+                check_unchanged(self._begun, vars(self))
+            self._check_width(learner.n_features)
+            self._check_ready(learner)
+            self._solution = learner.solution(self._question(learner.n_features))
+        return self._solution
 
-    def _check_reading(self) -> None:
-        """Check the parameters that a solve is about to read: they may have been set since."""
-        if not self.__sklearn_is_fitted__():
-            return
-        self._check_parameters()
-        if "_begun" in self.__dict__:
-            check_unchanged(self._begun, vars(self))
-        if "contrast_" in self.__dict__:
-            self._check_width(self.contrast_.n_features)
-
-    def _solve(self) -> Solution:
-        """Solve what has been learned so far."""
-        if "contrast_" not in self.__dict__:
+    def _knowledge(self) -> Learner:
+        """Return the learner, or say that there is none yet."""
+        if self._learner is None:
             raise NotFittedError(
                 f"This {type(self).__name__} has learned nothing yet: call fit or partial_fit."
             )
-        if self.contrast_.reward.count == 0:
-            raise NotFittedError(f"{type(self).__name__} {self._unready(self.contrast_)}")
-        return self._solve_contrast()
+        return self._learner
 
-    def _solve_contrast(self) -> Solution:
-        """Solve the contrast's matrices; from then on it knows the weights they were taken with."""
-        self.contrast_.scaled = self._scales()
-        solution = self._solve_dense(self.contrast_)
-        self.contrast_.weights = solution.details.get("weights")
-        if self.contrast_.scaled:
-            solution.details["scale"] = self.contrast_.scale
-        return solution
-
-    def _scales(self) -> bool:
-        """Tell whether features are divided by their standard deviation first."""
-        return bool(getattr(self, "scale", False))
-
-    def _refuse_scale(self, width: int) -> NoReturn:
-        raise ValueError(
-            f"scale=True needs the scatters, and those of {width} features do not fit in this "
-            "machine's memory. Scale the data first, or use scale=False."
-        )
+    def _check_ready(self, learner: Learner) -> None:
+        """Say what a learner that has too little to solve is waiting for."""
+        if learner.n_terms == 0:
+            raise NotFittedError(f"{type(self).__name__} {self._unready()}")
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there is anything to read."""
-        return hasattr(self, "contrast_") or hasattr(self, "_solution")
+        return self._learner is not None
+
+    @property
+    def contrast_(self) -> Contrast:
+        """The scatters: mergeable, and solvable anew for other weights."""
+        contrast = None if self._learner is None else self._learner.contrast
+        if contrast is None:
+            raise AttributeError(
+                f"{type(self).__name__} has no contrast_: only a fit that keeps the scatters has."
+            )
+        return contrast
+
+    @property
+    def features_(self) -> Any:
+        """The feature map that has been learned."""
+        if self._map is None:
+            raise AttributeError(f"{type(self).__name__} has learned no feature map.")
+        return self._map
 
     @property
     def components_(self) -> Float64s:
@@ -164,9 +150,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     @property
     def n_samples_seen_(self) -> int:
         """The number of rows learned from; with ``missing="skip"`` only complete ones count."""
-        scatters = "contrast_" in self.__dict__
-        n_rows = self.contrast_.n_rows if scatters else self._solved().n_rows
-        return n_rows - self.n_samples_skipped_ if self.COUNTS_ALL else n_rows
+        n_rows = self._knowledge().n_rows
+        return n_rows - self._skipped.n_rows if self.COUNTS_ALL else n_rows
 
     @property
     def n_samples_skipped_(self) -> int:
@@ -190,11 +175,11 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
         After a matrix-free fit only the components are known, so that it counts them at most.
         """
-        if "contrast_" in self.__dict__:
-            self._solved()
-            scatter = self.contrast_.reward
+        solution, contrast = self._solved(), self._knowledge().contrast
+        if contrast is not None:
+            scatter = contrast.reward
             return dense.rank(scatter.matrix(), scatter.rounding, scatter.floor)
-        return numerical_rank(self.eigenvalues_, len(self.mean_) * np.finfo(np.float64).eps)
+        return numerical_rank(solution.pairs.values, len(self.mean_) * np.finfo(np.float64).eps)
 
     @property
     def _n_features_out(self) -> int:
@@ -218,11 +203,11 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return _input.each(self.transform, X)
         mean, columns = self.mean_, self._columns
         rows = _input.as_floats(_input.validated(self, X, reset=False))
-        if self.features is None:
+        if self._map is None:
             return _input.projected(rows, mean, columns)
-        step = _input.chunk_rows(max(rows.shape[1], len(mean)))
+        step = chunk_rows(max(rows.shape[1], len(mean)))
         parts = [
-            _input.projected(_mapping.mapped(self.features_, rows[i : i + step]), mean, columns)
+            _input.projected(_mapping.mapped(self._map, rows[i : i + step]), mean, columns)
             for i in range(0, rows.shape[0], step)
         ]
         return np.concatenate(parts)
@@ -233,7 +218,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         With ``features`` they must have an ``inverse_transform`` of their own.
         """
         check_is_fitted(self)
-        if self.features is not None and not hasattr(self.features_, "inverse_transform"):
+        if self._map is not None and not hasattr(self._map, "inverse_transform"):
             raise ValueError(f"{self.features!r} has no inverse_transform to return to the data.")
         if _input.is_list_of_sequences(Z):
             return _input.each(self.inverse_transform, Z)
@@ -249,7 +234,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         scale, patterns = self.scale_, self._patterns()
         patterns = patterns if scale is None else patterns * scale
         rows = Z @ patterns.astype(dtype) + self.mean_.astype(dtype)
-        return rows if self.features is None else self.features_.inverse_transform(rows)
+        return rows if self._map is None else self._map.inverse_transform(rows)
 
     def _patterns(self) -> Float64s:
         """Return the rows that turn features back into data: the components' pseudo-inverse."""
@@ -257,30 +242,31 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     # ---- the feature map in front ----------------------------------------------------------
 
-    @property
-    def _map(self) -> Any:
-        """The learned feature map, or None."""
-        return None if self.features is None else self.features_
-
     def _collect_features(self, rows: Any) -> int:
         """Let the feature map learn from a stream first; return how many rows that took."""
         if self.features is None:
             return 0
-        self.features_, taken = _mapping.learning(
-            self.features, self.__dict__.get("features_"), rows
-        )
+        self._map, taken = _mapping.learning(self.features, self._map, rows)
         return taken
 
     # ---- checks ----------------------------------------------------------------------------
 
     def _check_common_parameters(self) -> None:
-        check_choice(self.solver, "solver", self.SOLVERS)
+        check_choice(self.solver, "solver", table.names(self.DATA))
         check_choice(self.missing, "missing", ("raise", "skip"))
         for name in ("center", "balanced", "scale"):
             if hasattr(self, name):
                 check_flag(getattr(self, name), name)
         _parameters.check_online(self)
-        _parameters.check_used(self, self.USES)
+        _parameters.check_used(self, self._uses())
+
+    def _uses(self) -> _parameters.Uses:
+        """Return the parameters that are read only where another one has certain values."""
+        return {
+            name: ("solver", table.readers(self.DATA, name))
+            for name in table.special(self.DATA)
+            if name in vars(self)
+        }
 
     def _wanted(self, width: int) -> Any:
         """Return ``n_components``; of one feature there is one, also where the default says two."""
@@ -295,29 +281,83 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 f"Choose n_components <= {width}, or None."
             )
 
-    def _note_parameters(self) -> None:
+    def _note_parameters(self, learner: Learner | None = None) -> None:
         """Remember the parameters that learning begins with, and cannot change on the way."""
         given = self.get_params(deep=False)
-        fixed = self.FIXED if self.solver != "flow" else set(given).difference(self.FREE_ONLINE)
+        fixed = set(self.FIXED)
+        if learner is not None and not learner.abilities.any_weights:
+            fixed = set(given).difference(self.FREE)
         self._begun = {name: given[name] for name in given if name in fixed}
 
-    def _check_continuation(self) -> None:
-        """Refuse to go on from what another solver, or other parameters, have learned."""
-        scatters, online = "contrast_" in self.__dict__, "_flow" in self.__dict__
-        if "_solution" in self.__dict__ and not (scatters or online):
+    def _check_continuation(self) -> bool:
+        """Refuse to go on from what another solver, or other parameters, have learned.
+
+        Say whether there is nothing yet to go on from.
+        """
+        table.require(self.DATA, self.solver, "goes_on", "partial_fit")
+        learner = self._learner
+        if learner is not None and not learner.abilities.goes_on:
             raise ValueError(
                 f"this estimator was fitted by solver_={self.solver_!r}, which keeps no scatters "
                 "to go on from. Fit with solver='dense' first."
             )
-        if (scatters and self.solver == "flow") or (online and self.solver != "flow"):
+        if learner is not None and not isinstance(
+            learner, table.goes_on_with(self.DATA, self.solver)
+        ):
             raise ValueError(
                 f"this estimator has learned with solver_={self.solver_!r} and cannot go on with "
                 f"solver={self.solver!r}. Call fit to start anew."
             )
-        if "_begun" in self.__dict__:
-            check_unchanged(self._begun, vars(self))
-        else:
+        if self._begun is None:
             self._note_parameters()
+            return True
+        check_unchanged(self._begun, vars(self))
+        return False
+
+    def _check_mergeable(self, other: Any) -> None:
+        """Refuse to merge estimators of two kinds, that do not add up, or behind two maps."""
+        if type(self) is not type(other):
+            raise TypeError(
+                f"a {type(self).__name__} merges with its kind only, got {type(other).__name__}."
+            )
+        for estimator in (self, other):
+            if not estimator._knowledge().abilities.merges:
+                table.require(self.DATA, estimator.solver_, "merges", "merge")
+        if type(self._learner) is not type(other._learner):
+            raise ValueError(
+                f"one estimator has learned with solver_={self.solver_!r}, the other with "
+                f"solver_={other.solver_!r}, and what they keep does not add up. Use one solver."
+            )
+        _mapping.check_same(self._map, other._map)
+
+    def solved_with(self, **parameters: Any) -> Self:
+        """Return a copy that has learned the same and answers by other parameters.
+
+        Scatters do not depend on the weights or on the number of components: no second look at the
+        data. What shapes the scatters themselves, such as ``center``, cannot be changed.
+
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> X = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+        >>> slow = SlowSubspace(n_components=1).fit(X)
+        >>> slow.solved_with(alpha=0.5, n_components=2).components_.shape
+        (2, 3)
+        """
+        if self._knowledge().contrast is None:
+            raise ValueError(
+                f"solver_={self.solver_!r} keeps no scatters to solve anew: fit with "
+                "solver='dense' first."
+            )
+        copy = self._with(deepcopy(self._knowledge()))
+        copy.set_params(**parameters)
+        return copy
+
+    def _with(self, learner: Learner) -> Self:
+        """Return a copy that has this learner instead: it is solved when read."""
+        copy = type(self)(**self.get_params(deep=False))
+        copy.__dict__.update(self.__dict__)
+        copy._learner, copy._solution = learner, None
+        return copy
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""

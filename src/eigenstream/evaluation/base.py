@@ -9,6 +9,7 @@ from scipy.spatial.distance import pdist
 
 from eigenstream._checks import check_finite, check_names, real_array
 from eigenstream._linalg import Float64s
+from eigenstream._state import State
 from eigenstream.kernels.pairs import pair_distances, pair_histogram, weighted_pair_histogram
 from eigenstream.scatters.classes import weights_of_pairs
 
@@ -87,6 +88,18 @@ class PairCounts:
     different: Float64s
     #: No distance is further than this below the end that it is counted at: 0 when exact.
     width: float
+
+    def state(self) -> State:
+        """Return them as a flat dict."""
+        return dict(vars(self))
+
+    @classmethod
+    def restored(cls, state: State) -> "PairCounts":
+        """Return the counts that gave this ``state``."""
+        ends, same, different = (
+            np.asarray(state[name], np.float64) for name in ("ends", "same", "different")
+        )
+        return cls(ends, same, different, float(state["width"]))
 
     @property
     def exact(self) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eigenstream._linalg import Float64s
+from eigenstream._state import State
 from eigenstream.evaluation.base import (
     PairCounts,
     all_pairs,
@@ -64,6 +65,24 @@ class TrainingRows:
     complete: bool
     n_distinct: float
     group_weights: str = "uniform"
+
+    def state(self) -> State:
+        """Return them as a flat dict."""
+        return dict(vars(self))
+
+    @classmethod
+    def restored(cls, state: State) -> "TrainingRows":
+        """Return the rows that gave this ``state``."""
+        return cls(
+            np.asarray(state["Z"], np.float64),
+            np.asarray(state["codes"], np.intp),
+            np.asarray(state["tasks"], np.intp),
+            np.asarray(state["weights"], np.float64),
+            float(state["total"]),
+            bool(state["complete"]),
+            float(state["n_distinct"]),
+            str(state["group_weights"]),
+        )
 
     def counts(self, repeats: float = 1.0) -> PairCounts:
         """Return all their pairs by distance, those of a row with itself ``repeats`` times."""

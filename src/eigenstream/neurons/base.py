@@ -18,9 +18,9 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import refuse_unread, unchanged_on_error
+from eigenstream.learners.online import OnlineLearner, Plan, Progress
 from eigenstream.rules.base import Rule
-from eigenstream.solvers._online import OnlineLearner
-from eigenstream.solvers._plan import Plan, Progress
+from eigenstream.schedules import Auto
 
 __all__ = ["OnlineNeurons"]
 
@@ -36,6 +36,14 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     tol: float
     history_every: int | None
     random_state: Any
+
+    #: What schedule="auto" is: single units need another rate than the flow's frames.
+    AUTO: Auto
+
+    # What learning sets.
+    _learner: OnlineLearner
+    _latest: Float64s
+    _begun: dict[str, Any] | None = None
 
     @abstractmethod
     def _rule(self) -> Rule:
@@ -83,11 +91,11 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         with unchanged_on_error(self):
             self._check()
-            first = not hasattr(self, "_learner")
+            first = self._begun is None
             if first:
                 self._note_parameters()
             else:
-                check_unchanged(self._begun, vars(self))
+                check_unchanged(self._begun or {}, vars(self))
             rows = self._validated(X, reset=first)
             learner = self._new_learner() if first else self._learner
             learner.update(rows)
@@ -163,6 +171,10 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             )
         return rows
 
+    def _schedule(self) -> Any:
+        automatic = isinstance(self.schedule, str) and self.schedule == "auto"
+        return self.AUTO if automatic else self.schedule
+
     def _new_learner(self) -> OnlineLearner:
         hook = None
         if self.history_every is not None:
@@ -173,7 +185,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Plan(
                 self._units(),
                 center=self.center,
-                schedule=self.schedule,
+                schedule=self._schedule(),
                 init=self.init,
                 seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
                 rates=self._rates(),
@@ -187,7 +199,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there is anything to read."""
-        return hasattr(self, "_learner")
+        return self._begun is not None
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""

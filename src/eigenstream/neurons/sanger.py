@@ -8,6 +8,7 @@ from eigenstream._checks import check_flag, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.neurons.base import OnlineNeurons
 from eigenstream.rules import SANGER, SANGER_NORMALIZED, Rule
+from eigenstream.schedules import Auto
 
 __all__ = ["SangerNetwork"]
 
@@ -53,6 +54,9 @@ class SangerNetwork(OnlineNeurons):
     >>> np.abs(network.components_).argmax(axis=1)
     array([1, 2])
     """
+
+    #: Later units learn from what the earlier ones leave: they need longer steps than a single one.
+    AUTO = Auto(c=4.0, averaging=1.0)
 
     def __init__(
         self,

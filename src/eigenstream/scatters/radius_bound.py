@@ -69,6 +69,11 @@ class RadiusBound:
             self.about_first + float(np.linalg.norm(self.first - point)),
         )
 
+    @property
+    def diameter(self) -> float:
+        """What no two rows are farther apart than."""
+        return 2.0 * min(self.about_first, self.about_origin)
+
     def state(self) -> State:
         """Return all that it holds."""
         state: State = {"about_origin": self.about_origin, "about_first": self.about_first}

@@ -11,8 +11,7 @@ from scipy.linalg import blas, lapack
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, Floats, lower_product
 from eigenstream.scatters.laplacians import ClassLaplacian, Laplacian
-from eigenstream.solvers._split import Split
-from eigenstream.solvers.base import Eigenpairs
+from eigenstream.solvers.base import Eigenpairs, Split
 
 #: Columns that a Laplacian is applied to at a time.
 COLUMNS = 512

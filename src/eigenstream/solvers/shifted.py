@@ -14,8 +14,7 @@ import numpy as np
 from scipy.linalg import blas, eigh, eigh_tridiagonal, lapack
 
 from eigenstream._linalg import Float64s
-from eigenstream.solvers._split import Split, values_of
-from eigenstream.solvers.base import Eigenpairs, canonical
+from eigenstream.solvers.base import Eigenpairs, Split, canonical, values_of
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -82,7 +81,7 @@ def largest(split: Split, n_components: int, most: int, cut: float) -> Eigenpair
     formed from its parts; RuntimeError where that cannot be shown, or there is none. ``most`` is a
     number that positive eigenvalues cannot exceed.
 
-    >>> from eigenstream.solvers._split import Split
+    >>> from eigenstream.solvers.base import Split
     >>> few = Split(np.diag([1.0, 2.0, 3.0]), np.array([[2.0], [0.0], [0.0]]), np.eye(1))
     >>> largest(few, 2, most=1, cut=1e-12).values.round(12)
     array([3.])

@@ -10,8 +10,7 @@ from sklearn import datasets
 from typer.testing import CliRunner
 
 from eigenstream.cli import app
-from eigenstream.estimators import _pair_parameters
-from eigenstream.estimators._gram import median_square
+from eigenstream.estimators.pairs import _parameters
 from eigenstream.evaluation import balanced_risk, one_shot_error
 from eigenstream.experiments import known
 from eigenstream.experiments.base import Clock
@@ -38,6 +37,7 @@ from eigenstream.experiments.hpca._recipe import (
     ResultKey,
 )
 from eigenstream.experiments.report.figures import NARROW
+from eigenstream.learners.pairs._gram import median_square
 from eigenstream.processes import characters
 
 RENDERED = ("hpca-rotated", "hpca-scaled", "hpca-rotated-scaled")
@@ -51,7 +51,7 @@ def run(*arguments):
 
 def make_tiny(patch):
     """Far fewer of everything: what is tested is the page, not the learning."""
-    patch.setattr(_pair_parameters, "ETAS", (1.0, 0.18, 0.032))
+    patch.setattr(_parameters, "ETAS", (1.0, 0.18, 0.032))
     patch.setattr(_rendered, "SIZE", 14)
     patch.setattr(unsupervised, "SIZE", 14)
     patch.setattr(unsupervised, "STATES", 5)

@@ -7,10 +7,10 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from eigenstream import SlowSubspace, StreamPCA
+from eigenstream.learners.online import _rule
 from eigenstream.rules import OJA_FLOW, SANGER, BlockEngine, Terms, UnstableStepError
 from eigenstream.rules.engine import _columns as columns
 from eigenstream.rules.engine._tuples import Block, Update
-from eigenstream.solvers import _online
 
 
 @pytest.mark.parametrize("width", [1, 15, 16, 17, 100, 5000])
@@ -96,7 +96,7 @@ def test_estimators_use_the_threads_of_blas(estimator, monkeypatch):
         seen.append(more["threads"])
         return advance(self, *given, **more)
 
-    monkeypatch.setattr(_online, "SHARE", 1.0)
+    monkeypatch.setattr(_rule, "SHARE", 1.0)
     monkeypatch.setattr(BlockEngine, "advance", watched)
     for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"):

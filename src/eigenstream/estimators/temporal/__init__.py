@@ -1,0 +1,8 @@
+"""Learning from rows in time order: principal components and slow subspaces."""
+
+from eigenstream.estimators.temporal._alpha import AlphaPath
+from eigenstream.estimators.temporal._bounds import PairRule, SubspaceBound
+from eigenstream.estimators.temporal.slow_subspace import SlowSubspace
+from eigenstream.estimators.temporal.stream_pca import StreamPCA
+
+__all__ = ["AlphaPath", "PairRule", "SlowSubspace", "StreamPCA", "SubspaceBound"]

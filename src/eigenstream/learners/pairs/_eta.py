@@ -1,0 +1,334 @@
+"""Which weight of the negative pairs, and the eigenpairs that raise the objective."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._blas import blas_threads
+from eigenstream._linalg import Float64s
+from eigenstream.evaluation import pair_risk
+from eigenstream.evaluation.base import PairCounts
+from eigenstream.solvers import dense, krylov, shifted
+from eigenstream.solvers.base import Eigenpairs, Split
+
+#: The weights tried for eta="auto", descending: a small weight converges slowly, and starts best
+#: from the eigenvectors of the next larger one.
+ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032)
+
+#: Held-out parts in a cross-validation.
+FOLDS = 5
+
+#: So many pairs of classes are held out together, over all groupings, where there are as many.
+TOGETHER = 90
+
+#: A weight is out of the question when its loss is this many standard errors above the least one.
+SPREADS = 3.0
+
+#: Up to this size T is formed and decomposed; above, applied to vectors.
+DENSE_SIZE = 2500
+
+#: How often Lanczos iterations start anew before T is decomposed after all: with a small weight the
+#: wanted eigenvalues are a small and crowded part of the spectrum, and there is no end. Half as
+#: often where there is another way first: on letters, what came to an end started anew twice.
+RESTARTS = 8
+
+#: Training margin risks are compared at this margin, as in [HPCA] section 7.
+PAPER_MARGIN = 0.01
+
+#: Up to this size a second BLAS thread costs more than it brings, above all on a busy machine.
+ONE_THREAD_SIZE = 600
+
+
+class WeightedOperator(Protocol):
+    """T for any weights: applied to vectors, or formed."""
+
+    @property
+    def n_features(self) -> int:
+        """The size of T."""
+
+    def matrix(self, reward: float, penalty: float, /) -> Float64s:
+        """Return ``reward * A - penalty * B``."""
+
+    def apply(self, vectors: Float64s, reward: float, penalty: float, /) -> Float64s:
+        """Return ``(reward * A - penalty * B) @ vectors``."""
+
+    def most_positive(self, reward: float, penalty: float, /) -> int:
+        """Return a number that positive eigenvalues of T cannot exceed."""
+
+    def split(self, reward: float, penalty: float, /) -> Callable[[], Split] | None:
+        """Return what makes T as a scatter of few directions less another, where it is one."""
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """An operator whose two scatters are there."""
+
+    reward: Float64s
+    penalty: Float64s
+
+    @property
+    def n_features(self) -> int:
+        """The size of T."""
+        return len(self.reward)
+
+    def matrix(self, reward: float, penalty: float, /) -> Float64s:
+        """Return ``reward * A - penalty * B``."""
+        return np.asarray(reward * self.reward - penalty * self.penalty)
+
+    def apply(self, vectors: Float64s, reward: float, penalty: float, /) -> Float64s:
+        """Return ``(reward * A - penalty * B) @ vectors``."""
+        return np.asarray(reward * (self.reward @ vectors) - penalty * (self.penalty @ vectors))
+
+    def most_positive(self, reward: float, penalty: float, /) -> int:
+        """Return the size: what the scatters are made of is not known any more."""
+        return self.n_features
+
+    def split(self, reward: float, penalty: float, /) -> None:
+        """Return None, for the same reason."""
+
+
+class Losses(Protocol):
+    """How badly a subspace does on pairs, as a rule those that were held out."""
+
+    def loss(self, vectors: Float64s, /) -> float:
+        """Return what decides."""
+
+    def tie(self, vectors: Float64s, /) -> float:
+        """Return what breaks ties; it is asked for only where there are some."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Scatters of the pairs kept, and the losses of a subspace on the others."""
+
+    operator: WeightedOperator
+    losses: Losses
+
+
+@dataclass(frozen=True)
+class MarginRiskLosses:
+    """The margin risk of the training pairs: the paper's rule, ties by the balanced risk."""
+
+    counts: Callable[[Float64s], PairCounts]
+    diameter: float
+
+    def loss(self, vectors: Float64s) -> float:
+        """Return the margin risk of the pairs after these vectors."""
+        return pair_risk.margin_risk(self.counts(vectors), PAPER_MARGIN, self.diameter).risk
+
+    def tie(self, vectors: Float64s) -> float:
+        """Return their balanced risk."""
+        return pair_risk.risk_curve(self.counts(vectors)).risk
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The weight chosen, and the mean loss of every weight in the folds that it was tried in."""
+
+    eta: float
+    etas: Float64s
+    losses: Float64s
+
+
+def few_threads(size: int) -> Any:
+    """Return a context that bounds BLAS to one thread around small problems."""
+    if size > ONE_THREAD_SIZE:
+        return nullcontext()
+    return blas_threads(1)
+
+
+def size_of(operator: WeightedOperator, weights: tuple[float, float]) -> float:
+    """Return about the Frobenius norm of T, from one product (E|T z|^2 is its square)."""
+    probe = np.random.default_rng(1).standard_normal(operator.n_features)
+    return float(np.linalg.norm(operator.apply(probe, *weights)))
+
+
+def top(
+    operator: WeightedOperator,
+    weights: tuple[float, float],
+    n_components: int | None,
+    rounding: float,
+    *,
+    floor: float = 0.0,
+    start: Float64s | None = None,
+    always_dense: bool = False,
+) -> tuple[Eigenpairs, int]:
+    """Return the largest eigenpairs, at most n_components, and how many of them are positive.
+
+    What rounding makes of none: ``rounding`` relative to T, ``floor`` in all, as for equal rows.
+    """
+    size = operator.n_features
+    cut = max(rounding * size_of(operator, weights), floor * sum(weights))
+    # Beyond, eigenvalues crowd below zero, and iterations for them find no end.
+    most = max(min(operator.most_positive(*weights), size), 1)
+    if n_components is not None:
+        wanted = min(n_components, most)
+    elif always_dense or size <= DENSE_SIZE:
+        wanted = most
+    else:
+        wanted = min(32, most)
+    while True:
+        pairs = _largest(operator, weights, wanted, start, always_dense, most, cut)
+        positive = int((pairs.values > cut).sum())
+        if n_components is not None or positive < wanted or wanted == most:
+            return pairs, positive
+        wanted = min(2 * wanted, most)
+
+
+def _largest(
+    operator: WeightedOperator,
+    weights: tuple[float, float],
+    wanted: int,
+    start: Float64s | None,
+    always_dense: bool,
+    most: int,
+    cut: float,
+) -> Eigenpairs:
+    size = operator.n_features
+    if always_dense or size <= DENSE_SIZE or 4 * wanted > size:
+        return dense.largest(operator.matrix(*weights), wanted)
+    first = None
+    if start is not None and start.shape[1]:
+        # A little of everything stays in, or a vector orthogonal to them all would be missed.
+        rest = np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
+        first = start.sum(axis=1) + 1e-3 * rest
+    split = operator.split(*weights)
+    restarts = RESTARTS if split is None else RESTARTS // 2
+    try:
+        return krylov.largest(operator, weights, wanted, first, restarts=restarts)
+    except RuntimeError:  # no gap where the eigenvalues end
+        pass
+    if split is not None:
+        try:
+            return shifted.largest(split(), wanted, most, cut)
+        except RuntimeError:  # nor one amid those of an inverse
+            pass
+    return dense.largest(operator.matrix(*weights), wanted)
+
+
+def choose_eta(
+    etas: Sequence[float],
+    groupings: Sequence[Callable[[], Sequence[Fold]]],
+    weights_of: Callable[[float], tuple[float, float]],
+    n_components: int | None,
+    rounding: float,
+    floor: float = 0.0,
+) -> Choice:
+    """Return the weight with the least mean loss over the folds, scatters and factor fixed.
+
+    How classes are grouped into folds is chance, and with few classes it decides between weights
+    that do about as well. So more groupings follow, of the weights that are still in question, for
+    as long as these lie more than a step apart: their losses are averaged over all folds.
+    """
+    ordered = np.sort(np.asarray(etas, np.float64))[::-1]
+
+    def vectors(fold: Fold, k: int, start: Float64s | None) -> Float64s | None:
+        pairs, positive = top(
+            fold.operator,
+            weights_of(float(ordered[k])),
+            n_components,
+            rounding,
+            floor=floor,
+            start=start,
+        )
+        return pairs.vectors[:, :positive] if positive else None
+
+    first = groupings[0]()
+    losses, asked = np.empty((0, len(ordered))), np.arange(len(ordered))
+    for k, grouping in enumerate(groupings):
+        found = _losses_of(grouping() if k else first, asked, len(ordered), vectors, "loss")
+        losses = np.concatenate([losses, found])
+        asked = _in_question(losses)
+        if asked[-1] - asked[0] <= 1 or not np.ptp(losses[:, asked], axis=1).any():
+            break
+    means = losses[:, asked].mean(axis=0).round(12)
+    tied = asked[means == means.min()]
+    best = tied[0]
+    if len(tied) > 1:
+        ties = _losses_of(first, tied, len(ordered), vectors, "tie")[:, tied]
+        best = tied[int(np.argmin(ties.mean(axis=0)))]
+    return Choice(float(ordered[best]), ordered, np.nanmean(losses, axis=0))
+
+
+def _losses_of(
+    folds: Sequence[Fold],
+    asked: NDArray[np.intp],
+    size: int,
+    vectors: Callable[[Fold, int, Float64s | None], Float64s | None],
+    how: str,
+) -> Float64s:
+    """Return the losses (``how``: or what breaks ties) of each fold for the weights asked for.
+
+    NaN for the other weights, 1 where no eigenvalue is positive.
+    """
+    found = np.full((len(folds), size), np.nan)
+    found[:, asked] = 1.0
+    for f, fold in enumerate(folds):
+        start = None
+        for k in asked.tolist():
+            start = vectors(fold, k, start)
+            if start is None:
+                break  # no eigenvalue was positive, nor is one at any smaller weight
+            found[f, k] = getattr(fold.losses, how)(start)
+    return found
+
+
+def _in_question(losses: Float64s) -> NDArray[np.intp]:
+    """Return the weights tried in all folds whose loss is the least, or may be by their spread."""
+    asked = np.flatnonzero(~np.isnan(losses).any(axis=0))
+    kept = losses[:, asked]
+    worse = kept - kept[:, [int(np.argmin(kept.mean(axis=0).round(12)))]]
+    error = worse.std(axis=0, ddof=1) / np.sqrt(len(kept)) if len(kept) > 1 else 0.0
+    return np.asarray(asked[worse.mean(axis=0) <= SPREADS * error + 1e-12], np.intp)
+
+
+def margin_weights(margin: tuple[float, float]) -> tuple[float, float]:
+    """Return eta_neg and |eta_pos| of a threshold and a margin ([HPCA] section 6).
+
+    >>> margin_weights((0.5, 0.1))
+    (1.3333333333333333, 4.0)
+    """
+    c, gamma = margin
+    return min(1.0 / (1.0 - c**2), 1.0 / gamma), min(1.0 / c**2, 1.0 / gamma)
+
+
+def groupings_of(keys: Sequence[Any], n_folds: int) -> list[dict[Any, int]]:
+    """Deal out classes to folds, or whole tasks where there are enough of them, in several ways.
+
+    The ways are the rounds of a tournament in which every class meets every other once: with ten
+    classes, two a fold, nine rounds hold out all pairs, whatever the classes are called. With more
+    classes a fold has more pairs, and a few rounds are enough.
+
+    >>> [list(way.values()) for way in groupings_of([(None, c) for c in "abcd"], 5)]
+    [[0, 1, 1, 0], [0, 0, 1, 1], [0, 1, 0, 1]]
+    """
+    units = list(dict.fromkeys(key[0] for key in keys))
+    by_task = len(units) >= 4
+    if not by_task:
+        units = list(keys)
+    folds = min(n_folds, len(units) // 2)
+    if folds < 2:
+        return [{}]
+    sizes = np.bincount(np.arange(len(units)) % folds)
+    held_together = int((sizes * (sizes - 1)).sum()) // 2
+    rounds = len(units) - 1 + len(units) % 2
+    found = []
+    for k in range(min(rounds, -(-TOGETHER // held_together))):
+        place = {unit: f for f, unit in _dealt(units, k, folds)}
+        found.append({key: place[key[0] if by_task else key] for key in keys})
+    return found
+
+
+def _dealt(units: Sequence[Any], k: int, folds: int) -> Iterator[tuple[int, Any]]:
+    """Yield the fold of each unit: those that meet in round k of a tournament are in one."""
+    n = len(units) + len(units) % 2  # with an odd number, one has no partner in each round
+    turning = [1 + (seat + k) % (n - 1) for seat in range(n - 1)]
+    seats = [0, *turning]
+    for pair in range(n // 2):
+        for seat in (seats[pair], seats[n - 1 - pair]):
+            if seat < len(units):
+                yield pair % folds, units[seat]

@@ -1,0 +1,5 @@
+"""The operator sketch: the top eigenspace of a signed sum, in one pass and bounded memory."""
+
+from eigenstream.learners.sketch.operator_sketch import OperatorSketch, SketchSolution
+
+__all__ = ["OperatorSketch", "SketchSolution"]

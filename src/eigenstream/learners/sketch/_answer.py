@@ -1,0 +1,109 @@
+"""From what a sketch holds to eigenpairs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenstream._linalg import Float64s, orthonormalized
+from eigenstream.learners.sketch._core import SketchCore
+from eigenstream.solvers.base import Eigenpairs, canonical
+
+#: What rounding leaves in the eigenvalues, relative to the largest, for rows in single precision.
+FLOAT32_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class SketchSolution:
+    """What a sketch knows at one moment, waiting rows included.
+
+    Along its frame it knows the rewarded and the penalised mean apart: (r, r) matrices, and what
+    each has in a direction outside the frame, on the average.
+    """
+
+    pairs: Eigenpairs
+    mean: Float64s
+    n_terms: int
+    n_rows: int
+    weight: float  # of the terms
+    total: float  # the mean of the rewarded |x - mean|^2, exact
+    n_positive: int  # eigenvalues above rounding among those that are kept
+    exact: bool  # nothing has been cut off
+    rewarded: Float64s
+    penalised: Float64s
+    outside: tuple[float, float]
+
+    @property
+    def components(self) -> Float64s:
+        """The directions, one a row, in canonical order and sign."""
+        return self.pairs.vectors.T
+
+    @property
+    def eigenvalues(self) -> Float64s:
+        """The eigenvalues of T in the subspace, descending."""
+        return self.pairs.values
+
+
+def read(
+    core: SketchCore, n_rows: int, positive: bool, weights: tuple[float, float]
+) -> SketchSolution:
+    """Return what a core knows at the given weights."""
+    operator, totals, plan = core.operator, core.totals, core.plan
+    rewarded, penalised, trace, past_trace = operator.means()
+    values, turn = np.linalg.eigh(weights[0] * rewarded - weights[1] * penalised)
+    values, turn = values[::-1], turn[:, ::-1]
+    above = _count_positive(core, values, weights[0])
+    wanted = plan.highest if plan.n_components is None else plan.n_components
+    if positive or plan.n_components is None:
+        wanted = min(wanted, above)
+    left, outside = operator.n_features - operator.r, (0.0, 0.0)
+    if operator.lossy and left:
+        outside = (
+            float(trace - np.trace(rewarded)) / left,
+            float(past_trace - np.trace(penalised)) / left,
+        )
+    return SketchSolution(
+        pairs=_pairs(core, values, turn, wanted),
+        mean=totals.mean.copy(),
+        n_terms=totals.n_terms,
+        n_rows=n_rows,
+        weight=totals.weight,
+        total=totals.power / totals.weight,
+        n_positive=above,
+        exact=not operator.lossy,
+        rewarded=rewarded,
+        penalised=penalised,
+        outside=outside,
+    )
+
+
+def _count_positive(core: SketchCore, values: Float64s, reward: float) -> int:
+    """Return how many eigenvalues are positive, and more than rounding."""
+    D, eps = core.operator.n_features, float(np.finfo(core.dtype).eps)
+    single = core.dtype == np.float32 and core.operator.lossy
+    cut = FLOAT32_ROUNDING if single else (D + 100) * float(np.finfo(np.float64).eps)
+    # What rounding of the mean leaves of rows that are constant.
+    floor = reward * D * (eps * float(np.linalg.norm(core.totals.mean))) ** 2
+    size = float(np.abs(values).max(initial=0.0))
+    return int((values > max(cut * size, floor)).sum())
+
+
+def _pairs(core: SketchCore, values: Float64s, turn: Float64s, wanted: int) -> Eigenpairs:
+    """Return the wanted eigenpairs as long vectors."""
+    operator = core.operator
+    if not operator.lossy and operator.r < operator.n_features:
+        # All is known: the rest of the space has eigenvalue 0, above the negative ones.
+        nothing = min(wanted, operator.n_features - operator.r)
+        order = np.argsort(-np.concatenate([values, np.zeros(nothing)]), kind="stable")[:wanted]
+        chosen = order[order < operator.r]
+        vectors = core.vectors(turn[:, chosen])
+        if len(chosen) < len(order):
+            known = core.vectors(np.eye(operator.r))
+            basis = np.eye(operator.n_features, operator.r + nothing)
+            rest = orthonormalized(np.concatenate([known, basis], axis=1))[:, operator.r :]
+            vectors = np.concatenate([vectors, rest[:, : len(order) - len(chosen)]], axis=1)
+        values = np.concatenate([values[chosen], np.zeros(len(order) - len(chosen))])
+    else:
+        values, vectors = values[:wanted], core.vectors(turn[:, :wanted])
+    # The frame is orthonormal to the rounding of the data's precision; make it so in double.
+    vectors = vectors @ (1.5 * np.eye(vectors.shape[1]) - 0.5 * (vectors.T @ vectors))
+    return canonical(values, vectors)

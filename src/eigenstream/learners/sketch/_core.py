@@ -1,0 +1,223 @@
+"""What a sketch has learned, and how a block of terms changes it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from eigenstream._linalg import Float64s
+from eigenstream._state import State, joined, part
+from eigenstream.learners.sketch._block import corrections, kept_pairs, new_directions
+from eigenstream.learners.sketch._frame import Frame
+from eigenstream.learners.sketch._operator import Operator
+from eigenstream.learners.sketch._plan import SketchPlan
+from eigenstream.learners.sketch._terms import Terms
+from eigenstream.learners.sketch._transient import Transient
+
+#: The first blocks move the frame far: their problems are solved in full.
+FULL_BLOCKS = 8
+
+#: Blocks between two corrections of what rounding does to the frame.
+ROUNDED_EVERY = 4
+
+
+@dataclass
+class Totals:
+    """The plain averages over all terms: exact, whatever the sketch forgets."""
+
+    mean: Float64s
+    n_terms: int = 0
+    weight: float = 0.0
+    power: float = 0.0  # the rewarded |x - mean|^2, summed
+
+    def add(self, count: int, weight: float, mean: Float64s, power: float) -> None:
+        """Add terms, given their mean and their power about it [CHAN]."""
+        step = mean - self.mean
+        share = weight / (self.weight + weight)
+        self.power += power + float(step @ step) * self.weight * share
+        self.mean = self.mean + step * share
+        self.weight += weight
+        self.n_terms += count
+
+
+@dataclass
+class SketchCore:
+    """The operator, its frame (none where it is the identity), and the means."""
+
+    plan: SketchPlan
+    dtype: Any
+    operator: Operator
+    frame: Frame | None
+    mean: Float64s
+    totals: Totals
+    transient: Transient = field(default_factory=Transient)
+    blocks: int = 0
+
+    @classmethod
+    def empty(cls, plan: SketchPlan, n_features: int, dtype: Any) -> "SketchCore":
+        """Return what is known before any row."""
+        most = plan.highest + plan.lowest
+        whole = n_features <= most  # the matrix itself is no larger than the frame
+        operator = Operator.empty(n_features, plan.weights, n_features if whole else 0)
+        frame = None if whole else Frame(plan.d, most, n_features, dtype)
+        mean = np.zeros(n_features)
+        return cls(plan, np.dtype(dtype), operator, frame, mean, Totals(mean))
+
+    def learn(
+        self, pieces: list[Any], now: Any, past: Any, weights: Float64s, pasts: Float64s
+    ) -> None:
+        """Add a block of terms: its rows in pieces, the terms' places among them, their pasts'."""
+        plan, operator, count = self.plan, self.operator, len(weights)
+        if not plan.weights[1]:  # nobody looks at the pasts
+            pieces = _chosen(pieces, now, count)
+            now, past = slice(0, count), slice(0, 0)
+        self.decay(plan.keep**count)
+        if operator.lossy and not operator.again:
+            share = self.transient.share(count)
+            if share < 1.0:
+                operator.forget(share, plan.lowest)
+        decay = plan.keep ** np.arange(count - 1.0, -1.0, -1.0)
+        terms = Terms(
+            now, past, weights * decay, pasts * decay, *plan.weights, plan.center, operator.weight
+        )
+        if plan.center and not self.totals.n_terms and not operator.again:
+            self.mean = _mean(pieces, terms)
+        if self.frame is None:
+            middle, power = self._learn_whole(pieces, terms)
+        else:
+            middle, power = self._learn_in(self.frame, pieces, terms)
+        if plan.center:
+            before = self.mean
+            self.mean = before + middle * (terms.weight / (terms.weight + terms.seen))
+            self.totals.add(count, terms.weight, before + middle, power)
+        else:
+            self.totals.add(count, terms.weight, self.totals.mean, power)
+        operator.weight += terms.weight
+        operator.past_weight += terms.past_weight
+        self.transient.n += count
+        self.blocks += 1
+
+    def decay(self, keep: float) -> None:
+        """Let all that has been learned lose weight."""
+        self.operator.scale(keep)
+        self.totals.weight *= keep
+        self.totals.power *= keep
+
+    def _learn_whole(self, pieces: list[Any], terms: Terms) -> tuple[Float64s, float]:
+        """Add the terms to matrices of full size."""
+        rows = np.concatenate(pieces).astype(np.float64) - self.mean
+        self.operator.forms += self.operator.block_forms(terms, rows)
+        middle = terms.mean(rows)
+        own = rows[terms.now] - middle if terms.center else rows[terms.now]
+        return middle, float(terms.weights @ np.einsum("ij,ij->i", own, own))
+
+    def _learn_in(self, frame: Frame, pieces: list[Any], terms: Terms) -> tuple[Float64s, float]:
+        """Add the terms exactly in the span of frame and rows, and cut back to the frame's size."""
+        plan, operator, r = self.plan, self.operator, self.operator.r
+        rounded = self.blocks < FULL_BLOCKS or self.blocks % ROUNDED_EVERY == 0
+        found = frame.products(pieces, self.mean, rounded and r > 0)
+        inside, outside = found.frame, operator.outside
+        # The nearest orthonormal frame, to second order: (U U^T)^(-1/2) U.
+        near = None if found.rounding is None else 1.5 * np.eye(r) - 0.5 * found.rounding
+        if near is not None:
+            inside = inside @ near
+        if terms.seen and r > frame.d and not operator.again:
+            gaps = (operator.values[r - frame.d :] - outside[0]) / terms.seen
+            self.transient.measure(frame, found, inside, gaps, terms)
+        within, step, moved = terms.traces(found.gram)
+        operator.traces = operator.traces + operator.block_traces(within + step, moved)
+
+        new = new_directions(
+            found.gram - inside @ inside.T,
+            found.gram.diagonal(),
+            terms,
+            operator.n_features - r,
+            self.dtype,
+        )
+        reduced = None
+        if self.blocks >= FULL_BLOCKS and r == plan.highest + plan.lowest and len(new.chosen):
+            reduced = corrections(operator.values, outside[0], inside, new.coordinates, terms, plan)
+        beside = new.coordinates if reduced is None else new.coordinates @ reduced
+        coordinates = np.concatenate([inside, beside], axis=1)
+        forms = operator.extended(outside, coordinates.shape[1])
+        forms += operator.block_forms(terms, coordinates)
+        values, vectors, lossless = kept_pairs(forms[0], plan.lowest, plan.highest)
+        operator.lossy = operator.lossy or not lossless
+        operator.cut(forms, values, vectors)
+
+        wanted = vectors[r:] if reduced is None else reduced @ vectors[r:]
+        of_rows = new.combination(wanted, terms, len(inside)).T
+        of_frame = vectors[:r].T - of_rows @ inside
+        if near is not None:
+            of_frame = of_frame @ near
+        middle = np.zeros((1, len(inside)))
+        middle[0, terms.now] = terms.weights / terms.weight
+        found_mean = frame.move(pieces, self.mean, of_frame, of_rows, middle)
+        if new.shaky:
+            frame.orthonormalize()
+        return found_mean, within
+
+    def vectors(self, combinations: Float64s) -> Float64s:
+        """Return combinations (columns) of the frame's vectors, as columns, in double precision."""
+        if self.frame is None:
+            return combinations
+        return np.asarray((combinations.T @ self.frame.nearest()) @ self.frame.vectors).T
+
+    def state(self) -> State:
+        """Return all that has been learned."""
+        frame: State = {} if self.frame is None else self.frame.state()
+        return {
+            "dtype": self.dtype.name,
+            "mean": self.mean,
+            "blocks": self.blocks,
+            **joined(
+                operator=self.operator.state(),
+                frame=frame,
+                totals=vars(self.totals),
+                transient=self.transient.state(),
+            ),
+        }
+
+    @classmethod
+    def restored(cls, plan: SketchPlan, state: State) -> "SketchCore":
+        """Return what goes on from a state, to the last bit."""
+        operator = Operator.restored(part(state, "operator"))
+        dtype, framed, totals = (
+            np.dtype(str(state["dtype"])),
+            part(state, "frame"),
+            part(state, "totals"),
+        )
+        return cls(
+            plan,
+            dtype,
+            operator,
+            Frame.restored(framed) if framed else None,
+            np.array(state["mean"], np.float64),
+            Totals(
+                np.array(totals["mean"], np.float64),
+                int(totals["n_terms"]),
+                float(totals["weight"]),
+                float(totals["power"]),
+            ),
+            Transient.restored(part(state, "transient")),
+            int(state["blocks"]),
+        )
+
+
+def _chosen(pieces: list[Any], now: Any, count: int) -> list[Any]:
+    """Return the terms' own rows: the last ones, where they lie side by side."""
+    if not isinstance(now, slice):
+        return [np.concatenate(pieces)[now]]
+    found: list[Any] = []
+    for piece in reversed(pieces):
+        found.insert(0, piece[max(len(piece) - count, 0) :])
+        count -= len(found[0])
+    return [piece for piece in found if len(piece)]
+
+
+def _mean(pieces: list[Any], terms: Terms) -> Float64s:
+    """Return the mean of the terms' rows."""
+    weights = np.zeros(sum(map(len, pieces)))
+    weights[terms.now] = terms.weights / terms.weight
+    # In one sum: where a chunk ended makes no difference, not to the last bit.
+    return np.asarray(weights @ np.concatenate(pieces), np.float64)

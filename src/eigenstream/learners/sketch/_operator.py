@@ -1,0 +1,143 @@
+"""The signed sum of a stream's terms: in a frame exactly, outside it by its mean."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenstream._linalg import Float64s
+from eigenstream._state import State
+from eigenstream.learners.sketch._terms import Terms
+
+
+@dataclass
+class Operator:
+    """Sums S_k ~ U^T F_k U + sigma_k (I - U^T U), all in one frame U of r rows.
+
+    By the first sum it is decided which directions are kept; it is diagonal, ascending, as soon as
+    something has been cut off. Where there is a penalty, the second is the sum of the penalised
+    terms alone. In a further pass, whose first sum begins with what the pass before has found, the
+    last one is that of this pass alone.
+    """
+
+    n_features: int
+    reward: float
+    penalty: float
+    forms: Float64s  # (k, r, r)
+    traces: Float64s  # (k,), exact
+    again: bool = False  # a further pass
+    lossy: bool = False  # whether anything has been cut off
+    weight: float = 0.0  # of the rewarded terms
+    past_weight: float = 0.0  # of the penalised ones
+
+    @classmethod
+    def empty(
+        cls, n_features: int, weights: tuple[float, float], r: int, again: bool = False
+    ) -> "Operator":
+        """Return sums of nothing in a frame of ``r`` vectors."""
+        k = 1 + (weights[1] > 0) + again
+        return cls(n_features, *weights, np.zeros((k, r, r)), np.zeros(k), again)
+
+    @property
+    def r(self) -> int:
+        """The number of vectors of the frame."""
+        return int(self.forms.shape[1])
+
+    @property
+    def values(self) -> Float64s:
+        """The eigenvalues of the first sum, once something has been cut off."""
+        return np.asarray(self.forms[0].diagonal())
+
+    @property
+    def outside(self) -> Float64s:
+        """The sigma_k: what the frame leaves of the traces, a direction."""
+        left = self.n_features - self.r
+        if not self.lossy or left == 0:
+            return np.zeros(len(self.traces))
+        return np.asarray((self.traces - np.trace(self.forms, axis1=1, axis2=2)) / left)
+
+    def block_forms(self, terms: Terms, C: Float64s) -> Float64s:
+        """Return what a block adds to each form, C the coordinates of its rows."""
+        signed = self.reward * terms.rewarded(C)
+        if not self.penalty:
+            return self._stack(signed, np.empty(0))
+        penalised = terms.penalised(C)
+        signed -= self.penalty * penalised
+        return self._stack(signed, penalised)
+
+    def block_traces(self, rewarded: float, penalised: float) -> Float64s:
+        """Return what a block adds to each trace."""
+        signed = np.asarray(self.reward * rewarded - self.penalty * penalised)
+        return self._stack(signed, np.asarray(penalised))
+
+    def _stack(self, signed: Float64s, penalised: Float64s) -> Float64s:
+        found = [signed, penalised] if self.penalty else [signed]
+        return np.stack([*found, signed] if self.again else found)
+
+    def extended(self, outside: Float64s, size: int) -> Float64s:
+        """Return the forms with directions from outside beside the frame's: ``size`` in all."""
+        out = np.zeros((len(self.forms), size, size))
+        out[:, : self.r, : self.r] = self.forms
+        new = np.arange(self.r, size)
+        out[:, new, new] = outside[:, None]
+        return out
+
+    def cut(self, forms: Float64s, values: Float64s, vectors: Float64s) -> None:
+        """Take over forms in the frame of the first one's eigenvectors that are kept."""
+        rest = [vectors.T @ form @ vectors for form in forms[1:]]
+        self.forms = np.stack([np.diag(values), *rest])
+
+    def scale(self, factor: float) -> None:
+        """Multiply all sums and weights."""
+        if factor != 1.0:
+            self.forms *= factor
+            self.traces *= factor
+            self.weight *= factor
+            self.past_weight *= factor
+
+    def forget(self, share: float, lowest: int) -> None:
+        """Keep a share of all sums, but all of the most penalised directions.
+
+        What is known of a penalty is not unlearned: a direction that only an outlier has penalised
+        would come back.
+        """
+        low = min(lowest, int(np.sum(self.values < self.outside[0])))
+        self.scale(share)
+        if low and share < 1.0:
+            before = np.trace(self.forms, axis1=1, axis2=2)
+            back = np.ones(self.r)
+            back[:low] = share**-0.5
+            self.forms *= np.multiply.outer(back, back)
+            self.traces += np.trace(self.forms, axis1=1, axis2=2) - before
+
+    def means(self) -> tuple[Float64s, Float64s, float, float]:
+        """Return the mean rewarded and penalised term in the frame, and their traces.
+
+        Without what a further pass has begun with.
+        """
+        at = -1 if self.again else 0
+        reward, past = self.reward * (self.weight or 1.0), self.past_weight or 1.0
+        if not self.penalty:
+            none = np.zeros_like(self.forms[0])
+            return self.forms[at] / reward, none, float(self.traces[at]) / reward, 0.0
+        form = self.forms[at] + self.penalty * self.forms[1]
+        trace = self.traces[at] + self.penalty * self.traces[1]
+        return form / reward, self.forms[1] / past, trace / reward, self.traces[1] / past
+
+    def state(self) -> State:
+        """Return all as numbers and arrays."""
+        return dict(vars(self))
+
+    @classmethod
+    def restored(cls, state: State) -> "Operator":
+        """Return sums that go on from a state."""
+        return cls(
+            int(state["n_features"]),
+            float(state["reward"]),
+            float(state["penalty"]),
+            np.array(state["forms"], np.float64),
+            np.array(state["traces"], np.float64),
+            bool(state["again"]),
+            bool(state["lossy"]),
+            float(state["weight"]),
+            float(state["past_weight"]),
+        )

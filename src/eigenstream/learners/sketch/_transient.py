@@ -1,0 +1,70 @@
+"""When to forget: how far the frame of a sketch still has to go."""
+
+import numpy as np
+
+from eigenstream._linalg import Float64s
+from eigenstream.learners.sketch._frame import Frame, Products
+from eigenstream.learners.sketch._terms import Terms
+
+#: The old sum loses weight by the power GAIN * behind of n / (n + b), at most by MOST.
+GAIN, MOST = 10.0, 3.0
+
+#: What of the measurements is kept when the frame is compared with a newer copy of itself.
+CARRIED = 0.25
+
+
+class Transient:
+    """The share of its last movement that the frame still has to go, by rows not yet learned.
+
+    The first blocks see a frame that is nearly random, and a sum that never forgets carries what
+    they put there for ever. While the gradient of new rows goes on in the direction of the
+    movement since an older copy of the frame, the old sum loses weight. Of independent rows about a
+    frame that has settled, the mean of ``behind`` is 0. It has no unit: the data's scale drops out.
+    """
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.remembered = 0
+        self.along = self.room = self.behind = 0.0
+
+    def share(self, b: int) -> float:
+        """Return the share of the old sum that is kept when ``b`` terms come."""
+        if not self.n:
+            return 1.0
+        power = min(max(GAIN * self.behind, 0.0), MOST)
+        return float((self.n / (self.n + b)) ** power)
+
+    def measure(
+        self, frame: Frame, found: Products, inside: Float64s, gaps: Float64s, terms: Terms
+    ) -> None:
+        """Compare the block's gradient with the movement; ``gaps`` are lam_i - sigma, a term."""
+        d = frame.d
+        if self.remembered:
+            top, turned = np.ascontiguousarray(inside[:, -d:]), found.turned
+            left, _, right = np.linalg.svd(turned)
+            turn = left @ right  # the older frame, turned to the frame
+            signed = terms.signed(top)
+            gradient = signed.T @ found.snapshot - (signed.T @ top) @ turned
+            moved = np.maximum(1.0 - np.sum((turn @ turned.T) ** 2, axis=1), 0.0)
+            self.along -= float(np.sum(gradient * turn))
+            self.room += terms.weight * float(np.sum(np.maximum(gaps, 0.0) * moved))
+            # A movement of no size says nothing.
+            self.behind = self.along / self.room if self.room > 0 else 0.0
+        if self.n >= 2 * self.remembered:
+            frame.remember()
+            self.remembered = self.n
+            self.along *= CARRIED
+            self.room *= CARRIED
+
+    def state(self) -> dict[str, float]:
+        """Return what ``restored`` takes."""
+        return dict(vars(self))
+
+    @classmethod
+    def restored(cls, state: dict[str, float]) -> "Transient":
+        """Go on from a state."""
+        found = cls()
+        found.n, found.remembered = int(state["n"]), int(state["remembered"])
+        found.along, found.room = float(state["along"]), float(state["room"])
+        found.behind = float(state["behind"])
+        return found

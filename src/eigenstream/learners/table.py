@@ -1,0 +1,140 @@
+"""The one table of ways to learn: what ``solver=`` calls each, and why one of them refuses."""
+
+from eigenstream.learners.base import Learner
+from eigenstream.learners.pairs import (
+    LabelsFromScatters,
+    LabelsInDual,
+    LabelsMatrixFree,
+    LabelsOnline,
+    PairsFromScatters,
+    PairsInDual,
+    PairsMatrixFree,
+    PairsOnline,
+)
+from eigenstream.learners.temporal import FromScatters, MatrixFree, OnlineFlow, Sketched
+from eigenstream.solvers.base import choose_solver, fits_dense
+
+__all__ = ["WAYS", "chosen", "goes_on_with", "names", "readers", "require", "special"]
+
+#: By what the data are and by the name that ``solver=`` gives it, every way to learn.
+WAYS: dict[str, dict[str, type[Learner]]] = {
+    "time": {
+        "dense": FromScatters,
+        "krylov": MatrixFree,
+        "flow": OnlineFlow,
+        "sketch": Sketched,
+    },
+    "pairs": {
+        "dense": PairsFromScatters,
+        "krylov": PairsMatrixFree,
+        "dual": PairsInDual,
+        "flow": PairsOnline,
+    },
+    "labels": {
+        "dense": LabelsFromScatters,
+        "krylov": LabelsMatrixFree,
+        "dual": LabelsInDual,
+        "flow": LabelsOnline,
+    },
+}
+
+#: Why a learner without an ability refuses.
+LACKS = {
+    "goes_on": "reads the data many times and cannot learn chunk by chunk",
+    "scatters": "never forms the scatters",
+    "ratios": "never forms the scatters",
+    "any_weights": "learns with one given weight",
+    "merges": "keeps nothing that adds up",
+    "any_number": "finds a fixed number of directions",
+    "all_positive": "finds a fixed number of directions",
+    "any_shares": "takes a step for each couple of a negative and a positive pair",
+    "kernels": "works with the rows themselves",
+    "more_passes": "finds nothing better in a further pass",
+}
+
+
+def names(data: str) -> tuple[str, ...]:
+    """Return what ``solver=`` may be.
+
+    >>> names("time")
+    ('auto', 'dense', 'krylov', 'flow', 'sketch')
+    """
+    return ("auto", *WAYS[data])
+
+
+def readers(data: str, parameter: str) -> tuple[str, ...]:
+    """Return the values of ``solver=`` with which a parameter is read.
+
+    >>> readers("time", "schedule"), readers("time", "scale")
+    (('flow',), ('auto', 'dense'))
+    """
+    found = tuple(name for name, way in WAYS[data].items() if parameter in way.reads)
+    return ("auto", *found) if "dense" in found else found
+
+
+def special(data: str) -> tuple[str, ...]:
+    """Return the parameters that some ways read and others do not."""
+    return tuple(dict.fromkeys(name for way in WAYS[data].values() for name in way.reads))
+
+
+def chosen(
+    data: str,
+    solver: str,
+    n_features: int,
+    n_rows: int | None,
+    scatters: str = "",
+    *,
+    kernel: bool = False,
+) -> str:
+    """Return the name of the way to learn from so many rows; None is a stream without an end.
+
+    ``scatters`` names what only scatters can give, if that is asked for.
+
+    >>> chosen("time", "auto", 784, 30_000), chosen("time", "auto", 100_000, 30_000)
+    ('dense', 'krylov')
+    >>> chosen("time", "auto", 784, None), chosen("time", "auto", 100_000, None)
+    ('dense', 'sketch')
+    >>> chosen("pairs", "auto", 784, 10**6), chosen("pairs", "auto", 784, 1000, kernel=True)
+    ('dense', 'dual')
+    """
+    if solver != "auto":
+        return solver
+    if kernel:
+        return next(name for name, way in WAYS[data].items() if way.abilities.kernels)
+    fits = fits_dense(n_features)
+    if fits and (scatters or n_rows is None):
+        return "dense"
+    if scatters:
+        raise ValueError(
+            f"{scatters} needs the scatters, and those of {n_features} features do not fit in this "
+            "machine's memory. Reduce the features first, or do without."
+        )
+    if data != "time":  # pairs and labels of a stream have no way without scatters that adapts
+        return "dense" if fits or n_rows is None else "krylov"
+    return "sketch" if n_rows is None else choose_solver(n_features, n_rows)
+
+
+def goes_on_with(data: str, solver: str) -> tuple[type[Learner], ...]:
+    """Return the kinds of learner that ``partial_fit`` may go on with."""
+    names = ("dense", "sketch") if solver == "auto" else (solver,)
+    return tuple(WAYS[data][name] for name in names if name in WAYS[data])
+
+
+def require(data: str, solver: str, ability: str, what: str, remedy: str = "") -> None:
+    """Refuse what a way of learning cannot do; name those that can.
+
+    >>> require("time", "krylov", "goes_on", "partial_fit")
+    Traceback (most recent call last):
+        ...
+    ValueError: partial_fit is not for solver='krylov', which reads the data many times and cannot
+    learn chunk by chunk. Use solver='dense' or 'flow' or 'sketch'.
+    """
+    ways = WAYS[data]
+    if solver not in ways or getattr(ways[solver].abilities, ability):
+        return
+    able = [repr(name) for name, way in ways.items() if getattr(way.abilities, ability)]
+    use = f"se solver={' or '.join(able)}"
+    raise ValueError(
+        f"{what} is not for solver={solver!r}, which {LACKS[ability]}. "
+        f"{f'{remedy}, or u{use}' if remedy else f'U{use}'}."
+    )

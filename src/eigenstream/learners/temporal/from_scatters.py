@@ -1,0 +1,94 @@
+"""Learning from scatters: exact, mergeable, and solvable for any weights without another look."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from eigenstream._state import State, joined, part
+from eigenstream.contrast import Contrast
+from eigenstream.learners.base import Abilities, Solution
+from eigenstream.learners.temporal.base import (
+    StreamLearner,
+    StreamQuestion,
+    StreamTask,
+    check_not_vanishing,
+)
+
+__all__ = ["FromScatters"]
+
+
+class FromScatters(StreamLearner):
+    """Keeps the scatters of a contrast of rows in time order.
+
+    Memory: a D x D matrix a scatter, however long the stream.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream.scatters import VarianceScatter
+    >>> learner = FromScatters(Contrast(VarianceScatter(1)))
+    >>> learner.add(np.array([[1.0], [3.0]]))
+    >>> learner.n_terms, learner.contrast.matrix()
+    (2, array([[1.]]))
+    """
+
+    kind = "scatters"
+    abilities = Abilities()
+    reads = ("scale",)
+    contrast: Contrast
+
+    def __init__(self, contrast: Contrast) -> None:
+        self.contrast = contrast
+        self.n_features = contrast.n_features
+
+    @classmethod
+    def begun(cls, task: StreamTask) -> Self:
+        """Return a learner that has seen nothing."""
+        return cls(task.contrast)
+
+    def add(self, rows: Any, weights: Any = None, *, new_sequence: bool = False) -> None:
+        """Learn from checked rows that follow the rows seen so far."""
+        self.contrast.add_checked(rows, weights, new_sequence=new_sequence)
+
+    def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
+        """Return what has learned this one's rows and then the later one's; neither is changed."""
+        return type(self)(self.contrast.merge(later.contrast, new_sequence=new_sequence))
+
+    def solution(self, question: StreamQuestion) -> Solution:
+        """Return the answer of the scatters, which know the weights in it from then on."""
+        radius = self.contrast.radius
+        first = 0.0 if radius.first is None else float(np.abs(radius.first).max())
+        size = max(float(np.abs(self.contrast.reward.mean).max()), first)
+        check_not_vanishing(size, radius.about_origin**2)
+        found = question.of_scatters(self.contrast)
+        self.contrast.weights = found.details.get("weights")
+        return found
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows seen."""
+        return self.contrast.n_rows
+
+    @property
+    def n_terms(self) -> int:
+        """The number of terms averaged."""
+        return self.contrast.reward.count
+
+    @property
+    def n_velocities(self) -> int:
+        """The number of terms with a past to be compared with."""
+        return 0 if self.contrast.penalty is None else self.contrast.penalty.count
+
+    @property
+    def sequence_rows(self) -> int:
+        """The number of rows of the running sequence."""
+        return self.contrast.reward.sequence_rows
+
+    def state(self) -> State:
+        """Return all that has been learned as a flat dict of arrays, numbers and strings."""
+        return {"kind": self.kind} | joined(contrast=self.contrast.state())
+
+    @classmethod
+    def restored(cls, state: State) -> Self:
+        """Return a learner that goes on from a ``state``, to the last bit."""
+        return cls(Contrast.restored(part(state, "contrast")))

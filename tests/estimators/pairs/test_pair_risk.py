@@ -1,0 +1,357 @@
+"""Risks, thresholds, diameters and bounds of pairs and labels: of all of them, on every solver."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.frozen import FrozenEstimator
+
+from eigenstream import ClassSubspace, PairMetric, PairSubspace
+from eigenstream.estimators.pairs import _bounds
+from eigenstream.evaluation import base
+from eigenstream.features import RBFNetwork
+from eigenstream.learners.pairs import _hashes, _labels, _samples
+from eigenstream.theory import (
+    balanced_pair_bound,
+    margin_bound,
+    operator_bound,
+    pair_bound,
+    pair_samples,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue|PairMetric stopped")
+
+RNG = np.random.default_rng(8)
+WIDTH = 6
+POINTS = RNG.standard_normal((120, WIDTH)) * [3, 2, 1, 0.5, 0.3, 0.2] + 5
+LABELS = RNG.choice(list("abcd"), 120, p=[0.7, 0.1, 0.1, 0.1])
+INDEX = RNG.permutation(list(combinations(range(120), 2)))[:400]
+SIGNS = np.where(LABELS[INDEX[:, 0]] == LABELS[INDEX[:, 1]], 1, -1)
+
+
+def least_balanced_risk(distances, signs, weights):
+    """By brute force: the least risk, over thresholds between two neighbouring distances."""
+    ends = np.unique(distances)
+    tries = np.r_[ends[0] / 2, (ends[:-1] + ends[1:]) / 2, 2 * ends[-1]]
+    same, different = (weights * (signs == sign) / weights[signs == sign].sum() for sign in (1, -1))
+    risks = [same @ (distances >= t) / 2 + different @ (distances <= t) / 2 for t in tries]
+    return min(risks), tries[int(np.argmin(risks))]
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "dual"])
+@pytest.mark.parametrize("form", ["index", "explicit", "mapped"])
+class TestPairsOfAnyWeight:
+    """A pair that came k times, or with the weight k, counts k times, whatever the solver."""
+
+    TIMES = np.ones(400, int)
+    TIMES[np.flatnonzero(SIGNS > 0)[:5]] = 200
+
+    def fitted(self, solver, form, rows, weights=None, **options):
+        model = PairSubspace(2, **{"eta": 0.5, **options}, solver=solver)
+        if form == "mapped":
+            network = RBFNetwork(30, gamma=0.05, random_state=0).fit(POINTS)
+            model.set_params(features=FrozenEstimator(network))
+        if form == "index":
+            return model.set_params(preprocessor=POINTS).fit(INDEX[rows], SIGNS[rows], weights)
+        return model.fit(POINTS[INDEX[rows]], SIGNS[rows], weights)
+
+    def test_risk_and_threshold(self, solver, form, monkeypatch):
+        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 100)  # there are more
+        each, often = np.arange(400), np.repeat(np.arange(400), self.TIMES)
+        weighted = self.fitted(solver, form, each, self.TIMES.astype(float))
+        repeated = self.fitted(solver, form, RNG.permutation(often))
+        distances = weighted.pair_distance(POINTS[INDEX])
+        risk, threshold = least_balanced_risk(distances, SIGNS, self.TIMES)
+        for found in (weighted, repeated):
+            assert found.risk_standard_error_ == 0.0
+            assert found.risk_ == pytest.approx(risk, abs=1e-9)
+            assert found.threshold_ == pytest.approx(threshold, rel=1e-6)
+            assert found.margin_risk_ == pytest.approx(weighted.margin_risk_, abs=1e-6)
+            assert found.diameter_ == pytest.approx(weighted.diameter_, rel=1e-12)
+
+    def test_bound_counts_a_pair_once(self, solver, form):
+        each = np.arange(400)
+        whole = self.fitted(solver, form, each, eta=1.0).bound()
+        copied = self.fitted(solver, form, np.repeat(each, 7), eta=1.0).bound()
+        weighed = self.fitted(solver, form, each, np.full(400, 7.0), eta=1.0).bound()
+        for other in (copied, weighed):
+            assert other.m == whole.m == 400
+            assert other.gap == pytest.approx(whole.gap, rel=1e-12)
+        heavy = self.fitted(solver, form, each, self.TIMES.astype(float)).bound()
+        n_like, n_unlike = (SIGNS > 0).sum(), (SIGNS < 0).sum()
+        total = n_like + 5 * 199
+        m_like = int(total**2 / (n_like - 5 + 5 * 200**2))
+        expected = balanced_pair_bound(m_like, n_unlike, 2, 0.1, 0.05)
+        assert (heavy.m, heavy.gap) == (expected.m, pytest.approx(expected.gap, rel=1e-12))
+
+
+def test_pairs_that_meet_after_the_projection_are_not_the_same_pair():
+    rng = np.random.default_rng(0)
+    signs = np.repeat([1, -1], 300)
+    apart = rng.standard_normal((600, 3)) * [0, 1, 1]
+    apart[signs < 0, 0] = rng.uniform(1, 2, 300)  # like pairs do not differ here at all
+    pairs = np.stack([apart, np.zeros_like(apart)], axis=1)
+    found = PairSubspace(1, eta=0.5).fit(pairs, signs)
+    assert found.risk_ == 0.0
+    assert found.bound().m == 600
+
+
+def test_all_solvers_choose_the_same_weight():
+    weights = RNG.integers(1, 4, 400).astype(float)
+    for eta in ("auto", "margin_risk"):
+        found = {
+            PairSubspace(2, eta=eta, solver=solver, preprocessor=POINTS)
+            .fit(INDEX, SIGNS, weights)
+            .eta_
+            for solver in ("dense", "krylov", "dual")
+        }
+        assert len(found) == 1
+
+
+def test_balanced_or_not_is_what_the_bound_is_about():
+    model = PairSubspace(2, eta=5.0, balanced=False, preprocessor=POINTS).fit(INDEX, SIGNS)
+    assert model.bound().gap == pytest.approx(pair_bound(400, 2, 0.1, 0.05).gap, rel=1e-12)
+    n_like, n_unlike = (SIGNS > 0).sum(), (SIGNS < 0).sum()
+    parts = [operator_bound(m, 2.0, 2.0, 0.2, 0.025).gap for m in (n_like, n_unlike)]
+    metric = PairMetric(norm=2.0, margin=0.2, max_iter=20, preprocessor=POINTS)
+    assert metric.fit(INDEX, SIGNS).bound().gap == pytest.approx(sum(parts) / 2, rel=1e-12)
+    metric.set_params(balanced=False).fit(INDEX, SIGNS)
+    assert metric.bound().gap == pytest.approx(operator_bound(400, 2.0, 2.0, 0.2, 0.05).gap)
+
+
+def rows_of_classes(n, seed=0):
+    """Nine of ten rows in one class, the rest in four."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(5, n, p=[0.9, 0.025, 0.025, 0.025, 0.025])
+    spread = np.where(labels == 0, 1.0, 3.0)[:, None]
+    rows = 4.0 * np.eye(WIDTH)[labels] + spread * rng.standard_normal((n, WIDTH))
+    return rows, labels
+
+
+def risk_of_all(found, rows, labels, threshold=None):
+    """The balanced risk over all pairs of rows, at a threshold or the best of many."""
+    Z = found.transform(rows)
+    i, j = np.triu_indices(len(Z), 1)
+    distances = np.linalg.norm(Z[i] - Z[j], axis=1)
+    alike = labels[i] == labels[j]
+    near, far = np.sort(distances[alike]), np.sort(distances[~alike])
+    at = np.quantile(distances, np.linspace(0, 1, 2001)) if threshold is None else threshold
+    missed = 1 - np.searchsorted(near, at) / len(near)
+    return float(np.min(missed + np.searchsorted(far, at) / len(far)) / 2)
+
+
+class TestRowsInTrueProportions:
+    @pytest.mark.parametrize("solver", ["dense", "krylov", "dual"])
+    def test_fit_looks_at_all_pairs(self, solver, monkeypatch):
+        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 300)
+        rows, labels = rows_of_classes(1200)
+        found = ClassSubspace(2, eta=0.5, solver=solver).fit(rows, labels)
+        assert found.risk_standard_error_ == 0.0
+        exact = risk_of_all(found, rows, labels, found.threshold_)
+        assert found.risk_ == pytest.approx(exact, abs=1e-9)
+        assert found.risk_ <= risk_of_all(found, rows, labels) + 1e-9
+
+    def test_a_stream_has_a_sample_and_says_how_good_it_is(self, monkeypatch):
+        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 300)
+        off, errors = [], []
+        for seed in range(40):
+            rows, labels = rows_of_classes(1200, seed)
+            found = ClassSubspace(2, eta=0.5).partial_fit(rows, labels)
+            off.append(found.risk_ - risk_of_all(found, rows, labels, found.threshold_))
+            errors.append(found.risk_standard_error_)
+        # 40 squares: their root mean square is known to 1 / sqrt(80), and four times that is 0.45.
+        assert 0.55 < np.sqrt(np.mean(np.square(off)) / np.mean(np.square(errors))) < 1.45
+        assert max(errors) < 0.1
+
+    def test_the_sample_does_not_depend_on_chunks_or_order(self, monkeypatch):
+        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 100)
+        rows, labels = rows_of_classes(600)
+        weights = np.random.default_rng(1).integers(0, 3, 600).astype(float)
+        whole = ClassSubspace(2, eta=0.5).partial_fit(rows, labels, weights)
+        order = np.random.default_rng(2).permutation(600)
+        grown, merged = ClassSubspace(2, eta=0.5), None
+        for part in np.array_split(order, [1, 7, 250, 251]):
+            grown.partial_fit(rows[part], labels[part], weights[part])
+            piece = ClassSubspace(2, eta=0.5).partial_fit(rows[part], labels[part], weights[part])
+            merged = piece if merged is None else merged.merge(piece)
+        copies = np.repeat(np.arange(600), weights.astype(int))
+        often = ClassSubspace(2, eta=0.5).partial_fit(rows[copies], labels[copies])
+        for other in (grown, merged, often):
+            assert other.risk_ == pytest.approx(whole.risk_, abs=1e-9)
+            assert other.threshold_ == pytest.approx(whole.threshold_, rel=1e-7)
+            assert other.risk_standard_error_ == pytest.approx(whole.risk_standard_error_)
+            assert other.bound(margin=0.5).m == whole.bound(margin=0.5).m
+        drawn, brute = whole._learner.sample.drawn(), _hashes.row_hashes(rows[weights > 0])
+        assert len(drawn.rows) == 100
+        held = _hashes.row_hashes(drawn.rows)
+        np.testing.assert_array_equal(np.sort(held), np.sort(brute)[:100])
+        assert drawn.n_distinct == pytest.approx((weights > 0).sum(), rel=0.5)
+        assert all(
+            len(found.rows) >= min(20, (weights[labels == name] > 0).sum())
+            for (_, name), found in whole._learner.sample.classes.items()
+        )
+
+    @pytest.mark.parametrize("exact", [True, False], ids=["sorted", "binned"])
+    def test_weights_count_as_repetitions(self, exact, monkeypatch):
+        if not exact:
+            monkeypatch.setattr(base, "EXACT_PAIRS", 0)
+        rows, labels = rows_of_classes(150)
+        weights = np.random.default_rng(1).integers(0, 4, 150)
+        copies = np.repeat(np.arange(150), weights)
+        for options in ({}, {"solver": "krylov"}, {"solver": "dual"}, {"kernel": "rbf"}):
+            model = ClassSubspace(2, eta=0.5, **options)
+            weighted = model.fit(rows, labels, weights).risk_curve_
+            tolerance = 1e-9 if exact else 1e-3
+            repeated = ClassSubspace(2, eta=0.5, **options).fit(rows[copies], labels[copies])
+            assert weighted.risk == pytest.approx(repeated.risk_, abs=tolerance)
+            assert weighted.threshold == pytest.approx(repeated.threshold_, rel=1e-3)
+            assert (weighted.n_same, weighted.n_different) == (
+                repeated.risk_curve_.n_same,
+                repeated.risk_curve_.n_different,
+            )
+            assert model.bound(margin=0.5).m == repeated.bound(margin=0.5).m
+
+    def test_the_bound_pays_for_the_sample(self, monkeypatch):
+        rows, labels = rows_of_classes(3000)
+        all_ = ClassSubspace(1, eta=0.5).fit(rows, labels).bound(0.1, 0.9)
+        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 300)
+        part = ClassSubspace(1, eta=0.5).partial_fit(rows, labels)
+        few = part.bound(0.1, 0.9)
+        price = _bounds.sampling_price(300, 2.0, 0.05)
+        assert few.m == all_.m == 1500
+        assert few.gap == pytest.approx(pair_bound(1500, 1, 0.9, 0.05).gap + price)
+        assert few.value > all_.value
+        # Copies of one row beyond the sample: all rows do not weigh alike, and the sample is it.
+        heavy = ClassSubspace(1, eta=0.5).partial_fit(
+            np.concatenate([rows, np.repeat(rows[-1:], 5000, axis=0)]),
+            np.concatenate([labels, np.repeat(labels[-1:], 5000)]),
+        )
+        assert heavy.bound(0.1, 0.9).m <= 150
+
+    def test_the_price_of_a_sample_is_enough(self):
+        """The margin risks of random subsets, at all thresholds, against those of all pairs."""
+        rng = np.random.default_rng(5)
+        n, k, margin, delta = 300, 60, 0.2, 0.2
+        Z, codes = rng.random((n, 1)), rng.choice(2, n, p=[0.7, 0.3])
+        i, j = np.triu_indices(n, 1)
+        q, alike = ((Z[i] - Z[j]) ** 2)[:, 0], codes[i] == codes[j]
+        t = np.linspace(0, 1, 60)[:, None]
+        losses = np.clip(1 - np.where(alike, 1, -1) * (t - q) / margin, 0, 1)
+        table = np.zeros((60, n, n))
+        table[:, i, j] = losses
+        table += table.transpose(0, 2, 1)
+        truth = losses.mean(axis=1)
+        worst = []
+        for _ in range(200):
+            some = rng.permutation(n)[:k]
+            worst.append((truth - table[:, some][:, :, some].sum((1, 2)) / (k * (k - 1))).max())
+        assert np.mean(np.array(worst) > _bounds.sampling_price(k, 2.0, delta)) <= delta
+
+
+def test_pairs_of_a_stream_are_a_sample_too(monkeypatch):
+    monkeypatch.setattr(_samples, "sample_size", lambda width, most: 256)
+    rng = np.random.default_rng(1)
+    off, errors = [], []
+    for _ in range(40):
+        signs = rng.choice([1, -1], 3000, p=[0.8, 0.2])
+        apart = rng.standard_normal((3000, 3)) * np.where(signs > 0, 1.0, 2.0)[:, None]
+        weights = rng.integers(1, 3, 3000).astype(float)
+        pairs = np.stack([apart, np.zeros_like(apart)], axis=1)
+        part = PairSubspace(2, eta=0.5).partial_fit(pairs, signs, weights)
+        distances = part.pair_distance(pairs)
+        wrong = np.where(signs > 0, distances >= part.threshold_, distances <= part.threshold_)
+        exact = np.mean(
+            [np.average(wrong[signs == s], weights=weights[signs == s]) for s in (1, -1)]
+        )
+        off.append(part.risk_ - exact)
+        errors.append(part.risk_standard_error_)
+        assert part.fit(pairs, signs, weights).risk_standard_error_ == 0.0
+    assert 0.55 < np.sqrt(np.mean(np.square(off)) / np.mean(np.square(errors))) < 1.45
+
+
+class TestDiameter:
+    def test_no_two_rows_are_farther_apart(self, monkeypatch):
+        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 20)
+        rng = np.random.default_rng(3)
+        rows = rng.standard_normal((400, 3))
+        rows[[7, 300]] = [[300.0, 0, 0], [-204.0, 0, 0]]
+        labels = np.repeat([0, 1], 200)
+        fits = [ClassSubspace(1, eta=1.0, solver=s) for s in ("dense", "krylov", "dual", "flow")]
+        for model in fits:
+            assert 504 <= model.fit(rows, labels).diameter_ <= 2 * 504
+        assert fits[0].diameter_ == fits[1].diameter_ == fits[2].diameter_
+        grown = ClassSubspace(1, eta=1.0)
+        for part in np.array_split(np.arange(400), 7):
+            grown.partial_fit(rows[part], labels[part])
+        assert grown.diameter_ == pytest.approx(fits[0].diameter_, rel=1e-12)
+        left, right = (
+            ClassSubspace(1, eta=1.0).partial_fit(rows[k::2], labels[k::2]) for k in (0, 1)
+        )
+        assert 504 <= left.merge(right).diameter_ <= 3 * 504
+        assert ClassSubspace(1, eta=1.0).fit(sp.csr_array(rows), labels).diameter_ >= 504
+
+    def test_nor_the_members_of_any_pair(self, monkeypatch):
+        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 20)
+        points = POINTS.copy()
+        points[INDEX[0, 0], 0] += 500.0
+        longest = np.linalg.norm(points[INDEX[:, 0]] - points[INDEX[:, 1]], axis=1).max()
+        for solver in ("dense", "krylov", "dual", "flow"):
+            model = PairSubspace(1, eta=1.0, solver=solver).fit(points[INDEX], SIGNS)
+            assert model.diameter_ == pytest.approx(longest, rel=1e-12)
+        left, right = (
+            PairSubspace(1, eta=1.0).partial_fit(points[INDEX[k::2]], SIGNS[k::2]) for k in (0, 1)
+        )
+        assert left.merge(right).diameter_ == pytest.approx(longest, rel=1e-12)
+        found = [
+            PairSubspace(1, eta=1.0, solver=solver, preprocessor=points).fit(INDEX, SIGNS).diameter_
+            for solver in ("dense", "krylov", "dual")
+        ]
+        assert found[0] == pytest.approx(found[1], rel=1e-12) == found[2]
+        assert longest <= found[0] <= 2 * 550
+
+    def test_one_of_the_user_s_own(self):
+        for given in (
+            ClassSubspace(1, eta=1.0, diameter=100.0).fit(POINTS, LABELS),
+            ClassSubspace(1, eta=1.0, diameter=100.0, solver="flow").fit(POINTS, LABELS),
+            PairSubspace(1, eta=1.0, diameter=100.0).fit(POINTS[INDEX], SIGNS),
+            PairSubspace(1, eta=1.0, diameter=100.0, preprocessor=POINTS).fit(INDEX, SIGNS),
+            PairMetric(diameter=100.0, max_iter=5).fit(POINTS[INDEX], SIGNS),
+        ):
+            assert given.diameter_ == 100.0
+        data = ((POINTS, LABELS), (POINTS[INDEX], SIGNS), (POINTS[INDEX], SIGNS))
+        for kind, arguments in zip((ClassSubspace, PairSubspace, PairMetric), data, strict=True):
+            with pytest.raises(ValueError, match=r"two of these are .* apart"):
+                kind(diameter=0.1).fit(*arguments)
+            for wrong in (0.0, -1, np.nan, "1"):
+                with pytest.raises((ValueError, TypeError), match="diameter must be a number"):
+                    kind(diameter=wrong).fit(*arguments)
+        with pytest.raises(ValueError, match="leave it out"):
+            ClassSubspace(1, kernel="rbf", diameter=3.0).fit(POINTS, LABELS)
+        model = ClassSubspace(1, eta=1.0, diameter=25.0).partial_fit(POINTS, LABELS)
+        before = model.risk_, model.n_samples_seen_
+        with pytest.raises(ValueError, match="apart"):
+            model.partial_fit(POINTS + 100.0, LABELS)
+        assert (model.risk_, model.n_samples_seen_) == before
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, 1.5, 2, -0.1, np.nan, "0.1", None, True])
+def test_one_refusal_of_what_is_no_probability(delta):
+    pairs = POINTS[INDEX]
+    for ask in (
+        PairSubspace(1, eta=1.0).fit(pairs, SIGNS).bound,
+        ClassSubspace(1, eta=1.0).fit(POINTS, LABELS).bound,
+        PairMetric(max_iter=2).fit(pairs, SIGNS).bound,
+        lambda d: pair_bound(100, 1, 0.1, d),
+        lambda d: balanced_pair_bound(100, 100, 1, 0.1, d),
+        lambda d: operator_bound(100, 1.0, 1.0, 0.1, d),
+        lambda d: margin_bound(100, 1.0, 1.0, 0.1, d),
+        lambda d: pair_samples(0.1, 1, 0.1, d),
+    ):
+        with pytest.raises((ValueError, TypeError)) as caught:
+            ask(delta)
+        assert str(caught.value) == f"delta must be a number in (0, 1), got {delta!r}."
+
+
+def test_what_fits_in_half_a_second():
+    assert _labels.EXACT_ROWS == 10_000  # as docs/pairs.md says

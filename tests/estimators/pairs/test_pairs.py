@@ -1,0 +1,751 @@
+"""Learning from pairs and from labels: against brute force over all pairs, and each other."""
+
+import warnings
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import oracles
+from eigenstream import ClassSubspace, PairMetric, PairSubspace, sample_pairs
+from eigenstream._linalg import principal_angles
+from eigenstream.contrast import Contrast
+from eigenstream.evaluation import balanced_risk, base, pair_risk, pair_roc
+from eigenstream.features import RBFNetwork
+from eigenstream.learners.pairs import Pairs, _class_scatters, _pair_folds
+from eigenstream.learners.pairs._hashes import pair_hashes
+from eigenstream.scatters import PairScatter
+from eigenstream.schedules import Constant
+from eigenstream.testing import chunked
+from eigenstream.theory.bounds import balanced_pair_bound, pair_bound, smallest_margin_risk
+
+# Fewer positive eigenvalues than components is no news on data as small as these.
+pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue")
+
+RNG = np.random.default_rng(4)
+SIZES = [12, 3, 25, 1, 9, 14, 7]
+Y = RNG.permutation(np.repeat(list("abcdefg"), SIZES))
+CENTRES = dict(zip("abcdefg", 1.5 * RNG.standard_normal((7, 6)), strict=True))
+X = np.array([CENTRES[y] for y in Y]) + RNG.standard_normal((71, 6)) * [3, 2, 1, 0.5, 0.3, 0.2] + 5
+TASKS = RNG.integers(0, 2, 71)
+PAIRS = np.array(list(combinations(range(71), 2)))
+SIGNS = np.where(Y[PAIRS[:, 0]] == Y[PAIRS[:, 1]], 1, -1)
+INSIDE = TASKS[PAIRS[:, 0]] == TASKS[PAIRS[:, 1]]
+
+#: Eigenvalues of matrices of size one, summed in different orders.
+TOLERANCE = 1e-10
+
+
+def operator(eta, pairs=PAIRS, signs=SIGNS, *, balanced=True, weights=None):
+    """T by brute force over all pairs."""
+    reward, penalty, n_different, n_same = oracles.pair_scatters(X, pairs, signs, weights)
+    share = (0.5, 0.5)
+    if not balanced:
+        share = n_different / (n_same + n_different), n_same / (n_same + n_different)
+    return share[0] * eta * reward - share[1] * penalty
+
+
+def agrees(estimator, matrix, d=3):
+    values, vectors = oracles.top(matrix, d)
+    scale = np.abs(np.linalg.eigvalsh(matrix)).max()
+    np.testing.assert_allclose(estimator.eigenvalues_, values, atol=TOLERANCE * scale)
+    assert principal_angles(estimator.components_.T, vectors).max() < 1e-6
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "dual"])
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("tasks", [None, TASKS], ids=["one task", "tasks"])
+class TestAgainstBruteForce:
+    @pytest.mark.parametrize("group_weights", ["uniform", "pairs"])
+    def test_labels(self, solver, balanced, tasks, group_weights):
+        inside, weights = slice(None), None
+        if tasks is not None:
+            inside = INSIDE
+            weights = oracles.weights_by_task(tasks, PAIRS[inside], group_weights)
+        learned = ClassSubspace(
+            3, eta=2.0, balanced=balanced, solver=solver, group_weights=group_weights
+        )
+        learned.fit(X, Y, groups=tasks)
+        how = {"balanced": balanced, "weights": weights}
+        agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside], **how))
+
+    def test_index_pairs(self, solver, balanced, tasks):
+        inside = slice(None) if tasks is None else INSIDE
+        learned = PairSubspace(3, eta=2.0, balanced=balanced, solver=solver, preprocessor=X)
+        learned.fit(PAIRS[inside], SIGNS[inside])
+        agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside], balanced=balanced))
+
+    def test_explicit_pairs(self, solver, balanced, tasks):
+        inside = np.arange(0, len(PAIRS), 7)
+        if tasks is not None:
+            inside = inside[INSIDE[inside]]
+        learned = PairSubspace(3, eta=2.0, balanced=balanced, solver=solver)
+        learned.fit(X[PAIRS[inside]], SIGNS[inside])
+        agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside], balanced=balanced))
+
+
+@pytest.mark.parametrize("criterion", ["difference", "ratio"])
+def test_components_are_the_same_on_every_solver_signs_too(criterion):
+    solvers = ["dense", "dual"] if criterion == "ratio" else ["dense", "krylov", "dual"]
+    for fit in (
+        lambda **how: ClassSubspace(3, **how).fit(X, Y),
+        lambda **how: PairSubspace(3, preprocessor=X, **how).fit(PAIRS[::3], SIGNS[::3]),
+    ):
+        how = {"criterion": criterion} if criterion == "ratio" else {"eta": 2.0}
+        first, *others = (fit(solver=s, **how) for s in solvers)
+        for other in others:
+            np.testing.assert_allclose(other.components_, first.components_, atol=1e-8)
+            np.testing.assert_allclose(other.transform(X), first.transform(X), atol=1e-7)
+
+
+def test_few_and_many_index_pairs_agree():
+    few = np.arange(0, len(PAIRS), 20)  # fewer than twice the points: by differences
+    many = np.tile(few, 30)
+    weights = RNG.uniform(0.1, 2.0, len(few))
+    once = PairSubspace(3, eta=2.0, preprocessor=X).fit(PAIRS[few], SIGNS[few], weights)
+    often = PairSubspace(3, eta=2.0, preprocessor=X)
+    often.fit(PAIRS[many], SIGNS[many], np.tile(weights, 30))
+    np.testing.assert_allclose(once.eigenvalues_, often.eigenvalues_, rtol=TOLERANCE)
+    agrees(once, operator(2.0, PAIRS[few], SIGNS[few], weights=weights))
+    sparse = PairSubspace(3, eta=2.0, preprocessor=sp.csr_array(X))
+    sparse.fit(PAIRS[many], SIGNS[many], np.tile(weights, 30))
+    np.testing.assert_allclose(sparse.eigenvalues_, once.eigenvalues_, rtol=TOLERANCE)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["folds of classes", "folds of pairs"])
+def test_folds_of_index_pairs_by_brute_force(known):
+    pairs = np.concatenate([PAIRS, PAIRS[::7, ::-1], np.repeat(np.arange(71)[:, None], 2, axis=1)])
+    signs = np.where(Y[pairs[:, 0]] == Y[pairs[:, 1]], 1, -1)
+    weights = RNG.integers(0, 3, len(pairs)).astype(float)
+    given = Pairs(None, pairs, X, signs, weights)
+    parts = _pair_folds.folds_of_members(given)
+    if not known:
+        parts = _pair_folds.folds_by_hash(pair_hashes(given))
+    folds = _pair_folds.PairFolds(6, 5)
+    contrast = Contrast(PairScatter(6), PairScatter(6))
+    _pair_folds.add_indexed(contrast, folds, given, parts)
+    found = [(contrast.reward, contrast.penalty), *folds.touching]
+    masks = [np.ones(len(pairs), bool), *((parts == f).any(axis=1) for f in range(5))]
+    for scatters, mask in zip(found, masks, strict=True):
+        if mask.any():
+            expected = oracles.pair_scatters(X, pairs[mask], signs[mask], weights[mask])[:2]
+            for scatter, matrix in zip(scatters, expected, strict=True):
+                np.testing.assert_allclose(scatter.matrix(), matrix, atol=TOLERANCE)
+        assert sum(scatter.n_rows for scatter in scatters) == mask.sum()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+@pytest.mark.parametrize("balanced", [True, False])
+def test_kernels_against_the_papers_generalised_problem(kernel, balanced):
+    """[HPCA] section 6: G A G g = lambda G g, A written out over all pairs."""
+    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    gamma = 1.0 / np.median(squares)
+    G = np.exp(-gamma * squares)
+    same = Y[:, None] == Y[None]
+    np.fill_diagonal(same, False)
+    different = Y[:, None] != Y[None]
+    share = (0.5, 0.5)
+    if not balanced:
+        share = different.sum() / (71 * 70), same.sum() / (71 * 70)
+    eta = 0.5 * share[0] * different / different.sum() - share[1] * same / same.sum()
+    A = 2.0 * (np.diag(eta.sum(axis=1)) - eta)
+    root = np.linalg.cholesky(G + 1e-13 * np.eye(71))
+    values, vectors = oracles.top(root.T @ A @ root, 4)
+    given = X if kernel == "rbf" else G
+    how = {"kernel": kernel, "gamma": gamma if kernel == "rbf" else None}
+    learned = ClassSubspace(4, eta=0.5, balanced=balanced, **how)
+    learned.fit(given, Y)
+    np.testing.assert_allclose(learned.eigenvalues_, values, atol=TOLERANCE)
+    Z = learned.transform(given)
+    apart = Z[PAIRS[:, 0]] - Z[PAIRS[:, 1]]
+    expected = (root @ vectors)[PAIRS[:, 0]] - (root @ vectors)[PAIRS[:, 1]]
+    np.testing.assert_allclose(
+        np.linalg.norm(apart, axis=1), np.linalg.norm(expected, axis=1), atol=1e-8
+    )
+    dual = learned.dual_coef_
+    np.testing.assert_allclose(dual.T @ G @ dual, np.eye(4), atol=1e-8)
+    preprocessor = X if kernel == "rbf" else G
+    by_pairs = PairSubspace(4, eta=0.5, balanced=balanced, preprocessor=preprocessor, **how)
+    by_pairs.fit(PAIRS, SIGNS)
+    np.testing.assert_allclose(by_pairs.eigenvalues_, values, atol=TOLERANCE)
+
+
+def test_explicit_pairs_in_a_kernels_space():
+    """[HPCA] section 6: Gamma D Gamma a = lambda Gamma a."""
+    some = np.arange(0, len(PAIRS), 60)
+    pairs, signs = X[PAIRS[some]], SIGNS[some]
+    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    gamma = 1.0 / np.median(squares)
+    G = np.exp(-gamma * squares)
+    i, j = PAIRS[some].T
+    Gamma = G[np.ix_(i, i)] - G[np.ix_(i, j)] - G[np.ix_(j, i)] + G[np.ix_(j, j)]
+    D = np.where(signs > 0, -0.5 / (signs > 0).sum(), 0.5 * 0.8 / (signs < 0).sum())
+    values, vectors = np.linalg.eigh(Gamma)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    expected = oracles.top(root.T @ np.diag(D) @ root, 3)[0]
+    learned = PairSubspace(3, eta=0.8, kernel="rbf", gamma=gamma).fit(pairs, signs)
+    np.testing.assert_allclose(learned.eigenvalues_, expected, atol=TOLERANCE)
+
+
+class TestLaws:
+    @settings(max_examples=15)
+    @given(cuts=st.lists(st.integers(1, 70), max_size=20), seed=st.integers(0, 99))
+    def test_any_chunking_and_order_of_labelled_rows(self, cuts, seed):
+        order = np.random.default_rng(seed).permutation(71)
+        weights = np.random.default_rng(seed).integers(0, 3, 71).astype(float)
+        whole = ClassSubspace(3, eta=2.0).fit(X, Y, weights, TASKS)
+        grown, merged = ClassSubspace(3, eta=2.0), None
+        for part in chunked(order, cuts):
+            data = X[part], Y[part], weights[part], TASKS[part]
+            grown.partial_fit(*data)
+            piece = ClassSubspace(3, eta=2.0).partial_fit(*data)
+            merged = piece if merged is None else merged.merge(piece)
+        for other in (grown, merged):
+            np.testing.assert_allclose(other.eigenvalues_, whole.eigenvalues_, rtol=1e-11)
+            assert principal_angles(other.components_.T, whole.components_.T).max() < 1e-6
+            assert other.n_samples_seen_ == whole.n_samples_seen_
+            np.testing.assert_allclose(other.threshold_, whole.threshold_, rtol=1e-8)
+
+    @settings(max_examples=15)
+    @given(cuts=st.lists(st.integers(1, 2484), max_size=20), seed=st.integers(0, 99))
+    def test_any_chunking_and_order_of_pairs(self, cuts, seed):
+        order = np.random.default_rng(seed).permutation(len(PAIRS))
+        weights = np.random.default_rng(seed).integers(0, 3, len(PAIRS)).astype(float)
+        pairs = X[PAIRS]
+        whole = PairSubspace(3, eta=2.0).fit(pairs, SIGNS, weights)
+        grown, merged = PairSubspace(3, eta=2.0), None
+        for part in chunked(order, cuts):
+            data = pairs[part], SIGNS[part], weights[part]
+            grown.partial_fit(*data)
+            piece = PairSubspace(3, eta=2.0).partial_fit(*data)
+            merged = piece if merged is None else merged.merge(piece)
+        for other in (grown, merged):
+            np.testing.assert_allclose(other.eigenvalues_, whole.eigenvalues_, rtol=1e-11)
+            assert principal_angles(other.components_.T, whole.components_.T).max() < 1e-6
+            assert other.n_samples_seen_ == whole.n_samples_seen_ == len(PAIRS)
+            np.testing.assert_allclose(other.threshold_, whole.threshold_, rtol=1e-8)
+
+    def test_the_choice_of_eta_does_not_depend_on_chunks_either(self):
+        whole = ClassSubspace(3).fit(X, Y)
+        grown = ClassSubspace(3)
+        for part in chunked(np.arange(71), [5, 33]):
+            grown.partial_fit(X[part], Y[part])
+        assert grown.eta_ == whole.eta_
+        np.testing.assert_allclose(grown.eta_choice_.losses, whole.eta_choice_.losses, atol=1e-9)
+        pairs = X[PAIRS]
+        whole = PairSubspace(3).fit(pairs, SIGNS)
+        left, right = (PairSubspace(3).partial_fit(pairs[k::2], SIGNS[k::2]) for k in (0, 1))
+        assert left.merge(right).eta_ == whole.eta_
+
+    def test_classes_that_arrive_later(self):
+        learned = ClassSubspace(2, eta=2.0)
+        for label in "abcdefg":
+            learned.partial_fit(X[label == Y], Y[label == Y])
+        agrees(learned, operator(2.0), d=2)
+
+    def test_weights_count_as_repetitions(self):
+        weights = RNG.integers(0, 4, 71)
+        rows = np.repeat(np.arange(71), weights)
+        for solver in ("dense", "krylov", "dual"):
+            weighted = ClassSubspace(3, eta=2.0, solver=solver).fit(X, Y, weights)
+            repeated = ClassSubspace(3, eta=2.0, solver=solver).fit(X[rows], Y[rows])
+            np.testing.assert_allclose(
+                weighted.eigenvalues_, repeated.eigenvalues_, rtol=1e-9, err_msg=solver
+            )
+
+    def test_order_inside_pairs_duplicates_and_pairs_of_one_row_are_harmless(self):
+        swapped = PAIRS.copy()
+        swapped[::2] = swapped[::2, ::-1]
+        plain = PairSubspace(3, eta=2.0, preprocessor=X).fit(PAIRS, SIGNS)
+        for pairs, signs in (
+            (swapped, SIGNS),
+            (np.concatenate([PAIRS, PAIRS]), np.concatenate([SIGNS, SIGNS])),
+        ):
+            other = PairSubspace(3, eta=2.0, preprocessor=X).fit(pairs, signs)
+            np.testing.assert_allclose(other.components_, plain.components_, atol=1e-9)
+            np.testing.assert_allclose(other.threshold_, plain.threshold_, rtol=1e-9)
+        trivial = np.repeat(np.arange(71)[:, None], 2, axis=1)
+        with_trivial = PairSubspace(3, eta=2.0, preprocessor=X).fit(
+            np.concatenate([PAIRS, trivial]), np.concatenate([SIGNS, np.ones(71, int)])
+        )
+        n_same = (SIGNS > 0).sum()
+        shrunk = operator(2.0)
+        reward, penalty, *_ = oracles.pair_scatters(X, PAIRS, SIGNS)
+        shrunk = reward - 0.5 * penalty * n_same / (n_same + 71)
+        agrees(with_trivial, shrunk)
+
+    def test_float32_is_as_good_as_float64(self):
+        offset = X + 1e3
+        exact = ClassSubspace(3, eta=2.0).fit(offset.astype(np.float32).astype(float), Y)
+        single = ClassSubspace(3, eta=2.0).fit(offset.astype(np.float32), Y)
+        np.testing.assert_allclose(single.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
+        assert single.transform(offset.astype(np.float32)).dtype == np.float32
+
+    @pytest.mark.parametrize("scale", [1e-12, 1e12])
+    def test_scale_changes_nothing(self, scale):
+        for kernel in ("linear", "rbf"):
+            one, other = (ClassSubspace(2, kernel=kernel).fit(data, Y) for data in (X, X * scale))
+            assert one.eta_ == other.eta_
+            factor = scale if kernel == "linear" else 1.0
+            np.testing.assert_allclose(other.threshold_, one.threshold_ * factor, rtol=1e-6)
+
+    def test_many_classes_keep_two_matrices(self, monkeypatch):
+        open_ = ClassSubspace(3).fit(X, Y, groups=TASKS)
+        monkeypatch.setattr(_class_scatters, "physical_memory", lambda: 1000.0)
+        closed = ClassSubspace(3).fit(X, Y, groups=TASKS)
+        np.testing.assert_allclose(closed.eigenvalues_, open_.eigenvalues_, rtol=1e-10)
+        assert closed.eta_ == open_.eta_
+        with pytest.raises(ValueError, match="keeps no classes apart"):
+            closed.partial_fit(X, Y)
+        with pytest.raises(ValueError, match="keeps no classes apart"):
+            closed.merge(open_)
+
+    def test_degenerate_data_give_finite_results(self):
+        for data in (
+            np.ones((20, 3)),
+            np.tile(np.arange(3.0), (20, 1)) * np.arange(20)[:, None],
+            np.repeat(np.eye(4), 5, axis=0),
+        ):
+            labels = np.repeat([0, 1, 2, 3], 5)
+            for options in ({}, {"kernel": "rbf"}, {"solver": "krylov"}, {"solver": "dual"}):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)
+                    learned = ClassSubspace(1, **options).fit(data, labels)
+                    again = ClassSubspace(1, **options).fit(data, labels)
+                Z = learned.transform(data)
+                assert np.isfinite(Z).all()
+                assert np.isfinite(learned.threshold_)
+                np.testing.assert_array_equal(Z, again.transform(data))
+                assert learned.rank_ >= 0
+
+
+class TestComponents:
+    def test_more_than_there_are_positive_eigenvalues(self):
+        with pytest.warns(UserWarning, match=r"n_components=6 .* only \d eigenvalues"):
+            learned = ClassSubspace(6, eta=0.2).fit(X, Y)
+        positive = int((np.linalg.eigvalsh(operator(0.2)) > 0).sum())
+        assert learned.n_components_ == learned.n_positive_ == positive < 6
+        assert (learned.eigenvalues_ > 0).all()
+        every = ClassSubspace(None, eta=0.2).fit(X, Y)
+        assert every.n_components_ == positive
+        assert ClassSubspace(1, eta=0.2).fit(X, Y).n_positive_ == positive
+
+    def test_at_most_one_less_than_the_classes_at_small_weights(self):
+        """T is S_b - mu S_w then (Fisher's difference form)."""
+        for kernel in ("linear", "rbf"):
+            learned = ClassSubspace(None, eta=0.01, kernel=kernel).fit(X, Y)
+            assert learned.n_components_ <= 6
+
+    def test_no_positive_eigenvalue(self):
+        rows = np.concatenate([np.eye(3), -np.eye(3), np.zeros((2, 3))])
+        pairs = np.array([[0, 3], [1, 4], [2, 5], [6, 7]])
+        with pytest.warns(UserWarning, match="no eigenvalue of T is positive"):
+            learned = PairSubspace(2, eta=1.0, preprocessor=rows).fit(pairs, [1, 1, 1, -1])
+        assert learned.n_positive_ == 0
+        assert learned.n_components_ == 1
+
+    def test_negatives_only_are_pca_of_differences(self):
+        negative = PAIRS[SIGNS < 0]
+        learned = PairSubspace(3, preprocessor=X).fit(negative, -np.ones(len(negative), int))
+        reward, *_ = oracles.pair_scatters(X, PAIRS, SIGNS)
+        assert principal_angles(learned.components_.T, oracles.top(reward, 3)[1]).max() < 1e-6
+
+    def test_margin_gives_the_papers_weights(self):
+        c, gamma = 0.6, 0.05
+        learned = ClassSubspace(2, margin=(c, gamma)).fit(X, Y)
+        reward, penalty, *_ = oracles.pair_scatters(X, PAIRS, SIGNS)
+        negative, positive = min(1 / (1 - c**2), 1 / gamma), min(1 / c**2, 1 / gamma)
+        agrees(learned, 0.5 * negative * reward - 0.5 * positive * penalty, d=2)
+        assert learned.eta_ == pytest.approx(negative / positive)
+
+    # The dual shrinks towards the identity on the span of the rows: another problem.
+    @pytest.mark.parametrize(
+        ("solver", "shrinkage"), [("dense", None), ("dense", 0.1), ("dual", None)]
+    )
+    def test_ratio_is_the_generalised_problem(self, shrinkage, solver):
+        learned = ClassSubspace(3, criterion="ratio", shrinkage=shrinkage, solver=solver).fit(X, Y)
+        reward, penalty, *_ = oracles.pair_scatters(X, PAIRS, SIGNS)
+        if shrinkage is not None:
+            penalty = (1 - shrinkage) * penalty + shrinkage * np.trace(penalty) / 6 * np.eye(6)
+        values, vectors = scipy.linalg.eigh(reward, penalty)
+        np.testing.assert_allclose(learned.eigenvalues_, values[::-1][:3], rtol=1e-8)
+        same = learned.components_ @ penalty @ learned.components_.T
+        np.testing.assert_allclose(np.diag(same), 1.0, rtol=1e-8)
+        assert principal_angles(learned.components_.T, vectors[:, ::-1][:, :3]).max() < 1e-6
+
+    def test_a_feature_map_in_front(self):
+        network = RBFNetwork(30, gamma=0.05, random_state=0)
+        learned = ClassSubspace(3, eta=0.5, features=network).fit(X, Y)
+        mapped = learned.features_.transform(X)
+        plain = ClassSubspace(3, eta=0.5).fit(mapped, Y)
+        np.testing.assert_allclose(learned.transform(X), plain.transform(mapped), atol=1e-8)
+        pairs = PairSubspace(3, eta=0.5, features=network).fit(X[PAIRS], SIGNS)
+        assert pairs.transform(X).shape == (71, 3)
+        assert pairs.score(X[PAIRS], SIGNS) > 0.5
+
+
+class TestRisks:
+    def test_label_risks_are_those_of_the_evaluation(self):
+        for options in ({}, {"kernel": "rbf"}):
+            learned = ClassSubspace(3, eta=0.5, **options).fit(X, Y)
+            Z = learned.transform(X)
+            # Z is made afresh: distances differ in their last bits.
+            assert learned.risk_ == pytest.approx(balanced_risk(Z, Y).risk, abs=1e-3)
+            assert learned.score(X, Y) == pytest.approx(pair_roc(Z, Y).area, abs=1e-12)
+
+    @pytest.mark.parametrize("exact", [True, False])
+    def test_margin_risk_by_brute_force(self, exact, monkeypatch):
+        if not exact:
+            monkeypatch.setattr(base, "EXACT_PAIRS", 0)
+        learned = ClassSubspace(3, margin=(0.5, 0.05)).fit(X, Y)
+        counts = learned._counts()
+        assert counts.exact is exact
+        Z = learned.transform(X) / learned.diameter_
+        q = ((Z[PAIRS[:, 0]] - Z[PAIRS[:, 1]]) ** 2).sum(axis=1)
+        corners = np.concatenate([q, q + 0.05, q - 0.05])
+        corners = np.clip(corners, 0, 1)
+        best = min(
+            0.5 * np.clip(1 - (t - q[SIGNS > 0]) / 0.05, 0, 1).mean()
+            + 0.5 * np.clip(1 - (q[SIGNS < 0] - t) / 0.05, 0, 1).mean()
+            for t in np.unique(corners)
+        )
+        found = pair_risk.margin_risk(counts, 0.05, learned.diameter_)
+        assert abs(found.risk - best) <= found.error + 1e-9
+        assert found.error <= (1e-12 if exact else 1e-3)
+        assert (learned.margin_risk_, learned.margin_risk_error_) == (found.risk, found.error)
+
+    def test_threshold_and_decisions(self):
+        learned = PairSubspace(3, eta=0.5, preprocessor=X).fit(PAIRS, SIGNS)
+        distances = learned.pair_distance(PAIRS)
+        Z = learned.transform(X)
+        expected = np.linalg.norm(Z[PAIRS[:, 0]] - Z[PAIRS[:, 1]], axis=1)
+        np.testing.assert_allclose(distances, expected, rtol=1e-12)
+        np.testing.assert_allclose(learned.pair_distance(X[PAIRS]), expected, rtol=1e-9)
+        np.testing.assert_array_equal(learned.decision_function(PAIRS), -distances)
+        predicted = learned.predict(PAIRS)
+        assert set(predicted.tolist()) == {-1, 1}
+        wrong = [(predicted[s == SIGNS] != s).mean() for s in (1, -1)]
+        assert np.mean(wrong) == pytest.approx(learned.risk_, abs=1e-9)
+        pairs_area = learned.score(PAIRS, SIGNS)
+        same, different = distances[SIGNS > 0], distances[SIGNS < 0]
+        area = (same[:, None] < different[None]).mean()
+        assert pairs_area == pytest.approx(area, abs=1e-9)
+
+    @pytest.mark.parametrize("strategy", ["balanced_risk", "accuracy", "false_positive_rate"])
+    def test_calibration(self, strategy):
+        learned = PairSubspace(2, eta=0.5, preprocessor=X).fit(PAIRS, SIGNS)
+        fitted = learned.threshold_
+        options = {"false_positive_rate": 0.1} if strategy == "false_positive_rate" else {}
+        some = np.arange(0, len(PAIRS), 3)
+        learned.calibrate_threshold(PAIRS[some], SIGNS[some], strategy, **options)
+        distances, signs = learned.pair_distance(PAIRS[some]), SIGNS[some]
+        tries = np.concatenate([[0.0], np.sort(distances) + 1e-9])
+        missed = np.array([(distances[signs > 0] >= t).sum() for t in tries])
+        fooled = np.array([(distances[signs < 0] < t).sum() for t in tries])
+        at = learned.threshold_
+        here = (distances[signs > 0] >= at).sum(), (distances[signs < 0] < at).sum()
+        if strategy == "accuracy":
+            assert sum(here) == (missed + fooled).min()
+        elif strategy == "balanced_risk":
+            ratio = (signs > 0).sum() / (signs < 0).sum()
+            assert here[0] + ratio * here[1] == pytest.approx((missed + ratio * fooled).min())
+        else:
+            rate = fooled / (signs < 0).sum()
+            assert here[1] / (signs < 0).sum() == rate[rate <= 0.1].max()
+        learned.fit(PAIRS, SIGNS)
+        assert learned.threshold_ == fitted, "a new fit forgets the calibration"
+
+    def test_bound_is_theorem_1(self):
+        learned = ClassSubspace(3, eta=2.0).fit(X, Y)
+        bound = learned.bound(delta=0.1, margin=0.2)
+        expected = pair_bound(71 // 2, 3, 0.2, 0.1, empirical_risk=bound.empirical_risk)
+        assert bound == expected
+        # The empirical risk is that of every pair of rows, each weighing the same.
+        Z = learned.transform(X) / learned.diameter_
+        q = np.array([((a - b) ** 2).sum() for a, b in combinations(Z, 2)])
+        signs = np.array([1 if a == b else -1 for a, b in combinations(Y, 2)])
+        risk = smallest_margin_risk(q, signs, 0.2, balanced=False)[0]
+        assert bound.empirical_risk == pytest.approx(risk, abs=1e-9)
+        pairs = PairSubspace(3, eta=2.0, preprocessor=X).fit(PAIRS, SIGNS)
+        bound = pairs.bound()
+        n_same, n_different = (SIGNS > 0).sum(), (SIGNS < 0).sum()
+        assert bound == balanced_pair_bound(
+            n_same, n_different, 3, 0.1, 0.05, empirical_risk=bound.empirical_risk
+        )
+        with pytest.raises(ValueError, match="several tasks"):
+            ClassSubspace(3, eta=2.0).fit(X, Y, groups=np.arange(71) % 2).bound()
+        with pytest.raises(ValueError, match="Theorem 1 is about projections"):
+            ClassSubspace(3, criterion="ratio").fit(X, Y).bound()
+
+    def test_the_papers_rule_takes_the_least_margin_risk(self):
+        grid = [2.0, 0.5, 0.1]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            risks = {eta: ClassSubspace(3, eta=eta).fit(X, Y).margin_risk_ for eta in grid}
+            learned = ClassSubspace(3, eta="margin_risk").fit(X, Y)
+        tried = dict(zip(learned.eta_choice_.etas, learned.eta_choice_.losses, strict=True))
+        assert learned.eta_ == min(tried, key=tried.get)
+        assert tried[0.1] == pytest.approx(risks[0.1], abs=1e-6)
+
+
+def test_positive_eigenvalues_are_not_made_of_the_mean_s_rounding():
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((20, 5)))[0]
+    labels = np.repeat(np.arange(6), 20)
+    signal = rng.standard_normal((6, 5))[labels] + 0.3 * rng.standard_normal((120, 5))
+    rows = 1e7 / 3 + 1e-6 * signal @ basis.T
+    two, every = (ClassSubspace(d, eta=5.0).fit(rows, labels) for d in (2, None))
+    assert two.n_positive_ == every.n_positive_ == every.n_components_ == 5
+
+
+class TestTransfer:
+    """What it is for: classes never seen."""
+
+    @pytest.mark.parametrize("kernel", ["linear", "rbf"])
+    def test_fresh_classes_are_told_apart(self, kernel):
+        rng = np.random.default_rng(1)
+        labels = np.repeat(np.arange(24), 15)
+        signal = rng.standard_normal((24, 3))[labels]
+        rows = np.column_stack(
+            [signal + 0.2 * rng.standard_normal(signal.shape), 3 * rng.standard_normal((360, 12))]
+        )
+        old, fresh = labels < 16, labels >= 16
+        grid = [1.0, 0.3, 0.1]
+        learned = ClassSubspace(3, eta=grid, kernel=kernel).fit(rows[old], labels[old])
+        raw = pair_roc(rows[fresh], labels[fresh]).area
+        assert learned.score(rows[fresh], labels[fresh]) > max(0.85, raw + 0.15)
+        pairs, y = sample_pairs(labels[old], 6000, random_state=0)
+        by_pairs = PairSubspace(3, eta=grid, kernel=kernel, preprocessor=rows[old]).fit(pairs, y)
+        fresh_pairs, signs = sample_pairs(labels[fresh], 1000, random_state=1)
+        assert by_pairs.score(rows[fresh][fresh_pairs], signs) > 0.85
+
+    def test_many_small_tasks(self):
+        rng = np.random.default_rng(2)
+        tasks = np.repeat(np.arange(12), 20)
+        labels = np.tile(np.repeat([0, 1], 10), 12)
+        signal = rng.standard_normal((24, 2))[2 * tasks + labels]
+        # Tasks differ much where it says nothing about classes.
+        noise = 5 * rng.standard_normal((12, 4))[tasks] + 2 * rng.standard_normal((240, 4))
+        rows = np.column_stack([signal + 0.1 * rng.standard_normal((240, 2)), noise])
+        learned = ClassSubspace(2).fit(rows, labels, groups=tasks)
+        assert (learned.components_[:, :2] ** 2).sum() > 1.8
+
+
+class TestMetric:
+    def test_gradient_steps_reach_what_a_general_solver_finds(self):
+        rng = np.random.default_rng(0)
+        pairs = rng.standard_normal((60, 2, 2)) * [1.0, 0.3]
+        y = np.where(np.abs(pairs[:, 0, 1] - pairs[:, 1, 1]) < 0.3, 1, -1)
+        learned = PairMetric(norm=2.0, margin=0.3, max_iter=4000, tol=0.0)
+        learned.fit(pairs, y)
+        u = pairs[:, 0] - pairs[:, 1]
+        u /= np.linalg.norm(u, axis=1).max()
+        w = np.where(y > 0, 0.5 / (y > 0).sum(), 0.5 / (y < 0).sum())
+
+        def loss(parameters):
+            root = parameters[:3][[[0, 1], [1, 2]]]
+            metric = root @ root
+            size = np.linalg.norm(metric)
+            metric = metric if size <= 2.0 else metric * 2.0 / size
+            q = np.einsum("ij,jk,ik->i", u, metric, u)
+            slack = np.maximum(0.3 - y * (parameters[3] ** 2 - q), 0)
+            return float(w @ slack) / 0.3
+
+        best = min(
+            minimize(
+                loss,
+                start,
+                method="Nelder-Mead",
+                options={"maxiter": 4000, "xatol": 1e-9, "fatol": 1e-12},
+            ).fun
+            for start in rng.standard_normal((6, 4))
+        )
+        assert learned.objective_ <= best * 1.01
+        assert np.linalg.eigvalsh(learned.metric_).min() >= -1e-12
+        scaled = learned.metric_ * learned.diameter_**2
+        assert np.linalg.norm(scaled) <= 2.0 * (1 + 1e-9)
+
+    def test_uses(self):
+        learned = PairMetric(preprocessor=X).fit(PAIRS, SIGNS)
+        Z = learned.transform(X)
+        apart = X[PAIRS[:, 0]] - X[PAIRS[:, 1]]
+        expected = np.sqrt(np.einsum("ij,jk,ik->i", apart, learned.metric_, apart))
+        np.testing.assert_allclose(learned.pair_distance(PAIRS), expected, atol=1e-9)
+        assert Z.shape[1] == len(learned.components_) == len(learned.get_feature_names_out())
+        assert learned.score(PAIRS, SIGNS) > 0.5
+        assert 0 <= learned.risk_ <= 0.5
+        bound = learned.bound()
+        assert bound.m == len(PAIRS)
+        assert bound.gap > pair_bound(len(PAIRS), 1, 0.1, 0.05).gap
+        with pytest.raises(ValueError, match="needs both"):
+            PairMetric(preprocessor=X).fit(PAIRS[SIGNS > 0], SIGNS[SIGNS > 0])
+
+
+class TestOnline:
+    """solver="flow": one couple of pairs a step."""
+
+    NEGATIVE, POSITIVE = PAIRS[SIGNS < 0], PAIRS[SIGNS > 0]
+
+    def stream(self, n, seed=0):
+        """Pairs as often positive as negative, in random order."""
+        rng = np.random.default_rng(seed)
+        pairs = np.concatenate(
+            [rng.choice(self.NEGATIVE, n // 2), rng.choice(self.POSITIVE, n // 2)]
+        )
+        order = rng.permutation(n)
+        return X[pairs][order], np.repeat([-1, 1], n // 2)[order]
+
+    def test_it_nears_the_batch_solution(self):
+        pairs, y = self.stream(20_000)
+        flow = PairSubspace(2, eta=2.0, solver="flow").fit(pairs, y)
+        T = operator(2.0)
+        share = np.trace(flow.components_ @ T @ flow.components_.T) / oracles.top(T, 2)[0].sum()
+        assert share > 0.97
+        assert flow.n_samples_seen_ == 20_000
+        assert flow.solver_ == "flow"
+        assert flow.eta_ == pytest.approx(2.0)
+        assert 0 < flow.risk_ < 0.5
+        np.testing.assert_allclose(flow.components_ @ flow.components_.T, np.eye(2), atol=1e-9)
+
+    @settings(max_examples=10)
+    @given(cuts=st.lists(st.integers(1, 999), max_size=15))
+    def test_any_chunking(self, cuts):
+        pairs, y = self.stream(1000)
+        whole = PairSubspace(2, eta=2.0, solver="flow").fit(pairs, y)
+        grown = PairSubspace(2, eta=2.0, solver="flow")
+        for part in chunked(np.arange(1000), cuts):
+            grown.partial_fit(pairs[part], y[part])
+        np.testing.assert_allclose(grown.transform(X), whole.transform(X), atol=1e-7)
+        assert grown.threshold_ == pytest.approx(whole.threshold_)
+
+    def test_against_ten_lines_of_numpy(self):
+        """The step of [SLOW] eq. 6 on signed terms, with a QR each time."""
+        pairs, y = self.stream(400)
+        start = np.linalg.qr(np.random.default_rng(1).standard_normal((6, 2)))[0]
+        learned = PairSubspace(
+            2, eta=2.0, solver="flow", schedule=Constant(0.01), init=start.T
+        ).fit(pairs, y)
+        V = start
+        apart = pairs[:, 0] - pairs[:, 1]
+        for u, v in zip(apart[y < 0], apart[y > 0], strict=True):
+            A = 0.5 * 2.0 * np.outer(u, u) - 0.5 * np.outer(v, v)
+            V = np.linalg.qr(V + 0.01 * (np.eye(6) - V @ V.T) @ A @ V)[0]
+        assert principal_angles(learned.components_.T, V).max() < 1e-9
+
+    def test_one_sign_that_waits_or_never_comes(self):
+        pairs, y = self.stream(200)
+        many = X[np.random.default_rng(2).choice(self.NEGATIVE, 12_000)]
+        flow = PairSubspace(2, eta=2.0, solver="flow").partial_fit(pairs, y)
+        flow.partial_fit(many, -np.ones(12_000, int))
+        assert len(flow._learner.couples.waiting[-1]) < 4096 + 64
+        assert np.isfinite(flow.components_).all()
+        only = PairSubspace(1, eta=1.0, solver="flow").fit(many, -np.ones(12_000, int))
+        reward, *_ = oracles.pair_scatters(X, PAIRS, SIGNS)
+        assert principal_angles(only.components_.T, oracles.top(reward, 1)[1]).max() < 0.3
+
+    def test_refusals(self):
+        pairs, y = self.stream(100)
+        for options, message in (
+            ({"eta": "auto"}, "compares subspaces"),
+            ({"criterion": "ratio"}, "criterion='ratio'"),
+            ({"balanced": False}, "balanced=False"),
+            ({"n_components": None}, "fixed number of directions"),
+        ):
+            model = PairSubspace(**{"n_components": 2, "eta": 1.0, **options}, solver="flow")
+            with pytest.raises(ValueError, match=message):
+                model.fit(pairs, y)
+        with pytest.raises(ValueError, match="Leave sample_weight out"):
+            PairSubspace(2, eta=1.0, solver="flow").fit(pairs, y, np.ones(100))
+        flow = PairSubspace(2, eta=1.0, solver="flow").fit(pairs, y)
+        with pytest.raises(ValueError, match="keeps nothing that adds up"):
+            flow.merge(flow)
+
+
+class TestFlowFromLabels:
+    """The same flow, on pairs that a stream of labelled rows makes."""
+
+    RNG = np.random.default_rng(3)
+    SHARE = np.array([0.4, 0.3, 0.2, 0.1])
+    NAMES = RNG.choice(list("abcd"), 6000, p=SHARE)
+    ROWS = np.array([CENTRES[y] for y in NAMES])
+    ROWS = ROWS + RNG.standard_normal((6000, 6)) * [3, 2, 1, 1, 1, 1]
+    GROUPS = RNG.integers(0, 3, 6000)
+
+    def test_it_nears_the_batch_solution(self):
+        for groups in (None, self.GROUPS):
+            model = ClassSubspace(2, eta=2.0, group_weights="pairs")
+            flow = clone(model).set_params(solver="flow", random_state=0)
+            # Sorted by class: fit takes the rows in random order.
+            order = np.argsort(self.NAMES, kind="stable")
+            data = self.ROWS[order], self.NAMES[order]
+            flow.fit(*data, groups=None if groups is None else groups[order])
+            exact = model.fit(self.ROWS, self.NAMES, groups=groups)
+            T = exact.contrast_.matrix((1.0, 0.5))
+            share = np.trace(flow.components_ @ T @ flow.components_.T) / exact.objective_
+            assert share > 0.97
+            np.testing.assert_allclose(flow.mean_, self.ROWS.mean(axis=0), atol=1e-9)
+            assert flow.n_samples_seen_ == 6000
+            assert flow.risk_ == pytest.approx(exact.risk_, abs=0.03)
+            assert not hasattr(flow, "contrast_")
+
+    @settings(max_examples=8)
+    @given(cuts=st.lists(st.integers(1, 999), max_size=15))
+    def test_any_chunking(self, cuts):
+        model = ClassSubspace(2, eta=2.0, solver="flow", group_weights="pairs", random_state=1)
+        rows, names, tasks = self.ROWS[:1000], self.NAMES[:1000], self.GROUPS[:1000]
+        whole = clone(model).partial_fit(rows, names, groups=tasks)
+        grown = clone(model)
+        for part in chunked(np.arange(1000), cuts):
+            grown.partial_fit(rows[part], names[part], groups=tasks[part])
+        np.testing.assert_allclose(grown.transform(X), whole.transform(X), atol=1e-7)
+        assert grown.threshold_ == pytest.approx(whole.threshold_)
+
+    def test_missing_values_sparse_rows_and_a_map_in_front(self):
+        spoiled = self.ROWS[:900].copy()
+        spoiled[::9, 2] = np.nan
+        kept = np.isfinite(spoiled).all(axis=1)
+        model = ClassSubspace(2, eta=2.0, solver="flow", missing="skip", random_state=1)
+        found = model.partial_fit(spoiled, self.NAMES[:900])
+        clean = clone(model).partial_fit(sp.csr_array(spoiled[kept]), self.NAMES[:900][kept])
+        np.testing.assert_allclose(found.components_, clean.components_, atol=1e-9)
+        mapped = clone(model).set_params(features=RBFNetwork(40, gamma=0.02, random_state=0))
+        mapped.fit(self.ROWS, self.NAMES)
+        assert mapped.score(self.ROWS, self.NAMES) > 0.5
+        assert mapped.components_.shape[1] == 40
+
+    def test_refusals(self):
+        model = ClassSubspace(2, eta=2.0, solver="flow")
+        with pytest.raises(ValueError, match="Leave sample_weight out"):
+            model.fit(self.ROWS, self.NAMES, np.ones(6000))
+        with pytest.raises(ValueError, match="Set group_weights='pairs', or use solver='dense'"):
+            model.fit(self.ROWS, self.NAMES, groups=self.GROUPS)
+        with pytest.raises(ValueError, match="compares subspaces"):
+            ClassSubspace(2, solver="flow").fit(self.ROWS, self.NAMES)
+        with pytest.raises(NotFittedError, match="no two of different classes"):
+            _ = model.partial_fit(self.ROWS[:1], self.NAMES[:1]).components_
+        with pytest.raises(ValueError, match="keeps nothing that adds up"):
+            model.merge(model)
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "dual"])
+@pytest.mark.parametrize("group_weights", ["uniform", "pairs"])
+def test_risks_weigh_tasks_as_learning_does(solver, group_weights):
+    tasks = np.repeat([0, 1, 2], [40, 25, 6])
+    learned = ClassSubspace(2, eta=2.0, solver=solver, group_weights=group_weights)
+    learned.fit(X, Y, groups=tasks)
+    inside = tasks[PAIRS[:, 0]] == tasks[PAIRS[:, 1]]
+    weights = oracles.weights_by_task(tasks, PAIRS[inside], group_weights)
+    apart, same = learned.pair_distance(X[PAIRS[inside]]), SIGNS[inside] > 0
+    risks = [
+        np.average(apart[same] >= c, weights=weights[same]) / 2
+        + np.average(apart[~same] <= c, weights=weights[~same]) / 2
+        for c in np.concatenate([apart - 1e-9, apart + 1e-9])
+    ]
+    assert learned.risk_ == pytest.approx(min(risks), abs=1e-9)

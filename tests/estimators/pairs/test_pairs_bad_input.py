@@ -1,0 +1,359 @@
+"""Bad input to what learns from pairs: what, where, remedy; and the learner stays as it was."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from eigenstream import (
+    ClassSubspace,
+    PairMetric,
+    PairSubspace,
+    RBFNetwork,
+    ThresholdClassifier,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue")
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.standard_normal((40, 5))
+LABELS = np.repeat(list("abcde"), 8)
+INDEX = RNG.integers(0, 40, (60, 2))
+PAIRS = ROWS[INDEX]
+SIGNS = np.where(LABELS[INDEX[:, 0]] == LABELS[INDEX[:, 1]], 1, -1)
+
+
+def spoiled(values, place, value):
+    values = np.array(values, dtype=np.result_type(values, type(value)))
+    values[place] = value
+    return values
+
+
+BAD_PAIRS = [
+    (PAIRS[:, 0], SIGNS, r"shape \(n, 2, n_features\).*got \(60, 5\)"),
+    (PAIRS.transpose(1, 0, 2), SIGNS, r"got \(2, 60, 5\)"),
+    (np.zeros((60, 3, 5)), SIGNS, r"got \(60, 3, 5\)"),
+    (np.zeros((60, 2, 0)), SIGNS, r"got \(60, 2, 0\)"),
+    (np.zeros((0, 2, 5)), [], "pairs is empty"),
+    (INDEX, SIGNS, "no preprocessor"),
+    (spoiled(PAIRS, (7, 1, 3), np.nan), SIGNS, "NaN at pair 7, member 1, column 3.*'skip'"),
+    (spoiled(PAIRS, (9, 0, 2), np.inf), SIGNS, "infinity at pair 9, member 0, column 2"),
+    (np.full((60, 2, 5), "a"), SIGNS, "not real numbers"),
+    (PAIRS, None, "requires y to be passed"),
+    (PAIRS, SIGNS[:-1], r"60 in all; got shape \(59,\)"),
+    (PAIRS, (SIGNS + 1) // 2, r"got 0 and 1; use 2 \* y - 1"),
+    (PAIRS, SIGNS > 0, r"booleans; use np\.where"),
+    (PAIRS, np.where(SIGNS > 0, "same", "different"), "got .*row 0; use np.where"),
+    (PAIRS, spoiled(SIGNS, 5, 3), "got 3 at row 5"),
+    (PAIRS, SIGNS[:, None], r"got shape \(60, 1\)\. Use y\.ravel"),
+    (PAIRS, spoiled(SIGNS.astype(object), 5, "same"), "got 'same' at row 5; use np.where"),
+]
+
+
+@pytest.mark.parametrize(
+    "learner", [PairSubspace(2, eta=1.0), PairMetric()], ids=["space", "metric"]
+)
+@pytest.mark.parametrize(("pairs", "y", "message"), BAD_PAIRS, ids=[m for *_, m in BAD_PAIRS])
+def test_pairs(learner, pairs, y, message):
+    model = clone(learner)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(pairs, y)
+    assert vars(model) == vars(clone(learner)), "a refused fit left something behind"
+    if isinstance(model, PairSubspace):
+        model.partial_fit(PAIRS, SIGNS)
+        before, threshold = model.components_.copy(), model.threshold_
+        with pytest.raises((ValueError, TypeError), match=message):
+            model.partial_fit(pairs, y)
+        np.testing.assert_array_equal(model.components_, before)
+        assert model.threshold_ == threshold
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        (spoiled(INDEX, (11, 1), 40), r"pair 11 is \[\d+, 40\], but .* rows 0 to 39"),
+        (spoiled(INDEX, (3, 0), -1), r"pair 3 is \[-1, \d+\]"),
+        (INDEX.astype(float), "must be whole numbers, got dtype float64"),
+    ],
+)
+def test_indices(index, message):
+    for learner in (PairSubspace(2, preprocessor=ROWS), PairMetric(preprocessor=ROWS)):
+        with pytest.raises((ValueError, TypeError), match=message):
+            learner.fit(index, SIGNS)
+
+
+def test_preprocessor():
+    with pytest.raises(ValueError, match="preprocessor must hold rows"):
+        PairSubspace(preprocessor=ROWS[0]).fit(INDEX, SIGNS)
+    with pytest.raises(ValueError, match="preprocessor contains NaN at row 4, column 1"):
+        PairSubspace(preprocessor=spoiled(ROWS, (4, 1), np.nan)).fit(INDEX, SIGNS)
+
+
+def test_whole_numbers_out_of_a_mixed_table_are_signs():
+    plain = PairSubspace(2, eta=1.0).fit(PAIRS, SIGNS)
+    found = PairSubspace(2, eta=1.0).fit(PAIRS, SIGNS.astype(object))
+    np.testing.assert_array_equal(found.components_, plain.components_)
+
+
+def test_column_names_of_the_preprocessor_are_remembered():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS, columns=list("vwxyz"))
+    for learner in (PairSubspace(2, eta=1.0), PairMetric()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", message="PairMetric stopped")
+            learner.set_params(preprocessor=frame).fit(INDEX, SIGNS)
+            assert learner.feature_names_in_.tolist() == list("vwxyz")
+            learner.transform(frame)
+            np.testing.assert_allclose(learner.pair_distance(PAIRS), learner.pair_distance(INDEX))
+        with pytest.raises(ValueError, match="feature names should match"):
+            learner.transform(frame[list("zyxwv")])
+        assert not hasattr(learner.fit(PAIRS, SIGNS), "feature_names_in_")
+
+
+def test_pairs_with_missing_values_may_be_left_out():
+    skipping = PairSubspace(2, eta=1.0, missing="skip")
+    clean = PairSubspace(2, eta=1.0).fit(np.delete(PAIRS, 7, axis=0), np.delete(SIGNS, 7))
+    found = skipping.fit(spoiled(PAIRS, (7, 1, 3), np.nan), SIGNS)
+    np.testing.assert_allclose(found.components_, clean.components_, atol=1e-12)
+    rows = spoiled(ROWS, (4, 1), np.nan)
+    kept = (INDEX != 4).all(axis=1)
+    found = skipping.set_params(preprocessor=rows).fit(INDEX, SIGNS)
+    clean = PairSubspace(2, eta=1.0, preprocessor=ROWS).fit(INDEX[kept], SIGNS[kept])
+    np.testing.assert_allclose(found.components_, clean.components_, atol=1e-12)
+    labels = ClassSubspace(2, eta=1.0, missing="skip").fit(rows, LABELS)
+    rest = ClassSubspace(2, eta=1.0).fit(np.delete(ROWS, 4, 0), np.delete(LABELS, 4))
+    np.testing.assert_allclose(labels.components_, rest.components_, atol=1e-12)
+
+
+def test_one_sign_only():
+    with pytest.raises(ValueError, match=r"all pairs are positive.*some negative pairs"):
+        PairSubspace(2).fit(PAIRS, np.ones(60, int))
+    with pytest.raises(ValueError, match="criterion='ratio' divides by the scatter of positive"):
+        PairSubspace(2, criterion="ratio").fit(PAIRS, -np.ones(60, int))
+    assert PairSubspace(2).fit(PAIRS, -np.ones(60, int)).n_positive_ == 5
+    waiting = PairSubspace(2, eta=1.0).partial_fit(PAIRS, np.ones(60, int))
+    with pytest.raises(NotFittedError, match="no negative pair"):
+        _ = waiting.components_
+    with pytest.raises(ValueError, match="no pair is left"):
+        PairSubspace(2).fit(PAIRS, SIGNS, np.zeros(60))
+
+
+BAD_LABELS = [
+    (ROWS, np.repeat("a", 40), "names one class only .'a'."),
+    (ROWS, None, "requires y to be passed, but the target y is None"),
+    (ROWS, LABELS[:-1], r"inconsistent numbers of samples.*40 rows and y has shape \(39,\)"),
+    (ROWS, spoiled(np.repeat(np.arange(5.0), 8), 3, np.nan), "y contains NaN at row 3"),
+    (ROWS, ROWS[:, 0], "Unknown label type"),
+    (ROWS, np.where(LABELS == "b", None, LABELS.astype(object)), "y contain None at row 8"),
+    (spoiled(ROWS, (12, 3), np.nan), LABELS, r"NaN at row 12, column 3\..*missing='skip'"),
+    (ROWS[0], LABELS, "Expected 2D array"),
+    (ROWS[:, :0], LABELS, r"0 feature\(s\)"),
+]
+
+
+@pytest.mark.parametrize(("rows", "labels", "message"), BAD_LABELS, ids=[m for *_, m in BAD_LABELS])
+def test_labelled_rows(rows, labels, message):
+    for options in ({}, {"kernel": "rbf"}):
+        model = ClassSubspace(2, **options)
+        with pytest.raises(ValueError, match=message):
+            model.fit(rows, labels)
+        assert vars(model) == vars(ClassSubspace(2, **options))
+
+
+def test_groups_and_weights():
+    with pytest.raises(ValueError, match=r"40 rows and groups has shape \(3,\)"):
+        ClassSubspace().fit(ROWS, LABELS, groups=[1, 2, 3])
+    with pytest.raises(ValueError, match="every group names one class"):
+        ClassSubspace().fit(ROWS, LABELS, groups=LABELS)
+    with pytest.raises(ValueError, match=r"not be negative, got -1\.0 at row 0"):
+        ClassSubspace().fit(ROWS, LABELS, sample_weight=-np.ones(40))
+    with pytest.raises(ValueError, match="no row is left"):
+        ClassSubspace().fit(ROWS, LABELS, sample_weight=np.zeros(40))
+    with pytest.raises(ValueError, match="groups contain NaN at row 5, which names nothing"):
+        ClassSubspace().fit(ROWS, LABELS, groups=spoiled(np.ones(40), 5, np.nan))
+    mixed = LABELS.astype(object)
+    mixed[9] = 7
+    with pytest.raises(TypeError, match="y mix text and other values: 'a' at row 0 and 7 at row 9"):
+        ClassSubspace().fit(ROWS, mixed)
+    waiting = ClassSubspace(2).partial_fit(ROWS[:8], LABELS[:8])
+    with pytest.raises(NotFittedError, match="no two of different classes"):
+        _ = waiting.components_
+
+
+def test_weights_that_leave_no_pair_of_one_class():
+    with pytest.warns(UserWarning, match="counts as repetitions.*Multiply them") as caught:
+        ClassSubspace(2, eta=1.0).fit(ROWS, LABELS, sample_weight=np.full(40, 1 / 40))
+    assert caught[0].filename == __file__  # the user's line, not the library's
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ClassSubspace(2, eta=1.0).fit(ROWS, LABELS, sample_weight=np.full(40, 0.5))
+        ClassSubspace(2, eta=1.0).fit(ROWS, np.arange(40) // 2, sample_weight=np.ones(40))
+
+
+@pytest.mark.parametrize("solver", ["auto", "flow"])
+def test_rows_that_are_all_the_same(solver):
+    model = ClassSubspace(2, eta=1.0, solver=solver)
+    with pytest.warns(UserWarning, match="no eigenvalue of T is positive"):
+        found = model.fit(np.full((40, 5), 0.1), LABELS)
+    assert np.isfinite(found.components_).all()
+    assert found.n_positive_ == 0
+    assert found.risk_ == 0.5
+
+
+def test_a_class_with_one_example_is_harmless():
+    lonely = LABELS.copy()
+    lonely[0] = "z"
+    for options in ({}, {"kernel": "rbf"}, {"solver": "krylov"}):
+        learned = ClassSubspace(2, **options).fit(ROWS, lonely)
+        assert np.isfinite(learned.transform(ROWS)).all()
+    every = ClassSubspace(2).fit(ROWS, np.arange(40))
+    np.testing.assert_allclose(
+        abs(np.sum(every.components_ * np.linalg.svd(ROWS - ROWS.mean(0))[2][:2], axis=1)), 1
+    )
+    with pytest.raises(ValueError, match="divides by the scatter of the positive pairs"):
+        ClassSubspace(2, criterion="ratio").fit(ROWS, np.arange(40))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"eta": -1.0}, r"eta .the weight of negative pairs, as a size.*\(0, inf\), got -1\.0"),
+        ({"eta": -1.0}, r"signs are understood: use eta=1\.0"),
+        ({"eta": 0}, "got 0"),
+        ({"eta": [1.0, -0.1]}, r"got -0\.1"),
+        ({"eta": []}, "empty list"),
+        ({"eta": "best"}, "'auto', 'margin_risk', got 'best'"),
+        ({"margin": 0.5}, "margin must be two numbers"),
+        ({"margin": (1.5, 0.1)}, "threshold c.*got 1.5"),
+        ({"margin": (0.5, 0.0)}, "gamma.*got 0.0"),
+        ({"margin": (0.5, 0.1), "eta": 1.0}, "leave one of them out"),
+        ({"criterion": "sum"}, "criterion must be one of"),
+        ({"kernel": "poly"}, "kernel must be one of"),
+        ({"kernel": "rbf", "gamma": -1.0}, "gamma must be a number"),
+        (
+            {"kernel": "rbf", "solver": "dense"},
+            "kernel='rbf' is not for solver='dense'.*solver='dual'",
+        ),
+        ({"kernel": "rbf", "features": ThresholdClassifier()}, "maps the rows, and so do features"),
+        ({"criterion": "ratio", "solver": "krylov"}, "Use solver='dense'"),
+        ({"criterion": "ratio", "shrinkage": 2.0}, r"shrinkage must be a number in \(0, 1\]"),
+        ({"n_components": 0}, "n_components must be a whole number of at least 1"),
+        ({"n_components": 6}, "n_components=6 is more than the number of features, 5"),
+        ({"solver": "qr"}, "solver must be one of"),
+        ({"missing": "drop"}, "missing must be one of"),
+        ({"balanced": "no"}, "balanced must be True or False"),
+        ({"features": "rbf"}, "features must be a transformer.*got 'rbf'"),
+        ({"forgetting": 0.01}, r"forgetting=0\.01 is for solver='flow'"),
+    ],
+    ids=str,
+)
+def test_parameters(options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        ClassSubspace(**{"n_components": 2, **options}).fit(ROWS, LABELS)
+    with pytest.raises((ValueError, TypeError), match=message):
+        PairSubspace(**{"n_components": 2, **options}).fit(PAIRS, SIGNS)
+
+
+class TestKernels:
+    def test_not_positive_semidefinite(self):
+        bad = ROWS @ ROWS.T - 3.0 * np.eye(40)
+        with pytest.raises(ValueError, match=r"not positive semidefinite.*diagonal"):
+            ClassSubspace(2, kernel="precomputed").fit(bad, LABELS)
+        distances = np.sqrt(((ROWS[:, None] - ROWS[None]) ** 2).sum(axis=2))
+        with pytest.raises(ValueError, match="not positive semidefinite"):
+            ClassSubspace(2, kernel="precomputed").fit(distances, LABELS)
+
+    def test_not_square_or_not_symmetric(self):
+        with pytest.raises(ValueError, match=r"must be square, \(n, n\); got \(40, 5\)"):
+            ClassSubspace(2, kernel="precomputed").fit(ROWS, LABELS)
+        gram = spoiled(ROWS @ ROWS.T, (3, 7), 100.0)
+        with pytest.raises(ValueError, match=r"not symmetric: entries \(3, 7\) and \(7, 3\)"):
+            ClassSubspace(2, kernel="precomputed").fit(gram, LABELS)
+        with pytest.raises(ValueError, match="takes index pairs"):
+            PairSubspace(2, kernel="precomputed").fit(PAIRS, SIGNS)
+
+    def test_a_gram_matrix_near_the_identity(self):
+        with pytest.warns(UserWarning, match=r"= \d+.*nearly the identity.*try gamma=0\.\d+"):
+            ClassSubspace(2, eta=1.0, kernel="rbf", gamma=5.0).fit(ROWS, LABELS)
+        message = r"= \d+.*nearly the identity.*try gamma=0\.\d+, or gamma='median'"
+        for model, data in ((ClassSubspace, (ROWS, LABELS)), (PairSubspace, (PAIRS, SIGNS))):
+            with pytest.warns(UserWarning, match=message):
+                model(2, eta=1.0, features=RBFNetwork(20, gamma=5.0)).fit(*data)
+
+    def test_sparse_rows(self):
+        with pytest.raises(TypeError, match=r"sparse rows.*use X\.toarray"):
+            ClassSubspace(2, kernel="rbf").fit(sp.csr_array(ROWS), LABELS)
+
+    def test_what_a_kernel_has_not(self):
+        model = ClassSubspace(2, eta=1.0, kernel="rbf").fit(ROWS, LABELS)
+        assert not hasattr(model, "components_")
+        assert not hasattr(model, "partial_fit")
+        with pytest.raises(AttributeError, match="see dual_coef_"):
+            _ = model.components_
+        with pytest.raises(ValueError, match="image of no row"):
+            model.inverse_transform(np.zeros((1, 2)))
+        with pytest.raises(ValueError, match="keeps nothing that adds up"):
+            model.merge(model)
+        assert not hasattr(ClassSubspace(2).fit(ROWS, LABELS), "dual_coef_")
+
+
+class TestUse:
+    MODEL = PairSubspace(2, eta=1.0).fit(PAIRS, SIGNS)
+
+    def test_other_width(self):
+        with pytest.raises(ValueError, match="pairs have 4 features, but 5"):
+            self.MODEL.pair_distance(PAIRS[:, :, :4])
+        with pytest.raises(ValueError, match=r"transform takes rows.*got pairs, \(60, 2, 5\)"):
+            self.MODEL.fit_transform(PAIRS, SIGNS)
+        with pytest.raises(ValueError, match="X has 4 features"):
+            self.MODEL.transform(ROWS[:, :4])
+
+    def test_calibration(self):
+        with pytest.raises(ValueError, match="strategy must be one of"):
+            self.MODEL.calibrate_threshold(PAIRS, SIGNS, "f1")
+        with pytest.raises(ValueError, match="give false_positive_rate"):
+            self.MODEL.calibrate_threshold(PAIRS, SIGNS, "false_positive_rate")
+        with pytest.raises(ValueError, match="needs pairs with y ="):
+            self.MODEL.calibrate_threshold(PAIRS[SIGNS > 0], SIGNS[SIGNS > 0])
+
+    def test_scores_need_both_kinds(self):
+        with pytest.raises(ValueError, match="ROC area compares"):
+            self.MODEL.score(PAIRS[SIGNS > 0], SIGNS[SIGNS > 0])
+        learned = ClassSubspace(2, eta=1.0).fit(ROWS, LABELS)
+        with pytest.raises(ValueError, match="no pair of different classes"):
+            learned.score(ROWS[:8], LABELS[:8])
+
+    def test_merging_what_does_not_belong_together(self):
+        with pytest.raises(ValueError, match="only scatters of one kind merge"):
+            self.MODEL.merge(PairSubspace(2, eta=1.0).fit(PAIRS[:, :, :4], SIGNS))
+        with pytest.raises(TypeError, match="a PairSubspace merges with its kind only, got ClassS"):
+            self.MODEL.merge(ClassSubspace(2, eta=1.0).fit(ROWS, LABELS))
+        one, other = (
+            ClassSubspace(2, eta=1.0, features=RBFNetwork(8, random_state=seed)).fit(ROWS, LABELS)
+            for seed in (0, 1)
+        )
+        assert one.merge(one).n_samples_seen_ == 80
+        with pytest.raises(ValueError, match="different feature maps"):
+            one.merge(other)
+
+
+class TestMetric:
+    def test_parameters(self):
+        for options, message in (
+            ({"norm": 0}, "norm must be"),
+            ({"margin": 1.0}, "margin must be"),
+            ({"max_iter": 0}, "max_iter must be"),
+            ({"tol": -1.0}, "tol must be"),
+            ({"balanced": "no"}, "balanced must be True or False"),
+            ({"missing": "drop"}, "missing must be one of"),
+        ):
+            with pytest.raises((ValueError, TypeError), match=message):
+                PairMetric(**options).fit(PAIRS, SIGNS)
+
+    def test_one_sign_only(self):
+        with pytest.raises(ValueError, match="needs both"):
+            PairMetric().fit(PAIRS, np.ones(60, int))

@@ -1,0 +1,87 @@
+"""fit of a stream: the same as of its rows, in the memory of some chunks."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from eigenstream import RBFNetwork, SlowSubspace, StreamPCA
+from eigenstream.streams import LagEmbedding, open_stream
+
+ROWS = np.random.default_rng(0).standard_normal((500, 6)).cumsum(axis=0)
+LEARNERS = [
+    StreamPCA(2),
+    SlowSubspace(2),
+    SlowSubspace(2, lag=3, alpha=0.7, solver="krylov"),
+    SlowSubspace(2, alpha=0.7, solver="flow"),
+    SlowSubspace(2, alpha=0.7, solver="sketch"),
+]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_a_stream_is_learned_as_its_rows(learner, tmp_path):
+    halves = {"a": ROWS[:200], "b": ROWS[200:]}
+    for name, rows in halves.items():
+        np.save(tmp_path / f"{name}.npy", rows)
+    whole = clone(learner).fit(list(halves.values()))
+    for source in (halves, [tmp_path / "a.npy", tmp_path / "b.npy"], str(tmp_path / "*.npy")):
+        model = clone(learner).fit(open_stream(source, chunk_rows=37))
+        np.testing.assert_allclose(model.components_, whole.components_, atol=1e-9)
+        np.testing.assert_allclose(model.mean_, whole.mean_, atol=1e-12)
+        assert model.n_samples_seen_ == len(ROWS)
+        assert model.transform(ROWS).shape == (500, 2)
+
+
+def test_what_can_be_read_once(tmp_path):
+    def chunks():
+        yield from np.array_split(ROWS, 7)
+
+    whole = SlowSubspace(2).fit(ROWS)
+    once = SlowSubspace(2).fit(open_stream(chunks()))
+    np.testing.assert_allclose(once.components_, whole.components_, atol=1e-9)
+    with pytest.raises(ValueError, match="can be read once only"):
+        StreamPCA(2, solver="krylov").fit(open_stream(chunks()))
+    with pytest.raises(ValueError, match="can be read once only"):
+        SlowSubspace(2, alpha=0.5, solver="sketch").fit(open_stream(chunks()), passes=2)
+
+
+def test_behind_a_map_that_says_what_it_needs():
+    network = RBFNetwork(20, gamma="median")
+    again = SlowSubspace(2, features=network).fit(open_stream(ROWS, chunk_rows=50))
+    assert again.n_samples_seen_ == len(ROWS)  # learned from all rows, in a second pass
+    np.testing.assert_array_equal(again.features_.prototypes_, ROWS[:20])
+    once = SlowSubspace(2, features=network).fit(open_stream(iter(np.array_split(ROWS, 9))))
+    assert once.n_samples_seen_ == len(ROWS) - 20  # the map has used the first ones up
+    grown = SlowSubspace(2, features=network).partial_fit(ROWS)
+    np.testing.assert_allclose(once.components_, grown.components_, atol=1e-9)
+    with pytest.raises(ValueError, match=r"ends before .* has learned enough"):
+        SlowSubspace(2, features=network).fit(open_stream(ROWS[:10]))
+
+
+def test_names_preprocessing_and_missing_values(tmp_path):
+    path = tmp_path / "weather.csv"
+    lines = ["temperature,wind", *(f"{a},{b}" for a, b in ROWS[:60, :2])]
+    lines[30] = "nan,3.0"
+    path.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=r"weather.csv.*temperature"):
+        StreamPCA(1).fit(open_stream(path))
+    model = StreamPCA(1).fit(open_stream(path, missing="skip"))
+    assert model.n_samples_skipped_ == 1
+    assert model.n_samples_seen_ == 59
+    assert list(model.feature_names_in_) == ["temperature", "wind"]
+    delayed = open_stream(ROWS).through(LagEmbedding(3))
+    assert SlowSubspace(2).fit(delayed).n_features_in_ == 18
+
+
+def test_refusals(tmp_path):
+    with pytest.raises(ValueError, match="leave sample_weight out"):
+        StreamPCA(1).fit(open_stream(ROWS), sample_weight=np.ones(500))
+    with pytest.raises(TypeError, match="open_stream"):
+        StreamPCA(1).fit(str(tmp_path / "big.npy"))
+    with pytest.raises(TypeError, match="open_stream"):
+        StreamPCA(1).fit(row for row in ROWS)
+    model = StreamPCA(1).fit(ROWS)
+    before = model.components_
+    with pytest.raises(ValueError, match="gives no chunk"):
+        model.fit(open_stream(iter([])))
+    np.testing.assert_array_equal(model.components_, before)
+    assert model.n_features_in_ == 6

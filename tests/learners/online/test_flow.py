@@ -1,0 +1,385 @@
+"""The online solver: law 3 with centring and lags, law 4, and answers that stand on their own."""
+
+import copy
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigenstream._linalg import orthonormality_error, orthonormalized, principal_angles
+from eigenstream.learners.online import FlowMonitor, FlowSolver
+from eigenstream.rules import UnstableStepError
+from eigenstream.scatters import VarianceScatter, VelocityScatter
+from eigenstream.schedules import Auto, Constant, Exponential, Power
+from eigenstream.testing import assert_same_state
+from oracles import PlainGain
+
+
+def twin(rows, d, reward, penalty, lag, center, gain, init, weights=None):
+    """The sequential rule in plain NumPy, a QR after every step."""
+    V, mean, seen, step, auto = init, 0.0, 0.0, 0, PlainGain(Auto().c)
+    weights = np.ones(len(rows)) if weights is None else weights
+    for t in range(lag, len(rows)):
+        w = weights[t]
+        if w == 0:
+            continue
+        x, c = rows[t], reward * w
+        if center:
+            x, c = x - mean, c * seen / (seen + w)
+            mean, seen = mean + x * w / (seen + w), seen + w
+        v = rows[t] - rows[t - lag]
+        AV = c * np.outer(x, x @ V) - penalty * min(w, weights[t - lag]) * np.outer(v, v @ V)
+        if gain == "auto":
+            pulls = [-c * (x @ x), penalty * min(w, weights[t - lag]) * (v @ v)]
+            eta = auto.gain((AV**2).sum(), max(0.0, *pulls))
+        else:
+            eta = gain(step)
+        V, step = orthonormalized(V + eta * (AV - V @ (V.T @ AV))), step + 1
+    return V @ V.T, mean
+
+
+def projector(solution):
+    return solution.components.T @ solution.components
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize(("penalty", "lag"), [(0.0, 0), (0.7, 1), (0.4, 3), (0.5, 40)])
+@pytest.mark.parametrize("gain", ["auto", lambda t: 2.0 / (50 + t)])
+def test_solver_equals_the_plain_rule(center, penalty, lag, gain):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((300, 12)) * np.linspace(2, 0.5, 12) + 3.0
+    rows[1:] += 0.8 * rows[:-1]
+    weights = rng.choice([0.0, 1.0, 2.5], 300)
+    init = orthonormalized(rng.standard_normal((12, 3)))
+    expected, mean = twin(rows, 3, 0.6, penalty, lag, center, gain, init, weights)
+    solver = FlowSolver(
+        3,
+        weights=(0.6, penalty),
+        lag=lag,
+        center=center,
+        schedule=Auto(averaging=None) if gain == "auto" else gain,
+        init=init.T,
+        block_size=16,
+    ).update(rows, weights)
+    solution = solver.solution()
+    # 300 steps of a contraction, rounding of a few operations on numbers of order 10 in each.
+    assert np.abs(projector(solution) - expected).max() < 1e-11
+    if center:
+        np.testing.assert_allclose(solution.mean, mean, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            mean, np.average(rows[lag:], axis=0, weights=weights[lag:]), rtol=0, atol=1e-12
+        )
+
+
+def test_centred_terms_add_up_to_the_exact_scatter():
+    """Sum of W w / (W + w) (x - m)(x - m)^T = the scatter about the final mean [CHAN]."""
+    rng = np.random.default_rng(1)
+    rows, weights = rng.standard_normal((50, 4)) + 5, rng.uniform(0.5, 2, 50)
+    mean, seen, total = np.zeros(4), 0.0, np.zeros((4, 4))
+    for x, w in zip(rows, weights, strict=True):
+        total += w * seen / (seen + w) * np.outer(x - mean, x - mean)
+        mean, seen = mean + (x - mean) * w / (seen + w), seen + w
+    exact = VarianceScatter(4).update(rows, sample_weight=weights).matrix()
+    np.testing.assert_allclose(total / seen, exact, rtol=1e-12)
+
+
+@st.composite
+def chunkings(draw, n):
+    cuts = sorted(draw(st.sets(st.integers(1, n - 1), max_size=12)))
+    return [0, *cuts, n]
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), lag=st.sampled_from([0, 1, 3, 10]), center=st.booleans())
+def test_any_chunking_gives_the_result_of_one_pass(data, lag, center):
+    n = 90
+    rng = np.random.default_rng(2)
+    rows = rng.standard_normal((n, 6)).cumsum(axis=0)
+    weights = rng.choice([0.0, 1.0, 2.0], n)
+    border = 47  # a second sequence starts here
+    plan = {
+        "weights": (0.4, 0.6 if lag else 0.0),
+        "lag": lag,
+        "center": center,
+        "block_size": 8,
+    }
+    whole = FlowSolver(2, **plan).update(rows[:border], weights[:border])
+    whole.update(rows[border:], weights[border:], new_sequence=True)
+    parts = FlowSolver(2, **plan)
+    edges = sorted({*data.draw(chunkings(n)), border})
+    for a, b in itertools.pairwise(edges):
+        parts.update(rows[a:b], weights[a:b], new_sequence=a == border)
+    one, other = whole.solution(), parts.solution()
+    assert (one.n_terms, one.n_rows) == (other.n_terms, other.n_rows)
+    # The blocks are the same whatever the chunks, so nothing but copies differs.
+    np.testing.assert_array_equal(one.components, other.components)
+    np.testing.assert_array_equal(one.eigenvalues, other.eigenvalues)
+    np.testing.assert_array_equal(one.mean, other.mean)
+
+
+def test_row_by_row_from_the_first_call_on():
+    rows = np.random.default_rng(3).standard_normal((70, 5))
+    whole = FlowSolver(2).update(rows)
+    single = FlowSolver(2)
+    for row in rows:
+        single.update(row[None])
+    np.testing.assert_array_equal(single.solution().components, whole.solution().components)
+
+
+def test_block_size_changes_nothing_but_rounding():
+    rows = np.random.default_rng(4).standard_normal((500, 20)) * np.linspace(3, 1, 20)
+    found = [
+        projector(FlowSolver(3, schedule=Power(1, 50), block_size=b).update(rows).solution())
+        for b in (1, 7, 64, 500)
+    ]
+    for other in found[1:]:
+        assert np.abs(other - found[0]).max() < 1e-11
+
+
+def test_reading_does_not_mutate():
+    rows = np.random.default_rng(5).standard_normal((100, 6))
+    read = FlowSolver(2, random_state=0, block_size=16)
+    unread = FlowSolver(2, random_state=0, block_size=16)
+    for row in rows:
+        read.update(row[None]).solution()
+        unread.update(row[None])
+    np.testing.assert_array_equal(read.solution().components, unread.solution().components)
+
+
+@pytest.mark.parametrize(
+    "save", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s)), lambda s: s.copy()]
+)
+def test_save_load_continue_equals_continue(save):
+    rows = np.random.default_rng(6).standard_normal((400, 8)).cumsum(axis=0)
+    plan = {"weights": (0.3, 0.7), "lag": 2, "block_size": 16}
+    solver = FlowSolver(2, **plan).update(rows[:203])
+    saved = save(solver)
+    solver.update(rows[203:])
+    assert saved.n_rows == 203
+    saved.update(rows[203:])
+    np.testing.assert_array_equal(saved.solution().components, solver.solution().components)
+    state = FlowSolver(2, **plan).update(rows[:203]).state()
+    assert_same_state(state, state)
+    restored = FlowSolver.restored(state).update(rows[203:])
+    np.testing.assert_array_equal(restored.solution().components, solver.solution().components)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_auto_is_free_of_scale(factor):
+    """Multiplying the data changes nothing but rounding."""
+    rows = np.random.default_rng(7).standard_normal((3000, 15)).cumsum(axis=0) / 30
+    plan = {"weights": (0.2, 0.8), "lag": 1, "random_state": 0}
+    plain = FlowSolver(3, **plan).update(rows).solution()
+    scaled = FlowSolver(3, **plan).update(factor * rows).solution()
+    assert np.abs(projector(plain) - projector(scaled)).max() < 1e-9
+    np.testing.assert_allclose(scaled.eigenvalues / factor**2, plain.eigenvalues, rtol=1e-9)
+
+
+def test_eigenvalues_are_those_of_the_exact_contrast():
+    rng = np.random.default_rng(8)
+    memory = np.linspace(0.95, 0.0, 30)
+    rows = rng.standard_normal((20000, 30))
+    for t in range(1, len(rows)):
+        rows[t] = memory * rows[t - 1] + np.sqrt(1 - memory**2) * rows[t]
+    alpha = 0.4
+    solution = FlowSolver(4, weights=(alpha, 1 - alpha), lag=1).update(rows).solution()
+    T = alpha * VarianceScatter(30, lag=1).update(rows).matrix()
+    T -= (1 - alpha) * VelocityScatter(30).update(rows).matrix()
+    captured = np.trace(solution.components @ T @ solution.components.T)
+    assert captured > 0.98 * np.linalg.eigvalsh(T)[-4:].sum()
+    assert np.all(np.diff(solution.eigenvalues) <= 0)
+    # The estimate averages about 20000 / 4 terms of a few correlated steps each: 5 % is 3 sigma.
+    assert abs(solution.eigenvalues.sum() / captured - 1) < 0.05
+    assert orthonormality_error(solution.components.T) < 1e-12
+
+
+def test_float32_is_learned_in_float32():
+    rows = (np.random.default_rng(9).standard_normal((2000, 10)) * np.linspace(3, 1, 10)).astype(
+        np.float32
+    )
+    single = FlowSolver(2).update(rows + np.float32(1e4)).solution()
+    double = FlowSolver(2).update((rows + np.float32(1e4)).astype(float)).solution()
+    # mean / std = 1e4 in float32: a row itself is only known to 6e-4 of the spread.
+    assert principal_angles(single.components.T, double.components.T)[0] < 2e-3
+    assert orthonormality_error(single.components.T) < 1e-12
+
+
+def test_forgetting_follows_a_drift():
+    rng = np.random.default_rng(10)
+    scales = np.ones((2, 8))
+    scales[0, 0] = scales[1, 5] = 4.0
+    rows = rng.standard_normal((2, 6000, 8)) * scales[:, None] + np.array([0.0, 7.0])[:, None, None]
+    follows = FlowSolver(1, forgetting=1e-3).update(rows[0])
+    assert abs(follows.solution().components[0, 0]) > 0.95
+    after = follows.update(rows[1]).solution()
+    assert abs(after.components[0, 5]) > 0.95
+    assert np.abs(after.mean - 7).max() < 1
+    assert abs(after.eigenvalues[0] / 16 - 1) < 0.3
+    keeps = FlowSolver(1).update(rows[0]).update(rows[1]).solution()
+    assert np.abs(keeps.mean - 3.5).max() < 0.2
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.zeros((60, 5)),
+        np.full((60, 5), 3.0),
+        np.tile(np.random.default_rng(11).standard_normal((1, 5)), (60, 1)),
+        np.random.default_rng(12).standard_normal((60, 1)) @ np.ones((1, 5)),
+        1e150 * np.random.default_rng(13).standard_normal((60, 5)),
+        1e-150 * np.random.default_rng(13).standard_normal((60, 5)),
+    ],
+    ids=["zero", "constant", "duplicated", "rank one", "huge", "tiny"],
+)
+@pytest.mark.parametrize("init", ["data", "random"])
+def test_degenerate_data_give_finite_answers(rows, init):
+    plan = {"weights": (0.5, 0.5), "lag": 1, "init": init, "random_state": 0}
+    one, other = (FlowSolver(3, **plan).update(rows).solution() for _ in range(2))
+    assert np.isfinite(one.components).all()
+    assert np.isfinite(one.eigenvalues).all()
+    assert orthonormality_error(one.components.T) < 1e-12
+    np.testing.assert_array_equal(one.components, other.components)
+
+
+@pytest.mark.parametrize("alpha", [0.02, 0.2, 0.8])
+@pytest.mark.parametrize("shape", [(2, 1), (3, 2), (40, 20), (100, 60)])
+def test_first_steps_keep_the_frame(alpha, shape):
+    """The longest steps are the first ones, in the span of the data that V was made of."""
+    D, d = shape
+    rows = np.random.default_rng(14).standard_normal((1500, D)).cumsum(axis=0)
+    frames = []
+    solver = FlowSolver(
+        d,
+        weights=(alpha, 1 - alpha),
+        lag=1,
+        schedule=Auto(averaging=None),
+        hook=lambda progress: frames.append(orthonormality_error(progress.components.T)),
+        hook_every=1,
+    ).update(rows)
+    # What grows inside one block is put right by the next: 1e-7 squared is nothing.
+    assert max(frames) < 1e-7
+    assert orthonormality_error(solver.solution().components.T) < 1e-12
+
+
+def test_unstable_rate_is_named_and_the_last_good_block_kept():
+    rows = np.random.default_rng(15).standard_normal((500, 6))
+    solver = FlowSolver(2, schedule=lambda t: np.where(t < 300, 0.01, 1e200), block_size=32)
+    with pytest.raises(UnstableStepError, match=r"step 300 unstable.*smaller learning rate"):
+        solver.update(rows)
+    good = FlowSolver(2, schedule=Constant(0.01), block_size=32).update(rows[:296])
+    np.testing.assert_array_equal(solver.solution().components, good.solution().components)
+    assert solver.n_rows == solver.n_terms == 296, "rows that were not learned from count"
+
+
+def test_hook_sees_the_stream_and_may_stop_it():
+    rows = np.random.default_rng(16).standard_normal((2000, 6))
+    seen = []
+
+    def hook(progress):
+        seen.append((progress.step, progress.gain))
+        assert progress.components.shape == (2, 6)
+        return progress.step >= 1000
+
+    solver = FlowSolver(2, hook=hook, hook_every=300, block_size=50).update(rows)
+    # Called at the end of the block in which a multiple of 300 was passed.
+    assert [step // 50 * 50 for step, _ in seen] == [300, 600, 900, 1200]
+    assert solver.stopped
+    assert solver.n_terms == solver.n_rows == seen[-1][0], "rows that were dropped count"
+    assert all(a > b for (_, a), (_, b) in itertools.pairwise(seen))
+
+
+def test_state_does_not_grow_with_the_stream():
+    rng = np.random.default_rng(17)
+    solver = FlowSolver(2, weights=(0.5, 0.5), lag=3)
+    sizes = []
+    for _ in range(6):
+        solver.update(rng.standard_normal((777, 10)), rng.choice([0.0, 1.0], 777))
+        sizes.append(sum(np.asarray(value).nbytes for value in solver.state().values()))
+    bound = 8 * 10 * (solver._learner.block_size * 4 + 100)
+    assert max(sizes) < bound
+
+
+def test_refusals():
+    rows = np.random.default_rng(18).standard_normal((50, 4))
+    with pytest.raises(ValueError, match="needs lag >= 1"):
+        FlowSolver(2, weights=(0.5, 0.5))
+    with pytest.raises(ValueError, match="init must be one of"):
+        FlowSolver(2, init="zeros")
+    with pytest.raises(ValueError, match="shape \\(n_components, n_features\\) = \\(2, 4\\)"):
+        FlowSolver(2, init=np.eye(3)).update(rows)
+    with pytest.raises(ValueError, match="forgetting"):
+        FlowSolver(2, forgetting=1.0)
+    with pytest.raises(TypeError, match="schedule must be"):
+        FlowSolver(2, schedule=0.1)
+    with pytest.raises(ValueError, match="at step 7; it must give a finite"):
+        FlowSolver(2, schedule=lambda t: np.where(t == 7, -1.0, 0.1)).update(rows)
+    with pytest.raises(ValueError, match="no terms yet"):
+        FlowSolver(2, weights=(0.5, 0.5), lag=3).update(rows[:3]).solution()
+    assert FlowSolver(2, schedule=Exponential(0.1, 100)).update(rows).n_terms == 50
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_rows_are_read_however_they_lie(center):
+    """Read-only, in Fortran's order, of another precision or sparse: the same answer."""
+    rng = np.random.default_rng(21)
+    rows = rng.integers(-8, 9, (300, 10)).astype(np.float64) * np.linspace(2, 1, 10)
+    plan = {"weights": (0.5, 0.5), "lag": 1, "center": center}
+    expected = projector(FlowSolver(2, **plan).update(rows).solution())
+    frozen = rows.copy()
+    frozen.flags.writeable = False
+    for other in (frozen, np.asfortranarray(rows), sp.csr_array(rows), np.repeat(rows, 2, 0)[::2]):
+        got = projector(FlowSolver(2, **plan).update(other).solution())
+        np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12)
+    # The first chunk decides the precision; whole and half numbers are the same in both.
+    mixed = FlowSolver(2, **plan).update(rows[:100]).update(rows[100:].astype(np.float32))
+    np.testing.assert_allclose(projector(mixed.solution()), expected, rtol=0, atol=1e-6)
+
+
+def test_rows_without_a_term_count_as_seen():
+    weights = np.tile([1.0, 0.0], 500)
+    rows = np.random.default_rng(17).standard_normal((1000, 4))
+    solver = FlowSolver(2, hook=lambda progress: True, hook_every=100, block_size=50)
+    solver.update(rows, weights)
+    # Up to the next row that would have been learned from.
+    assert solver.stopped
+    assert solver.n_rows == 2 * solver.n_terms
+
+
+@pytest.mark.parametrize(
+    ("init", "message"),
+    [
+        (np.zeros((2, 6)), "row 0 of init is zero"),
+        (np.eye(2, 6) * [[1.0], [0.0]], "row 1 of init is zero"),
+        (np.ones((2, 6)), "span fewer than 2 directions"),
+    ],
+)
+def test_a_start_without_directions_is_refused_and_changes_nothing(init, message):
+    rows = np.random.default_rng(18).standard_normal((50, 6))
+    solver = FlowSolver(2, init=init)
+    with pytest.raises(ValueError, match=message):
+        solver.update(rows)
+    assert solver.n_rows == 0
+    with pytest.raises(ValueError, match="init"):
+        solver.update(rows[:, :4])
+
+
+def test_a_schedule_that_fails_is_asked_before_anything_changes():
+    rows = np.random.default_rng(19).standard_normal((500, 6))
+    solver = FlowSolver(2, schedule=lambda t: np.where(t < 300, 0.01, np.nan)).update(rows[:250])
+    before = solver.solution().components
+    with pytest.raises(ValueError, match="learning rate nan at step 300"):
+        solver.update(rows[250:])
+    assert solver.n_rows == 250
+    np.testing.assert_array_equal(solver.solution().components, before)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"every": 0}, {"every": 2.5}, {"exact": "no"}, {"stop": "soon"}]
+)
+def test_a_monitor_is_told_when_what_and_how(arguments):
+    with pytest.raises((ValueError, TypeError), match=next(iter(arguments))):
+        FlowMonitor(**arguments)
