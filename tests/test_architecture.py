@@ -74,7 +74,6 @@ FUTURE = {
     "experiments/prototypes",
     "experiments/neurons",
     "rules/competitive",
-    "theory/dynamics",
 }
 
 #: Libraries that only these places may import.

@@ -246,6 +246,19 @@ MADE_BY_USERS = {
     theory.Sum: [lambda: theory.Sum(())],
     theory.Maximum: [lambda: theory.Maximum(())],
     theory.MarkovMixing: [lambda: theory.markov_mixing([[0.5, 0.1], [0.5, 0.5]])],
+    theory.Annealing: [lambda: theory.Annealing(schedules.Auto(), 10)],
+    theory.CompetitiveDynamics: [
+        lambda: theory.CompetitiveDynamics(spoiled(X0)),
+        lambda: theory.CompetitiveDynamics(X0, eta=0),
+        lambda: theory.CompetitiveDynamics(np.eye(2)).solve(X0, spoiled(X0), [1.0]),
+        lambda: theory.CompetitiveDynamics(np.eye(2)).solve(np.eye(2), np.eye(2) / 2, [1.0]),
+    ],
+    theory.PrincipalDynamics: [
+        lambda: theory.PrincipalDynamics([-1.0]),
+        lambda: theory.PrincipalDynamics([1.0], eta=np.inf),
+        lambda: theory.PrincipalDynamics([1.0]).solve([[2.0]], [[1.0]], [1.0]),
+    ],
+    theory.SymmetricPair: [lambda: theory.SymmetricPair(np.nan)],
     theory.AutoregressiveMixing: [lambda: theory.AutoregressiveMixing(2.0)],
 }
 
@@ -268,7 +281,10 @@ RESULTS = {
     theory.Deviation,
     theory.EstimatedMixing,
     theory.MetricRuleError,
+    theory.Plateau,
     theory.RiskBound,
+    theory.SimulatedRuns,
+    theory.Trajectory,
 }
 
 #: Parts that only the library's own learners call, with what these have checked.

@@ -1,0 +1,339 @@
+"""What the order-parameter dynamics share: annealing, trajectories and their plateaus, many runs.
+
+N-dimensional students J_k meet a few special directions B_m of the data. Their overlaps
+R_km = J_k.B_m and Q_kl = J_k.J_l follow, for N -> infinity and alpha = examples / N, ordinary
+differential equations [DYN]; at finite N they are a Markov chain of their own, so that neither the
+equations nor an exact simulation ever touches a vector of N entries.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import floor
+from typing import Any
+
+import numpy as np
+
+from eigenstream._checks import check_number, check_whole, real_array
+from eigenstream.theory.base import Float64s
+from eigenstream.theory.dynamics._checked import POSSIBLE, as_state, as_times
+
+__all__ = ["Annealing", "Dynamics", "Plateau", "SimulatedRuns", "Trajectory"]
+
+#: A stretch is flat when the error moves by less than this share of its whole change ...
+FLAT = 0.02
+#: ... and a plateau when it lasts for at least this share of the time in which the error changes.
+LASTING = 0.1
+
+#: So many steps of the chain are handed to the compiled loop at once, at most.
+CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Annealing:
+    """A learning rate that changes: a schedule of the library for data of ``n_features`` entries.
+
+    A rule takes the step g_t x (...) with g_t from the schedule; the theory writes g = eta / N. So
+    this is eta(alpha) = N g(alpha N), between two steps on a straight line.
+
+    >>> from eigenstream.schedules import Power
+    >>> rate = Annealing(Power(1, 100), n_features=50)
+    >>> rate(0.0), rate(2.0)
+    (0.5, 0.25)
+    """
+
+    schedule: Any
+    n_features: int
+
+    def __post_init__(self) -> None:
+        """Refuse what gives no rates, or none that are known before the data."""
+        check_whole(self.n_features, "n_features")
+        if isinstance(self.schedule, type) or not hasattr(self.schedule, "gains"):
+            raise TypeError(
+                "schedule must be one of eigenstream.schedules, such as Power(1, 100), got "
+                f"{self.schedule!r}."
+            )
+        if hasattr(self.schedule, "averaging"):  # Auto divides by what it sees of the data
+            raise TypeError(
+                f"the rates of {self.schedule!r} depend on the data, and theory cannot know them: "
+                "pass Constant, Power, Exponential or Steps."
+            )
+
+    def __call__(self, alpha: float) -> float:
+        """Return eta at time ``alpha``."""
+        place = alpha * self.n_features
+        before = floor(place)
+        gains = self.schedule.gains(before, 2)
+        return float(self.n_features * (gains[0] + (place - before) * (gains[1] - gains[0])))
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """A stretch on which the error stands still although it falls again later.
+
+    ``rate`` is that of the fastest deviation where all stands stillest: to start with overlaps 1/e
+    as large makes the plateau 1 / rate longer.
+    """
+
+    start: float
+    length: float
+    level: float
+    rate: float
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """The order parameters over time; made by the ``solve`` of a model.
+
+    ``R`` has shape (times, students, directions), ``Q`` (times, students, students), ``error``
+    (times,): what ``dynamics.error`` says, less a constant, so that it is negative.
+    """
+
+    alphas: Float64s
+    R: Float64s
+    Q: Float64s
+    error: Float64s
+    dynamics: "Dynamics"
+
+    def when(self, values: Any, level: float) -> float:
+        """Return the first time at which values on this time grid cross a level; NaN if never.
+
+        >>> from eigenstream.theory import PrincipalDynamics
+        >>> model = PrincipalDynamics([1.0], eta=0.5)
+        >>> course = model.solve([[0.1]], [[1.0]], np.linspace(0, 10, 101))
+        >>> round(course.when(course.R[:, 0, 0], 0.5), 3)
+        1.317
+        """
+        values = real_array(values, "values")
+        if values.shape != self.alphas.shape:
+            raise ValueError(
+                f"values must have one number a time, {len(self.alphas)} in all; got shape "
+                f"{values.shape}."
+            )
+        below = values < check_number(level, "level")
+        turns = np.flatnonzero(below[1:] != below[:-1])
+        if not turns.size:
+            return float("nan")
+        i = turns[0]
+        share = (level - values[i]) / (values[i + 1] - values[i])
+        return float(self.alphas[i] + share * (self.alphas[i + 1] - self.alphas[i]))
+
+    def plateaus(self) -> list[Plateau]:
+        """Return the plateaus in order of time.
+
+        One is a stretch over which the error moves by at most 2% of its whole change, that lasts
+        for at least 10% of the time until the last 2%, and after which the error falls again.
+
+        >>> from eigenstream.theory import PrincipalDynamics
+        >>> model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+        >>> R = [[0.06, 0.06], [0.06, 0.06 + 1e-8]]
+        >>> [plateau] = model.solve(R, np.eye(2), np.linspace(0, 400, 801)).plateaus()
+        >>> round(plateau.start), round(plateau.length), round(plateau.rate, 4)
+        (50, 136, 0.091)
+        """
+        error, alphas = self.error, self.alphas
+        room = FLAT * float(np.ptp(error))
+        if len(alphas) < 3 or room == 0.0:
+            return []
+        moving = np.flatnonzero(np.abs(error - error[-1]) > room)
+        last = int(moving[-1]) + 1 if moving.size else 0
+        found: list[tuple[int, int]] = []
+        self._flat(0, last, room, LASTING * float(alphas[last] - alphas[0]), found)
+        return [self._plateau(i, j) for i, j in sorted(found)]
+
+    def _flat(
+        self, first: int, last: int, room: float, least: float, found: list[tuple[int, int]]
+    ) -> None:
+        """Add the longest flat stretch between two times, then those on either side of it."""
+        best, start = (0.0, 0, 0), first
+        for stop in range(first, last + 1):
+            while np.ptp(self.error[start : stop + 1]) > room:
+                start += 1
+            best = max(best, (float(self.alphas[stop] - self.alphas[start]), start, stop))
+        length, i, j = best
+        if length < least or i == j:
+            return
+        if j < last:  # what ends with the learning itself is its slow end and no plateau
+            found.append((i, j))
+        self._flat(first, i, room, least, found)
+        self._flat(j, last, room, least, found)
+
+    def _plateau(self, i: int, j: int) -> Plateau:
+        start, length = float(self.alphas[i]), float(self.alphas[j] - self.alphas[i])
+        moves = [self._speed(at) for at in range(i, j + 1)]
+        rest = i + int(np.argmin(moves))
+        rates = self.dynamics.deviation_rates(
+            self.R[rest], self.Q[rest], alpha=float(self.alphas[rest])
+        )
+        return Plateau(start, length, float(self.error[rest]), float(rates[0].real))
+
+    def _speed(self, at: int) -> float:
+        """Return how fast the whole state moves at a time of the grid."""
+        dR, dQ = self.dynamics.drift(self.R[at], self.Q[at], alpha=float(self.alphas[at]))
+        return float((dR**2).sum() + (dQ**2).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedRuns:
+    """Many runs of the exact chain at finite N; made by the ``simulate`` of a model.
+
+    ``R`` has shape (runs, times, students, directions), ``Q`` (runs, times, students, students).
+    """
+
+    alphas: Float64s
+    R: Float64s
+    Q: Float64s
+    n_features: int
+
+    @property
+    def mean(self) -> tuple[Float64s, Float64s]:
+        """The means of R and Q over the runs."""
+        return self.R.mean(axis=0), self.Q.mean(axis=0)
+
+    @property
+    def standard_error(self) -> tuple[Float64s, Float64s]:
+        """The standard errors of these means."""
+        root = len(self.R) ** 0.5
+        return self.R.std(axis=0, ddof=1) / root, self.Q.std(axis=0, ddof=1) / root
+
+
+class Dynamics(ABC):
+    """Order parameters that learn: a model of data and rule; subclasses say how they move."""
+
+    #: The numbers of students and of special directions, and the annealing, if there is any.
+    n_students: int
+    n_directions: int
+    annealing: Annealing | None
+    #: Whether the students keep length 1, so that the diagonal of Q is no variable.
+    unit_length = False
+
+    @abstractmethod
+    def drift(self, R: Any, Q: Any, *, alpha: float = 0.0) -> tuple[Float64s, Float64s]:
+        """Return dR/dalpha and dQ/dalpha at one state."""
+
+    @abstractmethod
+    def error(self, R: Any, Q: Any) -> float:
+        """Return the error at one state, less half the mean square of the data."""
+
+    @abstractmethod
+    def solve(self, R: Any, Q: Any, alphas: Any) -> Trajectory:
+        """Integrate from R and Q at alpha = 0 and return the states at the times asked for."""
+
+    @abstractmethod
+    def _chain(self, n_features: int) -> Callable[..., None]:
+        """Return the compiled chain: step(R, Q, factors eta, generator), in place."""
+
+    def rate(self, alpha: float) -> float:
+        """Return the factor on eta that the annealing gives at a time."""
+        return 1.0 if self.annealing is None else self.annealing(alpha)
+
+    def _state(self, R: Any, Q: Any) -> tuple[Float64s, Float64s]:
+        """Return one state as arrays of our own, of the right shape and possible."""
+        state = as_state(R, Q, self.n_students, self.n_directions)
+        if self.unit_length and np.abs(np.diag(state[1]) - 1.0).max() > POSSIBLE:
+            raise ValueError(
+                f"this rule keeps students at length 1, and Q has the diagonal "
+                f"{np.diag(state[1]).tolist()}: divide the students by their lengths."
+            )
+        return state
+
+    def simulate(
+        self, R: Any, Q: Any, alphas: Any, *, n_features: int, runs: int = 20, random_state: Any = 0
+    ) -> SimulatedRuns:
+        """Run the exact chain of the order parameters for data of ``n_features`` entries.
+
+        Its law is that of the rule itself on vectors, at a cost that does not depend on N: given R
+        and Q, an example's projections are Gaussian. ``R`` and ``Q`` are one start for all runs, or
+        one each (a first axis of length ``runs``). A time is rounded to a whole number of steps.
+
+        >>> from eigenstream.theory import PrincipalDynamics
+        >>> model = PrincipalDynamics([1.0], eta=0.5)
+        >>> few = model.simulate([[0.1]], [[1.0]], [4.0], n_features=10_000, runs=5)
+        >>> R, _ = few.mean
+        >>> bool(abs(R[0, 0, 0] - model.solve([[0.1]], [[1.0]], [4.0]).R[0, 0, 0]) < 0.02)
+        True
+        """
+        grid = as_times(alphas)
+        runs = check_whole(runs, "runs", least=2)
+        least = self.n_students + self.n_directions
+        n = check_whole(n_features, "n_features", least=least)
+        shape = (runs, self.n_students, self.n_directions)
+        R, Q = real_array(R, "R"), real_array(Q, "Q")
+        if R.ndim == 2 and Q.ndim == 2:
+            R, Q = np.broadcast_to(R, (runs, *R.shape)), np.broadcast_to(Q, (runs, *Q.shape))
+        if R.shape != shape or Q.shape != (*shape[:2], self.n_students):
+            raise ValueError(
+                f"{runs} runs start from one R of shape {shape[1:]} and one Q, or from as many; "
+                f"got shapes {R.shape} and {Q.shape}."
+            )
+        states = [self._state(*start) for start in zip(R, Q, strict=True)]
+        generators = np.random.default_rng(random_state).spawn(runs)
+        chain, edges = self._chain(n), np.rint(grid * n).astype(np.int64)
+        kept = np.empty((runs, len(grid), *shape[1:])), np.empty((runs, len(grid), *Q.shape[1:]))
+        done = 0
+        for at, edge in enumerate(edges.tolist()):
+            while done < edge:
+                factors = self._factors(done, min(CHUNK, edge - done), n)
+                for state, generator in zip(states, generators, strict=True):
+                    chain(*state, factors, generator)
+                done += len(factors)
+            for run, state in enumerate(states):
+                kept[0][run, at], kept[1][run, at] = state
+        return SimulatedRuns(grid, *kept, n)
+
+    def _factors(self, first: int, count: int, n: int) -> Float64s:
+        """Return N times the learning rates of the chain's steps, over the units' own eta."""
+        if self.annealing is None:
+            return np.ones(count)
+        if self.annealing.n_features == n:
+            return np.asarray(n * self.annealing.schedule.gains(first, count), np.float64)
+        return np.array([self.annealing((first + k) / n) for k in range(count)])
+
+    def deviation_rates(self, R: Any, Q: Any, *, alpha: float = 0.0) -> Any:
+        """Return the growth rates of small deviations from a state, the largest first.
+
+        They are the eigenvalues of the equations' Jacobian (central differences) in the variables
+        that are free: R, and Q above its diagonal, with it unless students keep length 1.
+
+        >>> from eigenstream.theory import PrincipalDynamics
+        >>> model = PrincipalDynamics([1.0], eta=0.5)
+        >>> model.deviation_rates(*model.fixed_point()).round(3)
+        array([-2.75])
+        """
+        R, Q = self._state(R, Q)
+        upper = np.triu_indices(self.n_students, k=1 if self.unit_length else 0)
+        free = np.concatenate([R.ravel(), Q[upper]])
+
+        def speed(values: Float64s) -> Float64s:
+            moved, square = values[: R.size].reshape(R.shape), Q.copy()
+            square[upper] = values[R.size :]
+            square.T[upper] = values[R.size :]
+            dR, dQ = self._speed(moved, square, self.rate(alpha))
+            return np.concatenate([dR.ravel(), dQ[upper]])
+
+        h = 1e-5 * max(1.0, float(np.abs(free).max()))
+        steps = h * np.eye(free.size)
+        columns = [(speed(free + step) - speed(free - step)) / (2 * h) for step in steps]
+        rates = np.linalg.eigvals(np.array(columns).T)
+        return np.real_if_close(rates[np.argsort(-rates.real)])
+
+    @abstractmethod
+    def _speed(self, R: Float64s, Q: Float64s, factor: float) -> tuple[Float64s, Float64s]:
+        """Return the drift at a state that is not checked."""
+
+    def _trajectory(self, alphas: Float64s, R: Float64s, Q: Float64s) -> Trajectory:
+        errors = [self.error(*state) for state in zip(R, Q, strict=True)]
+        return Trajectory(alphas, R, Q, np.array(errors), self)
+
+
+def as_annealing(value: Any) -> Annealing | None:
+    """Return an annealing or None, refusing a bare schedule.
+
+    >>> as_annealing(0.5)
+    Traceback (most recent call last):
+        ...
+    TypeError: annealing must be Annealing(schedule, n_features) or None, got 0.5.
+    """
+    if value is None or isinstance(value, Annealing):
+        return value
+    raise TypeError(f"annealing must be Annealing(schedule, n_features) or None, got {value!r}.")

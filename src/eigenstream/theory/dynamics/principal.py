@@ -1,0 +1,368 @@
+"""Sanger's rule, Oja's rule, the subspace rule: equations of motion, fixed points, growth rates."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from eigenstream._checks import check_choice, check_flag, check_whole, real_array, warn_user
+from eigenstream.theory.base import Float64s
+from eigenstream.theory.dynamics._checked import as_rates, as_times
+from eigenstream.theory.dynamics._loops import lawson, principal_chain, principal_drift
+from eigenstream.theory.dynamics.base import (
+    Annealing,
+    Dynamics,
+    Trajectory,
+    as_annealing,
+)
+
+__all__ = ["PrincipalDynamics"]
+
+#: A step of the integrator moves nothing by more than about this.
+STEP = 0.05
+
+#: After so many steps the step is chosen anew, where it can have to change.
+LOOK = 16
+
+#: Students whose squared lengths have grown by this factor do not come back.
+EXPLODED = 1e6
+
+#: exp(-36) is the rounding of float64: a plateau on X = 0 is not longer than this over its rate.
+ROUNDING = 36.0
+
+
+class PrincipalDynamics(Dynamics):
+    """M units learn principal components: J_l += (eta_l / N) x_l (xi - sum_k x_k J_k).
+
+    The data are white noise with larger variance (1 + b_j)^2 along m orthonormal directions B_j
+    ([DYN] sec. 3). Sanger's rule sums over k <= l, the subspace rule over all k, Oja's unit is
+    either with one unit. Unless ``normalize=False``, J_l is divided by its length after each step.
+
+    Parameters
+    ----------
+    strengths : array (directions,)
+        The b_j > 0, largest first; beta_j = b_j (b_j + 2) is the excess variance.
+    eta : float or array (units,)
+        The learning rates times N.
+    n_units : int, optional
+        As many as directions by default.
+    rule : "sanger" or "subspace"
+    normalize : bool
+    annealing : Annealing, optional
+        A schedule's rates, which multiply ``eta``.
+
+    Attributes
+    ----------
+    excess : array (directions,)
+        The beta_j.
+
+    Examples
+    --------
+    The first component is found soon, the second only after a plateau:
+
+    >>> model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+    >>> R = np.array([[0.06, 0.06], [0.06, 0.06 + 1e-8]])
+    >>> course = model.solve(R, np.eye(2), [0, 40, 300])
+    >>> np.abs(course.R[:, [0, 1], [0, 1]]).round(2)
+    array([[0.06, 0.06],
+           [0.96, 0.02],
+           [0.96, 0.95]])
+    """
+
+    def __init__(
+        self,
+        strengths: Any,
+        *,
+        eta: Any = 1.0,
+        n_units: int | None = None,
+        rule: str = "sanger",
+        normalize: bool = True,
+        annealing: Annealing | None = None,
+    ) -> None:
+        given = real_array(strengths, "strengths").astype(np.float64)
+        if given.ndim != 1 or not given.size:
+            raise ValueError(f"strengths must be a list of numbers, got shape {given.shape}.")
+        self.strengths = as_rates(given, "strengths", len(given))
+        if (np.diff(self.strengths) > 0).any():
+            raise ValueError("strengths must be given largest first: unit k finds direction k.")
+        self.excess = self.strengths * (self.strengths + 2.0)
+        self.n_directions = len(self.strengths)
+        self.n_students = self.n_directions if n_units is None else check_whole(n_units, "n_units")
+        self.eta = as_rates(eta, "eta", self.n_students)
+        self.rule = check_choice(rule, "rule", ("sanger", "subspace"))
+        self.unit_length = check_flag(normalize, "normalize")
+        self.annealing = as_annealing(annealing)
+        self._model = (self.excess, self.eta, (self.rule == "subspace", self.unit_length))
+
+    def drift(self, R: Any, Q: Any, *, alpha: float = 0.0) -> tuple[Float64s, Float64s]:
+        """Return dR/dalpha and dQ/dalpha at one state ([DYN] eq. 3.6, and without length 1).
+
+        >>> model = PrincipalDynamics([1.0], eta=1.0)
+        >>> dR, _ = model.drift([[0.1]], [[1.0]])
+        >>> dR.round(4)
+        array([[0.2455]])
+        """
+        return self._speed(*self._state(R, Q), self.rate(alpha))
+
+    def error(self, R: Any, Q: Any) -> float:
+        """Return the estimation error (<|xi - sum_k x_k J_k|^2> - <xi^2>) / 2 ([DYN] eq. 3.8).
+
+        It is negative: -M/2 for orthonormal students that know nothing.
+
+        >>> PrincipalDynamics([1.0, 0.5]).error(np.zeros((2, 2)), np.eye(2))
+        -1.0
+        """
+        R, Q = np.asarray(R, np.float64), np.asarray(Q, np.float64)
+        C = Q + (R * self.excess) @ R.T
+        return float(-np.trace(C) + 0.5 * (Q * C).sum())
+
+    def solve(self, R: Any, Q: Any, alphas: Any) -> Trajectory:
+        """Integrate from R and Q at alpha = 0 by Lawson's method, and return the states.
+
+        Its truncation error does not break the linear dependence of students' overlaps, on which
+        the plateaus live; rounding does, after about 36 / gamma_k: with such overlaps exactly
+        dependent, later times are artefacts, and a warning says so.
+
+        >>> model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+        >>> start = [[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]]  # X = 1e-10
+        >>> course = model.solve(start, np.eye(2), np.linspace(0, 400, 801))
+        >>> bool(200 < course.when(np.abs(course.R[:, 1, 1]), 0.5) < 230)
+        True
+        """
+        R, Q = self._state(R, Q)
+        grid = as_times(alphas)
+        self._warn_of_rounding(R, float(grid[-1]))
+        M, m = R.shape
+        kept = np.empty((len(grid), M, m)), np.empty((len(grid), M, M))
+        now, size = 0.0, max(1.0, float(np.trace(Q)))
+        for at, alpha in enumerate(grid.tolist()):
+            while now < alpha:
+                now = self._advance(R, Q, now, alpha)
+                if not np.trace(Q) < EXPLODED * size:  # NaN is not, either
+                    raise ArithmeticError(
+                        f"the equations explode before alpha = {alpha:g}: use a smaller eta, or "
+                        "normalize=True."
+                    )
+            kept[0][at], kept[1][at] = R, Q
+        return self._trajectory(grid, *kept)
+
+    def _advance(self, R: Float64s, Q: Float64s, now: float, end: float) -> float:
+        """Integrate towards ``end`` in place; return how far that went.
+
+        Students of length 1 move at most so fast; others, and annealed rates, are looked at again
+        every few steps.
+        """
+        size = max(1.0, float(np.trace(Q)) / len(Q))
+        shrinking = 1 + self.eta / 2 if self.unit_length else 1.0
+        fastest = float((self.eta * shrinking).max() * (1 + self.excess[0])) * size
+        most = max(self.rate(now), self.rate(min(end, now + LOOK * STEP / fastest)))
+        h = STEP / (fastest * most)
+        steps = int(np.ceil((end - now) / h))
+        if self.annealing is not None or not self.unit_length:
+            steps = min(steps, LOOK)
+        h = min(h, (end - now) / steps)
+        lawson(R, Q, self._model, h, self._quarters(now, h, steps))
+        return end if h * steps >= (end - now) * (1 - 1e-12) else now + h * steps
+
+    def _quarters(self, now: float, h: float, steps: int) -> Float64s:
+        """Return the annealing's factors at quarters of the integrator's steps."""
+        if self.annealing is None:
+            return np.ones(4 * steps + 1)
+        return np.array([self.annealing(now + h * q / 4) for q in range(4 * steps + 1)])
+
+    def _warn_of_rounding(self, R: Float64s, end: float) -> None:
+        most = min(R.shape)
+        if self.rule == "subspace" or self.annealing is not None or np.ptp(self.eta) > 0:
+            return
+        for k in range(2, most + 1):
+            rate = self.growth_rate(k)
+            if rate <= 0 or end <= ROUNDING / rate:
+                continue
+            rows = R[:k]
+            sizes = np.linalg.norm(rows, axis=1)
+            dependent = np.linalg.svd(rows / np.maximum(sizes, 1e-300)[:, None])[1][-1] < 1e-15
+            if dependent:
+                warn_user(
+                    f"the first {k} rows of R are linearly dependent, and stay so: unit {k} would "
+                    f"never learn. Rounding lets it escape after about 36 / gamma_{k} = "
+                    f"{ROUNDING / rate:.3g}, so that the states later than that are artefacts: "
+                    "perturb R by about 1 / sqrt(N), or end earlier."
+                )
+                return
+
+    def first_unit(self, R: Any, alphas: Any) -> Float64s:
+        """Return the overlaps (times, directions) of the first unit in closed form.
+
+        It learns as if it were alone. For Sanger's rule with length 1; ``R`` are its overlaps at
+        alpha = 0.
+
+        >>> model = PrincipalDynamics([0.6, 0.4, 0.2], eta=0.8)
+        >>> model.first_unit([0.1, 0.1, 0.1], [0, 3]).round(4)
+        array([[0.1   , 0.1   , 0.1   ],
+               [0.6461, 0.1531, 0.0439]])
+        """
+        if not self.unit_length or self.rule != "sanger" or self.annealing is not None:
+            raise ValueError(
+                "the closed form is that of Sanger's rule with length 1 and a constant rate; use "
+                "solve for others."
+            )
+        start = real_array(R, "R").astype(np.float64)
+        if start.shape != (self.n_directions,):
+            raise ValueError(
+                f"R must hold the first unit's {self.n_directions} overlaps, got shape "
+                f"{start.shape}."
+            )
+        a, eta = as_times(alphas)[:, None], self.eta[0]
+        k1, g = 2 * eta + eta**2, 2 * eta * (self.excess - eta / 2)
+        # (e^{g a} - 1) / g, which is a at g = 0; all over e^{top a}, so that nothing overflows.
+        top = max(float(g.max()), 0.0)
+        safe = np.where(g == 0, 1.0, g)
+        grown = np.where(g == 0, a * np.exp(-top * a), (np.exp((g - top) * a) - np.exp(-top * a)))
+        norm = np.exp(-top * a[:, 0]) + (k1 * self.excess * start**2 * grown / safe).sum(axis=1)
+        growth = np.exp((eta * (1 + self.excess) - (k1 + top) / 2) * a)
+        return np.asarray(start * growth / np.sqrt(norm)[:, None], np.float64)
+
+    @property
+    def critical_rates(self) -> Float64s:
+        """2 beta_l for each unit: above it, unit l does not find direction l ([DYN] eq. 3.10)."""
+        return 2.0 * self._own_excess()
+
+    def growth_rate(self, unit: int | None = None) -> float:
+        """Return gamma_k of a unit (counted from 1), or gamma for all overlaps near zero.
+
+        gamma_k = eta_k (beta_k - eta_k / 2) is how fast unit k leaves the plateau on which the
+        units before it have settled; it sets the plateau's length: -ln X(0) / gamma_k. gamma
+        ([DYN] eq. 3.12) is how fast the determinant of the first two units grows before that.
+
+        >>> model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+        >>> round(model.growth_rate(2), 4), round(model.growth_rate(), 4)
+        (0.091, 0.242)
+        """
+        if unit is None:
+            first = self._own_excess()[:2]
+            if len(first) < 2:
+                raise ValueError("gamma is that of two units; ask for growth_rate(1).")
+            return float(self.eta[:2] @ (first - self.eta[:2] / 2))
+        k = check_whole(unit, "unit")
+        if k > len(self._own_excess()):
+            raise ValueError(f"unit must be at most {len(self._own_excess())}, got {k}.")
+        return float(self.eta[k - 1] * (self.excess[k - 1] - self.eta[k - 1] / 2))
+
+    def minors(self, R: Any) -> Float64s:
+        """Return X^(k) = det R[:k, :k] for each k: zero stays zero, if the rates are equal.
+
+        >>> PrincipalDynamics([0.6, 0.4]).minors([[0.2, 0.1], [0.1, 0.2]]).round(4)
+        array([0.2 , 0.03])
+        """
+        R = real_array(R, "R").astype(np.float64)
+        if R.shape != (self.n_students, self.n_directions):
+            raise ValueError(
+                f"R must have shape {(self.n_students, self.n_directions)}, got {R.shape}."
+            )
+        return np.array([np.linalg.det(R[:k, :k]) for k in range(1, min(R.shape) + 1)])
+
+    def plateau_ends(self, R: Any) -> Float64s:
+        """Return -ln |X^(k) / X^(k-1)| / gamma_k: about when unit k settles, to O(1 / gamma_k).
+
+        Infinite for a unit above its critical rate, and for X^(k) = 0. For equal rates.
+
+        >>> model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+        >>> model.plateau_ends([[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]]).round(1)
+        array([ 18.6, 222.1])
+        """
+        X = np.abs(self.minors(R))
+        rates = np.array([self.growth_rate(k) for k in range(1, len(X) + 1)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = -np.log(X / np.concatenate([[1.0], X[:-1]])) / rates
+        return np.where((rates > 0) & (X > 0), ends, np.inf)
+
+    def fixed_point(self) -> tuple[Float64s, Float64s]:
+        """Return R and Q where unit l holds direction l ([DYN] eq. 3.9), 0 above its critical rate.
+
+        For the subspace rule with length 1 and two units this is the balanced state (other numbers
+        have no closed form); without length 1 it is one of many, equal up to a rotation.
+
+        >>> R, _ = PrincipalDynamics([1.0, 0.5], eta=0.5).fixed_point()
+        >>> R.round(4)
+        array([[0.8563, 0.    ],
+               [0.    , 0.8   ]])
+        """
+        beta = self._own_excess()
+        M, m, k = self.n_students, self.n_directions, len(beta)
+        R, Q = np.zeros((M, m)), np.eye(M)
+        if self.rule == "subspace" and M > 1:
+            if np.ptp(self.eta) > 0 or (self.unit_length and (M, m) != (2, 2)):
+                raise ValueError(
+                    "the subspace rule has a closed form for equal rates, and with length 1 for "
+                    "two units in two directions; use solve for others."
+                )
+            if self.unit_length:
+                return self._balanced()
+        eta = self.eta[:k]
+        length = 1.0 if self.unit_length else 1.0 + eta / 2
+        squares = np.maximum(beta - eta / 2, 0.0) / beta / (1.0 + eta / 2) * length
+        R[np.arange(k), np.arange(k)] = np.sqrt(squares)
+        if not self.unit_length:
+            Q = np.diag(1.0 + self.eta / 2)
+        return R, Q
+
+    def _balanced(self) -> tuple[Float64s, Float64s]:
+        """Return the state of two units that share both directions evenly."""
+        eta, (first, second) = self.eta[0], 1.0 + self.excess
+        q = eta * (first - second) / (2 * (first + second))
+        D = (first - second) / 2
+        A = ((first + second) / 2 + D * q) / (1 + eta / 2)
+        squares = np.array([A - 1 + D - q, A - 1 - D + q]) / (2 * self.excess)
+        if squares.min() <= 0:
+            raise ValueError(f"eta = {eta:g} is too large for both directions; use solve.")
+        r = np.sqrt(squares)
+        return np.array([r, r * [1, -1]]), np.array([[1.0, q], [q, 1.0]])
+
+    def is_stable(self) -> bool:
+        """Say whether the aligned state is stable: by the exact criterion, for Sanger's rule.
+
+        Below every critical rate is not enough, as [DYN] has it: where unit j finds little of its
+        direction, a later unit l may find it too. The pair (R_lj, Q_lj) is a 2x2 block of the
+        equations around the fixed point, and loses stability through its determinant.
+
+        >>> PrincipalDynamics([2.0, 1.0], eta=1.5).is_stable()
+        True
+        >>> model = PrincipalDynamics([2.0, 1.0], eta=2.5)
+        >>> model.critical_rates, model.is_stable()
+        (array([16.,  6.]), False)
+        """
+        if self.rule != "sanger" and self.n_students > 1:
+            raise ValueError("the criterion is that of Sanger's rule; use deviation_rates.")
+        beta = self._own_excess()
+        eta, k = self.eta[: len(beta)], len(beta)
+        if (eta >= 2 * beta).any():
+            return False
+        L = 1.0 + beta
+        for j in range(k):
+            for i in range(j + 1, k):
+                both = eta[j] * L[j] + eta[i] * L[i]
+                apart = eta[j] * (beta[j] - beta[i])
+                if self.unit_length:
+                    lost = L[j] * eta[j] / (2 + eta[j]) - beta[i]
+                    apart *= 1 + eta[i]
+                else:
+                    lost = eta[j] / 2 - beta[i]
+                    apart *= 1 + eta[i] / 2
+                if not lost * both < apart:
+                    return False
+        return True
+
+    def _own_excess(self) -> Float64s:
+        """Return beta_l of the units that have a direction of their own."""
+        return self.excess[: min(self.n_students, self.n_directions)]
+
+    def _speed(self, R: Float64s, Q: Float64s, factor: float) -> tuple[Float64s, Float64s]:
+        spikes, rates, kind = self._model
+        dR, dQ = principal_drift(R, Q, spikes, factor * rates, kind)
+        return dR, dQ
+
+    def _chain(self, n_features: int) -> Callable[..., None]:
+        def chain(R: Float64s, Q: Float64s, factors: Float64s, generator: Any) -> None:
+            principal_chain(R, Q, self._model, n_features, factors, generator)
+
+        return chain

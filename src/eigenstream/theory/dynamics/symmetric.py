@@ -1,0 +1,182 @@
+"""Two prototypes, two equal clusters: everything about the plateau, and where it ends, in formulas.
+
+The clusters have the centres b B_1 and b B_2, at distance b sqrt(2), equal weights and variance 1.
+With the exchange symmetry R_11 = R_22 = R, R_12 = R_21 = S, Q_11 = Q_22 = Q, Q_12 = C the motion
+is that of R+- = R +- S and Q+- = Q +- C ([DYN] eqs. 2.7 to 2.19). R- > 0 means that the
+prototypes have specialised.
+"""
+
+from dataclasses import dataclass
+from math import exp, pi, sqrt
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import erf
+
+from eigenstream._checks import check_number
+from eigenstream.theory.base import Float64s
+from eigenstream.theory.dynamics._checked import as_times
+
+__all__ = ["SymmetricPair", "critical_separation", "overlaps_of_pair"]
+
+#: Below this, erf(x) / x is its limit to rounding.
+NEAR_ZERO = 1e-9
+
+
+def critical_separation(eta: float) -> float:
+    """Return the b below which two prototypes never specialise at this rate.
+
+    >>> round(critical_separation(1.0), 4)
+    0.7768
+    """
+    return sqrt(_s(check_number(eta, "eta", above=0)) - 1.0)
+
+
+def overlaps_of_pair(
+    R_plus: float, R_minus: float, Q_plus: float, Q_minus: float
+) -> tuple[Float64s, Float64s]:
+    """Return R and Q of the symmetric state with these sums and differences.
+
+    >>> overlaps_of_pair(1.0, 0.5, 1.0, 1.0)[0]
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    """
+    R, S = (R_plus + R_minus) / 2, (R_plus - R_minus) / 2
+    Q, C = (Q_plus + Q_minus) / 2, (Q_plus - Q_minus) / 2
+    return np.array([[R, S], [S, R]]), np.array([[Q, C], [C, Q]])
+
+
+def _s(eta: float) -> float:
+    return sqrt(1.0 + pi * eta / 2)
+
+
+@dataclass(frozen=True)
+class SymmetricPair:
+    """Winner-takes-all learning of two equal clusters at centres b B_1 and b B_2.
+
+    Examples
+    --------
+    >>> pair = SymmetricPair(1.0)
+    >>> round(pair.critical_rate, 4), round(pair.best_rate, 4)
+    (1.9099, 0.7958)
+    >>> round(1 / pair.growth_rate(0.5), 2)  # the plateau is so much longer for a start 1/e as far
+    14.08
+    """
+
+    b: float
+
+    def __post_init__(self) -> None:
+        """Refuse what is no distance."""
+        check_number(self.b, "b", above=0)
+
+    @property
+    def critical_rate(self) -> float:
+        """The eta at and above which prototypes stay together ([DYN] eq. 2.18)."""
+        return 2 / pi * (self.b**4 + 2 * self.b**2)
+
+    @property
+    def best_rate(self) -> float:
+        """The eta at which they part fastest, with the rate b^4 / (4 pi)."""
+        return self.b**2 * (self.b**2 + 4) / (2 * pi)
+
+    def growth_rate(self, eta: float) -> float:
+        """Return lambda: R- grows as exp(lambda alpha) on the plateau; negative above critical.
+
+        >>> SymmetricPair(1.0).growth_rate(2.0) < 0
+        True
+        """
+        s = _s(check_number(eta, "eta", above=0))
+        return (s - 1) * (self.b**2 + 1 - s) / pi
+
+    def plateau(self, eta: float) -> tuple[Float64s, Float64s]:
+        """Return R and Q of the state that has not specialised ([DYN] eq. 2.17, the + root).
+
+        The root with a minus sign, which [DYN] lists too, is no fixed point.
+
+        >>> _, Q = SymmetricPair(1.0).plateau(0.5)
+        >>> float(round(Q[0, 0] - Q[0, 1], 4))
+        1.7373
+        """
+        s = _s(check_number(eta, "eta", above=0))
+        return overlaps_of_pair(self.b, 0.0, self.b**2 + eta / 2, (1 + s) ** 2 / pi)
+
+    def plateau_rates(self, eta: float) -> dict[str, float]:
+        """Return the rates of all seven small deviations from the plateau, by what deviates.
+
+        Only that of R- can be positive. (J_1 - J_2).(B_1 + B_2) decays slowly, as pi eta^2 / 16.
+
+        >>> rates = SymmetricPair(1.0).plateau_rates(0.1)
+        >>> {name: round(rate / 0.1, 5) for name, rate in rates.items()}
+        {'R-': 0.22266, '(J1-J2).(B1+B2)': -0.01823, 'Q11-Q22': -0.19992, 'R+': -0.5,
+         '(J1+J2).(B1-B2)': -0.5, 'Q-': -0.51823, 'Q+': -1.0}
+        """
+        s = _s(check_number(eta, "eta", above=0))
+        return {
+            "R-": self.growth_rate(eta),
+            "(J1-J2).(B1+B2)": -((s - 1) ** 2) / pi,
+            "Q11-Q22": -eta * (s / (1 + s) - 1 / pi),
+            "R+": -eta / 2,
+            "(J1+J2).(B1-B2)": -eta / 2,
+            "Q-": -eta * s / (1 + s),
+            "Q+": -eta,
+        }
+
+    def specialised(self, eta: float) -> tuple[Float64s, Float64s]:
+        """Return R and Q of the one specialised state below the critical rate ([DYN] eq. 2.19).
+
+        With rho = b R- / (2 sqrt(Q-)), the rate falls steadily from critical at rho = 0 to 0 at
+        b / 2: so there is exactly one such state, up to the prototypes' names.
+
+        >>> R, Q = SymmetricPair(1.0).specialised(0.5)
+        >>> float(round(R[0, 0] - R[0, 1], 4)), float(round(Q[0, 0] - Q[0, 1], 4))
+        (1.2281, 2.2038)
+        """
+        if check_number(eta, "eta", above=0) >= self.critical_rate:
+            raise ValueError(
+                f"eta = {eta:g} is not below the critical rate {self.critical_rate:.4g} of b = "
+                f"{self.b:g}: the prototypes never specialise. Use a smaller one."
+            )
+        b = self.b
+        rho = brentq(lambda rho: self._rate_at(rho) - eta, 0.0, b / 2, xtol=1e-15, rtol=1e-14)
+        q = self._root_at(rho)
+        return overlaps_of_pair(b, 2 * q * rho / b, b**2 + eta / 2, q**2)
+
+    def _root_at(self, rho: float) -> float:
+        """Return sqrt(Q-) of the specialised state with this rho."""
+        ratio = erf(rho) / rho if rho > NEAR_ZERO else 2 / sqrt(pi)
+        return float(self.b**2 * ratio / 2 + 2 / sqrt(pi) * exp(-(rho**2)))
+
+    def _rate_at(self, rho: float) -> float:
+        """Return the eta at which the specialised state has this rho."""
+        ratio = erf(rho) / rho if rho > NEAR_ZERO else 2 / sqrt(pi)
+        return float(self._root_at(rho) * (self.b**2 - 4 * rho**2) * ratio)
+
+    def drift(self, R_minus: float, Q_minus: float, eta: float) -> tuple[float, float]:
+        """Return dR-/dalpha and dQ-/dalpha ([DYN] eq. 2.16).
+
+        >>> dR, dQ = SymmetricPair(1.0).drift(0.0, 1.0, 0.5)
+        >>> round(dR, 4), round(dQ, 4)
+        (0.0, 0.1892)
+        """
+        q = sqrt(check_number(Q_minus, "Q_minus", above=0))
+        rho = self.b * R_minus / (2 * q)
+        won, tie = float(erf(rho)), exp(-(rho**2)) / sqrt(pi)
+        dR = eta / 2 * (self.b * won + 2 * R_minus / q * tie - R_minus)
+        dQ = eta * (2 * q * tie + self.b * R_minus * won - Q_minus + eta / 2)
+        return dR, dQ
+
+    def sums(self, R_plus: float, Q_plus: float, eta: float, alphas: Any) -> Float64s:
+        """Return R+ and Q+ over time, (times, 2), in closed form ([DYN] eq. 2.12).
+
+        They are the same for every assignment whose shares add up to 1 and are 1/2 on average.
+
+        >>> SymmetricPair(1.0).sums(0.0, 0.2, 0.5, [0.0, 100.0]).round(4)
+        array([[0.  , 0.2 ],
+               [1.  , 1.25]])
+        """
+        b, eta = self.b, check_number(eta, "eta", above=0)
+        fall = np.exp(-eta / 2 * as_times(alphas))
+        A = R_plus - b
+        B = -eta / 2 + b**2 + Q_plus - 2 * b * R_plus
+        return np.stack([b + A * fall, eta / 2 + b**2 + 2 * b * A * fall + B * fall**2], axis=1)

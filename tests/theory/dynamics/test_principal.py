@@ -1,0 +1,314 @@
+"""Sanger, Oja, the subspace rule: drift, fixed points, stability, conservation, plateaus."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from eigenstream.theory import PrincipalDynamics, students_with
+
+
+def strengths_of(excess):
+    """b from beta = b (b + 2)."""
+    return np.sqrt(1 + np.asarray(excess, float)) - 1
+
+
+def drawn_state(rng, M, m):
+    J = rng.standard_normal((M, M + m))
+    J /= np.linalg.norm(J, axis=1, keepdims=True)
+    return J[:, :m], J @ J.T
+
+
+def literal(R, Q, beta, eta):
+    """[DYN] eq. 3.6 as it is written, with the prefactor eta_l + eta_j + eta_l eta_j."""
+    M = len(R)
+    C = Q + (R * beta) @ R.T
+    dR, dQ = np.zeros_like(R), np.zeros_like(Q)
+    decay = (eta + eta**2 / 2) * np.diag(C)
+    for i in range(M):
+        dR[i] = eta[i] * (1 + beta) * R[i] - decay[i] * R[i]
+        for k in range(i):
+            dR[i] -= eta[i] * C[i, k] * (R[k] - Q[k, i] * R[i])
+        for j in range(M):
+            if i == j:
+                continue
+            dQ[i, j] = (eta[i] + eta[j] + eta[i] * eta[j]) * C[i, j]
+            dQ[i, j] -= (decay[i] + decay[j]) * Q[i, j]
+            for k in range(i):
+                dQ[i, j] -= eta[i] * C[i, k] * (Q[k, j] - Q[k, i] * Q[i, j])
+            for k in range(j):
+                dQ[i, j] -= eta[j] * C[j, k] * (Q[i, k] - Q[k, j] * Q[i, j])
+    return dR, dQ
+
+
+def test_the_drift_is_that_of_the_paper():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        M, m = rng.integers(1, 5, 2)
+        b = np.sort(rng.uniform(0.1, 2, m))[::-1]
+        model = PrincipalDynamics(b, eta=rng.uniform(0.1, 2, M), n_units=M)
+        R, Q = drawn_state(rng, M, m)
+        for found, expected in zip(
+            model.drift(R, Q), literal(R, Q, model.excess, model.eta), strict=True
+        ):
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_the_integrator_is_right_and_keeps_what_is_linearly_dependent():
+    rng = np.random.default_rng(1)
+    model = PrincipalDynamics([1.0, 0.7, 0.4], eta=[0.5, 0.4, 0.6])
+    R, Q = drawn_state(rng, 3, 3)
+
+    def speed(_, values):
+        return np.concatenate(
+            [part.ravel() for part in model._speed(values[:9].reshape(3, 3),
+                                                   values[9:].reshape(3, 3), 1.0)]
+        )  # fmt: skip
+
+    start = np.concatenate([R.ravel(), Q.ravel()])
+    exact = solve_ivp(speed, (0, 30), start, method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+    course = model.solve(R, Q, [10.0, 30.0])
+    # Fourth order: (h rate)^4 / 120 = 5e-8 a step at h rate = 0.05, and 1 / h of them that last.
+    found = np.concatenate([course.R[-1].ravel(), course.Q[-1].ravel()])
+    np.testing.assert_allclose(found, exact, atol=1e-6)
+    # The plateau that ordinary Runge-Kutta loses: 134.9 at rtol 1e-3, 191.6 at 1e-6.
+    model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+    times = np.arange(0, 300, 0.5)
+    course = model.solve([[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]], np.eye(2), times)
+    half = abs(model.fixed_point()[0][1, 1]) / 2
+    assert course.when(np.abs(course.R[:, 1, 1]), half) == pytest.approx(219.32, abs=0.02)
+
+
+def test_the_error_is_that_of_vectors():
+    rng = np.random.default_rng(2)
+    model = PrincipalDynamics([0.8, 0.5, 0.3])
+    R, Q = drawn_state(rng, 3, 3)
+    N, m = 40, 50_000
+    J = students_with(R, Q, np.eye(3, N))
+    rows = rng.standard_normal((m, N))
+    rows[:, :3] *= 1 + model.strengths
+    x = rows @ J.T
+    draws = (((x @ J - rows) ** 2).sum(axis=1) - (rows**2).sum(axis=1)) / 2
+    assert abs(draws.mean() - model.error(R, Q)) < 4.5 * draws.std() / np.sqrt(m)
+    assert model.error(np.zeros((3, 3)), np.eye(3)) == -1.5
+
+
+def test_aligned_states_are_fixed_points():
+    for more in ({}, {"normalize": False}, {"normalize": False, "rule": "subspace"}):
+        model = PrincipalDynamics([1.0, 0.7, 0.4], eta=0.5, **more)
+        R, Q = model.fixed_point()
+        drift = np.concatenate([part.ravel() for part in model.drift(R, Q)])
+        assert np.abs(drift).max() < 1e-14
+        cosines = np.diag(R) ** 2 / np.diag(Q)
+        beta = model.excess
+        np.testing.assert_allclose(cosines, (beta - 0.25) / (beta * 1.25))
+    # Oja's unit above its critical rate, without length 1: what is left is noise.
+    oja = PrincipalDynamics([0.8], eta=5.0, normalize=False)
+    R, Q = oja.fixed_point()
+    np.testing.assert_allclose([R[0, 0], Q[0, 0]], [0, 3.5])
+    assert oja.critical_rates[0] == pytest.approx(4.48)
+    course = PrincipalDynamics([0.8], eta=1.0, normalize=False).solve([[0.1]], [[1.0]], [40.0])
+    np.testing.assert_allclose(
+        [course.R[0, 0, 0] ** 2, course.Q[0, 0, 0]], [0.7768, 1.5], atol=1e-4
+    )
+
+
+def test_oja_below_and_above_its_critical_rate():
+    expected = {(0.5, 0.25): 0.8, (0.5, 1.25): 0.3077, (0.5, 3): 0, (1, 3): 0.2, (1, 5.4): 0.0270}
+    for (b, eta), square in expected.items():
+        model = PrincipalDynamics([b], eta=eta)
+        last = model.solve([[0.3]], [[1.0]], [80.0]).R[-1, 0, 0] ** 2
+        assert last == pytest.approx(square, abs=5e-5)
+        assert model.fixed_point()[0][0, 0] ** 2 == pytest.approx(square, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("M", "normalize", "cases"), [(2, True, 150), (3, True, 60), (3, False, 60)]
+)
+def test_the_criterion_is_the_sign_of_the_largest_rate(M, normalize, cases):
+    rng = np.random.default_rng(M)
+    verdicts = []
+    for _ in range(cases):
+        beta = np.sort(rng.uniform(0.2, 8, M))[::-1]
+        eta = rng.uniform(0.02, 0.99 if M == 2 else 0.5, M) * 2 * beta
+        model = PrincipalDynamics(strengths_of(beta), eta=eta, normalize=normalize)
+        top = model.deviation_rates(*model.fixed_point())[0].real
+        assert abs(top) > 1e-7  # else the case decides nothing
+        verdicts.append(model.is_stable())
+        assert verdicts[-1] == (top < 0), (beta, eta, top)
+    assert 0 < np.mean(verdicts) < 1
+
+
+def test_below_every_critical_rate_is_not_enough():
+    """[DYN] says it is: for b = (2, 1) the second unit joins the first from eta = 1.601 on."""
+    thresholds = {(2, 1): 1.601, (1.5, 1): 3.56, (2, 0.5): 0.667, (1.5, 0.3): 0.741}
+    for b, threshold in thresholds.items():
+        assert PrincipalDynamics(b, eta=threshold - 0.005).is_stable()
+        assert not PrincipalDynamics(b, eta=threshold + 0.005).is_stable()
+    for b in ((1, 0.5), (1, 0.8), (0.6, 0.4), (0.7, 0.2)):
+        critical = PrincipalDynamics(b).critical_rates[1]
+        for share in np.linspace(0.02, 0.999, 30):
+            assert PrincipalDynamics(b, eta=share * critical).is_stable()
+    R, _ = drawn_state(np.random.default_rng(3), 2, 2)
+    for eta, expected in ((1.5, (0.720, 0, 0.655, 0)), (2.5, (0.612, 0.612, 0, 1))):
+        course = PrincipalDynamics([2.0, 1.0], eta=eta).solve(R * 0.3, np.eye(2), [200.0])
+        (r11, _), (r21, r22) = np.abs(course.R[-1])
+        q = abs(course.Q[-1, 0, 1])
+        np.testing.assert_allclose([r11, r21, r22, q], expected, atol=6e-4)
+    course = PrincipalDynamics([1.0, 0.5], eta=[4.0, 1.0]).solve(R * 0.3, np.eye(2), [200.0])
+    (r11, _), (r21, r22) = np.abs(course.R[-1])
+    found = [r11, r21, r22, abs(course.Q[-1, 0, 1])]
+    np.testing.assert_allclose(found, [0.3333, 0.7642, 0, 0.5347], atol=6e-5)
+
+
+def test_the_first_unit_in_closed_form():
+    rng = np.random.default_rng(4)
+    for eta in (0.1, 0.8, 2 * 0.96):  # the last with beta_2 = eta / 2, a limit
+        model = PrincipalDynamics([0.6, 0.4, 0.2], eta=eta)
+        R, Q = drawn_state(rng, 3, 3)
+        times = np.array([0.0, 1.0, 5.0, 40.0])
+        np.testing.assert_allclose(
+            model.first_unit(R[0], times), model.solve(R, Q, times).R[:, 0], atol=2e-6
+        )
+    far = PrincipalDynamics([3.0], eta=1.0).first_unit([0.1], [1e6])
+    assert far[0, 0] == pytest.approx(PrincipalDynamics([3.0]).fixed_point()[0][0, 0])
+
+
+def test_determinants_obey_their_own_equations():
+    """With equal rates each minor grows by a factor of its own; with others X = 0 is left."""
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        b = np.sort(rng.uniform(0.1, 1.5, 3))[::-1]
+        R, Q = drawn_state(rng, 3, 3)
+        model = PrincipalDynamics(b, eta=0.7)
+        beta, eta = model.excess, model.eta[0]
+        C = Q + (R * beta) @ R.T
+        dR, _ = model.drift(R, Q)
+        for k in (1, 2, 3):
+            for S in ([0, 1, 2][:k], [2, 1, 0][:k]):
+                X = R[:k][:, S]
+                by_chain_rule = np.linalg.det(X) * np.trace(np.linalg.solve(X, dR[:k][:, S]))
+                factor = eta * (1 + beta[S]).sum()
+                factor -= (eta + eta**2 / 2) * np.trace(C[:k, :k])
+                factor += eta * (np.triu(C[:k, :k], 1) * Q[:k, :k]).sum()
+                assert by_chain_rule == pytest.approx(factor * np.linalg.det(X), abs=1e-11)
+        # Two units, two directions, unequal rates ([DYN] eq. 3.13).
+        R, Q = drawn_state(rng, 2, 2)
+        model = PrincipalDynamics(b[:2], eta=rng.uniform(0.1, 1.5, 2))
+        (b1, b2), (e1, e2) = model.excess, model.eta
+        dR, _ = model.drift(R, Q)
+        C = Q + (R * model.excess) @ R.T
+        left = dR[0, 0] * R[1, 1] + R[0, 0] * dR[1, 1] - dR[0, 1] * R[1, 0] - R[0, 1] * dR[1, 0]
+        a = (e1 + e2) / 2 * (2 + b1 + b2) + e2 * C[0, 1] * Q[0, 1]
+        a -= (e1 + e1**2 / 2) * C[0, 0] + (e2 + e2**2 / 2) * C[1, 1]
+        c = (b1 - b2) / 2 * (R[0, 0] * R[1, 1] + R[0, 1] * R[1, 0])
+        assert left == pytest.approx(a * np.linalg.det(R) + c * (e1 - e2), abs=1e-12)
+
+
+def test_the_signs_and_ratios_of_determinants_are_kept():
+    rng = np.random.default_rng(6)
+    model = PrincipalDynamics([1.0, 0.7, 0.4], eta=0.5)
+    b1, _, b3 = model.excess
+    for _ in range(8):
+        R, Q = drawn_state(rng, 3, 3)
+        R *= 0.3
+        Q = R @ R.T + np.diag(1 - (R**2).sum(axis=1))
+        course = model.solve(R, Q, [2.0, 300.0])
+        X = model.minors(R)
+        signs = np.sign(X / np.concatenate([[1], X[:-1]]))
+        np.testing.assert_array_equal(np.sign(np.diag(course.R[-1])), signs)
+
+        def ratio(R):
+            return np.log(abs(np.linalg.det(R[:2][:, [0, 1]]) / np.linalg.det(R[:2][:, [1, 2]])))
+
+        gained = ratio(course.R[0]) - ratio(R)
+        assert gained == pytest.approx(0.5 * 2.0 * (b1 - b3), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("beta", "eta", "gamma", "second"),
+    [
+        ((1.56, 0.96), 0.1, 0.2420, 0.0910), ((1.56, 0.96), 0.8, 1.3760, 0.4480),
+        ((3, 1.25), 1.5, 4.1250, 0.7500), ((3, 1.25), 2.2, 4.5100, 0.3300),
+        ((1, 0.2), 0.7, 0.3500, -0.1050),
+    ],
+)  # fmt: skip
+def test_which_rate_governs_what(beta, eta, gamma, second):
+    model = PrincipalDynamics(strengths_of(beta), eta=eta)
+    assert model.growth_rate() == pytest.approx(gamma)
+    assert model.growth_rate(2) == pytest.approx(second)
+
+    def growth(R, Q):
+        """X'/X by the equations."""
+        dR, _ = model.drift(R, Q)
+        return np.trace(np.linalg.solve(R, dR))
+
+    assert growth(1e-5 * np.array([[1, 0.5], [0.2, 1]]), np.eye(2)) == pytest.approx(gamma)
+    R, Q = model.fixed_point()
+    R = np.array([[R[0, 0], 0], [0, 1e-6]])
+    assert growth(R, Q) == pytest.approx(second)
+
+
+@pytest.mark.parametrize(("beta", "eta"), [((1.56, 0.96), 0.1), ((3, 1.25), 0.5), ((1, 0.3), 0.2)])
+def test_plateaus_grow_by_the_second_rate(beta, eta):
+    model = PrincipalDynamics(strengths_of(beta), eta=eta)
+    rate, half = model.growth_rate(2), model.fixed_point()[0][1, 1] / 2
+    ends, predicted = [], []
+    for X in (1e-5, 1e-7, 1e-9):
+        start = np.array([[0.06, 0.06], [0.06, 0.06 + X / 0.06]])
+        times = np.linspace(0, 40 / rate, 3001)
+        course = model.solve(start, np.eye(2), times)
+        ends.append(course.when(np.abs(course.R[:, 1, 1]), half))
+        predicted.append(model.plateau_ends(start)[1])
+        assert course.plateaus()[-1].rate == pytest.approx(rate, rel=0.01)
+    np.testing.assert_allclose(np.diff(ends) * rate / np.log(100), 1, rtol=2e-3)
+    assert np.abs(np.subtract(ends, predicted)).max() < 5 / rate
+    # The same escape, started by rates that differ a little.
+    ends = []
+    for part in (1e-4, 1e-6):
+        model = PrincipalDynamics(strengths_of(beta), eta=[eta, eta * (1 - part)])
+        course = model.solve(np.full((2, 2), 0.06), np.eye(2), times)
+        ends.append(course.when(np.abs(course.R[:, 1, 1]), half))
+    assert np.diff(ends)[0] * rate / np.log(100) == pytest.approx(1, rel=5e-3)
+
+
+def test_the_cascade_of_the_error():
+    model = PrincipalDynamics([0.6, 0.4, 0.2], eta=0.1)
+    R = np.full((3, 3), 0.06)
+    R[1] += [0, 1e-10, 0]
+    R[2] += [0, 0, 1e-10]
+    course = model.solve(R, np.eye(3), np.linspace(0, 800, 1601))
+    levels = [-(3 + ((model.excess[:k] - 0.05) / 1.05).sum()) / 2 for k in (1, 2, 3)]
+    np.testing.assert_allclose(levels, [-2.219, -2.652, -2.838], atol=6e-4)
+    found = [plateau.level for plateau in course.plateaus()]
+    np.testing.assert_allclose([*found[-2:], course.error[-1]], levels, atol=1e-3)
+
+
+def test_the_subspace_rule():
+    rng = np.random.default_rng(7)
+    for eta, expected in ((0.8, (0.8667, 0.7436)), (2.0, (0.6667, 0.3590)), (4.0, (0.3333, 0.0))):
+        model = PrincipalDynamics([1.0, 0.6], eta=eta, rule="subspace", normalize=False)
+        R, Q = drawn_state(rng, 2, 2)
+        last = model.solve(R, Q, [200.0]).R[-1]
+        np.testing.assert_allclose(np.linalg.svd(last)[1] ** 2, expected, atol=1e-4)
+    for eta, (q, r1, r2) in {0.1: (0.0110, 0.6880, 0.6752), 0.8: (0.0878, 0.5803, 0.4922),
+                             2.5: (0.2744, 0.4064, 0.1790)}.items():  # fmt: skip
+        model = PrincipalDynamics([1.0, 0.6], eta=eta, rule="subspace")
+        R, Q = model.fixed_point()
+        np.testing.assert_allclose([Q[0, 1], *R[0]], [q, r1, r2], atol=6e-5)
+        assert np.abs(np.concatenate(model.drift(R, Q))).max() < 1e-14
+        assert model.deviation_rates(R, Q)[0].real < 0
+    # The aligned state is a fixed point too, and unstable.
+    aligned = PrincipalDynamics([1.0, 0.6], eta=0.8).fixed_point()
+    model = PrincipalDynamics([1.0, 0.6], eta=0.8, rule="subspace")
+    assert np.abs(np.concatenate(model.drift(*aligned))).max() < 1e-14
+    assert model.deviation_rates(*aligned)[0].real == pytest.approx(0.099, abs=5e-4)
+
+
+def test_a_plateau_that_only_rounding_ends_is_named():
+    model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+    start = np.full((2, 2), 0.06)
+    with pytest.warns(UserWarning, match=r"36 / gamma_2 = 396"):
+        model.solve(start, np.eye(2), [10.0, 500.0])
+    course = model.solve(start, np.eye(2), [10.0, 300.0])  # in time: no word, and X = 0 is kept
+    assert abs(course.R[-1, 1, 1]) < 0.05
+    model.solve(start + np.diag([0, 1e-3]), np.eye(2), [500.0])
