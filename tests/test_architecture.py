@@ -72,7 +72,6 @@ FUTURE = {
     "models",
     "experiments/dynamics",
     "experiments/prototypes",
-    "experiments/neurons",
     "rules/competitive",
 }
 

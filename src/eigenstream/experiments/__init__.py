@@ -10,7 +10,7 @@ def known() -> "dict[str, Experiment]":
     """Return every experiment, by name: of a paper, or of what it leaves open.
 
     >>> sorted(known())
-    ['hpca-faces', 'hpca-handwritten', ..., 'slow-rotation', 'slow-scale', 'slow-translation']
+    ['hpca-faces', 'hpca-handwritten', ..., 'neurons', ..., 'slow-scale', 'slow-translation']
     """
     # Imported when asked for: whoever runs the demo need not wait for the others.
     from eigenstream.experiments.hpca import (
@@ -22,6 +22,7 @@ def known() -> "dict[str, Experiment]":
         scaled,
         unsupervised,
     )
+    from eigenstream.experiments.neurons import lessons
     from eigenstream.experiments.slow import rotation, scale, translation
 
     all_of_them: tuple[Experiment, ...] = (
@@ -35,6 +36,7 @@ def known() -> "dict[str, Experiment]":
         rotated_scaled.EXPERIMENT,
         unsupervised.EXPERIMENT,
         margin.EXPERIMENT,
+        lessons.EXPERIMENT,
     )
     return {one.name: one for one in all_of_them}
 

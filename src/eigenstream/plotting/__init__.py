@@ -9,15 +9,19 @@ from eigenstream.plotting._bounds import bounds
 from eigenstream.plotting._detection import risks, roc
 from eigenstream.plotting._embedding import embedding
 from eigenstream.plotting._images import gray, png_uri, signed
+from eigenstream.plotting._neurons import arrivals, decision_lines, error_surface, unit_circle
 from eigenstream.plotting._spectra import alphas, spectrum, sweep
 from eigenstream.plotting._streams import growth, traces
 from eigenstream.plotting._writing import save, svg
 
 __all__ = [
     "alphas",
+    "arrivals",
     "axes",
     "bounds",
+    "decision_lines",
     "embedding",
+    "error_surface",
     "gray",
     "growth",
     "png_uri",
@@ -29,4 +33,5 @@ __all__ = [
     "svg",
     "sweep",
     "traces",
+    "unit_circle",
 ]

@@ -1,5 +1,13 @@
 """Reports of experiments: self-contained pages, and every number as JSON."""
 
-from eigenstream.experiments.report._page import Drawing, Report, Section, Table, Tiles, as_json
+from eigenstream.experiments.report._page import (
+    Drawing,
+    Frames,
+    Report,
+    Section,
+    Table,
+    Tiles,
+    as_json,
+)
 
-__all__ = ["Drawing", "Report", "Section", "Table", "Tiles", "as_json"]
+__all__ = ["Drawing", "Frames", "Report", "Section", "Table", "Tiles", "as_json"]

@@ -48,12 +48,27 @@ class Tiles:
 
 
 @dataclass(frozen=True)
+class Frames:
+    """Drawings of one thing at several moments, one shown at a time: arrow keys step through them.
+
+    Each is an SVG from ``plotting.svg`` with the moment that it shows. No script is needed.
+    """
+
+    #: Keeps the steps of several such blocks on a page apart.
+    name: str
+    frames: Sequence[tuple[str, str]]
+    title: str
+    caption: str
+    kind: str = "frames"
+
+
+@dataclass(frozen=True)
 class Section:
     """A heading, a few sentences and what they speak of."""
 
     title: str
     text: str = ""
-    blocks: Sequence[Table | Drawing | Tiles] = ()
+    blocks: Sequence[Table | Drawing | Tiles | Frames] = ()
 
 
 @dataclass(frozen=True)
