@@ -118,7 +118,7 @@ def test_below_the_safe_rate_no_error_grows():
     rows, targets = line(noise=0.0)
     model = AdalineRegressor(normalize=False, schedule=1e-9, history_every=1)
     safe = model.partial_fit(rows, targets).safe_rate_
-    model.set_params(schedule=0.999 * safe).__dict__.pop("_units")
+    model.set_params(schedule=0.999 * safe).__dict__.pop("_begun")
     model.partial_fit(rows, targets)
     truth = np.array([1.0, -2.0, 0.5, 3.0, 1.0])
     apart = [np.linalg.norm(np.append(w, b) - truth) for _, w, b in model.history_]

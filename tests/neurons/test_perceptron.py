@@ -10,7 +10,7 @@ from sklearn.linear_model import Perceptron as TheirPerceptron
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eigenstream import Perceptron
+from eigenstream import Adaline, MultilayerPerceptron, Perceptron
 
 ONLINE = (
     "a row of weight two moves the weights twice as far once, a row given twice may move them twice"
@@ -198,3 +198,15 @@ def test_constant_features_are_no_trouble():
     rows, labels = blobs(spread=0.5)
     rows[:, 1] = 7.0
     assert Perceptron(random_state=0).fit(rows, labels).score(rows, labels) == 1.0
+
+
+@pytest.mark.parametrize("make", [Perceptron, Adaline, MultilayerPerceptron])
+def test_a_refused_first_chunk_leaves_nothing_behind(make):
+    rows, labels = blobs(spread=0.5)
+    spoiled, masked = rows.copy(), np.ma.masked_equal(labels, 1)
+    spoiled[-1, -1] = np.nan
+    for X, y in ((spoiled, labels), (rows, labels + 5), (rows, masked), (rows, labels + np.nan)):
+        model = make()
+        with pytest.raises(ValueError, match="NaN at row 119|none of the classes|masked|NaN at"):
+            model.partial_fit(X, y, classes=[0, 1])
+        assert vars(model) == vars(make())

@@ -13,7 +13,6 @@ from eigenstream._checks import (
     check_choice,
     check_flag,
     check_number,
-    check_unchanged,
     check_whole,
     warn_user,
 )
@@ -28,12 +27,6 @@ from eigenstream.rules.supervised import (
 )
 
 __all__ = ["Backpropagating"]
-
-#: What concerns ``fit`` alone, so that it may change between two chunks.
-OF_FIT = (
-    *("max_iter", "tol", "shuffle", "n_iter_no_change", "random_state"),
-    *("early_stopping", "validation_fraction"),
-)
 
 #: Multiplications of a batch's largest product from which more threads than one pay.
 SHARED = 1e8
@@ -112,19 +105,6 @@ class Backpropagating(SupervisedNeurons):
         if isinstance(sizes, str) or not np.iterable(sizes):
             sizes = (sizes,)
         return tuple(check_whole(size, "hidden_layer_sizes") for size in sizes)
-
-    def _note_parameters(self) -> None:
-        given = self.get_params(deep=False)
-        self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
-
-    def _begin(self) -> bool:
-        """Check the parameters before a chunk; say whether it is the first."""
-        self._check()
-        if hasattr(self, "_net"):
-            check_unchanged(self._begun, vars(self))
-            return False
-        self._note_parameters()
-        return True
 
     def _start(self, n_features: int, n_outputs: int, random: Any) -> Network:
         """Draw the weights within the bounds of Glorot and Bengio, in scikit-learn's order."""
@@ -308,10 +288,6 @@ class Backpropagating(SupervisedNeurons):
     def _answers(self, X: Any) -> Float64s:
         check_is_fitted(self)
         return network_answers(self._ready(), self._rows(X, reset=False))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether there is anything to read."""
-        return hasattr(self, "_net")
 
 
 def _copies(net: Network) -> tuple[list[Float64s], list[Float64s]]:

@@ -5,15 +5,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_flag, check_number, check_unchanged, check_whole
+from eigenstream._checks import check_flag, check_number, check_whole
 from eigenstream._linalg import Float64s
-from eigenstream.neurons._supervised import SupervisedNeurons
+from eigenstream.neurons._supervised import Classifying, SupervisedNeurons
 from eigenstream.rules.supervised import Units
 
-__all__ = ["LinearUnits"]
-
-#: What concerns ``fit`` alone, so that it may change between two chunks.
-OF_FIT = ("max_iter", "tol", "shuffle", "n_iter_no_change", "random_state")
+__all__ = ["LinearClassifying", "LinearUnits", "check_tolerance"]
 
 
 class LinearUnits(SupervisedNeurons):
@@ -23,26 +20,12 @@ class LinearUnits(SupervisedNeurons):
     max_iter: int
     shuffle: bool
     _units: Units
-    _begun: dict[str, Any]
 
     def _check(self) -> None:
         check_flag(self.fit_intercept, "fit_intercept")
         check_flag(self.shuffle, "shuffle")
         check_whole(self.max_iter, "max_iter")
         self._check_history()
-
-    def _note_parameters(self) -> None:
-        given = self.get_params(deep=False)
-        self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
-
-    def _begin(self) -> bool:
-        """Check the parameters before a chunk; say whether it is the first."""
-        self._check()
-        if hasattr(self, "_units"):
-            check_unchanged(self._begun, vars(self))
-            return False
-        self._note_parameters()
-        return True
 
     def _new_units(self, count: int, n_features: int, **kept: bool) -> Units:
         bias = 1.0 if self.fit_intercept else 0.0
@@ -77,9 +60,34 @@ class LinearUnits(SupervisedNeurons):
         weights = self._answering()
         return np.asarray(rows @ weights[:, :-1].T + weights[:, -1], np.float64)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether there is anything to read."""
-        return hasattr(self, "_units")
+
+class LinearClassifying(Classifying):
+    """One unit for two classes, or one a class against the rest."""
+
+    _answering: Any
+    _responses: Any
+
+    @property
+    def coef_(self) -> Float64s:
+        """The weights that answer, one row a unit."""
+        check_is_fitted(self)
+        return np.array(self._answering()[:, :-1])
+
+    @property
+    def intercept_(self) -> Float64s:
+        """The intercepts that answer, one a unit."""
+        check_is_fitted(self)
+        return np.array(self._answering()[:, -1])
+
+    def decision_function(self, X: Any) -> Float64s:
+        """Return the units' responses; of two classes one number a row, positive for the second."""
+        found = np.asarray(self._responses(X), np.float64)
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of the unit with the largest response; of two classes, by the sign."""
+        found = self.decision_function(X)
+        return self.classes_[(found > 0.0).astype(int) if found.ndim == 1 else found.argmax(axis=1)]
 
 
 def check_tolerance(value: Any, n_iter_no_change: Any) -> None:

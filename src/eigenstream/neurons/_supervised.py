@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import shuffle
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
@@ -14,6 +14,7 @@ from eigenstream._checks import (
     check_finite,
     check_names,
     check_number,
+    check_unchanged,
     check_unmasked,
     check_weights,
     check_whole,
@@ -24,7 +25,14 @@ from eigenstream._linalg import Float64s
 from eigenstream._refusals import refuse_unread
 from eigenstream.schedules import Auto, Constant, Schedule, as_schedule
 
-__all__ = ["Classifying", "SupervisedNeurons", "orders", "plain", "rates_of"]
+__all__ = ["Classifying", "Regressing", "SupervisedNeurons", "orders", "plain", "rates_of"]
+
+
+#: What concerns ``fit`` alone, so that it may change between two chunks.
+OF_FIT = (
+    *("max_iter", "tol", "shuffle", "n_iter_no_change", "random_state"),
+    *("early_stopping", "validation_fraction"),
+)
 
 
 class SupervisedNeurons(BaseEstimator):
@@ -32,7 +40,30 @@ class SupervisedNeurons(BaseEstimator):
 
     history_every: int | None
     random_state: Any
-    classes_: NDArray[Any]
+    _begun: dict[str, Any]
+
+    def _check(self) -> None:
+        """Refuse parameters that make no sense."""
+        raise NotImplementedError
+
+    def _note_parameters(self) -> None:
+        """Check the parameters and remember those that learning begins with."""
+        self._check()
+        given = self.get_params(deep=False)
+        self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
+
+    def _begin(self) -> bool:
+        """Do so before a first chunk, and see that nothing changed before others; say which."""
+        if not self.__sklearn_is_fitted__():
+            self._note_parameters()
+            return True
+        self._check()
+        check_unchanged(self._begun, vars(self))
+        return False
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether there is anything to read."""
+        return hasattr(self, "_begun")
 
     def _rows(self, X: Any, *, reset: bool) -> Float64s:
         """Return rows as they are learned: float64, one behind the other in memory."""
@@ -48,26 +79,6 @@ class SupervisedNeurons(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give "
                 f"one {what} a row."
             )
-
-    def _numbers(self, y: Any, n_rows: int, columns: int | None = None) -> Float64s:
-        """Return the targets of a regression, (rows, targets)."""
-        self._needed(y, "number")
-        check_unmasked(y, "y")
-        values = real_array(y, "y").astype(np.float64)
-        if values.ndim not in (1, 2):
-            raise ValueError(f"y must have one or two dimensions, got shape {values.shape}.")
-        flat = values.ndim == 1
-        values = values.reshape(len(values), -1)
-        check_finite(values, name="y")
-        self._as_many(values, n_rows)
-        if columns is None:
-            self._flat = flat
-        elif values.shape[1] != columns:
-            raise ValueError(
-                f"y has {values.shape[1]} targets a row, and {columns} were learned. Give as many, "
-                "or call fit to start anew."
-            )
-        return np.ascontiguousarray(values)
 
     @staticmethod
     def _as_many(values: Any, n_rows: int) -> None:
@@ -108,6 +119,25 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
     classes_: NDArray[Any]
     _needed: Any
     _as_many: Any
+    _rows: Any
+    _weights: Any
+
+    def _first(self, X: Any, y: Any, sample_weight: Any) -> tuple[Float64s, Any, Float64s]:
+        """Return the rows of a fit, their codes and weights; the labels are the classes."""
+        rows = self._rows(X, reset=True)
+        labels = self._labels(y, len(rows), new=True)
+        weights = self._weights(sample_weight, len(rows))
+        return rows, self._first_codes(labels, weights), weights
+
+    def _next(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool
+    ) -> tuple[Float64s, Any, Float64s]:
+        """Return the rows of a chunk, their codes and weights."""
+        rows = self._rows(X, reset=first)
+        labels = self._labels(y, len(rows))
+        self._stream_classes(classes)
+        codes = self._codes(labels, self.classes_)
+        return rows, codes, self._weights(sample_weight, len(rows))
 
     def _labels(self, y: Any, n_rows: int, *, new: bool = False) -> NDArray[Any]:
         self._needed(y, "class label")
@@ -176,11 +206,60 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
         else:
             self.classes_ = named
 
-    def _chosen(self, responses: Float64s) -> Any:
-        """Return the class of the largest response; of a single unit, by its sign."""
-        if responses.ndim == 1:
-            return self.classes_[(responses > 0.0).astype(int)]
-        return self.classes_[responses.argmax(axis=1)]
+
+class Regressing(RegressorMixin):  # type: ignore[misc, unused-ignore]
+    """Targets as numbers, (rows, targets); of one dimension if they came so."""
+
+    _needed: Any
+    _as_many: Any
+    _rows: Any
+    _weights: Any
+    _targets_: int
+
+    def _first(self, X: Any, y: Any, sample_weight: Any) -> tuple[Float64s, Float64s, Float64s]:
+        """Return the rows of a fit or a first chunk, their targets and weights."""
+        rows = self._rows(X, reset=True)
+        self._flat = real_array(y, "y").ndim == 1 if y is not None else True
+        targets = self._numbers(y, len(rows))
+        self._targets_ = targets.shape[1]
+        return rows, targets, self._weights(sample_weight, len(rows))
+
+    def _next(
+        self, X: Any, y: Any, sample_weight: Any, first: bool
+    ) -> tuple[Float64s, Float64s, Float64s]:
+        """Return the rows of a chunk, their targets and weights."""
+        if first:
+            return self._first(X, y, sample_weight)
+        rows = self._rows(X, reset=False)
+        targets = self._numbers(y, len(rows))
+        if targets.shape[1] != self._targets_:
+            raise ValueError(
+                f"y has {targets.shape[1]} targets a row, and {self._targets_} were learned. Give "
+                "as many, or call fit to start anew."
+            )
+        return rows, targets, self._weights(sample_weight, len(rows))
+
+    def _shaped(self, found: Any) -> Any:
+        """Return answers, one column a target, in the shape that the targets had."""
+        return found[:, 0] if self._flat else found
+
+    def _numbers(self, y: Any, n_rows: int) -> Float64s:
+        """Return the targets of a regression, (rows, targets)."""
+        self._needed(y, "number")
+        check_unmasked(y, "y")
+        values = real_array(y, "y").astype(np.float64)
+        if values.ndim not in (1, 2):
+            raise ValueError(f"y must have one or two dimensions, got shape {values.shape}.")
+        values = values.reshape(len(values), -1)
+        check_finite(values, name="y")
+        self._as_many(values, n_rows)
+        return np.ascontiguousarray(values)
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
 def plain(label: Any) -> Any:

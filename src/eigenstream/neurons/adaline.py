@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import eigvalsh
-from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -12,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_flag, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
-from eigenstream.neurons._linear import LinearUnits, check_tolerance
-from eigenstream.neurons._supervised import Classifying, orders, rates_of
+from eigenstream.neurons._linear import LinearClassifying, LinearUnits, check_tolerance
+from eigenstream.neurons._supervised import Regressing, orders, rates_of
 from eigenstream.rules.base import UnstableStepError
 from eigenstream.rules.supervised import Units, adaline_steps
 
@@ -149,7 +148,7 @@ def _safe(lengths: Float64s) -> float:
     return 2.0 / longest if longest > 0 else float("inf")
 
 
-class AdalineRegressor(RegressorMixin, _WidrowHoff):
+class AdalineRegressor(Regressing, _WidrowHoff):
     """Adaline for numbers: a linear neuron for each target [ADALINE].
 
     A step on the row x with target d moves the weights against the error e = d - <w, x> - b. With
@@ -184,20 +183,15 @@ class AdalineRegressor(RegressorMixin, _WidrowHoff):
             A row of weight c takes steps c times as long.
         """
         with unchanged_on_error(self):
-            self._check()
             self._note_parameters()
-            rows = self._rows(X, reset=True)
-            targets = self._numbers(y, len(rows))
-            self._passes(rows, targets, self._weights(sample_weight, len(rows)))
+            self._passes(*self._first(X, y, sample_weight))
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on learning with one pass over a chunk, in its order; any chunking gives the same."""
         with unchanged_on_error(self):
             first = self._begin()
-            rows = self._rows(X, reset=first)
-            targets = self._numbers(y, len(rows), None if first else len(self._units.weights))
-            self._chunk(rows, targets, self._weights(sample_weight, len(rows)), first)
+            self._chunk(*self._next(X, y, sample_weight, first), first)
         return self
 
     @property
@@ -216,17 +210,10 @@ class AdalineRegressor(RegressorMixin, _WidrowHoff):
 
     def predict(self, X: Any) -> Float64s:
         """Return the neurons' responses to the rows."""
-        found = self._responses(X)
-        return found[:, 0] if self._flat else found
-
-    def __sklearn_tags__(self) -> Any:
-        """Describe the estimator to scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+        return np.asarray(self._shaped(self._responses(X)), np.float64)
 
 
-class Adaline(Classifying, _WidrowHoff):
+class Adaline(LinearClassifying, _WidrowHoff):
     """Adaline for classes: a linear neuron that learns +1 and -1 [ADALINE].
 
     A step on the row x with target d moves the weights against the error e = d - <w, x> - b of
@@ -289,12 +276,8 @@ class Adaline(Classifying, _WidrowHoff):
             A row of weight c takes steps c times as long.
         """
         with unchanged_on_error(self):
-            self._check()
             self._note_parameters()
-            rows = self._rows(X, reset=True)
-            labels = self._labels(y, len(rows), new=True)
-            weights = self._weights(sample_weight, len(rows))
-            codes = self._first_codes(labels, weights)
+            rows, codes, weights = self._first(X, y, sample_weight)
             self._passes(rows, self._targets(codes), weights)
         return self
 
@@ -305,34 +288,9 @@ class Adaline(Classifying, _WidrowHoff):
         """
         with unchanged_on_error(self):
             first = self._begin()
-            rows = self._rows(X, reset=first)
-            labels = self._labels(y, len(rows))
-            self._stream_classes(classes)
-            codes = self._codes(labels, self.classes_)
-            weights = self._weights(sample_weight, len(rows))
+            rows, codes, weights = self._next(X, y, classes, sample_weight, first)
             self._chunk(rows, self._targets(codes), weights, first)
         return self
-
-    @property
-    def coef_(self) -> Float64s:
-        """The weights, one row a unit."""
-        check_is_fitted(self)
-        return self._answering()[:, :-1].copy()
-
-    @property
-    def intercept_(self) -> Float64s:
-        """The intercepts, one a unit."""
-        check_is_fitted(self)
-        return self._answering()[:, -1].copy()
-
-    def decision_function(self, X: Any) -> Float64s:
-        """Return the units' responses; of two classes one number a row, positive for the second."""
-        found = self._responses(X)
-        return found[:, 0] if found.shape[1] == 1 else found
-
-    def predict(self, X: Any) -> Any:
-        """Return the class of the unit with the largest response; of two classes, by the sign."""
-        return self._chosen(self.decision_function(X))
 
     def _targets(self, codes: Any) -> Float64s:
         """Return +1 and -1, one column a unit."""

@@ -3,14 +3,13 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 
 from eigenstream._checks import check_choice
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
 from eigenstream.neurons._backpropagating import Backpropagating
-from eigenstream.neurons._supervised import Classifying
+from eigenstream.neurons._supervised import Classifying, Regressing
 
 __all__ = ["MultilayerPerceptron", "MultilayerPerceptronRegressor"]
 
@@ -127,12 +126,8 @@ class MultilayerPerceptron(Classifying, Backpropagating):
             A row of weight c takes steps c times as long.
         """
         with unchanged_on_error(self):
-            self._check()
             self._note_parameters()
-            rows = self._rows(X, reset=True)
-            labels = self._labels(y, len(rows), new=True)
-            weights = self._weights(sample_weight, len(rows))
-            codes = self._first_codes(labels, weights)
+            rows, codes, weights = self._first(X, y, sample_weight)
             self._epochs(rows, self._targets(codes), weights)
         return self
 
@@ -144,11 +139,8 @@ class MultilayerPerceptron(Classifying, Backpropagating):
         """
         with unchanged_on_error(self):
             first = self._begin()
-            rows = self._rows(X, reset=first)
-            labels = self._labels(y, len(rows))
-            self._stream_classes(classes)
-            codes = self._codes(labels, self.classes_)
-            self._chunk(rows, self._targets(codes), self._weights(sample_weight, len(rows)), first)
+            rows, codes, weights = self._next(X, y, classes, sample_weight, first)
+            self._chunk(rows, self._targets(codes), weights, first)
         return self
 
     def predict_proba(self, X: Any) -> Float64s:
@@ -203,7 +195,7 @@ class MultilayerPerceptron(Classifying, Backpropagating):
         return float(accuracy_score(right, found, sample_weight=weights))
 
 
-class MultilayerPerceptronRegressor(RegressorMixin, Backpropagating):
+class MultilayerPerceptronRegressor(Regressing, Backpropagating):
     """Layers of units that learn numbers by backpropagation [BACKPROP].
 
     As ``MultilayerPerceptron``, with a linear last layer and half the squared error, summed over
@@ -269,11 +261,8 @@ class MultilayerPerceptronRegressor(RegressorMixin, Backpropagating):
             A row of weight c takes steps c times as long.
         """
         with unchanged_on_error(self):
-            self._check()
             self._note_parameters()
-            rows = self._rows(X, reset=True)
-            targets = self._numbers(y, len(rows))
-            self._epochs(rows, targets, self._weights(sample_weight, len(rows)))
+            self._epochs(*self._first(X, y, sample_weight))
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -284,24 +273,15 @@ class MultilayerPerceptronRegressor(RegressorMixin, Backpropagating):
         """
         with unchanged_on_error(self):
             first = self._begin()
-            rows = self._rows(X, reset=first)
-            targets = self._numbers(y, len(rows), None if first else self.n_outputs_)
-            self._chunk(rows, targets, self._weights(sample_weight, len(rows)), first)
+            self._chunk(*self._next(X, y, sample_weight, first), first)
         return self
 
     def predict(self, X: Any) -> Float64s:
         """Return what the last layer answers to the rows."""
-        answers = self._answers(X)
-        return answers[:, 0] if self._flat else answers
+        return np.asarray(self._shaped(self._answers(X)), np.float64)
 
     def _output(self) -> str:
         return "identity"
 
     def _validation_score(self, answers: Float64s, targets: Float64s, weights: Float64s) -> float:
         return float(r2_score(targets, answers, sample_weight=weights))
-
-    def __sklearn_tags__(self) -> Any:
-        """Describe the estimator to scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

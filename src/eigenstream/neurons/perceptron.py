@@ -10,15 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_flag, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
-from eigenstream.neurons._linear import LinearUnits
+from eigenstream.neurons._linear import LinearClassifying, LinearUnits
 from eigenstream.neurons._separability import VANISHES, vanishing
-from eigenstream.neurons._supervised import Classifying, orders, plain
+from eigenstream.neurons._supervised import orders, plain
 from eigenstream.rules.supervised import Units, perceptron_steps
 
 __all__ = ["Perceptron"]
 
 
-class Perceptron(Classifying, LinearUnits):
+class Perceptron(LinearClassifying, LinearUnits):
     """Threshold units that add a row, with the sign of its class, when they are wrong [ROSENBLATT].
 
     With y = +1 or -1 and the response v = <w, x> + b, a row with y v <= 0 is a mistake, and
@@ -108,12 +108,8 @@ class Perceptron(Classifying, LinearUnits):
             A row of weight c moves the weights c times as far; one of weight zero teaches nothing.
         """
         with unchanged_on_error(self):
-            self._check()
             self._note_parameters()
-            rows = self._rows(X, reset=True)
-            labels = self._labels(y, len(rows), new=True)
-            weights = self._weights(sample_weight, len(rows))
-            codes = self._first_codes(labels, weights)
+            rows, codes, weights = self._first(X, y, sample_weight)
             random = check_random_state(self.random_state)
             units = self._new(rows.shape[1])
             active = np.ones(len(units.weights), bool)
@@ -139,11 +135,7 @@ class Perceptron(Classifying, LinearUnits):
         """
         with unchanged_on_error(self):
             first = self._begin()
-            rows = self._rows(X, reset=first)
-            labels = self._labels(y, len(rows))
-            weights = self._weights(sample_weight, len(rows))
-            self._stream_classes(classes)
-            codes = self._codes(labels, self.classes_)
+            rows, codes, weights = self._next(X, y, classes, sample_weight, first)
             units = self._new(rows.shape[1]) if first else self._copied()
             before = units.mistakes.copy()
             everyone = np.ones(len(units.weights), bool)
@@ -156,31 +148,10 @@ class Perceptron(Classifying, LinearUnits):
         return self
 
     @property
-    def coef_(self) -> Float64s:
-        """The weights that answer, one row a unit."""
-        check_is_fitted(self)
-        return self._answering()[:, :-1].copy()
-
-    @property
-    def intercept_(self) -> Float64s:
-        """The intercepts that answer, one a unit."""
-        check_is_fitted(self)
-        return self._answering()[:, -1].copy()
-
-    @property
     def n_mistakes_(self) -> Any:
         """How often each unit was wrong while it learned."""
         check_is_fitted(self)
         return self._units.mistakes.copy()
-
-    def decision_function(self, X: Any) -> Float64s:
-        """Return the units' responses; of two classes one number a row, positive for the second."""
-        found = self._responses(X)
-        return found[:, 0] if found.shape[1] == 1 else found
-
-    def predict(self, X: Any) -> Any:
-        """Return the class of the unit with the largest response; of two classes, by the sign."""
-        return self._chosen(self.decision_function(X))
 
     def _check(self) -> None:
         super()._check()
