@@ -207,6 +207,6 @@ def test_a_refused_first_chunk_leaves_nothing_behind(make):
     spoiled[-1, -1] = np.nan
     for X, y in ((spoiled, labels), (rows, labels + 5), (rows, masked), (rows, labels + np.nan)):
         model = make()
-        with pytest.raises(ValueError, match="NaN at row 119|none of the classes|masked|NaN at"):
+        with pytest.raises(ValueError, match=r"NaN at row|none of the classes|masked"):
             model.partial_fit(X, y, classes=[0, 1])
         assert vars(model) == vars(make())
