@@ -6,10 +6,12 @@ from eigenstream.learners.pairs import (
     LabelsInDual,
     LabelsMatrixFree,
     LabelsOnline,
+    LabelsSketched,
     PairsFromScatters,
     PairsInDual,
     PairsMatrixFree,
     PairsOnline,
+    PairsSketched,
 )
 from eigenstream.learners.temporal import FromScatters, MatrixFree, OnlineFlow, Sketched
 from eigenstream.solvers.base import choose_solver, fits_dense
@@ -29,12 +31,14 @@ WAYS: dict[str, dict[str, type[Learner]]] = {
         "krylov": PairsMatrixFree,
         "dual": PairsInDual,
         "flow": PairsOnline,
+        "sketch": PairsSketched,
     },
     "labels": {
         "dense": LabelsFromScatters,
         "krylov": LabelsMatrixFree,
         "dual": LabelsInDual,
         "flow": LabelsOnline,
+        "sketch": LabelsSketched,
     },
 }
 
@@ -109,9 +113,11 @@ def chosen(
             f"{scatters} needs the scatters, and those of {n_features} features do not fit in this "
             "machine's memory. Reduce the features first, or do without."
         )
-    if data != "time":  # pairs and labels of a stream have no way without scatters that adapts
-        return "dense" if fits or n_rows is None else "krylov"
-    return "sketch" if n_rows is None else choose_solver(n_features, n_rows)
+    if n_rows is None:
+        return "sketch"
+    if data == "time":
+        return choose_solver(n_features, n_rows)
+    return "dense" if fits else "krylov"
 
 
 def goes_on_with(data: str, solver: str) -> tuple[type[Learner], ...]:

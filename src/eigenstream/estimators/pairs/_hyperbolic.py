@@ -10,7 +10,6 @@ from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s
 from eigenstream.estimators.base import DEFAULT
 from eigenstream.learners.base import Solution
-from eigenstream.learners.online import FlowSolution
 from eigenstream.learners.pairs import (
     Choice,
     Evidence,
@@ -61,10 +60,8 @@ class Hyperbolic:
         """Solve what is applied to vectors, and formed only where it is small."""
         return self._answer(evidence, always_dense=False)
 
-    def of_estimate(
-        self, estimate: FlowSolution, weights: tuple[float, float], diameter: float
-    ) -> Solution:
-        """Take over what an online rule has found for T with these weights."""
+    def of_estimate(self, estimate: Any, weights: tuple[float, float], diameter: float) -> Solution:
+        """Take over the solution of the flow, or of a sketch, for T with these weights."""
         eta = weights[0] / weights[1]
         positive = int((estimate.pairs.values > 0).sum())
         details = self._details(diameter) | {"eta": eta, "weights": weights}

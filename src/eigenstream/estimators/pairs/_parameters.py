@@ -85,9 +85,8 @@ def check_margin(margin: Any, eta: Any) -> None:
         raise ValueError("eta and margin both fix the weights: leave one of them out.")
 
 
-def check_able(data: str, given: Any, *, searches: bool) -> None:
-    """Refuse what the chosen way of learning cannot do for the parameters of an estimator."""
-    solver = given.solver
+def check_able(data: str, given: Any, solver: str, *, searches: bool) -> None:
+    """Refuse what a way of learning cannot do for the parameters of an estimator."""
     if given.kernel != "linear":
         behind = "Use kernel='linear' behind features=RBFNetwork(...)"
         table.require(data, solver, "kernels", f"kernel={given.kernel!r}", behind)

@@ -70,8 +70,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         way: Any = table.WAYS[self.DATA][solver]
         if not way.abilities.kernels:
             self._check_width(width)
-        self.solver_ = solver
         question = self._question(width)
+        check_able(self.DATA, self, solver, searches=question.searches)
+        self.solver_ = solver
         known = not question.searches and question.criterion == "difference"
         weights = question.weights_online() if known else None
         given = self.get_params(deep=False)
@@ -95,6 +96,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         learner = self._learner
         if learner is None:
             learner = self._begin(width, None)
+        self._check_given(source.given)
         parts = list(source.parts())  # all is mapped, and checked, before anything is learned
         self._check_apart(parts, learner)
         for some in parts:
@@ -137,7 +139,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     def _check_parameters(self) -> None:
         check_pair_parameters(self)
-        check_able(self.DATA, self, searches=self._question(1).searches)
+        check_able(self.DATA, self, self.solver, searches=self._question(1).searches)
         self._check_common_parameters()  # last: what makes no sense is said before what is unused
 
     def _uses(self) -> Uses:
@@ -150,8 +152,15 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     def _check_weighable(self, sample_weight: Any) -> None:
         if sample_weight is not None:
-            remedy = "Leave sample_weight out"
-            table.require(self.DATA, self.solver, "any_shares", "sample_weight", remedy)
+            self._check_shares(self.solver, "sample_weight", "Leave sample_weight out")
+
+    def _check_given(self, given: Any) -> None:
+        """Refuse what the learner of a stream, chosen by its width only, cannot take."""
+        if given.weights is not None and not np.isin(given.weights, (0.0, 1.0)).all():
+            self._check_shares(self.solver_, "sample_weight", "Leave sample_weight out")
+
+    def _check_shares(self, solver: str, what: str, remedy: str) -> None:
+        table.require(self.DATA, solver, "any_shares", what, remedy)
 
     def _check_dense_rows(self, rows: Any) -> None:
         if self.kernel != "linear" and is_sparse(rows):

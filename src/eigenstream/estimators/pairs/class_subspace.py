@@ -24,7 +24,6 @@ from eigenstream.estimators.pairs._label_input import (
 from eigenstream.estimators.pairs._parameters import check_rows_apart
 from eigenstream.estimators.pairs.base import PairwiseEstimator
 from eigenstream.evaluation.base import PairCounts, counts_of_classes, roc_area
-from eigenstream.learners import table
 from eigenstream.learners.pairs import (
     LabelsFromScatters,
     PairLearner,
@@ -65,14 +64,15 @@ class ClassSubspace(PairwiseEstimator):
         Divide each feature by its standard deviation over the rows (``scale_``, divided by n - 1;
         inside tasks, where there are ``groups``). Exact from the scatters of solver="dense"; other
         solvers and kernels keep none and refuse it.
-    solver : {"auto", "dense", "krylov", "dual", "flow"}, default="auto"
+    solver : {"auto", "dense", "krylov", "dual", "flow", "sketch"}, default="auto"
         "dense" solves from the scatters of the classes; "krylov" never forms a D x D matrix; "dual"
         solves by the Gram matrix, as kernels do. "auto" takes "dual" for a kernel, else "dense"
         where its matrices fit in memory, and "krylov".
-        "flow" learns online from pairs drawn out of the stream of rows (see LabelledPairs): in the
-        memory of some thousand rows, balanced, and with a given weight. ``fit`` takes the rows in
+        "flow" learns online from pairs drawn out of the stream of rows (see LabelledPairs), and
+        "sketch" in one pass without a step size: in the memory of some thousand rows, balanced, and
+        with a given weight. ``fit`` takes the rows in
         random order; ``partial_fit`` as they come, which should not be sorted by class.
-    <schedule, init, forgetting, missing, random_state>
+    <schedule, init, forgetting, oversampling, missing, random_state>
 
     Attributes
     ----------
@@ -131,6 +131,7 @@ class ClassSubspace(PairwiseEstimator):
         schedule: Any = "auto",
         init: Any = "data",
         forgetting: float | None = None,
+        oversampling: float | None = None,
         missing: _input.Missing = "raise",
         random_state: Any = None,
     ) -> None:
@@ -150,6 +151,7 @@ class ClassSubspace(PairwiseEstimator):
         self.schedule = schedule
         self.init = init
         self.forgetting = forgetting
+        self.oversampling = oversampling
         self.missing = missing
         self.random_state = random_state
 
@@ -172,7 +174,7 @@ class ClassSubspace(PairwiseEstimator):
         with unchanged_on_error(self):
             self._check_parameters()
             self._check_weighable(sample_weight)
-            self._check_groups(groups)
+            self._check_groups(groups, self.solver)
             given = checked(self, X, y, sample_weight, groups, reset=True)
             self._check_dense_rows(given.rows)
             check_classes(given)
@@ -200,7 +202,7 @@ class ClassSubspace(PairwiseEstimator):
         with unchanged_on_error(self):
             self._check_parameters()
             self._check_weighable(sample_weight)
-            self._check_groups(groups)
+            self._check_groups(groups, self.solver)
             first = self._check_continuation()
             given = checked(self, X, y, sample_weight, groups, reset=first)
             given = given.chosen(slice(self._collect_features(given.rows), None))
@@ -254,11 +256,14 @@ class ClassSubspace(PairwiseEstimator):
                 "leave it out, or scale the rows by constants first."
             )
 
-    def _check_groups(self, groups: Any) -> None:
+    def _check_groups(self, groups: Any, solver: str) -> None:
         if groups is not None and self.group_weights == "uniform":
             what = "group_weights='uniform', with groups,"
-            remedy = "Set group_weights='pairs'"
-            table.require(self.DATA, self.solver, "any_shares", what, remedy)
+            self._check_shares(solver, what, "Set group_weights='pairs'")
+
+    def _check_given(self, given: Any) -> None:
+        super()._check_given(given)
+        self._check_groups(given.groups, self.solver_)
 
     def _check_apart(self, parts: Iterable[Any], learner: PairLearner) -> None:
         if self.diameter is None:

@@ -40,13 +40,13 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     preprocessor : array of shape (n, D), optional
         The rows that index pairs refer to; with kernel="precomputed", the Gram matrix.
     <diameter>
-    solver : {"auto", "dense", "krylov", "dual", "flow"}, default="auto"
+    solver : {"auto", "dense", "krylov", "dual", "flow", "sketch"}, default="auto"
         "dense" solves from the scatters of the pairs; "krylov" never forms a D x D matrix; "dual"
         solves by the Gram matrix, as kernels do. "auto" takes "dual" for a kernel, else "dense"
         where its matrices fit in memory, and "krylov". "flow" learns online, a step for each couple
-        of a negative and a positive pair, without any D x D matrix: balanced, and with a given
-        weight.
-    <schedule, init, forgetting, missing, random_state>
+        of a negative and a positive pair, and "sketch" in one pass without a step size: without any
+        D x D matrix, balanced, and with a given weight.
+    <schedule, init, forgetting, oversampling, missing, random_state>
 
     Attributes
     ----------
@@ -98,6 +98,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         schedule: Any = "auto",
         init: Any = "data",
         forgetting: float | None = None,
+        oversampling: float | None = None,
         missing: _input.Missing = "raise",
         random_state: Any = None,
     ) -> None:
@@ -116,6 +117,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         self.schedule = schedule
         self.init = init
         self.forgetting = forgetting
+        self.oversampling = oversampling
         self.missing = missing
         self.random_state = random_state
 

@@ -13,9 +13,14 @@ from eigenstream.learners.pairs._eta import (
     margin_weights,
     top,
 )
-from eigenstream.learners.pairs._flow import LabelsOnline, PairsOnline
 from eigenstream.learners.pairs._gram import KERNEL_VALUES, check_map, median_square, rbf_with
 from eigenstream.learners.pairs._hashes import pair_hashes
+from eigenstream.learners.pairs._online import (
+    LabelsOnline,
+    LabelsSketched,
+    PairsOnline,
+    PairsSketched,
+)
 from eigenstream.learners.pairs._pair_graph import PairsInDual, PairsMatrixFree
 from eigenstream.learners.pairs._pair_scatters import PairsFromScatters
 from eigenstream.learners.pairs._training import Kind, TrainingPairs, all_alike, kinds_of
@@ -48,6 +53,7 @@ __all__ = [
     "LabelsInDual",
     "LabelsMatrixFree",
     "LabelsOnline",
+    "LabelsSketched",
     "MarginRiskLosses",
     "PairLearner",
     "PairQuestion",
@@ -58,6 +64,7 @@ __all__ = [
     "PairsInDual",
     "PairsMatrixFree",
     "PairsOnline",
+    "PairsSketched",
     "TrainingPairs",
     "all_alike",
     "check_map",

@@ -9,7 +9,6 @@ from eigenstream._linalg import Float64s
 from eigenstream._state import joined
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.learners.base import Learner, Solution
-from eigenstream.learners.online import FlowSolution
 from eigenstream.learners.pairs._eta import Fold, WeightedOperator
 
 __all__ = ["Evidence", "PairLearner", "PairQuestion", "PairSource", "PairTask", "with_training"]
@@ -49,10 +48,8 @@ class PairQuestion(Protocol):
     def of_operator(self, evidence: Evidence) -> Solution:
         """Solve what is applied to vectors, and formed only where it is small."""
 
-    def of_estimate(
-        self, estimate: FlowSolution, weights: tuple[float, float], diameter: float
-    ) -> Solution:
-        """Take over what an online rule has found for T with these weights."""
+    def of_estimate(self, estimate: Any, weights: tuple[float, float], diameter: float) -> Solution:
+        """Take over the solution of the flow, or of a sketch, for T with these weights."""
 
 
 class PairSource(Protocol):

@@ -1,6 +1,7 @@
-"""Learning from pairs and from labels online, by a rule and without any D x D matrix."""
+"""Learning from pairs and from labels in one pass without any D x D matrix."""
 
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -9,11 +10,12 @@ from eigenstream._linalg import Float64s
 from eigenstream._state import State, joined, part
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.learners.base import Abilities, Solution
-from eigenstream.learners.online import FlowSolution, FlowSolver
+from eigenstream.learners.online import FlowSolver
+from eigenstream.learners.pairs._couples import READS, SKETCH_READS, Couples, flow_for, sketch_for
 from eigenstream.learners.pairs._hashes import pair_hashes
 from eigenstream.learners.pairs._labels import columns_of, training_rows, with_training_rows
 from eigenstream.learners.pairs._pair_folds import folds_by_hash
-from eigenstream.learners.pairs._samples import SIGNS, ClassSample, PairSample, sample_size
+from eigenstream.learners.pairs._samples import ClassSample, PairSample, sample_size
 from eigenstream.learners.pairs._training import TrainingPairs
 from eigenstream.learners.pairs._values import LabelledRows, Pairs, farthest_apart, plain
 from eigenstream.learners.pairs.base import (
@@ -23,21 +25,11 @@ from eigenstream.learners.pairs.base import (
     PairTask,
     with_training,
 )
+from eigenstream.learners.sketch import OperatorSketch
 from eigenstream.pair_sampling import LabelledPairs
 from eigenstream.scatters.radius_bound import RadiusBound
-from eigenstream.schedules import Auto
 
-__all__ = ["LabelsOnline", "PairsOnline"]
-
-#: Couples handed to the engine at a time.
-COUPLES = 64
-
-#: "auto" for couples. They are independent of each other, so that their average needs no long
-#: steps, and where most of T is negative, long steps lose the few directions that are not.
-AUTO = Auto(c=2.0)
-
-#: Pairs of one sign that wait for the other sign at most.
-WAITING = 4096
+__all__ = ["LabelsOnline", "LabelsSketched", "PairsOnline", "PairsSketched"]
 
 #: How many rows back a labelled row finds its partners, at most: as far as 32 MB of rows reach.
 REACH = 4096
@@ -55,115 +47,9 @@ ONLINE = Abilities(
     all_positive=False,
     any_shares=False,
 )
-READS = ("schedule", "init", "forgetting")
 
-
-class Couples:
-    """The Oja-Karhunen flow on couples of a negative and a positive pair, in order of arrival.
-
-    A step has the signed term ``reward u u^T - penalty v v^T`` with u the difference of a negative
-    pair and v that of a positive one, so that either sign has the same total weight: the balanced
-    T. To the engine v is a velocity: of two rows u - v and u, a sequence of their own.
-
-    Where one sign is so much rarer that thousands wait for it, its latest pairs serve again; with
-    no positive pair yet, nothing is penalised. Memory: the pairs that wait, and the subspace.
-    """
-
-    def __init__(self, solver: FlowSolver) -> None:
-        self.solver = solver
-        self.waiting: dict[int, Float64s] = {}
-        self.latest: dict[int, Float64s] = {}
-        self.seen = 0
-
-    @classmethod
-    def begun(cls, task: PairTask) -> "Couples":
-        """Return a flow that has seen nothing."""
-        assert task.weights is not None
-        options = {name: task.given[name] for name in (*READS, "random_state")}
-        if isinstance(options["schedule"], str):
-            options["schedule"] = AUTO
-        return cls(
-            FlowSolver(
-                task.n_components, weights=task.weights, lag=COUPLES, center=False, **options
-            )
-        )
-
-    def add(self, given: Pairs) -> None:
-        """Learn from pairs: in any chunks, the same, so long as no sign waits too long."""
-        self.seen += len(given)
-        # Pairs go in as they came: a queue may not overtake what the chunk still holds.
-        for start in range(0, len(given), COUPLES):
-            some = given.chosen(slice(start, start + COUPLES))
-            apart = some.differences()
-            for sign in (1, -1):
-                kept = self.waiting.get(sign, apart[:0])
-                self.waiting[sign] = np.concatenate([kept, apart[some.signs == sign]])
-            while min(map(len, self.waiting.values())) >= COUPLES:
-                _learn(self.solver, self._taken(-1), self._taken(1))
-            self._recycle()
-
-    def solution(self) -> FlowSolution:
-        """Return the subspace after all pairs that have a partner; nothing is changed."""
-        rest = min((len(rows) for rows in self.waiting.values()), default=0)
-        solver = self.solver
-        if rest or (solver.n_terms == 0 and len(self.waiting.get(-1, ()))):
-            solver = solver.copy()
-            negative = self.waiting[-1][: rest or COUPLES]
-            positive = self.waiting[1][:rest] if rest else np.zeros_like(negative)
-            _learn(solver, negative, positive)
-        return solver.solution()
-
-    @property
-    def n_terms(self) -> int:
-        """The number of steps taken, and of negative pairs that wait for a positive one."""
-        return self.solver.n_terms + len(self.waiting.get(-1, ()))
-
-    @property
-    def weights(self) -> tuple[float, float]:
-        """The weights of the two scatters."""
-        return self.solver.plan.weights
-
-    def _taken(self, sign: int) -> Float64s:
-        rows = self.waiting[sign]
-        self.waiting[sign] = rows[COUPLES:]
-        self.latest[sign] = rows[:COUPLES]
-        return rows[:COUPLES]
-
-    def _recycle(self) -> None:
-        """Couple the pairs of one sign that have waited too long with what there is."""
-        if len(self.waiting[-1]) >= WAITING:
-            negative = self._taken(-1)
-            _learn(self.solver, negative, self.latest.get(1, np.zeros_like(negative)))
-        elif len(self.waiting[1]) >= WAITING:
-            positive = self._taken(1)
-            if -1 in self.latest:
-                _learn(self.solver, self.latest[-1], positive)
-
-    def state(self) -> State:
-        """Return all that has been learned."""
-        queues = {"waiting": self.waiting, "latest": self.latest}
-        held = {
-            name: {of: rows[sign].copy() for of, sign in SIGNS if sign in rows}
-            for name, rows in queues.items()
-        }
-        return {"seen": self.seen} | joined(solver=self.solver.state(), **held)
-
-    @classmethod
-    def restored(cls, state: State) -> "Couples":
-        """Return a flow that goes on from a ``state``, to the last bit."""
-        couples = cls(FlowSolver.restored(part(state, "solver")))
-        couples.seen = int(state["seen"])
-        for name, rows in (("waiting", couples.waiting), ("latest", couples.latest)):
-            held = part(state, name)
-            rows.update({s: np.array(held[of], np.float64) for of, s in SIGNS if of in held})
-        return couples
-
-
-def _learn(solver: FlowSolver, negative: Float64s, positive: Float64s) -> None:
-    """Take one step a couple, up to COUPLES of them."""
-    before = np.zeros((COUPLES, negative.shape[1]))
-    before[: len(negative)] = negative - positive
-    solver.update(np.concatenate([before, negative]), new_sequence=True)
+#: The sketch also finds how many directions raise the objective.
+SKETCHED = replace(ONLINE, all_positive=True)
 
 
 class PairsOnline(PairLearner):
@@ -174,7 +60,9 @@ class PairsOnline(PairLearner):
 
     kind = "pairs_flow"
     abilities = ONLINE
-    reads = READS
+    reads: ClassVar[tuple[str, ...]] = READS
+    SOLVER: ClassVar[Any] = FlowSolver
+    COUPLES_FOR: ClassVar[Any] = staticmethod(flow_for)
 
     def __init__(self, n_features: int, couples: Couples) -> None:
         self.n_features = n_features
@@ -185,7 +73,7 @@ class PairsOnline(PairLearner):
     @classmethod
     def begun(cls, task: PairTask) -> Self:
         """Return a learner that has seen nothing."""
-        return cls(task.n_features, Couples.begun(task))
+        return cls(task.n_features, cls.COUPLES_FOR(task))
 
     def add(self, given: Pairs) -> None:
         """Learn from more checked pairs; those of one sign wait for the other."""
@@ -238,7 +126,9 @@ class PairsOnline(PairLearner):
     @classmethod
     def restored(cls, state: State) -> Self:
         """Return a learner that goes on from a ``state``, to the last bit."""
-        learner = cls(int(state["n_features"]), Couples.restored(part(state, "couples")))
+        learner = cls(
+            int(state["n_features"]), Couples.restored(part(state, "couples"), cls.SOLVER)
+        )
         learner.sample = PairSample.restored(part(state, "sample"))
         learner.farthest = float(state["farthest"])
         return learner
@@ -253,7 +143,9 @@ class LabelsOnline(PairLearner):
 
     kind = "labels_flow"
     abilities = ONLINE
-    reads = READS
+    reads: ClassVar[tuple[str, ...]] = READS
+    SOLVER: ClassVar[Any] = FlowSolver
+    COUPLES_FOR: ClassVar[Any] = staticmethod(flow_for)
 
     def __init__(self, couples: Couples, stream: LabelledPairs, width: int, weights: str) -> None:
         self.n_features = width
@@ -271,7 +163,7 @@ class LabelsOnline(PairLearner):
         width = task.n_features
         seed = check_random_state(task.given["random_state"]).randint(2**31)
         stream = LabelledPairs(memory=sample_size(width, REACH), random_state=seed)
-        return cls(Couples.begun(task), stream, width, task.given["group_weights"])
+        return cls(cls.COUPLES_FOR(task), stream, width, task.given["group_weights"])
 
     @property
     def first_row(self) -> Float64s | None:  # type: ignore[override]
@@ -337,7 +229,7 @@ class LabelsOnline(PairLearner):
     def restored(cls, state: State) -> Self:
         """Return a learner that goes on from a ``state``, to the last bit."""
         learner = cls(
-            Couples.restored(part(state, "couples")),
+            Couples.restored(part(state, "couples"), cls.SOLVER),
             LabelledPairs.restored(part(state, "stream")),
             int(state["n_features"]),
             str(state["group_weights"]),
@@ -346,3 +238,23 @@ class LabelsOnline(PairLearner):
         learner.sample = ClassSample.restored(part(state, "sample"))
         learner.radius = RadiusBound.restored(part(state, "radius"))
         return learner
+
+
+class PairsSketched(PairsOnline):
+    """Keeps the operator sketch of couples of pairs, and a sample of the pairs."""
+
+    kind = "pairs_sketch"
+    abilities = SKETCHED
+    reads = SKETCH_READS
+    SOLVER = OperatorSketch
+    COUPLES_FOR = staticmethod(sketch_for)
+
+
+class LabelsSketched(LabelsOnline):
+    """Keeps the operator sketch of couples of pairs that a stream of labelled rows makes."""
+
+    kind = "labels_sketch"
+    abilities = SKETCHED
+    reads = SKETCH_READS
+    SOLVER = OperatorSketch
+    COUPLES_FOR = staticmethod(sketch_for)
