@@ -83,6 +83,7 @@ PACKAGES = (
     "eigenstream.rules",
     "eigenstream.theory",
     "eigenstream.schedules",
+    "eigenstream.streams",
     "eigenstream.plotting",
     "eigenstream.testing",
 )
@@ -105,13 +106,18 @@ def reference() -> str:
             if value in told or not (inspect.isclass(value) or inspect.isfunction(value)):
                 continue
             told.add(value)
-            signature = escape(f"{name}{inspect.signature(value)}")
+            signature = escape(name if plain_error(value) else f"{name}{inspect.signature(value)}")
             text = escape(inspect.cleandoc(value.__doc__))
             parts.append(f'<h3 id="{package}.{name}">{name}</h3>')
             parts += (
                 f'<pre class="words"><code>{words}</code></pre>' for words in (signature, text)
             )
     return "\n".join(parts)
+
+
+def plain_error(value: object) -> bool:
+    """Say whether this is an exception that is made as every other one: it has no signature."""
+    return inspect.isclass(value) and value.__init__ in (ValueError.__init__, TypeError.__init__)
 
 
 def unbroken(cell: re.Match[str]) -> str:

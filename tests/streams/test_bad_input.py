@@ -532,6 +532,13 @@ def folder_loop(tmp):
     return f"{tmp}/**/*.npy"
 
 
+@case("folder without files that can be read", "pyarrow")
+def folder_of_loops(tmp):
+    (tmp / "x").mkdir()
+    (tmp / "x/round").symlink_to(tmp)
+    return tmp
+
+
 @case("folder without files that can be read")
 def empty_folder(tmp):
     return tmp

@@ -149,6 +149,8 @@ def test_arrow(tmp_path, frame):
         (tmp_path / "parts").mkdir(exist_ok=True)
         parquet.write_table(table.slice(k, 1), tmp_path / f"parts/part-{k}.parquet")
     check(tmp_path / "parts", ROWS[[2, 9, 10]])
+    (tmp_path / "parts/round").symlink_to(tmp_path / "parts")
+    check(tmp_path / "parts", ROWS[[2, 9, 10]])
     # Folders of partitions give a column.
     for k in (0, 1):
         place = tmp_path / f"runs/run={k}"
@@ -440,6 +442,15 @@ def test_urls(tmp_path):
     np.savez(file, X=ROWS)
     system.pipe("/x.npz", file.getvalue())
     check("memory://x.npz")
+    zarr = pytest.importorskip("zarr")
+    zarr.create_array(f"{tmp_path}/x.zarr", shape=(57, 5), chunks=(9, 5), dtype="f8")[:] = ROWS
+    system.put(f"{tmp_path}/x.zarr", "/x.zarr", recursive=True)
+    check("memory://x.zarr")
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as opened:
+        opened["X"] = ROWS
+    system.put(f"{tmp_path}/x.h5", "/x.h5")
+    check("memory://x.h5")
     pytest.importorskip("pyarrow")
     system.pipe("/x.csv", b"a,b\n1,2\n3,4\n")
     check("memory://x.csv", np.array([[1.0, 2], [3, 4]]))

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from eigenstream.streams._places import File, StandardInput, inside
+from eigenstream.streams._places import File, StandardInput, inside, within
 from eigenstream.streams.base import StreamError, Table
 
 __all__ = ["reader_of", "tables_of"]
@@ -140,10 +140,8 @@ def _format(file: File) -> Format:
 
 
 def _deep(folder: File) -> bool:
-    """Say whether there are folders inside, such as the partitions of a Parquet data set."""
-    if folder.system is not None:
-        return any(one["type"] == "directory" for one in folder.system.ls(folder.path, detail=True))
-    return any(one.is_dir() for one in Path(folder.path).iterdir())
+    """Say whether folders inside hold tables, such as the partitions of a Parquet data set."""
+    return any(one.lower().endswith(BY_NAME["arrow"].suffixes) for one in within(folder))
 
 
 def reader_of(module: str, name: str, options: Mapping[str, Any], file: str) -> Any:

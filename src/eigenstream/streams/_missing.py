@@ -40,9 +40,15 @@ def policy(name: str, names: Sequence[str] | None, longest: int) -> Policy:
 
 
 def _largest(rows: Any) -> float:
-    stored = rows.data if is_sparse(rows) else rows
-    # NaN passes through min and max: two passes that allocate nothing.
-    return max(-float(stored.min()), float(stored.max())) if stored.size else 0.0
+    """Return a bound on the size of all values: NaN where one is NaN."""
+    stored = (rows.data if is_sparse(rows) else rows).ravel()
+    # A single pass, where it settles the matter: no value is larger than the root of this sum.
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = float(np.dot(stored, stored))
+    if squares <= LARGEST_VALUE or not stored.size:
+        return float(np.sqrt(squares))
+    # NaN passes through min and max.
+    return max(-float(stored.min()), float(stored.max()))
 
 
 class Refusing(Policy):

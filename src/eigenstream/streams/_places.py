@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from eigenstream.streams.base import StreamError, needed
 
-__all__ = ["File", "StandardInput", "as_pipe", "inside", "natural_order", "resolved"]
+__all__ = ["File", "StandardInput", "as_pipe", "inside", "natural_order", "resolved", "within"]
 
 #: Endings that say how a file is packed, not what it holds.
 PACKED = (".gz", ".zst")
@@ -217,6 +217,18 @@ def _remote(url: str, part: str) -> list[File]:
     if not system.exists(path):
         raise FileNotFoundError(f"cannot read {url}: there is no such file.")
     return [File(path, part, system)]
+
+
+def within(folder: File) -> list[str]:
+    """Return the names of all files in a folder and in folders inside it, links not followed."""
+    if folder.system is not None:
+        return list(folder.system.find(folder.path))
+    return [
+        os.path.join(where, name)
+        for where, _, names in os.walk(folder.path, followlinks=False)
+        for name in names
+        if not name.startswith((".", "_"))
+    ]
 
 
 def inside(folder: File) -> Iterator[File]:

@@ -6,8 +6,12 @@ from typing import Any
 import numpy as np
 
 from eigenstream.streams._arrow_columns import block_of
-from eigenstream.streams._places import File, natural_order
+from eigenstream.streams._places import File, natural_order, within
 from eigenstream.streams.base import Block, StreamError, Table, Wanted, needed, rows_within
+
+#: Endings of the two kinds of files.
+PARQUET = (".parquet", ".pq")
+IPC = (".arrow", ".feather", ".ipc")
 
 
 class Arrow(Table):
@@ -21,20 +25,24 @@ class Arrow(Table):
         self.name = file.name
         if not file.is_folder and file.size() == 0:
             raise StreamError(f"{self.name} is empty.")
-        kind = "parquet" if file.suffix in (".parquet", ".pq", "") else "ipc"
-        options: dict[str, Any] = {"format": kind, "filesystem": file.system}
         try:
             if file.is_folder:
-                found = dataset.dataset(file.path, partitioning="hive", **options)
-                names = sorted(found.files, key=natural_order)
-                names = [one for one in names if one.lower().endswith(ENDINGS[kind])] or names
-                if names != found.files and names:
-                    base = {"partitioning": "hive", "partition_base_dir": file.path}
-                    found = dataset.dataset(names, **base, **options)
+                names = [one for one in within(file) if one.lower().endswith(PARQUET + IPC)]
                 if not names:
-                    raise StreamError(f"{self.name} is a folder without {kind} files.")
+                    raise StreamError(f"{self.name} is a folder without files that can be read.")
+                # A folder of both holds its Parquet files, and the others are somebody else's.
+                kinds = [one for one in names if one.lower().endswith(PARQUET)] or names
+                found = dataset.dataset(
+                    sorted(kinds, key=natural_order),
+                    format="parquet" if kinds[0].lower().endswith(PARQUET) else "ipc",
+                    filesystem=file.system,
+                    partitioning="hive",
+                    partition_base_dir=file.path,
+                )
             else:
-                found = dataset.dataset(file.path, **options)
+                ipc = file.suffix in IPC or file.start(6) == b"ARROW1"
+                form = "ipc" if ipc else "parquet"
+                found = dataset.dataset(file.path, format=form, filesystem=file.system)
             self.n_rows = found.count_rows()
         except self._errors as refusal:
             raise self._said(refusal) from None
@@ -94,7 +102,3 @@ class Records(Arrow):
         self.data = data if hasattr(data, "count_rows") else dataset.dataset(data)
         self.n_rows = self.data.count_rows()
         self._describe()
-
-
-#: Files of a folder that count, by format.
-ENDINGS = {"parquet": (".parquet", ".pq"), "ipc": (".arrow", ".feather", ".ipc")}

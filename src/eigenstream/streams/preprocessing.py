@@ -300,7 +300,7 @@ class QuadraticExpansion(Step):
         return replace(rows, rows=self._expansion(width).transform(rows.rows))
 
     def _expansion(self, n_features: int) -> Any:
-        return PolynomialFeatures(2, include_bias=False).fit(np.empty((1, n_features)))
+        return PolynomialFeatures(2, include_bias=False).fit(np.zeros((1, n_features)))
 
     def state(self) -> State:
         """Return nothing: it has no parameters."""

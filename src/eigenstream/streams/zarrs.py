@@ -80,7 +80,11 @@ def _root(file: File) -> Any:
     zarr = needed("zarr", "zarr", "Zarr arrays")
     try:
         if file.system is not None:
-            return zarr.open(zarr.storage.FsspecStore(file.system, path=file.path), mode="r")
+            system = file.system
+            if not getattr(system, "async_impl", False):  # zarr waits for many reads at a time
+                wrapping = needed("fsspec.implementations.asyn_wrapper", "fsspec", "Zarr by URL")
+                system = wrapping.AsyncFileSystemWrapper(system, asynchronous=True)
+            return zarr.open(zarr.storage.FsspecStore(system, True, file.path), mode="r")
         return zarr.open(file.path, mode="r")
     except PermissionError:
         raise
