@@ -277,6 +277,7 @@ RESULTS = {
     schedules.Verdict,
     streams.Chunk,
     streams.StreamError,
+    theory.Advice,
     theory.ClassContinuity,
     theory.Deviation,
     theory.EstimatedMixing,

@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from eigenstream import __version__
-from eigenstream.cli import bound, demo, reproduce
+from eigenstream.cli import advise, bound, demo, reproduce
 from eigenstream.cli._refusals import OneLineErrors
 
 __all__ = ["app", "main"]
@@ -65,3 +65,4 @@ def eigenstream(
 app.command("demo")(demo.demo)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(bound.app, name="bound")
+app.add_typer(advise.app, name="advise")

@@ -4,6 +4,7 @@
 and their exact Markov chains at finite N; ``symmetric`` the formulas of two prototypes.
 """
 
+from eigenstream.theory.dynamics._advice import Advice
 from eigenstream.theory.dynamics.base import (
     Annealing,
     Dynamics,
@@ -21,6 +22,7 @@ from eigenstream.theory.dynamics.symmetric import (
 )
 
 __all__ = [
+    "Advice",
     "Annealing",
     "CompetitiveDynamics",
     "Dynamics",

@@ -73,7 +73,7 @@ def orthant(mean: Float64s, covariance: Float64s) -> float:
     if len(mean) == 2:
         return _quadrant(z[0], z[1], covariance[0, 1] / (scale[0] * scale[1]))
     L = _root(covariance / np.outer(scale, scale))
-    u = _sobol(len(mean) - 1, ORTHANT_POINTS)
+    u = sobol(len(mean) - 1, ORTHANT_POINTS)
     chance = np.full(len(u), ndtr(z[0] / L[0, 0]))
     total, drawn = chance.copy(), np.empty((len(mean) - 1, len(u)))
     for i in range(1, len(mean)):
@@ -109,7 +109,7 @@ def _root(correlation: Float64s) -> Float64s:
 
 
 @cache
-def _sobol(width: int, points: int) -> Float64s:
+def sobol(width: int, points: int) -> Float64s:
     """Return a fixed low-discrepancy set in the open unit cube."""
     engine = qmc.Sobol(width, scramble=True, seed=0)
     return np.asarray(np.clip(engine.random(points), 1e-12, 1 - 1e-12), np.float64)
@@ -127,7 +127,7 @@ def soft_products(mean: Float64s, covariance: Float64s, beta: float) -> Float64s
         return _soft_pair(mean, covariance, beta)
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    h = mean + ndtri(_sobol(K, SOFT_POINTS)) @ root.T
+    h = mean + ndtri(sobol(K, SOFT_POINTS)) @ root.T
     p = np.exp(beta * (h - h.max(axis=1, keepdims=True)))
     p /= p.sum(axis=1, keepdims=True)
     return np.asarray(p.T @ p / len(p), np.float64)

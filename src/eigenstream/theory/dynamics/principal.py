@@ -7,6 +7,7 @@ import numpy as np
 
 from eigenstream._checks import check_choice, check_flag, check_whole, real_array, warn_user
 from eigenstream.theory.base import Float64s
+from eigenstream.theory.dynamics._advice import Advice, unit_advice
 from eigenstream.theory.dynamics._checked import as_rates, as_times
 from eigenstream.theory.dynamics._loops import lawson, principal_chain, principal_drift
 from eigenstream.theory.dynamics.base import (
@@ -351,6 +352,27 @@ class PrincipalDynamics(Dynamics):
                 if not lost * both < apart:
                     return False
         return True
+
+    def advise(self, *, n_features: int, R: Any = None, Q: Any = None) -> Advice:
+        """Predict when the last unit learns, for data of ``n_features`` entries; see ``Advice``.
+
+        The units start from R and Q, or in random directions. For Sanger's rule with length 1 and
+        constant rates.
+
+        >>> advice = PrincipalDynamics([0.9, 0.6], eta=0.3).advise(n_features=1000)
+        >>> print(advice)
+        eta = 0.3 is below the critical rate 3.12: specialised after about 8.56e+03 examples.
+        ...
+        """
+        if self.rule != "sanger" or not self.unit_length or self.annealing is not None:
+            raise ValueError(
+                "advice is for Sanger's rule with length 1 and constant rates: simulate others."
+            )
+        least = self.n_students + self.n_directions
+        n = check_whole(n_features, "n_features", least=least)
+        if (R is None) != (Q is None):
+            raise ValueError("give both R and Q, or neither for units in random directions.")
+        return unit_advice(self, None if R is None else self._state(R, Q), n)
 
     def _own_excess(self) -> Float64s:
         """Return beta_l of the units that have a direction of their own."""

@@ -14,8 +14,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erf
 
-from eigenstream._checks import check_number
+from eigenstream._checks import check_number, check_whole
 from eigenstream.theory.base import Float64s
+from eigenstream.theory.dynamics._advice import Advice, pair_time
 from eigenstream.theory.dynamics._checked import as_times
 
 __all__ = ["SymmetricPair", "critical_separation", "overlaps_of_pair"]
@@ -180,3 +181,23 @@ class SymmetricPair:
         A = R_plus - b
         B = -eta / 2 + b**2 + Q_plus - 2 * b * R_plus
         return np.stack([b + A * fall, eta / 2 + b**2 + 2 * b * A * fall + B * fall**2], axis=1)
+
+    def advise(
+        self, eta: float, *, n_features: int, length: float = 1.0, R_minus: float | None = None
+    ) -> Advice:
+        """Predict when the prototypes part, for data of ``n_features`` entries; see ``Advice``.
+
+        They start in random directions with this length, or with this R-.
+
+        >>> print(SymmetricPair(1.0).advise(0.5, n_features=1000))
+        eta = 0.5 is below the critical rate 1.91: specialised after about 4.43e+04 examples.
+        Fastest: eta = 0.7958, 3.52e+04 examples.
+        """
+        eta = check_number(eta, "eta", above=0)
+        n = check_whole(n_features, "n_features", least=4)
+        start = R_minus, check_number(length, "length", above=0) ** 2
+        if R_minus is not None:
+            check_number(R_minus, "R_minus")
+        examples, best = (n * pair_time(self, rate, start, n) for rate in (eta, self.best_rate))
+        critical = self.critical_rate
+        return Advice(eta, critical, self.best_rate, examples, best, eta < critical)

@@ -1,0 +1,57 @@
+"""``eigenstream advise``: which learning rate, and how long its plateaus last."""
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Which learning rate? What the dynamics of learning predict.")
+
+Width = Annotated[int, typer.Option("--n-features", help="The number of entries of a row.")]
+Rate = Annotated[float, typer.Option("--eta", help="The learning rate times --n-features.")]
+
+
+@app.command("prototypes")
+def advise_prototypes(
+    separation: Annotated[
+        float,
+        typer.Option(help="The distance of the two clusters' centres, in standard deviations."),
+    ],
+    n_features: Width,
+    eta: Rate,
+    length: Annotated[float, typer.Option(help="How long random prototypes start.")] = 1.0,
+) -> None:
+    """Say when two prototypes part that learn two equal clusters."""
+    from eigenstream.theory import SymmetricPair
+
+    # The theory's clusters are centred at b B_1 and b B_2.
+    pair = SymmetricPair(separation / 2**0.5)
+    print(pair.advise(eta, n_features=n_features, length=length))
+
+
+@app.command("components")
+def advise_components(
+    eigenvalues: Annotated[
+        str, typer.Option(help="The variances along the components, as 4,2.25: largest first.")
+    ],
+    n_features: Width,
+    eta: Rate,
+    noise: Annotated[
+        float, typer.Option(help="The variance along every other direction; it multiplies eta.")
+    ] = 1.0,
+) -> None:
+    """Say when the last unit of Sanger's rule has found its component."""
+    from eigenstream.theory import PrincipalDynamics
+
+    try:
+        values = [float(value) for value in eigenvalues.split(",")]
+    except ValueError:
+        raise ValueError(
+            f"--eigenvalues must be numbers with commas between, as 4,2.25; got {eigenvalues!r}."
+        ) from None
+    if not noise > 0 or not min(values) > noise:
+        raise ValueError(
+            f"every eigenvalue must be above the noise {noise:g}, and that above 0; got "
+            f"{eigenvalues!r}."
+        )
+    model = PrincipalDynamics([(value / noise) ** 0.5 - 1 for value in values], eta=eta * noise)
+    print(model.advise(n_features=n_features))

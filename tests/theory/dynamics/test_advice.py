@@ -1,0 +1,87 @@
+"""The adviser against the chain: its mean time to specialise is within 10% of the simulated one."""
+
+import numpy as np
+import pytest
+
+from eigenstream.theory import (
+    CompetitiveDynamics,
+    PrincipalDynamics,
+    SymmetricPair,
+    random_overlaps,
+)
+
+RUNS = 120
+
+
+def first_times(values, level, times):
+    """When each run first reaches the level, in the middle of its interval of the grid."""
+    above = values >= level
+    assert above.any(axis=1).all()
+    return times[above.argmax(axis=1)] - times[1] / 2
+
+
+def assert_within_a_tenth(predicted, ends):
+    error = ends.std(ddof=1) / np.sqrt(RUNS)
+    assert abs(predicted - ends.mean()) < 0.1 * ends.mean() + 3 * error
+
+
+@pytest.mark.parametrize(("b", "eta", "length"), [(1.65, 2.16, 1.0), (1.2, 0.9, 0.5)])
+def test_two_prototypes(b, eta, length):
+    N, pair = 500, SymmetricPair(b)
+    predicted = pair.advise(eta, n_features=N, length=length).examples / N
+    R, Q = random_overlaps(2, 2, n_features=N, runs=RUNS, length=length)
+    times = np.linspace(0, 5 * predicted, 200)
+    model = CompetitiveDynamics(b * np.eye(2), eta=eta)
+    runs = model.simulate(R, Q, times, n_features=N, runs=RUNS)
+    minus = np.abs(runs.R[..., 0, 0] - runs.R[..., 0, 1] - runs.R[..., 1, 0] + runs.R[..., 1, 1])
+    (high, low), _ = pair.specialised(eta)[0]
+    assert_within_a_tenth(predicted, first_times(minus / 2, (high - low) / 2, times))
+
+
+@pytest.mark.parametrize(("b", "eta", "X"), [((0.7, 0.33), 0.31, None), ((0.55, 0.44), 0.3, 1e-10)])
+def test_two_units(b, eta, X):
+    N, model = 500, PrincipalDynamics(b, eta=eta)
+    start = {}
+    if X is not None:
+        start = {"R": np.array([[0.06, 0.06], [0.06, 0.06 + X / 0.06]]), "Q": np.eye(2)}
+    predicted = model.advise(n_features=N, **start).examples / N
+    R, Q = start.values() if start else random_overlaps(2, 2, n_features=N, runs=RUNS)
+    times = np.linspace(0, 6 * predicted, 300)
+    runs = model.simulate(R, Q, times, n_features=N, runs=RUNS)
+    half = model.fixed_point()[0][1, 1] / 2
+    assert_within_a_tenth(predicted, first_times(np.abs(runs.R[..., 1, 1]), half, times))
+
+
+def test_what_never_specialises_is_said():
+    pair = SymmetricPair(1.0)
+    above = pair.advise(2.0, n_features=500)
+    assert above.examples == np.inf
+    assert "never" in str(above)
+    assert above.best_examples < np.inf
+    assert above.best_rate == pair.best_rate
+    lost = PrincipalDynamics([2.0, 1.0], eta=2.5).advise(n_features=500)
+    assert lost.examples == np.inf
+    assert not lost.stable
+    assert "never" in str(lost)
+
+
+def test_split_rates_help_where_chance_is_small():
+    """Exactly equal starts at a large N: noise is slow to break them, different rates are not."""
+    model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+    start = {"R": np.full((2, 2), 0.06), "Q": np.eye(2)}
+    assert model.advise(n_features=10**8, **start).split_saves > 0
+    assert model.advise(n_features=500).split_saves < 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: SymmetricPair(1.0).advise(0, n_features=9), "eta"),
+        (lambda: SymmetricPair(1.0).advise(1, n_features=3), "n_features"),
+        (lambda: PrincipalDynamics([1.0], rule="subspace").advise(n_features=9), "Sanger's rule"),
+        (lambda: PrincipalDynamics([1.0]).advise(n_features=9, R=[[0.1]]), "both R and Q"),
+    ],
+)
+def test_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
