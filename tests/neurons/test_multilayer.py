@@ -20,11 +20,7 @@ IRIS = load_iris(return_X_y=True)
 
 
 @parametrize_with_checks(
-    [
-        MultilayerPerceptron(),
-        MultilayerPerceptronRegressor(),
-        MultilayerPerceptron(batch_size=8, schedule=0.1, momentum=0.5),
-    ],
+    [MultilayerPerceptron(), MultilayerPerceptronRegressor()],
     expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": ONLINE},
 )
 def test_scikit_learn_checks(estimator, check):
@@ -286,6 +282,12 @@ def test_divergence_names_its_step_and_changes_nothing(batch):
         (
             lambda X, y: MultilayerPerceptron(early_stopping=True).fit(X[48:53], y[48:53]),
             "validation_fraction",
+        ),
+        (
+            lambda X, y: MultilayerPerceptron(early_stopping=True, random_state=0).fit(
+                X, y, np.isin(np.arange(150), [0, 70]) * 1.0
+            ),
+            "held out.*sample_weight zero",
         ),
         (lambda X, y: MultilayerPerceptronRegressor().fit(X, y + np.nan), "NaN at row 0"),
     ],

@@ -1,5 +1,6 @@
 """What both multilayer perceptrons share: the start, epochs, early stopping, the stream."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -130,27 +131,28 @@ class Backpropagating(SupervisedNeurons):
         net = self._start(rows.shape[1], targets.shape[1], random)
         held = None
         if self.early_stopping:
-            kept, held = self._held_out(targets, random)
+            kept, held = self._held_out(targets, weights, random)
             held_rows, held_targets, held_weights = rows[held], targets[held], weights[held]
             rows, targets, weights = rows[kept], targets[kept], weights[kept]
         losses: list[float] = []
         scores: list[float] = []
         best, best_weights, idle, steps = np.inf, net.weights, 0, 0
         share = float(weights.sum())
-        for order in orders(len(rows), self.shuffle, random):
-            total, steps = self._learn(net, rows, targets, order, weights, steps)
-            losses.append(total / share)
-            judged = losses[-1]
-            if held is not None:
-                answers = network_answers(net, held_rows)
-                scores.append(self._validation_score(answers, held_targets, held_weights))
-                judged = -scores[-1]
-            idle = idle + 1 if judged > best - self.tol else 0
-            if judged < best:
-                best = judged
-                best_weights = net.weights.copy() if held is not None else net.weights
-            if idle > self.n_iter_no_change or len(losses) == self.max_iter:
-                break
+        with self._threads(net, len(rows)):
+            for order in orders(len(rows), self.shuffle, random):
+                total, steps = self._learn(net, rows, targets, order, weights, steps)
+                losses.append(total / share)
+                judged = losses[-1]
+                if held is not None:
+                    answers = network_answers(net, held_rows)
+                    scores.append(self._validation_score(answers, held_targets, held_weights))
+                    judged = -scores[-1]
+                idle = idle + 1 if judged > best - self.tol else 0
+                if judged < best:
+                    best = judged
+                    best_weights = net.weights.copy() if held is not None else net.weights
+                if idle > self.n_iter_no_change or len(losses) == self.max_iter:
+                    break
         if held is not None:
             net = net._replace(weights=best_weights)
             self.validation_scores_, self.best_validation_score_ = scores, -best
@@ -166,7 +168,7 @@ class Backpropagating(SupervisedNeurons):
                 ConvergenceWarning,
             )
 
-    def _held_out(self, targets: Float64s, random: Any) -> Any:
+    def _held_out(self, targets: Float64s, weights: Float64s, random: Any) -> Any:
         stratify = self._stratify(targets)
         try:
             kept, held = train_test_split(
@@ -185,6 +187,11 @@ class Backpropagating(SupervisedNeurons):
                 f"validation_fraction={self.validation_fraction!r} of {len(targets)} rows holds "
                 "out fewer than two. Raise it, or give more rows."
             )
+        if not (weights[kept].any() and weights[held].any()):
+            raise ValueError(
+                "all rows that were held out, or all others, have sample_weight zero. Leave such "
+                "rows out, or early_stopping."
+            )
         return kept, held
 
     def _learn(
@@ -199,27 +206,31 @@ class Backpropagating(SupervisedNeurons):
         """Take a step a batch; return the sum of the losses, and the number of steps after them."""
         size = min(self.batch_size, len(order))
         schedule, total = rates_of(self.schedule), 0.0
-        widest = float(np.prod(np.sort(net.sizes)[-2:])) * size
-        with blas_threads(1 if widest < SHARED else 10**6):
-            batches = None if size == 1 else BatchSteps(net, size)
-            for start, stop in self._stretches(steps, -(-len(order) // size)):
-                gains = schedule.gains(steps, stop - start)
-                part = order[start * size : stop * size]
-                if batches is None:
-                    done, loss = backpropagation_steps(net, rows, targets, part, gains, weights)
-                else:
-                    done, loss = batches.learn(rows, targets, part, gains, weights)
-                if done < stop - start or not np.isfinite(net.weights).all():
-                    raise UnstableStepError(
-                        steps + done,
-                        float(gains[min(done, len(gains) - 1)]),
-                        "Use a smaller learning rate, or scale the data or the targets to about "
-                        "one. The network is as it was before the call.",
-                    )
-                total, steps = total + loss, steps + done
-                if self.history_every is not None and steps % self.history_every == 0:
-                    self.history_.append((steps, *_copies(net)))
+        batches = None if size == 1 else BatchSteps(net, size)
+        for start, stop in self._stretches(steps, -(-len(order) // size)):
+            gains = schedule.gains(steps, stop - start)
+            part = order[start * size : stop * size]
+            if batches is None:
+                done, loss = backpropagation_steps(net, rows, targets, part, gains, weights)
+            else:
+                done, loss = batches.learn(rows, targets, part, gains, weights)
+            if done < stop - start or not np.isfinite(net.weights).all():
+                raise UnstableStepError(
+                    steps + done,
+                    float(gains[min(done, len(gains) - 1)]),
+                    "Use a smaller learning rate, or scale the data or the targets to about "
+                    "one. The network is as it was before the call.",
+                )
+            total, steps = total + loss, steps + done
+            if self.history_every is not None and steps % self.history_every == 0:
+                self.history_.append((steps, *_copies(net)))
         return total, steps
+
+    def _threads(self, net: Network, n_rows: int) -> AbstractContextManager[Any]:
+        """Bound BLAS to one thread where a batch's products are small; one row uses none at all."""
+        size = min(self.batch_size, n_rows)
+        work = float(np.prod(np.sort(net.sizes)[-2:])) * size
+        return blas_threads(1) if size > 1 and work < SHARED else nullcontext()
 
     def _chunk(self, rows: Float64s, targets: Float64s, weights: Float64s, first: bool) -> None:
         """Learn from a chunk that follows those before it, in whole batches; the rest waits."""
@@ -240,7 +251,8 @@ class Backpropagating(SupervisedNeurons):
         whole = len(rows) - len(rows) % self.batch_size
         if whole:
             order = np.arange(whole)
-            total, self._steps = self._learn(net, rows, targets, order, weights, self._steps)
+            with self._threads(net, whole):
+                total, self._steps = self._learn(net, rows, targets, order, weights, self._steps)
             self.loss_ = total / max(float(weights[:whole].sum()), np.finfo(float).tiny)
             self.loss_curve_ = [*self.loss_curve_, self.loss_]
         left = slice(whole, None)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import shuffle
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
@@ -297,5 +296,7 @@ def orders(n_rows: int, shuffled: bool, random: Any) -> Iterator[NDArray[np.int6
     order = np.arange(n_rows)
     while True:
         if shuffled:
-            order = shuffle(order, random_state=random)
+            places = np.arange(n_rows)
+            random.shuffle(places)
+            order = order[places]
         yield order

@@ -124,7 +124,8 @@ class Perceptron(LinearClassifying, LinearUnits):
             self.n_iter_, self.converged_, self._units = passes, not active.any(), units
             self._judge(rows, codes, weights)
             if not self.converged_:
-                self._warn(units, active, rows[weights > 0], codes[weights > 0])
+                taught = weights > 0
+                self._warn(units, active, rows[taught], codes[taught], _unevenness(weights[taught]))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -204,13 +205,13 @@ class Perceptron(LinearClassifying, LinearUnits):
         self.margin_ = np.divide(smallest, length, out=np.full(len(found), -0.0), where=length > 0)
         squares = np.einsum("ij,ij->i", rows, rows) + self._units.bias
         self.radius_ = float(np.sqrt(squares.max()))
-        uneven = float(weights[taught].max() / weights[taught].min())
+        uneven = _unevenness(weights[taught])
         with np.errstate(divide="ignore"):
             ratio = np.where(self.margin_ > 0, self.radius_ * uneven / self.margin_, np.inf)
         self.mistake_bound_ = ratio**2
         self.separable_: bool | None = True if self.converged_ else None
 
-    def _warn(self, units: Units, active: Any, rows: Float64s, codes: Any) -> None:
+    def _warn(self, units: Units, active: Any, rows: Float64s, codes: Any, uneven: float) -> None:
         """Say that there was no pass without a mistake, and why if that is quickly found out."""
         extended = np.column_stack([rows, np.full(len(rows), units.bias)])
         for unit in np.flatnonzero(active):
@@ -225,7 +226,7 @@ class Perceptron(LinearClassifying, LinearUnits):
                 "not depend on the last rows"
             )
         else:
-            most = self.radius_ / np.sqrt(units.mistakes[active].max())
+            most = self.radius_ * uneven / np.sqrt(units.mistakes[active].max())
             why = (
                 f"if a plane separates the rows, its margin is {most:.3g} at most, and the longest "
                 f"row has {self.radius_:.3g}. Raise max_iter, or try average=True or pocket=True"
@@ -235,3 +236,12 @@ class Perceptron(LinearClassifying, LinearUnits):
             f"({int(units.mistakes.max())} in all): {why}.",
             ConvergenceWarning,
         )
+
+
+def _unevenness(weights: Float64s) -> float:
+    """Return the largest weight over the smallest: the theorem's count grows by its square.
+
+    >>> _unevenness(np.array([1.0, 3.0]))
+    3.0
+    """
+    return float(weights.max() / weights.min())
