@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigenstream.streams import StreamError, open_stream
+from eigenstream.streams import StreamError, UnitNorm, open_stream
 from eigenstream.streams._ahead import read_ahead
 from eigenstream.streams._npy_header import read_header
 from eigenstream.streams.base import CHUNK_BYTES, LARGEST_ROW
@@ -164,6 +164,8 @@ def test_what_can_be_read_once_says_so():
     assert len(list(stream)) == 1
     with pytest.raises(StreamError, match="can be read once only"):
         stream.chunks()
+    with pytest.raises(StreamError, match="can be read once only"):
+        stream.through(UnitNorm()).chunks()
 
 
 def test_places_of_chunks_are_told(tmp_path):

@@ -71,7 +71,6 @@ class Stream:
         self._plan = plan
         self._dtype = plan.dtype or _common_dtype(self._tables)
         self._width = plan.width
-        self._read = False
         self.preprocessing = Preprocessing()
 
     def __repr__(self) -> str:
@@ -191,12 +190,14 @@ class Stream:
 
     def _begin(self) -> None:
         """Note that a pass begins, which what can be read once allows once."""
-        if self._read and not self.rereadable:
+        spent = next((one for one in self._tables if one.used and not one.rereadable), None)
+        if spent is not None:
             raise StreamError(
-                f"{self._once()} can be read once only, and it has been. Open it anew, or write it "
+                f"{spent.name} can be read once only, and it has been. Open it anew, or write it "
                 "to a file where several passes are due (solver='krylov', features=, Standardize)."
             )
-        self._read = True
+        for table in self._tables:
+            table.used = True
 
     def _once(self) -> str:
         return next(table.name for table in self._tables if not table.rereadable)

@@ -135,6 +135,8 @@ class Table(ABC):
     dtype: np.dtype[Any] | None = None
     #: Whether it can be read twice.
     rereadable: bool = True
+    #: Whether a pass has begun.
+    used: bool = False
     #: The shape of what is one row, such as that of an image.
     row_shape: tuple[int, ...] | None = None
 
