@@ -229,16 +229,12 @@ class Stream:
 
     def _parts(self, preprocessing: Preprocessing) -> Iterator[Part]:
         """Yield parts of bounded size, cleaned and prepared."""
-        starts = False
         for part in self._clean():
             size = self._block_rows(part.rows.shape[1])
             for at in range(0, len(part), size):
                 made = preprocessing.push(part.between(at, at + size))
-                # A start that a step has swallowed with its rows is said with the next ones.
-                starts = starts or made.new_sequence
                 if len(made):
-                    yield replace(made, new_sequence=starts)
-                    starts = False
+                    yield made
 
     def _clean(self) -> Iterator[Part]:
         """Yield the rows as floats, by sequences, with nothing missing."""
