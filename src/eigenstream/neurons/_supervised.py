@@ -245,7 +245,6 @@ class Regressing(RegressorMixin):  # type: ignore[misc, unused-ignore]
     def _numbers(self, y: Any, n_rows: int) -> Float64s:
         """Return the targets of a regression, (rows, targets)."""
         self._needed(y, "number")
-        check_unmasked(y, "y")
         values = real_array(y, "y").astype(np.float64)
         if values.ndim not in (1, 2):
             raise ValueError(f"y must have one or two dimensions, got shape {values.shape}.")
@@ -270,6 +269,13 @@ def plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
+#: What says how long steps are.
+RATES = (
+    "a number, a schedule of eigenstream.schedules (Constant, Power, Exponential) or a function of "
+    "the step number"
+)
+
+
 def rates_of(schedule: Any) -> Schedule:
     """Return the schedule that a number, a schedule or a function stands for.
 
@@ -280,10 +286,10 @@ def rates_of(schedule: Any) -> Schedule:
         return Constant(check_number(schedule, "schedule", above=0))
     if isinstance(schedule, Auto) or (isinstance(schedule, str) and schedule == "auto"):
         raise ValueError(
-            f"schedule={schedule!r} goes by the responses of Hebbian units. Give a number, a "
-            "schedule of eigenstream.schedules (Constant, Power, Exponential) or a function of the "
-            "step number."
+            f"schedule={schedule!r} goes by the responses of Hebbian units. Give {RATES}."
         )
+    if not isinstance(schedule, Schedule | type) and not callable(schedule):
+        raise TypeError(f"schedule must be {RATES}, got {schedule!r}.")
     return as_schedule(schedule)
 
 
