@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import oracles
-from eigenstream import ClassSubspace, PairSubspace, RBFNetwork, SlowSubspace, StreamPCA
+from eigenstream import ClassSubspace, PairMetric, PairSubspace, RBFNetwork, SlowSubspace, StreamPCA
 from eigenstream.learners.online import FlowMonitor
 
 ROWS = oracles.slow_sources(m=200)
@@ -157,6 +157,9 @@ def test_pairs_are_counted(indexed):
     with pytest.warns(UserWarning, match=f"left out {spoiled} of 200 pairs.*column 3 alone"):
         model = learner.fit(pairs, signs)
     assert (model.n_samples_skipped_, model.n_samples_seen_) == (spoiled, 200 - spoiled)
+    metric = PairMetric(missing="skip", preprocessor=rows if indexed else None, max_iter=20)
+    with pytest.warns(UserWarning, match=f"left out {spoiled} of 200 pairs.*column 3 alone"):
+        assert metric.fit(pairs, signs).n_samples_skipped_ == spoiled
 
 
 @pytest.mark.filterwarnings("ignore:missing='skip' left out")
@@ -166,3 +169,7 @@ def test_labelled_rows_that_are_left_out_are_no_prototypes():
     model = ClassSubspace(1, eta=2.0, features=network, missing="skip").fit(rows, LABELS)
     whole = rows[~np.isnan(rows).any(axis=1)]
     np.testing.assert_array_equal(model.features_.prototypes_, whole)
+    grown = ClassSubspace(1, eta=2.0, features=network, missing="skip")
+    for part in np.array_split(np.arange(200), 7):
+        grown.partial_fit(rows[part], LABELS[part])
+    np.testing.assert_array_equal(grown.features_.prototypes_, whole[: len(whole)][:140])

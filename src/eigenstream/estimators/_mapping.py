@@ -52,7 +52,7 @@ def is_ready(features: Any) -> bool:
     return True
 
 
-def collect(features: Any, rows: Any) -> int:
+def collect(features: Any, rows: Any, weights: Any = None) -> int:
     """Let a map that is not ready learn from the next rows of a stream; return how many it took.
 
     The map says how many rows it still needs (``n_rows_needed_``) and takes just those, so that the
@@ -66,7 +66,8 @@ def collect(features: Any, rows: Any) -> int:
             "pass features=FrozenEstimator(...) of sklearn.frozen, or use fit; to standardise "
             "features in one pass, use scale=True where there is such a parameter."
         )
-    complete = np.flatnonzero(_input.finite_rows(rows))
+    usable = _input.finite_rows(rows)
+    complete = np.flatnonzero(usable if weights is None else usable & (weights > 0))
     needed = features.n_rows_needed_
     used = complete[:needed]
     if len(used):
@@ -83,7 +84,7 @@ def mapped(features: Any, rows: Any) -> Any:
     return made
 
 
-def learning(features: Any, learned: Any, rows: Any) -> tuple[Any, int]:
+def learning(features: Any, learned: Any, rows: Any, weights: Any = None) -> tuple[Any, int]:
     """Return the map after the next rows of a stream, and how many of them it took.
 
     ``learned`` is the map so far, or None. It is copied, so that a refused chunk leaves it alone.
@@ -92,7 +93,7 @@ def learning(features: Any, learned: Any, rows: Any) -> tuple[Any, int]:
     if is_ready(current):
         return current, 0
     current = deepcopy(current)
-    return current, collect(current, rows)
+    return current, collect(current, rows, weights)
 
 
 def ready(features: Any, learned: Any, rows: Any) -> Any:

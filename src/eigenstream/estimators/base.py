@@ -242,11 +242,14 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     # ---- the feature map in front ----------------------------------------------------------
 
-    def _collect_features(self, rows: Any) -> int:
-        """Let the feature map learn from a stream first; return how many rows that took."""
+    def _collect_features(self, rows: Any, weights: Any = None) -> int:
+        """Let the feature map learn from a stream first; return how many rows that took.
+
+        Rows with missing values, or that weigh nothing, teach it nothing.
+        """
         if self.features is None:
             return 0
-        self._map, taken = _mapping.learning(self.features, self._map, rows)
+        self._map, taken = _mapping.learning(self.features, self._map, rows, weights)
         return taken
 
     # ---- checks ----------------------------------------------------------------------------

@@ -205,7 +205,8 @@ class ClassSubspace(PairwiseEstimator):
             self._check_groups(groups, self.solver)
             first = self._check_continuation()
             given = checked(self, X, y, sample_weight, groups, reset=first)
-            given = given.chosen(slice(self._collect_features(given.rows), None))
+            taken = self._collect_features(given.rows, given.weights)
+            given = given.chosen(slice(taken, None))
             if len(given):
                 source = MappedRows(given, self._map, self.random_state)
                 self._learn_more(source, source.width)

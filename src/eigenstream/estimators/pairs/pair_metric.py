@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream.estimators import _input
+from eigenstream.estimators._missing import Skipped, note_skipped
 from eigenstream.estimators.pairs import _pair_input
 from eigenstream.estimators.pairs._bounds import bound_of_pairs, check_delta
 from eigenstream.estimators.pairs._decisions import FitsPairs
@@ -70,6 +71,9 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     True
     """
 
+    # What learning sets.
+    _skipped = Skipped()
+
     def __init__(
         self,
         *,
@@ -106,7 +110,7 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "PairMetric requires y to be passed, but the target y is None: give +1 and -1."
             )
         how = self.missing, sample_weight
-        given, _ = _pair_input.checked_pairs(pairs, y, self.preprocessor, *how)
+        given, holes = _pair_input.checked_pairs(pairs, y, self.preprocessor, *how)
         weights = np.ones(len(given)) if given.weights is None else given.weights.copy()
         totals = [float(weights[given.signs == sign].sum()) for sign in (1, -1)]
         if min(totals) == 0.0:
@@ -130,6 +134,7 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "max_iter, or tol."
             )
         self._forget_counts()
+        note_skipped(self, holes, len(given) + len(holes.rows), "pair", reset=True)
         self.n_features_in_ = given.width
         _pair_input.remember_names(self, given, self.preprocessor)
         self.metric_ = metric / unit**2
@@ -146,6 +151,12 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             kinds_of(pair_hashes(given), given.signs, given.weights),
         )
         return self
+
+    @property
+    def n_samples_skipped_(self) -> int:
+        """The number of pairs that ``missing="skip"`` left out."""
+        check_is_fitted(self)
+        return self._skipped.n_rows
 
     def transform(self, X: Any) -> Any:
         """Map rows to where the euclidean distance is the learned one."""

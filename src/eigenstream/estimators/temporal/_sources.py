@@ -117,7 +117,7 @@ class StreamSource:
         """Let the feature map learn; return a row to see what it makes of one."""
         assert self._begun is not None
         for chunk in self._begun:
-            taken = self._estimator._collect_features(chunk.rows)
+            taken = self._estimator._collect_features(chunk.rows, chunk.weights)
             if _mapping.is_ready(self._estimator._map):
                 again = self._stream.rereadable
                 self._begun = None if again else chain([self._rest(chunk, taken)], self._begun)
