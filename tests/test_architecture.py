@@ -70,7 +70,6 @@ FUTURE = {
     "prototypes",
     "distributed",
     "models",
-    "experiments/dynamics",
     "experiments/prototypes",
     "rules/competitive",
 }

@@ -10,9 +10,10 @@ def known() -> "dict[str, Experiment]":
     """Return every experiment, by name: of a paper, or of what it leaves open.
 
     >>> sorted(known())
-    ['hpca-faces', 'hpca-handwritten', ..., 'neurons', ..., 'slow-scale', 'slow-translation']
+    ['dynamics', 'hpca-faces', ..., 'neurons', ..., 'slow-scale', 'slow-translation']
     """
     # Imported when asked for: whoever runs the demo need not wait for the others.
+    from eigenstream.experiments.dynamics import paper
     from eigenstream.experiments.hpca import (
         faces,
         handwritten,
@@ -37,6 +38,7 @@ def known() -> "dict[str, Experiment]":
         unsupervised.EXPERIMENT,
         margin.EXPERIMENT,
         lessons.EXPERIMENT,
+        paper.EXPERIMENT,
     )
     return {one.name: one for one in all_of_them}
 

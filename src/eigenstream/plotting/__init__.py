@@ -7,6 +7,7 @@ makes a figure of its own. Nothing here touches pyplot or any global state.
 from eigenstream.plotting._axes import axes
 from eigenstream.plotting._bounds import bounds
 from eigenstream.plotting._detection import risks, roc
+from eigenstream.plotting._dynamics import courses
 from eigenstream.plotting._embedding import embedding
 from eigenstream.plotting._images import gray, png_uri, signed
 from eigenstream.plotting._neurons import arrivals, decision_lines, error_surface, unit_circle
@@ -19,6 +20,7 @@ __all__ = [
     "arrivals",
     "axes",
     "bounds",
+    "courses",
     "decision_lines",
     "embedding",
     "error_surface",

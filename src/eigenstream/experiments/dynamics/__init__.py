@@ -1,0 +1,1 @@
+"""[DYN]: the figures of the dynamics of on-line learning, with simulations at finite N."""

@@ -1,0 +1,71 @@
+"""All figures of [DYN] on one page: theory as lines, simulations as points with error bars."""
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from eigenstream.experiments.base import Clock, Effort, Outcome
+from eigenstream.experiments.dynamics._competitive import learning_curves, phase_line, rest_states
+from eigenstream.experiments.dynamics._principal import cascade, lengths, lost_overlaps, stability
+from eigenstream.experiments.report import Report, Section, Table
+
+FIGURES = {
+    "1a": learning_curves,
+    "1b": phase_line,
+    "2": rest_states,
+    "3a, 4b": cascade,
+    "3b": lost_overlaps,
+    "4a": lengths,
+    "stability": stability,
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures, the finite-N saturation of plateaus, and the corrected stability region."""
+
+    name: str = "dynamics"
+    summary: str = "Plateaus and critical rates of competitive learning and Sanger's rule ([DYN])"
+
+    def missing(self) -> str | None:
+        """Return None: no data are needed."""
+        return None
+
+    def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
+        """Make each figure; its repetitions are runs of its own, so that seeds choose only which.
+
+        The effort changes nothing: the whole takes seconds.
+        """
+        start = perf_counter()
+        sections: list[Section] = []
+        numbers: dict[str, Any] = {}
+        clock.listener.begin("figures", len(FIGURES))
+        for name, figure in FIGURES.items():
+            with clock.spent(name):
+                section, numbers[name] = figure(seeds)
+            sections.append(section)
+            clock.listener.advance(1)
+        sides = {
+            name: str(numbers[name]["points on the wrong side"]) for name in ("1b", "stability")
+        }
+        rows = [
+            ("1b: simulated points on the wrong side", sides["1b"], "0"),
+            ("4a: plateau per e-fold of X(0)", f"{-numbers['4a']['slope']:.2f}", "10.99"),
+            ("stability: points on the wrong side", sides["stability"], "0"),
+        ]
+        table = Table(("", "measured", "theory"), rows)
+        option = {"quick": " --quick", "default": "", "full": " --full"}[effort]
+        report = Report(
+            title="The dynamics of on-line learning",
+            lead=(
+                "Overlaps of prototypes and units with the directions of the data: ordinary "
+                "differential equations as lines, exact simulations at finite N as points."
+            ),
+            facts=(("seconds", f"{perf_counter() - start:.0f}"),),
+            sections=(Section("Measured, and in theory", "", (table,)), *sections),
+            command=f"eigenstream reproduce {self.name}{option} --seeds {seeds}",
+        )
+        return Outcome(table, report, {"seeds": seeds} | numbers)
+
+
+EXPERIMENT = Figures()

@@ -1,0 +1,39 @@
+"""The figures of the dynamics of learning: their numbers, and the page that holds them."""
+
+import pytest
+
+from eigenstream.experiments import known
+from eigenstream.experiments.base import Clock
+from eigenstream.experiments.dynamics import _competitive, _principal
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    patch = pytest.MonkeyPatch()
+    patch.setattr(_competitive, "N", 300)
+    patch.setattr(_principal, "TRIED", ((200, 6), (500, 6)))
+    yield known()["dynamics"].run("quick", 1, Clock())
+    patch.undo()
+
+
+def test_the_numbers_are_those_of_theory(outcome):
+    numbers = outcome.numbers
+    assert numbers["1b"]["points on the wrong side"] == 0
+    assert numbers["stability"]["points on the wrong side"] == 0
+    assert -numbers["4a"]["slope"] == pytest.approx(1 / 0.091, rel=1e-3)
+    # [DYN] fig. 4b with the inferred parameters.
+    steps = numbers["3a, 4b"]["half-rise times"]
+    assert steps["1% apart"] == pytest.approx([15, 77, 236], abs=0.6)
+    assert steps["10% apart"] == pytest.approx([15, 50, 137], abs=0.7)
+    # Noise ends the plateaus of every X(0) at about the same time.
+    for name in ("N = 200", "N = 500"):
+        assert max(numbers["4a"][name]) < 80
+
+
+def test_the_page_holds_every_figure(outcome):
+    page = outcome.report.html()
+    assert page.count("<svg") == 7
+    for title in ("Figure 1a", "Figure 1b", "Figure 2", "3a, 4b", "Figure 3b", "Figure 4a"):
+        assert title in page
+    assert "inferred" in page
+    assert "eigenstream reproduce dynamics --quick" in page
