@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         VelocityScatter,
         merge,
     )
+    from eigenstream.streams import open_stream
 
 __version__ = "0.1.0"
 
@@ -65,11 +66,20 @@ __all__ = [
     "VelocityScatter",
     "__version__",
     "merge",
+    "open_stream",
     "sample_pairs",
 ]
 
 #: Where these names are at home.
-_HOMES = ("pair_sampling", "contrast", "scatters", "features", "neurons", "estimators")
+_HOMES = (
+    "pair_sampling",
+    "contrast",
+    "scatters",
+    "features",
+    "neurons",
+    "estimators",
+    "streams",
+)
 
 
 def __getattr__(name: str) -> Any:
