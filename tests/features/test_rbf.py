@@ -5,15 +5,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenstream.features import RBFNetwork
 from eigenstream.features import rbf as module
-
-
-@parametrize_with_checks([RBFNetwork(3), RBFNetwork(1, gamma="median")])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def data(n=300, d=6, seed=0):

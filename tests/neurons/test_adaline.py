@@ -6,21 +6,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import SGDRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenstream import Adaline, AdalineRegressor
 from eigenstream.rules import UnstableStepError
 from eigenstream.schedules import Power
-
-ONLINE = "a row of weight two takes one step twice as long, a row given twice takes two steps"
-
-
-@parametrize_with_checks(
-    [Adaline(), AdalineRegressor()],
-    expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": ONLINE},
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def twin(rows, targets, rates, normalize, weights=None):

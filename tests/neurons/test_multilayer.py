@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenstream import MultilayerPerceptron, MultilayerPerceptronRegressor
 from eigenstream.rules import UnstableStepError
@@ -15,16 +14,7 @@ from eigenstream.schedules import Power
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-ONLINE = "a row of weight two takes one step twice as long, a row given twice takes two steps"
 IRIS = load_iris(return_X_y=True)
-
-
-@parametrize_with_checks(
-    [MultilayerPerceptron(), MultilayerPerceptronRegressor()],
-    expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": ONLINE},
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 PHI = {

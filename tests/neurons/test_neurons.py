@@ -5,18 +5,10 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenstream.neurons import OjaNeuron, SangerNetwork
 from eigenstream.rules import UnstableStepError
 from eigenstream.schedules import Constant, Power
-
-
-@parametrize_with_checks(
-    [OjaNeuron(), OjaNeuron(form="linear"), SangerNetwork(1), SangerNetwork(1, normalize=True)]
-)
-def test_sklearn_contract(estimator, check):
-    check(estimator)
 
 
 def data(n=20000, seed=0):

@@ -8,21 +8,8 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Perceptron as TheirPerceptron
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenstream import Adaline, MultilayerPerceptron, Perceptron
-
-ONLINE = (
-    "a row of weight two moves the weights twice as far once, a row given twice may move them twice"
-)
-
-
-@parametrize_with_checks(
-    [Perceptron()],
-    expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": ONLINE},
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def twin(rows, signs, passes, weights=None):

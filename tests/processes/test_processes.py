@@ -8,62 +8,26 @@ import pytest
 from eigenstream.processes import (
     Autoregressive,
     GaussianMixture,
-    ImageViews,
     ImageWalk,
     SpikedGaussian,
-    noise_image,
+)
+from members import IMAGE, PROCESSES
+
+every_process = pytest.mark.parametrize(
+    "make", PROCESSES.values(), ids=[kind.__name__ for kind in PROCESSES]
 )
 
-IMAGE = noise_image(40, random_state=0)
 
-
-def make(name, seed=0):
-    return {
-        "walk": lambda: ImageWalk(IMAGE, size=5, random_state=seed),
-        "views": lambda: ImageViews(IMAGE, size=5, random_state=seed),
-        "mixture": lambda: GaussianMixture(np.eye(3), spread=0.5, random_state=seed),
-        "spiked": lambda: SpikedGaussian(6, (3.0, 1.0), random_state=seed),
-        "autoregressive": lambda: Autoregressive(
-            (0.9, 0.5), n_features=4, noise=0.1, random_state=seed
-        ),
-    }[name]()
-
-
-NAMES = ("walk", "views", "mixture", "spiked", "autoregressive")
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("rows", [1, 7, 1023, 1024, 1025, 5000])
-def test_any_chunking_gives_the_same_rows(name, rows):
-    m = 2100
-    process = make(name)
-    chunks = list(process.chunks(m, rows=rows))
-    assert all(len(chunk) == rows for chunk in chunks[:-1])
-    np.testing.assert_array_equal(np.concatenate(chunks), process.take(m))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_reading_is_pure(name):
-    process = make(name)
-    first = process.take(1500)
-    chunk = next(process.chunks(10, rows=10))
-    chunk[:] = -1.0  # a reader may write into its rows
-    np.testing.assert_array_equal(process.take(1500), first)
-    np.testing.assert_array_equal(process.take(3), first[:3])
-    np.testing.assert_array_equal(make(name).take(1500), first)
-    assert not np.array_equal(make(name, seed=1).take(1500), first)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_seed_is_one_seed(name):
-    process = make(name, seed=None)
+@every_process
+def test_no_seed_is_one_seed(make):
+    process = make(None)
     np.testing.assert_array_equal(process.take(5), process.take(5))
-    assert not np.array_equal(process.take(5), make(name, seed=None).take(5))
+    assert not np.array_equal(process.take(5), make(None).take(5))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_shapes_and_dtypes(name):
-    process = make(name)
+@every_process
+def test_shapes_and_dtypes(make):
+    process = make(0)
     assert process.take(0).shape == (0, process.n_features)
     assert list(process.chunks(0)) == []
     narrow = process.take(100, dtype=np.float32)
@@ -78,10 +42,10 @@ def test_shapes_and_dtypes(name):
 
 def test_a_seed_of_any_kind():
     for seed in (np.random.default_rng(0), np.random.RandomState(0)):
-        process = make("spiked", seed=seed)
+        process = PROCESSES[SpikedGaussian](seed)
         np.testing.assert_array_equal(process.take(4), process.take(4))
     with pytest.raises(TypeError, match="random_state"):
-        make("spiked", seed="seven")
+        PROCESSES[SpikedGaussian]("seven")
 
 
 def test_memory_does_not_grow_with_the_stream():

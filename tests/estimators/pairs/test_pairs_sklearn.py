@@ -10,49 +10,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenstream import ClassSubspace, PairMetric, PairSubspace, ThresholdClassifier, sample_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue")
-
-
-NO_WEIGHTS = "solver='flow' takes a step for each pair, whatever its weight, and refuses weights"
-
-
-def expected_failures(estimator):
-    """The checks that give weights to what learns online."""
-    if getattr(estimator, "solver", None) != "flow":
-        return {}
-    return dict.fromkeys(
-        [
-            "check_sample_weights_pandas_series",
-            "check_sample_weights_not_an_array",
-            "check_sample_weights_list",
-            "check_all_zero_sample_weights_error",
-            "check_sample_weights_shape",
-            "check_sample_weights_not_overwritten",
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_sample_weight_equivalence_on_sparse_data",
-        ],
-        NO_WEIGHTS,
-    )
-
-
-@parametrize_with_checks(
-    [
-        ClassSubspace(),
-        ClassSubspace(eta=2.0),
-        ClassSubspace(eta=2.0, kernel="rbf"),
-        ClassSubspace(eta=2.0, solver="flow", random_state=0),
-        ClassSubspace(criterion="ratio", solver="dual"),
-        ThresholdClassifier(),
-        ThresholdClassifier(threshold=1e9),
-    ],
-    expected_failed_checks=expected_failures,
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 class TestWhoTakesPairs:

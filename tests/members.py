@@ -1,0 +1,596 @@
+"""The one table of members: how the tests make each, the laws it keeps, and what it refuses.
+
+``tests/test_laws.py`` runs the laws of ``eigenstream.testing`` over it, ``tests/test_sklearn.py``
+scikit-learn's own checks, ``tests/test_refusals.py`` bad input. ``tests/test_members.py`` walks the
+package and fails for a public class that is not here, and for a law that a member could keep and
+that nobody checks.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import oracles
+from eigenstream import (
+    Adaline,
+    AdalineRegressor,
+    ClassScatter,
+    ClassSubspace,
+    Contrast,
+    LabelledPairs,
+    MultilayerPerceptron,
+    MultilayerPerceptronRegressor,
+    OjaNeuron,
+    PairMetric,
+    PairScatter,
+    PairSubspace,
+    Perceptron,
+    RBFNetwork,
+    SangerNetwork,
+    SlowSubspace,
+    StreamPCA,
+    TemporalPairs,
+    ThresholdClassifier,
+    VarianceScatter,
+    VelocityScatter,
+    evaluation,
+    processes,
+    rules,
+    schedules,
+    streams,
+    terms,
+    theory,
+)
+from eigenstream._linalg import orthonormalized
+from eigenstream.estimators import AlphaPath, PairRule, SubspaceBound
+from eigenstream.features import GradientOrientation
+from eigenstream.learners import online as flow
+from eigenstream.rules import supervised
+from eigenstream.solvers import dense, krylov, shifted
+from eigenstream.solvers.base import Split
+
+# ---- data of every form -------------------------------------------------------------------------
+
+ROWS = np.random.default_rng(0).standard_normal((60, 16)) * np.linspace(3, 1, 16)
+LABELS = np.arange(60) % 3
+INDEX = np.random.default_rng(1).integers(60, size=(80, 2))
+SIGNS = np.where(LABELS[INDEX[:, 0]] == LABELS[INDEX[:, 1]], 1, -1)
+PAIRS = ROWS[INDEX]
+
+#: What is learned from, by what the data are: (X, y). Eigenvalues are well apart in all of it.
+SLOW = oracles.slow_sources(m=120)
+TIMES = np.arange(120) // 12 % 5
+BOTH = np.random.default_rng(2).permuted(np.tile(np.arange(120), (2, 1)), axis=1).T
+DATA = {
+    "rows": (SLOW, None),
+    "time": (SLOW, None),
+    "labels": (SLOW, TIMES),
+    "pairs": (SLOW[BOTH], np.where(TIMES[BOTH[:, 0]] == TIMES[BOTH[:, 1]], 1, -1)),
+    "targets": (SLOW, TIMES % 2),
+    "numbers": (SLOW, SLOW @ np.linspace(-1, 1, 8)),
+}
+
+
+#: Rows that a careless learner divides by zero on.
+DEGENERATE = {
+    "constant": np.ones((30, 5)),
+    "zero": np.zeros((30, 5)),
+    "rank one": np.outer(np.arange(30.0), np.arange(1.0, 6.0)),
+    "duplicated": np.repeat(oracles.slow_sources(m=6, n_features=5), 5, axis=0),
+    "tiny": 1e-100 * oracles.slow_sources(m=30, n_features=5),
+    "huge": 1e100 * oracles.slow_sources(m=30, n_features=5),
+    "few rows": oracles.slow_sources(m=12, n_features=5)[:12],
+    "one moving column": np.eye(5)[[0] * 30] * np.arange(30.0)[:, None],
+}
+
+
+def spoiled(rows, value=np.nan):
+    """Rows with one bad value, in the last place, where a careless learner comes too late."""
+    rows = np.array(rows, float)
+    rows.reshape(-1)[-1] = value
+    return rows
+
+
+#: What is no rows of any learner.
+NO_ROWS = {
+    "NaN": spoiled(ROWS),
+    "infinity": spoiled(ROWS, np.inf),
+    "squares overflow": spoiled(ROWS, 1e200),
+    "another width, and NaN": spoiled(ROWS[:, :9]),
+    "text": np.full((60, 16), "a"),
+    "complex": ROWS + 1j,
+    "one dimension": ROWS[0],
+    "three dimensions": ROWS[None],
+    "no rows": ROWS[:0],
+    "a file": "rows.npy",
+    "a stream": (row for row in ROWS),
+    "nothing": None,
+}
+
+# ---- estimators, neurons, feature maps -----------------------------------------------------------
+
+#: Beside the numbers of the laws: scikit-learn's own estimator checks.
+SCIKIT_LEARN = "scikit-learn"
+
+
+@dataclass(frozen=True)
+class Member:
+    """One configuration of an estimator."""
+
+    estimator: Any
+    #: What it learns from: a key of ``DATA``.
+    data: str
+    #: The laws that are checked on it.
+    laws: tuple[int | str, ...]
+    #: Checks of scikit-learn's that it fails, and why.
+    unlike: Mapping[str, str] = field(default_factory=dict)
+    #: How far, in radians, it may be from the dense solver.
+    angle: float = 1e-6
+
+
+WEIGHTS = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+TIME_ORDER = dict.fromkeys(
+    WEIGHTS,
+    "rows are in time order: repeating a row adds a velocity of zero, and a row of weight zero "
+    "keeps its place in time",
+)
+ONLINE = dict.fromkeys(
+    WEIGHTS,
+    "an online rule takes one longer step for a row of weight two, and two steps for a row given "
+    "twice; they agree in the limit only",
+)
+ONLINE_DENSE = {WEIGHTS[0]: ONLINE[WEIGHTS[0]]}
+NO_WEIGHTS = dict.fromkeys(
+    (
+        "check_sample_weights_pandas_series",
+        "check_sample_weights_not_an_array",
+        "check_sample_weights_list",
+        "check_all_zero_sample_weights_error",
+        "check_sample_weights_shape",
+        "check_sample_weights_not_overwritten",
+        *WEIGHTS,
+    ),
+    "solver='flow' takes a step for each pair, whatever its weight, and refuses weights",
+)
+SKIPS = {"check_estimators_nan_inf": "missing='skip' leaves such rows out when it learns"}
+
+#: What learns exactly from scatters keeps these; online, there is neither merging nor law 2, whose
+#: answer depends on the order of the rows.
+EXACT, STREAMS = (1, 4, 5, 6), (4, 6)
+
+ESTIMATORS = [
+    Member(StreamPCA(), "time", (SCIKIT_LEARN,)),
+    Member(StreamPCA(n_components=1), "time", (SCIKIT_LEARN,)),
+    Member(StreamPCA(n_components=0.9), "time", (SCIKIT_LEARN,)),
+    Member(StreamPCA(n_components=None, center=False), "time", (SCIKIT_LEARN,)),
+    Member(StreamPCA(n_components=1, missing="skip"), "time", (SCIKIT_LEARN,), SKIPS),
+    Member(StreamPCA(n_components=1, solver="flow"), "time", (SCIKIT_LEARN,), ONLINE),
+    Member(StreamPCA(2), "time", (8,)),
+    Member(StreamPCA(3), "time", EXACT),
+    Member(StreamPCA(0.8, center=False), "time", EXACT),
+    Member(StreamPCA(2, solver="krylov"), "time", (2, 6, 8)),
+    Member(StreamPCA(2, solver="krylov", center=False), "time", (2, 6)),
+    Member(StreamPCA(2, solver="flow", random_state=0), "time", (*STREAMS, 8)),
+    Member(SlowSubspace(), "time", (SCIKIT_LEARN,), TIME_ORDER),
+    Member(SlowSubspace(n_components=1), "time", (SCIKIT_LEARN,), TIME_ORDER),
+    Member(SlowSubspace(n_components=1, alpha=1.0, lag=2), "time", (SCIKIT_LEARN,), TIME_ORDER),
+    Member(SlowSubspace(n_components=1, criterion="ratio"), "time", (SCIKIT_LEARN,), TIME_ORDER),
+    Member(SlowSubspace(n_components=1, alpha=0.5, solver="flow"), "time", (SCIKIT_LEARN,), ONLINE),
+    Member(SlowSubspace(2), "time", (8,)),
+    Member(SlowSubspace(2, criterion="ratio"), "time", (8,)),
+    Member(SlowSubspace(3), "time", EXACT),
+    Member(SlowSubspace(3, alpha=0.9, lag=3), "time", EXACT),
+    Member(SlowSubspace(3, alpha=0.9, lag=10, center=False), "time", EXACT),
+    Member(SlowSubspace(3, criterion="ratio"), "time", EXACT),
+    Member(SlowSubspace(2, solver="krylov"), "time", (6,)),
+    Member(SlowSubspace(2, alpha=0.9, solver="krylov"), "time", (2, 6)),
+    Member(SlowSubspace(2, alpha=0.5, solver="krylov"), "time", (6,)),
+    Member(SlowSubspace(2, alpha=0.5, solver="flow", random_state=0), "time", (*STREAMS, 8)),
+    Member(ClassSubspace(), "labels", (SCIKIT_LEARN,)),
+    Member(ClassSubspace(eta=2.0), "labels", (SCIKIT_LEARN,)),
+    Member(ClassSubspace(eta=2.0, kernel="rbf"), "labels", (SCIKIT_LEARN,)),
+    Member(
+        ClassSubspace(eta=2.0, solver="flow", random_state=0),
+        "labels",
+        (SCIKIT_LEARN,),
+        NO_WEIGHTS,
+    ),
+    Member(ClassSubspace(criterion="ratio", solver="dual"), "labels", (SCIKIT_LEARN,)),
+    Member(ClassSubspace(2, eta=2.0), "labels", (*EXACT, 8)),
+    Member(ClassSubspace(2, eta=2.0, solver="krylov"), "labels", (2, 8)),
+    Member(ClassSubspace(2, eta=2.0, solver="dual"), "labels", (2,)),
+    Member(ClassSubspace(2, eta=2.0, solver="flow"), "labels", (8,)),
+    # fit shuffles the rows, partial_fit takes them as they come: no law 4.
+    Member(ClassSubspace(2, eta=2.0, solver="flow", random_state=0), "labels", (6,)),
+    Member(ClassSubspace(2, eta=2.0, kernel="rbf", gamma=0.1), "labels", (8,)),
+    Member(PairSubspace(2, eta=2.0), "pairs", (*EXACT, 8)),
+    Member(PairSubspace(2, eta=2.0, solver="krylov"), "pairs", (2, 8)),
+    Member(PairSubspace(2, eta=2.0, solver="dual"), "pairs", (2,)),
+    Member(PairSubspace(2, eta=2.0, solver="flow"), "pairs", (8,)),
+    Member(PairSubspace(2, eta=2.0, solver="flow", random_state=0), "pairs", STREAMS),
+    Member(PairMetric(max_iter=20), "pairs", (8,)),
+    Member(ThresholdClassifier(), "targets", (SCIKIT_LEARN, 8)),
+    Member(ThresholdClassifier(threshold=1e9), "targets", (SCIKIT_LEARN,)),
+    Member(ThresholdClassifier(3.0), "targets", (8,)),
+]
+
+FEATURES = [
+    Member(RBFNetwork(), "rows", (SCIKIT_LEARN,)),
+    Member(RBFNetwork(3), "rows", (SCIKIT_LEARN,)),
+    Member(RBFNetwork(1, gamma="median"), "rows", (SCIKIT_LEARN,)),
+    Member(RBFNetwork(10, gamma="median"), "rows", (8,)),
+    # Rows of scikit-learn's checks are no images: tests/features/test_gradients.py makes them so.
+    Member(GradientOrientation(cells=2), "rows", (8,)),
+]
+
+NEURONS = [
+    Member(OjaNeuron(), "rows", (SCIKIT_LEARN,)),
+    Member(OjaNeuron(form="linear"), "rows", (SCIKIT_LEARN,)),
+    Member(OjaNeuron(max_iter=2), "rows", (8,)),
+    Member(SangerNetwork(1), "rows", (SCIKIT_LEARN,)),
+    Member(SangerNetwork(1, normalize=True), "rows", (SCIKIT_LEARN,)),
+    Member(SangerNetwork(2, max_iter=2), "rows", (8,)),
+    Member(Perceptron(), "targets", (SCIKIT_LEARN,), ONLINE_DENSE),
+    Member(Perceptron(max_iter=2), "targets", (8,)),
+    Member(Perceptron(max_iter=2, pocket=True), "targets", (8,)),
+    Member(Adaline(), "targets", (SCIKIT_LEARN,), ONLINE_DENSE),
+    Member(Adaline(max_iter=2), "targets", (8,)),
+    Member(AdalineRegressor(), "numbers", (SCIKIT_LEARN,), ONLINE_DENSE),
+    Member(AdalineRegressor(max_iter=2), "numbers", (8,)),
+    Member(MultilayerPerceptron(), "targets", (SCIKIT_LEARN,), ONLINE_DENSE),
+    Member(MultilayerPerceptron(4, max_iter=2, random_state=0), "targets", (8,)),
+    Member(MultilayerPerceptron(4, max_iter=2, batch_size=7, random_state=0), "targets", (8,)),
+    Member(MultilayerPerceptronRegressor(), "numbers", (SCIKIT_LEARN,), ONLINE_DENSE),
+    Member(MultilayerPerceptronRegressor(4, max_iter=2, random_state=0), "numbers", (8,)),
+]
+
+MEMBERS = [*ESTIMATORS, *FEATURES, *NEURONS]
+
+
+def keeping(law):
+    """The members on which a law is checked."""
+    return [member for member in MEMBERS if law in member.laws]
+
+
+# ---- scatters ------------------------------------------------------------------------------------
+
+
+def len_of(rows):
+    """Whether there is anything: an empty chunk of a stream is no error."""
+    return not (isinstance(rows, np.ndarray) and rows.shape[0] == 0)
+
+
+def of_streams(another):
+    """What every scatter of rows in time order refuses."""
+    return {
+        name: lambda s, rows=rows: s.update(rows) for name, rows in NO_ROWS.items() if len_of(rows)
+    } | {
+        "weights": lambda s: s.update(ROWS, sample_weight=-np.ones(60)),
+        "flag": lambda s: s.update(ROWS, new_sequence="no"),
+        "another": lambda s: s.merge(another(3)),
+    }
+
+
+@dataclass(frozen=True)
+class Adding:
+    """A kind of scatter, or what keeps scatters: empties of a width, and its data."""
+
+    makers: tuple[Callable[[int], Any], ...]
+    data: str
+    #: Calls that are refused by one that has learned ``ROWS``, ``LABELS``, ``PAIRS``.
+    refuses: Mapping[str, Callable[[Any], Any]]
+    #: What adding in another order may change.
+    rounding: float = 0.0
+
+
+SCATTERS = {
+    VarianceScatter: Adding(
+        tuple(
+            lambda width, lag=lag, center=center: VarianceScatter(width, lag=lag, center=center)
+            for lag in (0, 1, 3, 10)
+            for center in (True, False)
+        ),
+        "time",
+        of_streams(VarianceScatter),
+    ),
+    VelocityScatter: Adding(
+        tuple(lambda width, lag=lag: VelocityScatter(width, lag=lag) for lag in (1, 3, 10)),
+        "time",
+        of_streams(VelocityScatter),
+    ),
+    ClassScatter: Adding(
+        tuple(
+            lambda width, same=same, how=how: ClassScatter(width, same=same, group_weights=how)
+            for same in (True, False)
+            for how in ("uniform", "pairs")
+        ),
+        "labels",
+        {
+            "NaN": lambda s: s.update(spoiled(ROWS), LABELS),
+            "width": lambda s: s.update(ROWS[:, :9], LABELS),
+            "labels": lambda s: s.update(ROWS, LABELS[:-1]),
+            "no name": lambda s: s.update(ROWS, spoiled(LABELS)),
+            "weights": lambda s: s.update(ROWS, LABELS, sample_weight=-np.ones(60)),
+        },
+    ),
+    PairScatter: Adding(
+        (PairScatter,),
+        "pairs alone",
+        {
+            "NaN": lambda s: s.update(spoiled(PAIRS)),
+            "width": lambda s: s.update(PAIRS[..., :9]),
+            "rows": lambda s: s.update(ROWS),
+            "index": lambda s: s.update_indexed(ROWS, INDEX + 30),
+            "points": lambda s: s.update_indexed(spoiled(ROWS), INDEX),
+        },
+    ),
+}
+
+#: What the scatters average, by what they are of.
+DATA["pairs alone"] = (DATA["pairs"][0], None)
+LEARNED = {"time": (ROWS,), "labels": (ROWS, LABELS), "pairs alone": (PAIRS,)}
+
+# ---- solvers -------------------------------------------------------------------------------------
+
+
+def split(matrix):
+    """T as its positive part, of few columns, less a positive definite matrix."""
+    values, vectors = np.linalg.eigh(matrix)
+    up = values > 0
+    below = (vectors[:, ~up] * -values[~up]) @ vectors[:, ~up].T
+    # What is added on both sides makes the one definite and leaves T as it is.
+    more = np.abs(values).max() * vectors[:, up] @ vectors[:, up].T
+    middle = np.diag(values[up] + np.abs(values).max())
+    return Split(np.asfortranarray(below + more), vectors[:, up], middle)
+
+
+class Applied:
+    """A matrix that is only applied to vectors."""
+
+    def __init__(self, matrix):
+        self.matrix, self.n_features = matrix, len(matrix)
+
+    def apply(self, vectors, reward, penalty):
+        return (reward - penalty) * (self.matrix @ vectors)
+
+
+#: By the module of solvers/: what finds the largest eigenpairs of a symmetric matrix. The dual one
+#: works on pairs only: law 2 is checked on the estimators that use it.
+SOLVERS = {
+    "dense": dense.largest,
+    "krylov": lambda matrix, d: krylov.largest(Applied(matrix), (1.0, 0.0), d),
+    "shifted": lambda matrix, d: shifted.largest(split(matrix), d, most=d, cut=1e-12),
+    "dual": None,
+}
+
+# ---- rules ---------------------------------------------------------------------------------------
+
+
+def hebb(W, x, eta):
+    return W + np.outer(eta * (W @ x), x)
+
+
+def oja_linear(W, x, eta):
+    y = W @ x
+    return W + (eta * y)[:, None] * (x - y[:, None] * W)
+
+
+def oja_normalized(W, x, eta):
+    W = W + np.outer(eta * (W @ x), x)
+    return W / np.linalg.norm(W, axis=1, keepdims=True)
+
+
+def sanger(W, x, eta):
+    y = W @ x
+    left = np.array([x - y[: k + 1] @ W[: k + 1] for k in range(len(W))])
+    return W + (eta * y)[:, None] * left
+
+
+def sanger_normalized(W, x, eta):
+    W = sanger(W, x, eta)
+    return W / np.linalg.norm(W, axis=1, keepdims=True)
+
+
+def oja_subspace(W, x, eta):
+    y = W @ x
+    return W + (eta * y)[:, None] * (x - y @ W)
+
+
+def oja_flow(W, x, eta):
+    return orthonormalized(oja_subspace(W, x, eta).T).T
+
+
+def perceptron(W, x, y, eta):
+    return np.where(y * (W @ x) <= 0, 1.0, 0.0)[:, None] * eta * y * x + W
+
+
+def adaline(W, x, d, eta):
+    return W + np.outer(eta * (d - W @ x), x) / (x @ x)
+
+
+#: Every rule of the block engine, and its step as a textbook writes it.
+RULES = {
+    rules.HEBB: hebb,
+    rules.OJA_FLOW: oja_flow,
+    rules.OJA_LINEAR: oja_linear,
+    rules.OJA_NORMALIZED: oja_normalized,
+    rules.OJA_SUBSPACE: oja_subspace,
+    rules.SANGER: sanger,
+    rules.SANGER_NORMALIZED: sanger_normalized,
+    supervised.PERCEPTRON: perceptron,
+    supervised.ADALINE: adaline,
+}
+
+#: Those that are taught signs.
+TAUGHT = {supervised.PERCEPTRON, supervised.ADALINE}
+
+# ---- processes -----------------------------------------------------------------------------------
+
+IMAGE = processes.noise_image(40, random_state=0)
+
+#: Makers by a seed.
+PROCESSES = {
+    processes.ImageWalk: lambda seed: processes.ImageWalk(IMAGE, size=5, random_state=seed),
+    processes.ImageViews: lambda seed: processes.ImageViews(IMAGE, size=5, random_state=seed),
+    processes.GaussianMixture: lambda seed: processes.GaussianMixture(
+        np.eye(3), spread=0.5, random_state=seed
+    ),
+    processes.SpikedGaussian: lambda seed: processes.SpikedGaussian(
+        6, (3.0, 1.0), random_state=seed
+    ),
+    processes.Autoregressive: lambda seed: processes.Autoregressive(
+        (0.9, 0.5), n_features=4, noise=0.1, random_state=seed
+    ),
+}
+
+# ---- what else is public -------------------------------------------------------------------------
+
+
+def used(pairs, *data):
+    """Pairs that have seen some rows."""
+    pairs.pairs(*data)
+    return pairs
+
+
+#: What learns and is neither estimator nor scatter: one that has learned, and what it refuses.
+OTHERS = {
+    Contrast: (
+        lambda: Contrast(VarianceScatter(16, lag=1), VelocityScatter(16)).update(ROWS),
+        {
+            "NaN": lambda c: c.update(spoiled(ROWS)),
+            "width": lambda c: c.update(ROWS[:, :9]),
+            "weights": lambda c: c.update(ROWS, sample_weight=np.ones(3)),
+            "flag": lambda c: c.update(ROWS, new_sequence="no"),
+            "another": lambda c: c.merge(Contrast(VarianceScatter(16))),
+        },
+    ),
+    flow.FlowSolver: (
+        lambda: flow.FlowSolver(2).update(ROWS),
+        {
+            "width": lambda s: s.update(ROWS[:, :9]),
+            "flag": lambda s: s.update(ROWS, new_sequence="no"),
+        },
+    ),
+    LabelledPairs: (
+        lambda: used(LabelledPairs(memory=9, random_state=0), ROWS, LABELS),
+        {
+            "NaN": lambda p: p.pairs(spoiled(ROWS), LABELS),
+            "width": lambda p: p.pairs(ROWS[:, :9], LABELS),
+            "labels": lambda p: p.pairs(ROWS, LABELS[:-1]),
+            "memory": lambda p: LabelledPairs(memory=0),
+            "flag": lambda p: LabelledPairs(balanced="no"),
+        },
+    ),
+    TemporalPairs: (
+        lambda: used(TemporalPairs(far=20, memory=20, random_state=0), ROWS),
+        {
+            "NaN": lambda p: p.pairs(spoiled(ROWS)),
+            "width": lambda p: p.pairs(ROWS[:, :9], new_sequence=True),
+            "flag": lambda p: p.pairs(ROWS, new_sequence="no"),
+            "lags": lambda p: TemporalPairs(0),
+        },
+    ),
+}
+
+X0 = np.zeros((2, 2))
+
+#: Descriptions and sources: what their constructors, and calls that take input, refuse.
+MADE_BY_USERS = {
+    schedules.Constant: [lambda: schedules.Constant(0)],
+    schedules.Power: [lambda: schedules.Power(1, 0), lambda: schedules.Power("a", 1)],
+    schedules.Exponential: [lambda: schedules.Exponential(1, -1)],
+    schedules.Auto: [lambda: schedules.Auto(c=np.nan)],
+    schedules.Steps: [lambda: schedules.Steps(lambda t: t - 5.0).gains(0, 3)],
+    flow.FlowMonitor: [lambda: flow.FlowMonitor(0), lambda: flow.FlowMonitor(exact=1)],
+    processes.Autoregressive: [lambda: processes.Autoregressive([[2.0]])],
+    processes.GaussianMixture: [lambda: processes.GaussianMixture(spoiled(X0))],
+    processes.SpikedGaussian: [lambda: processes.SpikedGaussian(0)],
+    processes.ImageWalk: [lambda: processes.ImageWalk(np.full((50, 50), np.nan), size=9)],
+    processes.ImageViews: [lambda: processes.ImageViews("page.png", size=9)],
+    streams.Stream: [
+        lambda: streams.open_stream(ROWS, columns="a"),
+        lambda: list(streams.open_stream(spoiled(ROWS))),
+        lambda: streams.open_stream(None),
+    ],
+    streams.Standardize: [
+        lambda: streams.Standardize("no"),
+        lambda: streams.open_stream(iter([ROWS])).through(streams.Standardize()).chunks(),
+    ],
+    streams.LagEmbedding: [lambda: streams.LagEmbedding(0), lambda: streams.LagEmbedding(2, 0.5)],
+    streams.Differences: [lambda: streams.Differences(0)],
+    streams.UnitNorm: [
+        lambda: streams.Preprocessing([streams.UnitNorm()]).transform(spoiled(ROWS))
+    ],
+    streams.QuadraticExpansion: [
+        lambda: streams.Preprocessing([streams.QuadraticExpansion()]).transform(ROWS[0])
+    ],
+    streams.Preprocessing: [
+        lambda: streams.Preprocessing(["unit norm"]),
+        lambda: streams.Preprocessing.restored({"kinds": "magic"}),
+        lambda: streams.Preprocessing([streams.Standardize()]).transform(ROWS),
+    ],
+    theory.Independent: [lambda: theory.Independent()([-1])],
+    theory.FiniteMemory: [lambda: theory.FiniteMemory(-1)],
+    theory.Geometric: [lambda: theory.Geometric(1, 2)],
+    theory.Algebraic: [lambda: theory.Algebraic(1, -1)],
+    theory.Table: [lambda: theory.Table([2.0, 3.0])],
+    theory.Sum: [lambda: theory.Sum(())],
+    theory.Maximum: [lambda: theory.Maximum(())],
+    theory.MarkovMixing: [lambda: theory.markov_mixing([[0.5, 0.1], [0.5, 0.5]])],
+    theory.Annealing: [lambda: theory.Annealing(schedules.Auto(), 10)],
+    theory.CompetitiveDynamics: [
+        lambda: theory.CompetitiveDynamics(spoiled(X0)),
+        lambda: theory.CompetitiveDynamics(X0, eta=0),
+        lambda: theory.CompetitiveDynamics(np.eye(2)).solve(X0, spoiled(X0), [1.0]),
+        lambda: theory.CompetitiveDynamics(np.eye(2)).solve(np.eye(2), np.eye(2) / 2, [1.0]),
+    ],
+    theory.PrincipalDynamics: [
+        lambda: theory.PrincipalDynamics([-1.0]),
+        lambda: theory.PrincipalDynamics([1.0], eta=np.inf),
+        lambda: theory.PrincipalDynamics([1.0]).solve([[2.0]], [[1.0]], [1.0]),
+    ],
+    theory.SymmetricPair: [lambda: theory.SymmetricPair(np.nan)],
+    theory.AutoregressiveMixing: [lambda: theory.AutoregressiveMixing(2.0)],
+}
+
+#: What the library returns: nobody passes anything to them.
+RESULTS = {
+    AlphaPath,
+    PairRule,
+    SubspaceBound,
+    evaluation.BalancedRisk,
+    evaluation.OneShotError,
+    evaluation.PairROC,
+    flow.FlowSolution,
+    flow.Progress,
+    processes.ViewStates,
+    rules.UnstableStepError,
+    schedules.Verdict,
+    streams.Chunk,
+    streams.StreamError,
+    theory.Advice,
+    theory.ClassContinuity,
+    theory.Deviation,
+    theory.EstimatedMixing,
+    theory.MetricRuleError,
+    theory.Plateau,
+    theory.RiskBound,
+    theory.SimulatedRuns,
+    theory.Trajectory,
+}
+
+#: Parts that only the library's own learners call, with what these have checked.
+INSIDE = {
+    flow.OnlineLearner,
+    flow.Plan,
+    rules.BlockEngine,
+    rules.Rule,
+    rules.Terms,
+    terms.Block,
+    terms.TermStream,
+}

@@ -1,0 +1,267 @@
+"""Laws 1 to 7 of ``eigenstream.testing`` over the table of members; law 8: test_refusals.py."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from eigenstream import ClassSubspace, PairSubspace
+from eigenstream.contrast import Contrast
+from eigenstream.learners.pairs import LabelledRows, Pairs, PairTask
+from eigenstream.learners.table import WAYS
+from eigenstream.learners.temporal.base import StreamTask
+from eigenstream.scatters import VarianceScatter, VelocityScatter
+from eigenstream.testing import (
+    assert_same_state,
+    check_finite_everywhere,
+    check_float32,
+    check_merged,
+    check_merging,
+    check_reading,
+    check_rule,
+    check_solver,
+    check_state,
+    check_streaming,
+    check_transform,
+)
+from members import DATA, DEGENERATE, PROCESSES, RULES, SCATTERS, SOLVERS, TAUGHT, keeping
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*(eigenvalues are positive|directions only)")
+
+cuttings = st.lists(st.integers(1, 119), max_size=119)
+
+
+def on(law):
+    """Run a test on every estimator that keeps a law."""
+    return pytest.mark.parametrize("member", keeping(law), ids=lambda one: repr(one.estimator))
+
+
+every_scatter = pytest.mark.parametrize(
+    "scatter", SCATTERS.values(), ids=[kind.__name__ for kind in SCATTERS]
+)
+
+
+# ---- scatters ------------------------------------------------------------------------------------
+
+
+@every_scatter
+@settings(max_examples=10)
+@given(cuts=cuttings, weighted=st.booleans())
+def test_law_1_every_chunking_of_a_scatter_is_one_pass(scatter, cuts, weighted):
+    data, y = DATA[scatter.data]
+    weights = np.random.default_rng(0).integers(0, 4, len(data)).astype(float)
+    for make in scatter.makers:
+        check_merging(lambda make=make: make(8), data, cuts, weights if weighted else None, y)
+
+
+@every_scatter
+def test_law_4_reading_changes_no_scatter(scatter):
+    given = [part for part in DATA[scatter.data] if part is not None]
+    for make in scatter.makers:
+        for n in (1, 5, len(given[0])):
+            check_reading(make(8).update(*(part[:n] for part in given)))
+
+
+@every_scatter
+def test_law_5_float32_is_summed_in_float64(scatter):
+    data, *y = [part for part in DATA[scatter.data] if part is not None]
+    single = (1e4 + data).astype(np.float32)
+    for make in scatter.makers:
+        ours = make(8).update(single, *y).matrix()
+        exact = make(8).update(single.astype(np.float64), *y).matrix()
+        assert np.abs(ours - exact).max() <= 1e-5 * np.abs(exact).max()
+
+
+@every_scatter
+@settings(max_examples=10)
+@given(cut=st.integers(1, 119))
+def test_law_7_a_scatter_goes_on_from_its_state(scatter, cut):
+    given = [part for part in DATA[scatter.data] if part is not None]
+    for make in scatter.makers:
+        begun = make(8).update(*(part[:cut] for part in given))
+        check_state(begun, lambda one: one.update(*(part[cut:] for part in given)))
+
+
+# ---- estimators ----------------------------------------------------------------------------------
+
+
+@on(1)
+@settings(max_examples=10)
+@given(cuts=st.sets(st.sampled_from([20, 40, 55, 80, 105]), max_size=3))
+def test_law_1_estimators_that_are_merged_have_seen_it_all(member, cuts):
+    X, y = DATA[member.data]
+    check_merged(clone(member.estimator), X, cuts, y=y)
+
+
+@on(2)
+def test_law_2_every_way_finds_the_dense_subspace(member):
+    X, y = DATA[member.data]
+    check_solver(clone(member.estimator), X, member.angle, y)
+
+
+@on(4)
+@settings(max_examples=20)
+@given(cuts=cuttings)
+def test_law_4_any_chunking_learns_the_same(member, cuts):
+    X, y = DATA[member.data]
+    check_streaming(clone(member.estimator), X, cuts, y=y)
+
+
+@on(4)
+def test_law_4_one_row_a_call_from_the_first_call(member):
+    X, y = DATA[member.data]
+    check_streaming(clone(member.estimator), X, range(120), y=y)
+
+
+@on(4)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_law_4_transform_is_pure(member, dtype):
+    X, y = DATA[member.data]
+    check_transform(clone(member.estimator).fit(X, y), DATA["rows"][0].astype(dtype))
+
+
+@on(5)
+def test_law_5_float32_is_as_good_as_float64(member):
+    X, y = DATA[member.data]
+    check_float32(clone(member.estimator), 1e4 + X, y)
+
+
+@on(6)
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_law_6_degenerate_data(member, name):
+    rows, y = DEGENERATE[name], None
+    if member.data == "labels":
+        y = np.arange(len(rows)) // 4
+    if member.data == "pairs":
+        rows, y = (
+            np.stack([rows, np.roll(rows, 1, axis=0)], axis=1),
+            np.resize([1, 1, -1], len(rows)),
+        )
+    if name == "tiny" and member.data == "time" and member.estimator.solver == "flow":
+        # The steps take squares of squares.
+        with pytest.raises(ValueError, match=r"smaller than 1e-75 .* their squares vanish"):
+            clone(member.estimator).fit(rows)
+        return
+    check_finite_everywhere(clone(member.estimator), rows, y)
+
+
+# ---- solvers and rules ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name, solver in SOLVERS.items() if solver])
+def test_law_2_every_solver_finds_the_largest_eigenvalues(name):
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((30, 30)))[0]
+    values = np.r_[9.0, 5.0, 2.0, 1.0, -np.linspace(0.5, 20, 26)]
+    found = SOLVERS[name]((basis * values) @ basis.T, 3)
+    np.testing.assert_allclose(found.values, values[:3], rtol=0, atol=1e-12 * 20)
+    overlap = found.vectors.T @ basis[:, :3]
+    np.testing.assert_allclose(np.abs(overlap), np.eye(3), rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("block", [1, 7, 40])
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_law_3_the_engine_takes_the_steps_of_the_rule(rule, block):
+    rng = np.random.default_rng(0)
+    d = 1 if rule in TAUGHT else 3
+    weights = rng.standard_normal((d, 20)) / np.sqrt(20)
+    rows = rng.standard_normal((120, 20)) * np.linspace(1.5, 0.5, 20)
+    signs = np.sign(rows @ np.ones(20)) if rule in TAUGHT else None
+    gains = 0.02 / (1 + np.arange(120) / 50)
+    alike = rule in TAUGHT or rule.orthonormal
+    rates = None if alike else np.array([1.0, 0.7, 1.3])
+    check_rule(rule, RULES[rule], rows, weights, gains, signs=signs, rates=rates, block=block)
+
+
+# ---- learners ------------------------------------------------------------------------------------
+
+#: Rows in time order, pairs and labelled rows, as learners take them.
+CHECKED = {
+    "time": [(DATA["time"][0][:50],), (DATA["time"][0][50:],)],
+    "pairs": [
+        (Pairs(X, None, None, y, None),)
+        for X, y in [
+            (DATA["pairs"][0][:50], DATA["pairs"][1][:50]),
+            (DATA["pairs"][0][50:], DATA["pairs"][1][50:]),
+        ]
+    ],
+    "labels": [
+        (LabelledRows(DATA["labels"][0][part], DATA["labels"][1][part], None),)
+        for part in (slice(0, 50), slice(50, None))
+    ],
+}
+
+
+def begun(data, solver):
+    """A learner that has seen nothing, and where it takes one, its estimator's question."""
+    way = WAYS[data][solver]
+    if data == "time":
+        contrast = Contrast(VarianceScatter(8, lag=1), VelocityScatter(8), (0.7, 0.3))
+        given = {"schedule": "auto", "init": "data", "random_state": 0}
+        return way.begun(StreamTask(contrast, 2, dict.fromkeys(way.reads) | given))
+    estimator = {"pairs": PairSubspace, "labels": ClassSubspace}[data](2, eta=0.5, solver=solver)
+    weights = estimator._question(8).weights_online()
+    given = estimator.get_params() | {"random_state": 0}
+    return way.begun(PairTask(8, 2, False, weights, given))
+
+
+STREAMING = [
+    (data, solver)
+    for data, ways in WAYS.items()
+    for solver, way in ways.items()
+    if way.abilities.goes_on
+]
+
+
+@pytest.mark.parametrize(("data", "solver"), STREAMING)
+def test_law_7_a_learner_goes_on_from_its_state(data, solver):
+    first, later = CHECKED[data]
+    learner = begun(data, solver)
+    check_state(deepcopy(learner), lambda empty: empty.add(*first))
+    learner.add(*first)
+    check_state(learner, lambda one: one.add(*later))
+
+
+@pytest.mark.parametrize(
+    ("data", "solver"), [pair for pair in STREAMING if WAYS[pair[0]][pair[1]].abilities.merges]
+)
+def test_law_1_learners_that_merge_leave_both_as_they_were(data, solver):
+    left, right = begun(data, solver), begun(data, solver)
+    left.add(*CHECKED[data][0])
+    right.add(*CHECKED[data][1])
+    before = left.state(), right.state()
+    both = left.merge(right)
+    assert both.n_rows == left.n_rows + right.n_rows
+    assert_same_state(left.state(), before[0])
+    assert_same_state(right.state(), before[1])
+
+
+# ---- processes -----------------------------------------------------------------------------------
+
+every_process = pytest.mark.parametrize(
+    "make", PROCESSES.values(), ids=[kind.__name__ for kind in PROCESSES]
+)
+
+
+@every_process
+@pytest.mark.parametrize("rows", [1, 7, 1023, 1024, 1025, 5000])
+def test_law_4_any_chunking_of_a_process_gives_the_same_rows(make, rows):
+    process = make(0)
+    chunks = list(process.chunks(2100, rows=rows))
+    assert all(len(chunk) == rows for chunk in chunks[:-1])
+    np.testing.assert_array_equal(np.concatenate(chunks), process.take(2100))
+
+
+@every_process
+def test_law_4_reading_a_process_is_pure(make):
+    process = make(0)
+    first = process.take(1500)
+    chunk = next(process.chunks(10, rows=10))
+    chunk[:] = -1.0  # a reader may write into its rows
+    np.testing.assert_array_equal(process.take(1500), first)
+    np.testing.assert_array_equal(process.take(3), first[:3])
+    np.testing.assert_array_equal(make(0).take(1500), first)
+    assert not np.array_equal(make(1).take(1500), first)
