@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from eigenstream.theory import PrincipalDynamics, students_with
+from eigenstream.theory import PrincipalDynamics, Trajectory, students_with
 
 
 def strengths_of(excess):
@@ -312,3 +312,14 @@ def test_a_plateau_that_only_rounding_ends_is_named():
     course = model.solve(start, np.eye(2), [10.0, 300.0])  # in time: no word, and X = 0 is kept
     assert abs(course.R[-1, 1, 1]) < 0.05
     model.solve(start + np.diag([0, 1e-3]), np.eye(2), [500.0])
+
+
+def test_plateaus_of_students_that_became_one():
+    """Their Q - R R^T has an eigenvalue 0: the integrator's error below it is no bad input."""
+    model = PrincipalDynamics([2.0, 1.0], eta=2.5)
+    times = np.arange(50.0)
+    error = np.interp(times, [0, 5, 40, 45], [-1.0, -1.5, -1.5, -2.0])
+    R = np.tile([[0.6, 0.0], [0.6, 0.0]], (50, 1, 1))
+    Q = np.tile([[1.0, 1.0 + 1e-7], [1.0 + 1e-7, 1.0]], (50, 1, 1))
+    [plateau] = Trajectory(times, R, Q, error, model).plateaus()
+    assert (plateau.start, plateau.length, plateau.level) == (5.0, 35.0, -1.5)

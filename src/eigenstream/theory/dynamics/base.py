@@ -162,14 +162,14 @@ class Trajectory:
         start, length = float(self.alphas[i]), float(self.alphas[j] - self.alphas[i])
         moves = [self._speed(at) for at in range(i, j + 1)]
         rest = i + int(np.argmin(moves))
-        rates = self.dynamics.deviation_rates(
-            self.R[rest], self.Q[rest], alpha=float(self.alphas[rest])
-        )
+        factor = self.dynamics.rate(float(self.alphas[rest]))
+        rates = self.dynamics._deviation_rates(self.R[rest], self.Q[rest], factor)
         return Plateau(start, length, float(self.error[rest]), float(rates[0].real))
 
     def _speed(self, at: int) -> float:
         """Return how fast the whole state moves at a time of the grid."""
-        dR, dQ = self.dynamics.drift(self.R[at], self.Q[at], alpha=float(self.alphas[at]))
+        factor = self.dynamics.rate(float(self.alphas[at]))
+        dR, dQ = self.dynamics._speed(self.R[at], self.Q[at], factor)
         return float((dR**2).sum() + (dQ**2).sum())
 
 
@@ -300,7 +300,10 @@ class Dynamics(ABC):
         >>> model.deviation_rates(*model.fixed_point()).round(3)
         array([-2.75])
         """
-        R, Q = self._state(R, Q)
+        return self._deviation_rates(*self._state(R, Q), self.rate(alpha))
+
+    def _deviation_rates(self, R: Float64s, Q: Float64s, factor: float) -> Any:
+        """Return the same of a state that is not checked: rounding may put it on an edge."""
         upper = np.triu_indices(self.n_students, k=1 if self.unit_length else 0)
         free = np.concatenate([R.ravel(), Q[upper]])
 
@@ -308,7 +311,7 @@ class Dynamics(ABC):
             moved, square = values[: R.size].reshape(R.shape), Q.copy()
             square[upper] = values[R.size :]
             square.T[upper] = values[R.size :]
-            dR, dQ = self._speed(moved, square, self.rate(alpha))
+            dR, dQ = self._speed(moved, square, factor)
             return np.concatenate([dR.ravel(), dQ[upper]])
 
         h = 1e-5 * max(1.0, float(np.abs(free).max()))
