@@ -79,6 +79,7 @@ PACKAGES = (
     "eigenstream.processes",
     "eigenstream.evaluation",
     "eigenstream.features",
+    "eigenstream.models",
     "eigenstream.learners.online",
     "eigenstream.rules",
     "eigenstream.theory",

@@ -69,7 +69,6 @@ TABLES = {("learners", "table")}
 FUTURE = {
     "prototypes",
     "distributed",
-    "models",
     "experiments/prototypes",
     "rules/competitive",
 }
@@ -87,6 +86,7 @@ HOMES = {
     "av": ("streams",),
     "soundfile": ("streams",),
     "fsspec": ("streams",),
+    "safetensors": ("models",),
 }
 
 

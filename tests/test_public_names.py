@@ -11,6 +11,7 @@ MODULES = [
     "eigenstream",
     "eigenstream.evaluation",
     "eigenstream.features",
+    "eigenstream.models",
     "eigenstream.plotting",
     "eigenstream.neurons",
     "eigenstream.schedules",

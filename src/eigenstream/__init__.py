@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ThresholdClassifier,
     )
     from eigenstream.features import RBFNetwork
+    from eigenstream.models import load, save
     from eigenstream.neurons import (
         Adaline,
         AdalineRegressor,
@@ -65,9 +66,11 @@ __all__ = [
     "VarianceScatter",
     "VelocityScatter",
     "__version__",
+    "load",
     "merge",
     "open_stream",
     "sample_pairs",
+    "save",
 ]
 
 #: Where these names are at home.
@@ -79,6 +82,7 @@ _HOMES = (
     "neurons",
     "estimators",
     "streams",
+    "models",
 )
 
 

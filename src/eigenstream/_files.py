@@ -37,6 +37,9 @@ def replacing(path: Path) -> Iterator[TextIOWrapper]:
     try:
         with file:
             yield cast(TextIOWrapper, file.file)
+            # On the disk before it takes the place: a crash leaves the one or the other.
+            file.flush()
+            os.fsync(file.fileno())
         # Temporary files are private; a report is as readable as any other new file.
         mask = os.umask(0)
         os.umask(mask)

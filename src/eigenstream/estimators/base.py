@@ -18,6 +18,7 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream._memory import chunk_rows
+from eigenstream._state import Restorable
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping, _parameters
 from eigenstream.estimators._missing import Skipped
@@ -25,11 +26,15 @@ from eigenstream.learners import table
 from eigenstream.learners.base import Learner, Solution
 from eigenstream.solvers import dense
 
+__all__ = ["DEFAULT", "Skipped", "SubspaceEstimator"]
+
 #: How many components are learned by default; rows of one feature have one.
 DEFAULT = 2
 
 
-class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class SubspaceEstimator(
+    Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
+):
     """Base of the estimators that learn the top eigenspace of a contrast.
 
     An estimator is parameters, an input, a feature map, one learner and results. The learner keeps

@@ -12,12 +12,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from eigenstream._checks import check_finite, check_number, check_pair, check_whole, unmasked
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._refusals import refuse_unread, unchanged_on_error
+from eigenstream._state import Restorable
 
 #: Values held at a time while transforming: 64 MB of float64.
 VALUES = 2**23
 
 
-class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GradientOrientation(
+    Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Map images to how strong the edges of each orientation are in each cell of a grid.
 
     The gradient (Sobel) of each pixel is shared between the two nearest of ``orientations``

@@ -21,12 +21,13 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._refusals import refuse_unread, unchanged_on_error
+from eigenstream._state import Restorable
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21
 
 
-class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Map x to tau(x) = G^(-1/2) kappa(prototypes, x), whose inner products are the kernel's.
 
     The kernel is ``kappa(x, y) = exp(-gamma |x - y|^2)`` and ``G`` its values between prototypes,

@@ -22,6 +22,7 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import refuse_unread
+from eigenstream._state import Restorable
 from eigenstream.schedules import Auto, Constant, Schedule, as_schedule
 
 __all__ = ["Classifying", "Regressing", "SupervisedNeurons", "orders", "plain", "rates_of"]
@@ -34,7 +35,7 @@ OF_FIT = (
 )
 
 
-class SupervisedNeurons(BaseEstimator):
+class SupervisedNeurons(Restorable, BaseEstimator):
     """Base of the neurons that learn from rows with targets, one example after the other."""
 
     history_every: int | None

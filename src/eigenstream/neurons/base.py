@@ -1,6 +1,8 @@
 """What the online neurons share: passes over data, convergence, history, projection."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +20,7 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import refuse_unread, unchanged_on_error
+from eigenstream._state import Restorable, State, joined, part
 from eigenstream.learners.online import OnlineLearner, Plan, Progress
 from eigenstream.rules.base import Rule
 from eigenstream.schedules import Auto
@@ -25,7 +28,9 @@ from eigenstream.schedules import Auto
 __all__ = ["OnlineNeurons"]
 
 
-class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class OnlineNeurons(
+    Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
+):
     """Base of the estimators whose units learn by a Hebbian rule, one observation at a time."""
 
     # What a subclass's __init__ sets.
@@ -193,6 +198,34 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 hook_every=self.history_every or 1,
             ),
         )
+
+    # ---- saving ----------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Return what has been learned; the rule is known by the parameters."""
+        found = super().state()
+        learner = found.pop("_learner", None)
+        if learner is None:
+            return found
+        return found | joined(plan=learner.plan.state(), learner=learner.state())
+
+    @classmethod
+    def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Self:
+        """Return neurons that go on from a ``state``, to the last bit."""
+        nested = ("plan.", "learner.")
+        own = {name: one for name, one in state.items() if not name.startswith(nested)}
+        made = super().restored(parameters, own)
+        learned = part(state, "learner")
+        if learned:
+            begun = cls(**{**parameters, **(made._begun or {})})
+            plan = Plan.restored(part(state, "plan"))
+            every = begun.history_every
+            hook = None if every is None else made._record
+            made._learner = OnlineLearner(
+                begun._rule(), replace(plan, hook=hook, hook_every=every or 1)
+            )
+            made._learner.restore(learned)
+        return made
 
     def _record(self, progress: Progress) -> None:
         self.history_.append((progress.step, progress.components))

@@ -56,6 +56,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     scale: bool = False
 
     FIXED: tuple[str, ...] = ("features", "kernel")
+    FOUND_ANEW = ("_counted", "_trained")
 
     _learner: PairLearner | None
     #: The pairs (or rows) that were learned from, as they lie after the solution.

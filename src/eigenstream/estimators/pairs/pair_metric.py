@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
+from eigenstream._state import Restorable
 from eigenstream.estimators import _input
 from eigenstream.estimators._missing import Skipped, note_skipped
 from eigenstream.estimators.pairs import _pair_input
@@ -20,7 +21,9 @@ from eigenstream.learners.pairs import TrainingPairs, kinds_of, pair_hashes
 from eigenstream.theory.bounds import RiskBound
 
 
-class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, FitsPairs):
+class PairMetric(
+    Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, FitsPairs
+):
     """The positive operator M that separates like from unlike pairs by ``<(x - x'), M (x - x')>``.
 
     The convex problem that [HPCA] section 6 names beside its own: minimise the mean hinge loss of
@@ -94,6 +97,8 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.max_iter = max_iter
         self.tol = tol
         self.missing = missing
+
+    FOUND_ANEW = ("_counted",)
 
     def fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from pairs, as PairSubspace does; both signs are needed."""

@@ -1,0 +1,7 @@
+"""Model files: what has been learned, saved to go on elsewhere; arrays and JSON, never a pickle."""
+
+from eigenstream.models._reading import describe, load
+from eigenstream.models._writing import save
+from eigenstream.models.base import ModelError
+
+__all__ = ["ModelError", "describe", "load", "save"]

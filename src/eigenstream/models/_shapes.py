@@ -1,0 +1,257 @@
+"""Whether what a model holds fits together, before anything is computed with it.
+
+Compiled loops do not check where they read: an array of another shape than its neighbours, or an
+index beyond them, must not reach one.
+"""
+
+import re
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from eigenstream.estimators.base import Skipped, SubspaceEstimator
+from eigenstream.learners.base import Solution
+from eigenstream.learners.table import WAYS
+from eigenstream.rules.supervised import Network, Units
+
+__all__ = ["check_estimator", "check_state"]
+
+#: The axes of arrays, by the last two parts of their names: D is the number of features, a digit
+#: stands for itself, and any other letter is one size throughout its part of the state. With "?" an
+#: array may be empty instead.
+LAYOUT = {
+    "moment.mean": "D",
+    "moment.total": "DD",
+    "radius.first": "D",
+    "ends.head_rows": "hD",
+    "ends.head_weights": "h",
+    "ends.tail_rows": "tD",
+    "ends.tail_weights": "t",
+    "totals.same": "DD",
+    "totals.different": "DD",
+    "totals.mean": "D",
+    "contrast.weights": "2",
+    "plan.weights": "2",
+    ".weights": "2",
+    # Rows that wait, and a frame that turns: of the flow, of the sketch and of neurons.
+    "stream.kept": "kD",
+    "stream.kept_weights": "k",
+    "stream.pending": "p",
+    "learned.kept": "kD",
+    "learned.kept_weights": "k",
+    "learned.pending": "p",
+    "learned.vectors": "cD",
+    "learned.watched": "wD",
+    "learned.mixing": "cc",
+    "learned.own": "cc?",
+    "learned.frame": "2",
+    "learned.mean": "D",
+    "learned.sums": "4",
+    "learned.moment": "cc",
+    "learned.seen_moment": "ww",
+    "learned.adapt": "5",
+    "learned.answer_numbers": "4",
+    "learned.answer_moment": "cc?",
+    "learned.answer_seen": "ww?",
+    "learned.answer_top": "cw?",
+    "learned.average_values": "a",
+    "learned.average_vectors": "aD?",
+    "core.mean": "D",
+    "operator.traces": "o",
+    "operator.forms": "off",
+    "frame.vectors": "vD",
+    "waiting.positive": "pD",
+    "waiting.negative": "nD",
+    "stream.rows": "rD",
+    "stream.codes": "r2",
+    "stream.inside": "2",
+    # Answers, and what was learned from as it lies after them.
+    "answer.values": "d",
+    "answer.vectors": "nd",
+    ".values": "d",
+    ".vectors": "nd",
+    "details.etas": "e",
+    "details.losses": "e",
+    "details.offset": "d",
+    "details.coefficients": "cd",
+    "details.points": "cx",
+    "trained.Z": "cz",
+    "trained.codes": "c",
+    "trained.tasks": "c",
+    "trained.weights": "c",
+    "counts.ends": "e",
+    "counts.same": "e",
+    "counts.different": "e",
+    ".ends": "e",
+    ".same": "e",
+    ".different": "e",
+    "sample.hashes": "h",
+    "sample.rows": "hx",
+    "sample.weights": "h",
+    "positive.hashes": "h",
+    "positive.rows": "hx",
+    "positive.weights": "h",
+    "negative.hashes": "h",
+    "negative.rows": "hx",
+    "negative.weights": "h",
+    # Attributes of estimators.
+    ".prototypes_": "qD",
+    ".whitening_": "qq",
+    "._collected": "qD",
+    ".metric_": "DD",
+    ".components_": "mD",
+    ".examples_": "xD",
+    "._codes": "x",
+    "._latest": "uD",
+    ".feature_names_in_": "D",
+    ".classes_": "l",
+}
+
+#: Arrays of whole numbers; the others of a layout hold real ones, but for names.
+WHOLE = {"pending", "codes", "tasks", "hashes", "_codes"}
+NAMES = {"feature_names_in_", "classes_"}
+
+#: More names that are all None than this are no names.
+MOST_NAMELESS = 10**6
+
+
+def check_state(state: dict[str, Any], n_features: int | None = None) -> None:
+    """Refuse a flat state whose arrays do not fit to each other.
+
+    >>> check_state({"moment.mean": np.zeros(3), "moment.total": np.zeros((3, 2))})
+    Traceback (most recent call last):
+        ...
+    ValueError: moment.total has shape (3, 2), and DD is due with D=3
+    """
+    sizes: dict[tuple[str, str], int] = {}
+    told = state.get("n_features", n_features)
+    if told is not None:
+        sizes["", "D"] = _count("n_features", told)
+    for name, value in state.items():
+        if name.endswith("dtype") and str(_name_of(value)) not in ("float32", "float64"):
+            raise ValueError(f"{name} is no type of rows")
+        if name.endswith("_kind") and isinstance(value, str) and value == "none":
+            if _count(name, state[name.removesuffix("_kind")]) > MOST_NAMELESS:
+                raise ValueError(f"{name} counts more than there can be")
+        elif isinstance(value, np.ndarray) and value.ndim > 0:
+            _check_array(name, value, sizes)
+    for name, value in state.items():
+        home, _, last = name.rpartition(".")
+        if last == "pending" and isinstance(value, np.ndarray):
+            _check_indices(name, value, sizes.get((home, "k"), 0))
+        elif last in ("codes", "tasks") and isinstance(value, np.ndarray):
+            _check_indices(name, value, np.iinfo(np.int64).max)
+
+
+def _name_of(value: Any) -> Any:
+    return value.dtype if isinstance(value, np.ndarray) else value
+
+
+def _count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or np.ndim(value) != 0 or int(value) != value or value < 0:
+        raise ValueError(f"{name}={value!r:.40} is no number of things")
+    return int(value)
+
+
+def _check_array(name: str, value: Any, sizes: dict[tuple[str, str], int]) -> None:
+    home, _, last = name.rpartition(".")
+    parts = [part for part in home.split(".") if part and not part.isdigit()]
+    parent = "learned" if parts[-1:] == ["learner"] else "".join(parts[-1:])
+    waiting = re.fullmatch(r"pending_(rows|weights)_(\d+)", last)
+    if waiting and parent == "moment":
+        axes, home = ("pD" if waiting[1] == "rows" else "p"), f"{home}.{waiting[2]}"
+    elif f"{parent}.{last}" in LAYOUT:
+        axes = LAYOUT[f"{parent}.{last}"]
+    else:
+        return
+    kind = "iu" if last in WHOLE else "f"
+    if last not in NAMES and value.dtype.kind not in kind:
+        raise ValueError(f"{name} has the type {value.dtype}, which it never has")
+    if axes.endswith("?"):
+        if value.size == 0:
+            return
+        axes = axes[:-1]
+    fits = value.ndim == len(axes)
+    for axis, size in zip(axes, value.shape, strict=False):
+        place = ("", "D") if axis == "D" else (home, axis)
+        fits &= size == (int(axis) if axis.isdigit() else sizes.setdefault(place, size))
+    if not fits:
+        known = {axis: sizes.get(("" if axis == "D" else home, axis)) for axis in sorted(set(axes))}
+        told = ", ".join(f"{axis}={size}" for axis, size in known.items() if size is not None)
+        raise ValueError(
+            f"{name} has shape {value.shape}, and {axes} is due" + (f" with {told}" if told else "")
+        )
+
+
+def _check_indices(name: str, value: Any, stop: int) -> None:
+    if value.size and (value.min() < 0 or value.max() >= stop):
+        raise ValueError(f"{name} points beyond what is there")
+
+
+def check_estimator(estimator: Any) -> None:
+    """Refuse an estimator whose parts are of another kind or width than its class learns."""
+    learned = vars(estimator)
+    width = learned.get("n_features_in_")
+    if width is not None:
+        width = _count("n_features_in_", width)
+    given = estimator.get_params(deep=False)
+    check_state({name: one for name, one in learned.items() if name not in given}, width)
+    if isinstance(estimator, SubspaceEstimator):
+        _check_subspace(estimator)
+    units, net = learned.get("_units"), learned.get("_net")
+    if units is not None:
+        _check_units(units, width)
+    if net is not None:
+        _check_network(net, width)
+    if "_codes" in learned:
+        _check_indices("_codes", learned["_codes"], len(learned["classes_"]))
+
+
+def _check_subspace(estimator: Any) -> None:
+    learner: Any = estimator._learner
+    solution = estimator._solution
+    kinds: tuple[Any, ...] = tuple(WAYS[estimator.DATA].values())
+    if not (learner is None or isinstance(learner, kinds)):
+        raise ValueError(f"a {type(learner).__name__} is nothing that this class learns with")
+    if not isinstance(solution, Solution | None) or not isinstance(estimator._skipped, Skipped):
+        raise ValueError("the solution is none")
+    if not isinstance(estimator._begun, dict | None):
+        raise ValueError("what learning began with is no dict of parameters")
+    if learner is None:
+        if solution is not None:
+            raise ValueError("there is a solution, and nothing was learned")
+        return
+    width = getattr(estimator, "n_features_in_", None)
+    if estimator._map is None and width not in (None, learner.n_features):
+        raise ValueError(f"rows of {learner.n_features} were learned, and of {width} are told")
+    if solution is not None and "coefficients" not in solution.details:
+        shape = solution.pairs.vectors.shape
+        if shape[0] != learner.n_features or len(solution.mean) != learner.n_features:
+            raise ValueError(f"components of shape {shape} are not of {learner.n_features} columns")
+
+
+def _check_units(units: Any, width: int | None) -> None:
+    if not isinstance(units, Units) or np.ndim(units.weights) != 2:
+        raise ValueError("the units are none")
+    count, wide = units.weights.shape
+    shapes = {"marks": (3, count), "errors": (count,), "mistakes": (count,), "seen": (1,)}
+    fits = wide == (wide if width is None else width + 1)
+    kinds = {"weights": "f8", "sums": "f8", "kept": "f8", "errors": "f8"}
+    kinds |= {"marks": "i8", "mistakes": "i8", "seen": "i8"}
+    fits &= all(getattr(units, name).dtype == kind for name, kind in kinds.items())
+    fits &= all(np.shape(getattr(units, name)) == shape for name, shape in shapes.items())
+    fits &= all(np.shape(one) in ((0, 0), (count, wide)) for one in (units.sums, units.kept))
+    if not fits:
+        raise ValueError(f"{count} units of {width} inputs do not fit to what is kept of them")
+
+
+def _check_network(net: Any, width: int | None) -> None:
+    if not isinstance(net, Network) or np.ndim(net.sizes) != 1 or len(net.sizes) < 3:
+        raise ValueError("the network is none")
+    sizes = net.sizes.tolist()
+    total = sum((n + 1) * m for n, m in pairwise(sizes))
+    fits = min(sizes) > 0 and sizes[0] == (sizes[0] if width is None else width)
+    fits &= net.weights.shape == (total,) and net.velocity.shape in ((0,), (total,))
+    if not fits or net.weights.dtype != np.float64 or net.sizes.dtype != np.int64:
+        raise ValueError(f"layers of {sizes} units do not fit to {net.weights.shape} weights")
