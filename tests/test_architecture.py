@@ -240,3 +240,30 @@ def test_compiled_code_is_handed_few_arguments(path):
             given = node.args
             count = len(given.posonlyargs + given.args + given.kwonlyargs)
             assert count <= 8, f"{node.name} of {path.name} takes {count} arguments"
+
+
+def generators(body):
+    """Names that statements bind to a random generator."""
+    for node in body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            made = ast.unparse(node.value.func).rpartition(".")[2]
+            if made in ("default_rng", "RandomState", "Generator", "Random"):
+                yield from (ast.unparse(target) for target in node.targets)
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: path.name)
+def test_no_test_draws_from_a_shared_generator(path):
+    """What it draws would depend on which tests ran before it, and in which process."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for scope in [tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))]:
+        shared = set(generators(scope.body))
+        for function in ast.walk(scope):
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            own = set(generators(ast.walk(function)))
+            for node in ast.walk(ast.Module(function.body, [])):
+                name = ast.unparse(node).removeprefix("self.")
+                assert name not in shared - own, (
+                    f"{function.name} (line {node.lineno}) draws from {name}, which all tests of "
+                    "the file share: make one inside the test, with a seed"
+                )

@@ -153,8 +153,9 @@ def test_pairs_by_index_in_every_way():
 @pytest.mark.parametrize("block", [7, 1 << 22], ids=["blocks of few rows", "one block"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_some_of_the_index_pairs_in_one_array(monkeypatch, block, weighted):
+    rng = np.random.default_rng(100)
     monkeypatch.setattr("eigenstream.scatters.pairs.BLOCK_VALUES", 60 * block)
-    weights = RNG.uniform(0.0, 2.0, len(PAIRS)) if weighted else None
+    weights = rng.uniform(0.0, 2.0, len(PAIRS)) if weighted else None
     reward, penalty, *_ = oracles.pair_scatters(ROWS, PAIRS, SIGNS, weights)
     for sign, expected in ((-1, reward), (1, penalty)):
         for points in (ROWS, sp.csr_array(ROWS)):  # dense and sparse blocks of the graph
@@ -168,7 +169,8 @@ def test_some_of_the_index_pairs_in_one_array(monkeypatch, block, weighted):
 @pytest.mark.parametrize("tasks", [None, TASKS], ids=["one task", "tasks"])
 @pytest.mark.parametrize("reward", [0.01, 0.1, 0.5, 2.0, 20.0])
 def test_no_more_positive_eigenvalues_than_there_can_be(tasks, reward):
-    weights = RNG.integers(0, 3, 60).astype(float)
+    rng = np.random.default_rng(100)
+    weights = rng.integers(0, 3, 60).astype(float)
     signed = PairLaplacian.of(60, PAIRS[:90], SIGNS[:90])
     for laplacian in (ClassLaplacian.of(LABELS, tasks, weights), signed):
         values = np.linalg.eigvalsh(laplacian.apply(np.eye(60), reward, 1.0))
@@ -277,7 +279,8 @@ class TestFewRowsOfAClass:
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["array", "sparse"])
     @pytest.mark.parametrize("weighted", [False, True])
     def test_the_answers_are_those_of_matrices(self, kind, weighted):
-        weights = RNG.integers(0, 4, 240).astype(float) if weighted else None
+        rng = np.random.default_rng(100)
+        weights = rng.integers(0, 4, 240).astype(float) if weighted else None
         how = {"sample_weight": weights}
         some = np.concatenate([np.arange(240), np.repeat(np.arange(240)[self.NAMES == 7], 5)])
         rows, names = self.SOME[some], self.NAMES[some]  # and one class of many
@@ -314,9 +317,10 @@ class TestFewRowsOfAClass:
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
     def test_the_state_is_no_larger_than_the_rows(self, dtype):
+        rng = np.random.default_rng(100)
         rows = (self.SOME * 2).astype(dtype)
         scatter = ClassScatter(self.WIDTH, same=False)
-        for k in RNG.permutation(240):  # one by one
+        for k in rng.permutation(240):  # one by one
             scatter.update(rows[k : k + 1], self.NAMES[k : k + 1])
         scatter.matrix()
         assert len(pickle.dumps(scatter)) < rows.nbytes + 30 * 2000

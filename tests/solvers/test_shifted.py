@@ -76,13 +76,14 @@ def test_equal_eigenvalues_are_never_passed_over():
 
 @pytest.mark.parametrize("shift", [1e-9, 1e-4, 0.03, 0.2, 5.0])
 def test_inertia_and_inverse_of_a_shifted_matrix(shift):
+    rng = np.random.default_rng(100)
     split = crowded(40, 7, 0.8, 1.0)
     split = Split(split.below, split.columns, np.eye(7) - 0.2 * np.ones((7, 7)))  # indefinite
     matrix = formed(split) - shift * np.eye(40)
     values = np.linalg.eigvalsh(matrix)
     factored = shifted.Shifted(split, shift)
     assert factored.above == (values > 0).sum()
-    vector = RNG.standard_normal(40)
+    vector = rng.standard_normal(40)
     solved = factored.inverse_times(vector)
     # Woodbury's formula goes by way of C + shift: its condition and that of T less the shift.
     condition = (1.0 + split.bound()) * (1.0 / np.abs(values).min() + 1.0 / shift)
@@ -91,12 +92,13 @@ def test_inertia_and_inverse_of_a_shifted_matrix(shift):
 
 
 def labelled(kind):
-    labels = RNG.permutation(np.repeat(np.arange(9), np.arange(6, 15)))
-    rows = RNG.standard_normal((9, 4))[labels] + RNG.standard_normal((len(labels), 4))
+    rng = np.random.default_rng(100)
+    labels = rng.permutation(np.repeat(np.arange(9), np.arange(6, 15)))
+    rows = rng.standard_normal((9, 4))[labels] + rng.standard_normal((len(labels), 4))
     if kind == "repeated rows":
         rows[30:60] = rows[:30]
     groups = labels % 2 if kind == "tasks" else None
-    weights = RNG.uniform(0.5, 2.0, len(labels)) if kind == "weights" else None
+    weights = rng.uniform(0.5, 2.0, len(labels)) if kind == "weights" else None
     return rows, labels, groups, weights
 
 

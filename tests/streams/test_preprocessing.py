@@ -114,13 +114,14 @@ def pushed(steps, parts):
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=6), st.integers(0, 5), st.booleans())
 def test_saved_in_the_middle_it_goes_on_to_the_last_bit(lengths, at, sparse):
     """Law 7: what is saved is all that the next chunk needs."""
+    rng = np.random.default_rng(100)
     steps = [LagEmbedding(2), Differences(3), UnitNorm()]
     if not sparse:
         steps += [QuadraticExpansion(), Standardize(running=True)]
     parts = []
     for k, n in enumerate(lengths):
-        rows = RNG.standard_normal((n, 2))
-        weights = (RNG.random(n) > 0.2).astype(float) if k % 2 else None
+        rows = rng.standard_normal((n, 2))
+        weights = (rng.random(n) > 0.2).astype(float) if k % 2 else None
         parts.append(Part(sp.csr_array(rows) if sparse else rows, k % 3 == 0, weights=weights))
     at = min(at, len(parts))
     whole = Preprocessing(steps)

@@ -66,7 +66,8 @@ def test_npy_is_mapped_where_it_lies(tmp_path):
 
 
 def test_a_stack_of_images_is_rows(tmp_path):
-    stack = RNG.integers(0, 255, (12, 3, 4), dtype=np.uint8)
+    rng = np.random.default_rng(100)
+    stack = rng.integers(0, 255, (12, 3, 4), dtype=np.uint8)
     np.save(tmp_path / "x.npy", stack)
     stream = check(tmp_path / "x.npy", stack.reshape(12, -1).astype(float))
     assert stream.row_shape == (3, 4)
@@ -241,7 +242,8 @@ def test_video(tmp_path):
 
 
 def test_images(tmp_path):
-    pages = RNG.integers(0, 255, (11, 4, 6), dtype=np.uint8)
+    rng = np.random.default_rng(100)
+    pages = rng.integers(0, 255, (11, 4, 6), dtype=np.uint8)
     for k, page in enumerate(pages):
         Image.fromarray(page).save(tmp_path / f"f{k}.png")
     expected = pages.reshape(11, -1).astype("f4")

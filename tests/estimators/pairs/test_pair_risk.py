@@ -57,10 +57,11 @@ class TestPairsOfAnyWeight:
         return model.fit(POINTS[INDEX[rows]], SIGNS[rows], weights)
 
     def test_risk_and_threshold(self, solver, form, monkeypatch):
+        rng = np.random.default_rng(100)
         monkeypatch.setattr(_samples, "sample_size", lambda width, most: 100)  # there are more
         each, often = np.arange(400), np.repeat(np.arange(400), self.TIMES)
         weighted = self.fitted(solver, form, each, self.TIMES.astype(float))
-        repeated = self.fitted(solver, form, RNG.permutation(often))
+        repeated = self.fitted(solver, form, rng.permutation(often))
         distances = weighted.pair_distance(POINTS[INDEX])
         risk, threshold = least_balanced_risk(distances, SIGNS, self.TIMES)
         for found in (weighted, repeated):
@@ -98,7 +99,8 @@ def test_pairs_that_meet_after_the_projection_are_not_the_same_pair():
 
 
 def test_all_solvers_choose_the_same_weight():
-    weights = RNG.integers(1, 4, 400).astype(float)
+    rng = np.random.default_rng(100)
+    weights = rng.integers(1, 4, 400).astype(float)
     for eta in ("auto", "margin_risk"):
         found = {
             PairSubspace(2, eta=eta, solver=solver, preprocessor=POINTS)

@@ -106,9 +106,10 @@ def test_components_are_the_same_on_every_solver_signs_too(criterion):
 
 
 def test_few_and_many_index_pairs_agree():
+    rng = np.random.default_rng(100)
     few = np.arange(0, len(PAIRS), 20)  # fewer than twice the points: by differences
     many = np.tile(few, 30)
-    weights = RNG.uniform(0.1, 2.0, len(few))
+    weights = rng.uniform(0.1, 2.0, len(few))
     once = PairSubspace(3, eta=2.0, preprocessor=X).fit(PAIRS[few], SIGNS[few], weights)
     often = PairSubspace(3, eta=2.0, preprocessor=X)
     often.fit(PAIRS[many], SIGNS[many], np.tile(weights, 30))
@@ -121,9 +122,10 @@ def test_few_and_many_index_pairs_agree():
 
 @pytest.mark.parametrize("known", [True, False], ids=["folds of classes", "folds of pairs"])
 def test_folds_of_index_pairs_by_brute_force(known):
+    rng = np.random.default_rng(100)
     pairs = np.concatenate([PAIRS, PAIRS[::7, ::-1], np.repeat(np.arange(71)[:, None], 2, axis=1)])
     signs = np.where(Y[pairs[:, 0]] == Y[pairs[:, 1]], 1, -1)
-    weights = RNG.integers(0, 3, len(pairs)).astype(float)
+    weights = rng.integers(0, 3, len(pairs)).astype(float)
     given = Pairs(None, pairs, X, signs, weights)
     parts = _pair_folds.folds_of_members(given)
     if not known:
@@ -251,7 +253,8 @@ class TestLaws:
         agrees(learned, operator(2.0), d=2)
 
     def test_weights_count_as_repetitions(self):
-        weights = RNG.integers(0, 4, 71)
+        rng = np.random.default_rng(100)
+        weights = rng.integers(0, 4, 71)
         rows = np.repeat(np.arange(71), weights)
         for solver in ("dense", "krylov", "dual"):
             weighted = ClassSubspace(3, eta=2.0, solver=solver).fit(X, Y, weights)

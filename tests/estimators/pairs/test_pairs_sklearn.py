@@ -124,7 +124,8 @@ class TestPairShaped:
 
 
 def test_before_nearest_neighbours_and_a_support_vector_machine():
-    fresh = RNG.permutation(120)
+    rng = np.random.default_rng(100)
+    fresh = rng.permutation(120)
     for classifier in (KNeighborsClassifier(1), SVC(), ThresholdClassifier()):
         model = make_pipeline(ClassSubspace(2), classifier)
         model.fit(ROWS[fresh[:80]], LABELS[fresh[:80]])
@@ -137,8 +138,9 @@ def test_before_nearest_neighbours_and_a_support_vector_machine():
     "judge", [PairSubspace(2, eta=0.5), PairMetric(), PairSubspace(2, eta=0.5, solver="flow")]
 )
 def test_what_was_learned_from_pairs_stands_before_classifiers_too(judge):
+    rng = np.random.default_rng(100)
     frozen = FrozenEstimator(clone(judge).fit(ROWS[PAIRS], Y))
-    fresh = RNG.permutation(120)
+    fresh = rng.permutation(120)
     train, test = fresh[:80], fresh[80:]
     for classifier in (KNeighborsClassifier(1), SVC(), ThresholdClassifier()):
         model = make_pipeline(frozen, classifier).fit(ROWS[train], LABELS[train])
@@ -197,11 +199,12 @@ class TestOneShot:
 
     def test_error_of_one_choice_is_among_all_choices(self):
         """Enumerating all choices of the examples gives the exact one-shot error."""
+        rng = np.random.default_rng(100)
         from itertools import product
 
         from eigenstream.evaluation import one_shot_error
 
-        rows = RNG.standard_normal((9, 2)) + 2 * np.repeat(np.eye(3)[:, :2], 3, axis=0)
+        rows = rng.standard_normal((9, 2)) + 2 * np.repeat(np.eye(3)[:, :2], 3, axis=0)
         labels = np.repeat([0, 1, 2], 3)
         errors = []
         for choice in product(range(3), range(3, 6), range(6, 9)):

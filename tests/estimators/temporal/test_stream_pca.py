@@ -65,6 +65,7 @@ def test_uncentred():
 
 
 def test_weights_count_as_repetitions():
+    rng = np.random.default_rng(100)
     weights = rng.integers(0, 4, len(ROWS))
     weighted = StreamPCA(4).fit(ROWS, sample_weight=weights)
     repeated = StreamPCA(4).fit(np.repeat(ROWS, weights, axis=0))
@@ -75,6 +76,7 @@ def test_weights_count_as_repetitions():
 
 
 def test_matrix_free_gives_all_the_same_figures():
+    rng = np.random.default_rng(100)
     wide = rng.standard_normal((60, 200)) @ np.diag(np.linspace(3, 0.1, 200)) + 2.0
     for rows in (wide, sp.csr_array(wide), wide.astype(np.float32)):
         a, b = StreamPCA(3, solver="dense").fit(rows), StreamPCA(3, solver="krylov").fit(rows)

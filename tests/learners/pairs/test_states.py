@@ -120,7 +120,8 @@ def test_searched_weights_keep_their_folds(given):
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
 @pytest.mark.parametrize("group_weights", ["uniform", "pairs"])
 def test_labels_of_either_kind_merge_and_are_saved(names, group_weights):
-    given = LabelledRows(ROWS, names, RNG.integers(0, 3, 400), WEIGHTS)
+    rng = np.random.default_rng(100)
+    given = LabelledRows(ROWS, names, rng.integers(0, 3, 400), WEIGHTS)
     first, rest = halves(given)
     whole, question = begun("labels", "dense", group_weights=group_weights, scale=True)
     parts = [deepcopy(whole) for _ in range(2)]

@@ -65,11 +65,12 @@ def test_the_loops_take_the_same_steps():
 @pytest.mark.parametrize("output", ["softmax", "logistic", "identity", "logistic_squared"])
 @pytest.mark.parametrize("momentum", [0.0, 0.7])
 def test_batches_of_one_are_the_sequential_loop(activation, output, momentum):
+    rng = np.random.default_rng(100)
     net = Network.zeros((D, 5, 4, 3), activation, output, momentum=momentum, nesterov=True)
-    net.weights[:] = RNG.standard_normal(net.weights.size) / 3
+    net.weights[:] = rng.standard_normal(net.weights.size) / 3
     other = net.copy()
-    targets, weights = np.eye(3)[RNG.integers(3, size=N)], RNG.uniform(0, 2, N)
-    order, gains = RNG.permutation(N), GAINS / 5
+    targets, weights = np.eye(3)[rng.integers(3, size=N)], rng.uniform(0, 2, N)
+    order, gains = rng.permutation(N), GAINS / 5
     done, loss = backpropagation_steps(net, ROWS, targets, order, gains, weights)
     assert done == N
     assert (N, pytest.approx(loss)) == BatchSteps(other, 1).learn(
