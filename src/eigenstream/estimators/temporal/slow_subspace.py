@@ -150,7 +150,7 @@ class SlowSubspace(SlowBounds):
     def _check_able(self, solver: str) -> None:
         data, n = self.DATA, self.n_components
         if self.criterion == "ratio":
-            table.require(data, solver, "scatters", "criterion='ratio'")
+            table.require(data, solver, "ratios", "criterion='ratio'")
         elif self.alpha == "bound":
             table.require(data, solver, "scatters", "alpha='bound'")
         elif self.alpha == "auto":

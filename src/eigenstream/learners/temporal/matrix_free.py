@@ -26,7 +26,12 @@ class MatrixFree(StreamLearner):
 
     kind = "matrix_free"
     abilities = Abilities(
-        goes_on=False, merges=False, scatters=False, any_number=False, all_positive=False
+        goes_on=False,
+        merges=False,
+        scatters=False,
+        ratios=False,
+        any_number=False,
+        all_positive=False,
     )
 
     def __init__(self, n_features: int, *, lag: int, center: bool) -> None:

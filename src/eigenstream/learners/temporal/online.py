@@ -31,6 +31,7 @@ class OnlineFlow(StreamLearner):
     abilities = Abilities(
         merges=False,
         scatters=False,
+        ratios=False,
         any_weights=False,
         any_number=False,
         all_positive=False,

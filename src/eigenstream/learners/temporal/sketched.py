@@ -22,6 +22,7 @@ class Sketched(StreamLearner):
     kind = "sketch"
     abilities = Abilities(
         scatters=False,
+        ratios=False,
         any_weights=False,
         any_number=False,
         any_shares=False,
