@@ -6,6 +6,7 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
 import eigenstream
@@ -35,6 +36,7 @@ from eigenstream.models import load, save
 from eigenstream.models._writing import Writer
 from eigenstream.models.base import ESTIMATORS
 from eigenstream.schedules import Power
+from members import MEMBERS
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -154,6 +156,7 @@ def test_after_a_fit(model, tmp_path):
 
 
 def test_every_class_is_in_the_tables():
+    assert {type(member.estimator) for member in MEMBERS} == set(ESTIMATORS.values())
     assert {type(model) for model in STREAMING + AT_ONCE} == set(ESTIMATORS.values())
 
 
@@ -182,6 +185,31 @@ def test_scatters(made, parts, tmp_path):
     assert_same(*both)
 
 
+#: Other forms of rows and labels, and what is learned from each.
+SPARSE = sp.random(90, 30, 0.1, random_state=0, format="csr")
+FORMS = {
+    "sparse rows": (StreamPCA(2), SPARSE, {}),
+    "sparse rows by the flow": (StreamPCA(2, solver="flow", random_state=0), SPARSE, {}),
+    "sparse rows of classes": (ClassSubspace(2), SPARSE, {"y": LABELS}),
+    "labels that are objects": (ClassSubspace(2, eta=1.0), ROWS, {"y": NAMES.astype(object)}),
+    "tasks": (ClassSubspace(2, eta=1.0), ROWS, {"y": LABELS, "groups": np.arange(90) % 2}),
+    "weights": (SlowSubspace(2), ROWS, {"sample_weight": np.arange(90.0)}),
+    "float32": (SlowSubspace(2, alpha=0.5, solver="sketch"), ROWS.astype(np.float32), {}),
+    "columns one by one": (StreamPCA(2), np.asfortranarray(ROWS), {}),
+    "fewer rows than the lag": (SlowSubspace(2, lag=5), ROWS[:3], {}),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_other_forms_of_data(name, tmp_path):
+    model, X, given = FORMS[name]
+    model = deepcopy(model).partial_fit(X, **given)
+    save(model, tmp_path / "model.eigs")
+    again = load(tmp_path / "model.eigs")
+    assert_same(again, model)
+    assert_same(again.partial_fit(X, **given), model.partial_fit(X, **given))
+
+
 def test_names_of_columns_and_skipped_rows_stay(tmp_path):
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame(ROWS, columns=[f"sensor {k}" for k in range(9)])
@@ -203,7 +231,6 @@ import sys, numpy as np, eigenstream
 folder = sys.argv[1]
 model = eigenstream.load(folder + "/half.eigs").partial_fit(np.load(folder + "/rest.npy"))
 eigenstream.save(model, folder + "/whole.eigs", date="now")
-assert "pickle" not in sys.argv
 """
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
     more(model, slice(CUT, None))

@@ -4,6 +4,8 @@ import json
 import os
 import pickle
 import resource
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -214,7 +216,7 @@ MODELS = {
     "an array elsewhere": (
         (*STATE, "contrast.reward.moment.mean"),
         {"is": "array", "at": f"{MOMENT}.total"},
-        "shape (4, 4)",
+        "makes no array",
     ),
     "an array that is not there": (
         (*STATE, "contrast.reward.moment.mean"),
@@ -246,13 +248,13 @@ def test_models_that_are_none(path, name):
 @pytest.mark.parametrize(
     ("model", "keys", "value"),
     [
-        (Perceptron(), ("_units", "of", "weights"), ("marks", 0)),
-        (Perceptron(), ("_units", "of", "mistakes"), ("seen", 0)),
-        (MultilayerPerceptron(3, random_state=0), ("_net", "of", "weights"), ("sizes", 0)),
-        (RBFNetwork(5), ("whitening_",), ("prototypes_", 0)),
-        (OjaNeuron(random_state=0), ("learner.vectors",), ("learner.mean", 0)),
-        (StreamPCA(2, solver="flow"), ("_learner", "of", "solver.learned.mixing"), ("kept", 0)),
-        (StreamPCA(2, solver="sketch"), ("_learner", "of", "sketch.stream.kept"), ("mean", 0)),
+        (Perceptron(), ("_units", "of", "weights"), "marks"),
+        (Perceptron(), ("_units", "of", "mistakes"), "seen"),
+        (MultilayerPerceptron(3, random_state=0), ("_net", "of", "weights"), "sizes"),
+        (RBFNetwork(5), ("whitening_",), "prototypes_"),
+        (OjaNeuron(random_state=0), ("learner.vectors",), "learner.mean"),
+        (StreamPCA(2, solver="flow"), ("_learner", "of", "solver.learned.mixing"), "kept"),
+        (StreamPCA(2, solver="sketch"), ("_learner", "of", "sketch.stream.kept"), "mean"),
     ],
     ids=repr,
 )
@@ -264,8 +266,9 @@ def test_parts_that_do_not_fit(tmp_path, model, keys, value):
     node = inner["model"]["learned"]
     for key in keys[:-1]:
         node = node[key]
-    others = [one["at"] for key, one in node.items() if is_array(one) and value[0] in key]
-    node[keys[-1]]["at"] = others[0]
+    mine = node[keys[-1]]
+    other = next(one for key, one in node.items() if is_array(one) and value in key)
+    mine["at"], other["at"] = other["at"], mine["at"]
     written(path, outer, inner, data)
     refused(path)
 
@@ -426,8 +429,49 @@ def test_files_that_cannot_be_read(tmp_path):
         save(StreamPCA(), tmp_path / "absent" / "model.eigs")
 
 
+def test_a_full_disk(path):
+    """Where no more bytes go into a file, the old one stays, and nothing beside it."""
+    before = path.read_bytes()
+    code = """
+import resource, signal, sys, numpy as np, eigenstream
+model = eigenstream.StreamPCA(2).fit(np.random.default_rng(0).standard_normal((50, 99)))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+try:
+    eigenstream.save(model, sys.argv[1])
+except OSError as error:
+    assert str(error).startswith("cannot write " + sys.argv[1]), error
+else:
+    raise AssertionError("it was written")
+"""
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    assert path.read_bytes() == before
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("again", [True, False], ids=["used twice", "used by nothing"])
+def test_every_array_has_one_use(path, again):
+    outer, inner, data = taken_apart(path)
+    learned = inner["model"]["learned"]
+    if again:
+        learned["more_"] = learned["_learner"]["of"]["contrast.reward.moment.total"]
+    else:
+        outer["more"] = {"dtype": "U8", "shape": [4], "data_offsets": [len(data), len(data) + 4]}
+        data += b"more"
+    written(path, outer, inner, data)
+    refused(path, "moment.total" if again else "no part of the model")
+
+
+def test_a_pipe_is_no_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="a pipe"):
+        load(tmp_path / "pipe")
+
+
 def test_describe(path):
     told = describe(path)
+    assert told["parameters"]["n_components"] == 2
+    assert told["feature_names"] is None
     assert told["provenance"] == {"date": "2026-01-01", "rows_seen": 50}
     assert set(told["versions"]) == {"eigenstream", "numpy", "scipy", "scikit-learn"}
     assert told["class"] == "SlowSubspace"

@@ -53,6 +53,8 @@ class Container:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise OSError(f"cannot read {path}: it is a device or a pipe, not a file")
         try:
             with path.open("rb") as file:
                 self.size = os.fstat(file.fileno()).st_size

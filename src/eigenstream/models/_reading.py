@@ -54,13 +54,17 @@ def load(path: str | PathLike[str]) -> Any:
     model = file.header.get("model")
     if not isinstance(model, dict) or model.get("is") != name:
         refuse(file.path, "model", f"a {name} is announced, and is not there.")
-    return Reader(file.path, file.read()).made(model, "")
+    reader = Reader(file.path, file.read())
+    made = reader.made(model, "")
+    reader.check_all_used()
+    return made
 
 
 def describe(path: str | PathLike[str]) -> dict[str, Any]:
     """Return what a model file says about itself, without reading its arrays.
 
-    Class, library versions, provenance (date, rows seen), the number of arrays and their bytes.
+    Class and parameters, names of the columns, library versions, provenance (date, rows seen), the
+    number of arrays and the bytes of all.
 
     >>> import numpy as np, eigenstream
     >>> from pathlib import Path
@@ -74,6 +78,8 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     """
     file = _opened(path)
     told = {name: value for name, value in file.header.items() if name != "model"}
+    model = file.header.get("model")
+    told["parameters"] = model.get("parameters") if isinstance(model, dict) else None
     return told | {"n_arrays": len(file.arrays), "n_bytes": file.size}
 
 
@@ -141,7 +147,7 @@ class Reader:
 
     def array(self, node: dict[str, Any]) -> NDArray[Any]:
         """Return an array, its axes in memory as they were."""
-        values = self._arrays[node["at"]]
+        values = self._arrays.pop(node["at"])
         if "axes" in node:
             if sorted(node["axes"]) != list(range(values.ndim)):
                 raise ValueError(f"axes={node['axes']!r:.40} are not those of {values.shape}")
@@ -154,6 +160,11 @@ class Reader:
             values = np.frombuffer(flat.tobytes(), f"U{width}").reshape(values.shape[:-1])
             values = values.astype(object) if node["text"] == "object" else values.copy()
         return values
+
+    def check_all_used(self) -> None:
+        """Refuse arrays that belong to nothing; none can belong to two, which would add up."""
+        for name in self._arrays:
+            refuse(self._path, f"array {name!r:.80}", "it belongs to no part of the model.")
 
     def value(self, state: dict[str, Any], kind: str, place: str) -> Any:
         """Return a learner, a scatter or a result from its state."""

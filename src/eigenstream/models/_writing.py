@@ -1,6 +1,7 @@
 """From an estimator to its file."""
 
 import json
+import os
 import re
 from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime
@@ -86,6 +87,7 @@ def save(
         "class": type(estimator).__name__,
         "versions": {"eigenstream": __version__}
         | {name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
+        "feature_names": _feature_names(estimator),
         "provenance": {"date": str(when), "rows_seen": _rows_seen(estimator)},
         "model": model,
     }
@@ -98,8 +100,17 @@ def save(
     with replacing(Path(path)) as file:
         try:
             save_file(writer.arrays, file.name, {FORMAT: text})
+            # It may have put another file in the place of this one.
+            with open(file.name, "rb") as whole:
+                os.fsync(whole.fileno())
         except SafetensorError as refusal:
             raise OSError(f"cannot write {path}: {refusal}") from None
+
+
+def _feature_names(estimator: Any) -> list[str] | None:
+    """Return the names of the columns learned from, where they had any."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
 
 
 def _rows_seen(estimator: Any) -> int | None:
@@ -201,6 +212,7 @@ class Writer:
         kept = np.ascontiguousarray(values.transpose(order)).reshape(
             [values.shape[axis] for axis in order]
         )
+        assert place not in self.arrays, f"two arrays are called {place}"
         self.arrays[place] = kept.astype(kept.dtype.newbyteorder("="), copy=False)
         return node
 
