@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from eigenstream import __version__
-from eigenstream.cli import advise, bound, demo, reproduce
+from eigenstream.cli import advise, bound, demo, fit, inspect, look, merge, reproduce, transform
 from eigenstream.cli._refusals import OneLineErrors
 
 __all__ = ["app", "main"]
@@ -64,5 +64,14 @@ def eigenstream(
 
 app.command("demo")(demo.demo)
 app.command("reproduce")(reproduce.reproduce)
+app.command("look", epilog="Example: eigenstream look runs/*.csv --sequence day")(look.look)
+app.add_typer(fit.app, name="fit")
+app.command(
+    "transform", epilog="Example: eigenstream transform model.eigs new.csv -o features.npy"
+)(transform.transform)
+app.command("inspect", epilog="Example: eigenstream inspect model.eigs")(inspect.inspect)
+app.command("merge", epilog="Example: eigenstream merge monday.eigs tuesday.eigs -o both.eigs")(
+    merge.merge
+)
 app.add_typer(bound.app, name="bound")
 app.add_typer(advise.app, name="advise")

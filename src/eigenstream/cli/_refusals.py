@@ -20,7 +20,7 @@ class OneLineErrors(TyperGroup):
             code = super().main(*args, **options)
         except OSError as problem:
             refuse(_without_number(problem))
-        except (ValueError, TypeError) as problem:
+        except (ValueError, TypeError, ArithmeticError, ModuleNotFoundError) as problem:
             refuse(str(problem))
         except MemoryError as problem:
             refuse(f"not enough memory: {problem}. Ask for less, such as with --quick.")

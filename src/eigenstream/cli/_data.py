@@ -1,0 +1,284 @@
+"""What the commands that read a user's data share: options, a pass that shows itself, words."""
+
+import json
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from math import isfinite
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+__all__ = [
+    "Columns",
+    "Data",
+    "Gap",
+    "Json",
+    "Missing",
+    "Sequence",
+    "Time",
+    "Watched",
+    "check_output",
+    "column",
+    "listed",
+    "loaded",
+    "names_of",
+    "opened",
+    "print_facts",
+    "print_json",
+    "saved",
+    "spectrum",
+    "warnings_in_one_line",
+]
+
+#: Work that is over sooner shows no progress.
+QUIET_SECONDS = 1.0
+
+#: How many sources a command names.
+MOST_NAMED = 5
+
+Data = Annotated[
+    list[str],
+    typer.Argument(
+        help="Files, folders, globs, file::part, or - for standard input.",
+        show_default=False,
+        metavar="DATA...",
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(help="The features: names or numbers (from 0) of columns, as x,y or 0,2."),
+]
+Sequence = Annotated[
+    str | None,
+    typer.Option(help="The column whose change begins a new sequence; none: files go on."),
+]
+Time = Annotated[str | None, typer.Option(help="The column that says when a row was taken.")]
+Gap = Annotated[
+    float | None, typer.Option(help="A longer step of --time than this begins a new sequence.")
+]
+Missing = Annotated[
+    str, typer.Option(help="What to do about missing values: raise, skip or interpolate.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+
+
+def opened(
+    data: list[str],
+    columns: Any = None,
+    sequence: str | None = None,
+    time: str | None = None,
+    gap: float | None = None,
+    missing: str = "raise",
+) -> Any:
+    """Return the stream that the options of a command stand for."""
+    from eigenstream.streams import open_stream
+
+    if data.count("-") and len(data) > 1:
+        raise ValueError("- (standard input) goes alone, without other files.")
+    return open_stream(
+        data[0] if len(data) == 1 else data,
+        columns=listed(columns) if isinstance(columns, str) else columns,
+        sequence=False if sequence == "none" else column(sequence),
+        time=column(time),
+        gap=gap,
+        missing=missing,
+    )
+
+
+def column(text: str | None) -> str | int | None:
+    """Return a column's number where the text is one, else its name.
+
+    >>> column("3"), column("heat"), column(None)
+    (3, 'heat', None)
+    """
+    return int(text) if text is not None and text.lstrip("-").isdecimal() else text
+
+
+def listed(text: str) -> list[str | int | None]:
+    """Return the columns of a list with commas.
+
+    >>> listed("x, 3")
+    ['x', 3]
+    """
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ValueError(f"--columns must be names or numbers, as x,y or 0,2; got {text!r}.")
+    return [column(name) for name in names]
+
+
+def check_output(out: Path, inputs: list[str], endings: tuple[str, ...]) -> None:
+    """Refuse a file that cannot be written, or should not be, before the work."""
+    from eigenstream._files import replacing
+
+    if out.suffix.lower() not in endings:
+        known = ", ".join(endings)
+        raise ValueError(f"-o {out}: the name must end in {known}, such as {out.stem}{endings[0]}.")
+    for name in inputs:
+        source = Path(name.partition("::")[0])
+        if out.exists() and source.exists() and out.samefile(source):
+            raise ValueError(f"-o {out}: this would replace what is read. Name another file.")
+    try:
+        with replacing(out):
+            raise _Enough
+    except _Enough:
+        pass
+
+
+def loaded(path: Path) -> Any:
+    """Return the model of a file."""
+    from eigenstream.models import load
+
+    return load(path)
+
+
+def saved(model: Any, out: Path) -> None:
+    """Write a model into a file."""
+    from eigenstream.models import save
+
+    save(model, out)
+
+
+class _Enough(Exception):
+    """A file could be opened, and is dropped again."""
+
+
+class Watched:
+    """A stream that counts what passes, and shows it where that takes over a second.
+
+    It reads as the stream does, which ``fit`` cannot tell from it.
+    """
+
+    def __init__(self, stream: Any, console: Console | None = None) -> None:
+        self._stream = stream
+        self._console = console or Console(stderr=True)
+        self._progress: Progress | None = None
+        self._task: Any = None
+        self._since = perf_counter()
+        self.rows = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __repr__(self) -> str:
+        return repr(self._stream)
+
+    def __enter__(self) -> "Watched":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    @property
+    def seconds(self) -> float:
+        """Return how long ago the last pass has begun."""
+        return perf_counter() - self._since
+
+    def chunks(self, skip: int = 0) -> Iterator[Any]:
+        """Start a pass."""
+        self._begin()
+        with closing(self._stream.chunks(skip)) as chunks:
+            for chunk in chunks:
+                yield chunk
+                self._advance(len(chunk))
+
+    def lagged_blocks(self, lag: int) -> Iterator[Any]:
+        """Start a pass over blocks led by the rows before them."""
+        self._begin()
+        with closing(self._stream.lagged_blocks(lag)) as blocks:
+            for block in blocks:
+                yield block
+                self._advance(block[0].shape[0] - lag)
+
+    def _begin(self) -> None:
+        self._since, self.rows = perf_counter(), 0
+
+    def _advance(self, rows: int) -> None:
+        self.rows += rows
+        if self.seconds < QUIET_SECONDS or not self._console.is_terminal:
+            return
+        rate = f"{self.rows / self.seconds:,.0f} rows/s"
+        if self._progress is None:
+            columns = (
+                TextColumn("{task.completed:,.0f} rows"),
+                BarColumn(24),
+                TextColumn("{task.fields[rate]}"),
+                TimeRemainingColumn(),
+            )
+            self._progress = Progress(*columns, console=self._console, transient=True)
+            self._task = self._progress.add_task("", total=self._stream.n_rows, rate=rate)
+            self._progress.start()
+        self._progress.update(self._task, completed=self.rows, rate=rate)
+
+
+@contextmanager
+def warnings_in_one_line() -> Iterator[None]:
+    """Say warnings as refusals are said, one line each, and go on."""
+
+    def say(message: Warning | str, *_: Any, **__: Any) -> None:
+        words = " ".join(str(message).split())
+        typer.echo(f"eigenstream: warning: {words}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = say
+        # Rows come out of files as plain arrays, whose columns were matched by name before.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
+
+
+def spectrum(values: Any, width: int = 32) -> Iterator[str]:
+    """Yield a line with a bar for each eigenvalue; those below zero have a lighter one.
+
+    >>> for line in spectrum([2.0, 1.0, -0.5], width=8):
+    ...     print(line)
+      1            2  ████████
+      2            1  ████
+      3         -0.5  ░░
+    """
+    values = np.asarray(values, dtype=float)
+    largest = float(np.abs(values).max(initial=0.0)) or 1.0
+    for place, value in enumerate(values.tolist(), 1):
+        bar = ("█" if value >= 0 else "░") * round(width * abs(value) / largest)
+        yield f"{place:3} {value:12.5g}  {bar}".rstrip()
+
+
+def print_facts(title: str, facts: Mapping[str, str], values: Any = None) -> None:
+    """Print what is known, a line each, and a spectrum below."""
+    print(title)
+    width = max(map(len, facts), default=0)
+    for name, text in facts.items():
+        print(f"  {name:{width}}  {text}")
+    if values is not None:
+        print()
+        for line in spectrum(values):
+            print(line)
+
+
+def names_of(sources: Any) -> str:
+    """Return the number of sources and the names of the first ones."""
+    shown = ", ".join(sources[:MOST_NAMED])
+    more = f" and {len(sources) - MOST_NAMED} more" if len(sources) > MOST_NAMED else ""
+    return f"{len(sources)}: {shown}{more}"
+
+
+def print_json(found: Mapping[str, Any]) -> None:
+    """Print one JSON object; what is no finite number is null."""
+    print(json.dumps(_plain(found), allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | None) else str(value)

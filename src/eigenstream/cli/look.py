@@ -1,0 +1,102 @@
+"""``eigenstream look``: what the reader sees in a user's data."""
+
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from eigenstream.cli import _data
+
+
+def look(
+    data: _data.Data,
+    columns: _data.Columns = None,
+    sequence: _data.Sequence = None,
+    time: _data.Time = None,
+    gap: _data.Gap = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Read headers only: no pass over the rows.")
+    ] = False,
+    json: _data.Json = False,
+) -> None:
+    """Say what the reader sees: rows, columns, types, sequences, missing values, and how fast."""
+    stream = _data.opened(data, columns, sequence, time, gap, missing="skip")
+    found: dict[str, Any] = {"sources": list(stream.sources)}
+    passed = {} if quick else _passed(stream)
+    names = stream.feature_names
+    found |= {
+        "rows": stream.n_rows,
+        "columns": stream.n_features,
+        "type": None if stream.dtype is None else str(stream.dtype),
+        "names": None if names is None else list(names),
+        "row_shape": stream.row_shape,
+        "read_once": not stream.rereadable,
+    } | passed
+    if json:
+        _data.print_json(found)
+    else:
+        _data.print_facts("What the reader sees", _facts(found))
+
+
+def _passed(stream: Any) -> dict[str, Any]:
+    """Read all rows; return what only that can tell."""
+    lengths: list[int] = []
+    n_missing, first = 0, None
+    with _data.Watched(stream) as watched:
+        for chunk in watched.chunks():
+            if chunk.new_sequence or not lengths:
+                lengths.append(0)
+            lengths[-1] += len(chunk)
+            if chunk.weights is None:
+                continue
+            holes = np.flatnonzero(chunk.weights == 0)
+            if len(holes) and first is None:
+                first = {"source": chunk.source, "row": chunk.first_row + int(holes[0])}
+            n_missing += len(holes)
+        seconds = watched.seconds
+    return {
+        "rows": watched.rows,
+        "sequences": len(lengths),
+        "shortest": min(lengths),
+        "longest": max(lengths),
+        "rows_with_missing": n_missing,
+        "first_missing": first,
+        "seconds": seconds,
+    }
+
+
+def _facts(found: dict[str, Any]) -> dict[str, str]:
+    """Return the findings in words."""
+    names = found["names"] or []
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    unknown = "only reading will tell"
+    facts = {
+        "sources": _data.names_of(found["sources"]),
+        "rows": unknown if found["rows"] is None else f"{found['rows']:,}",
+        "columns": unknown
+        if found["columns"] is None
+        else f"{found['columns']}{f': {shown}' if shown else ''}",
+        "type": found["type"] or unknown,
+    }
+    if found["row_shape"] is not None:
+        facts["a row is"] = " x ".join(map(str, found["row_shape"]))
+    if found["read_once"]:
+        facts["passes"] = "it can be read once only"
+    if "seconds" not in found:
+        return facts
+    shortest, longest = f"{found['shortest']:,}", f"{found['longest']:,}"
+    facts["sequences"] = f"{found['sequences']:,}, of {shortest}" + (
+        f" to {longest} rows" if shortest != longest else " rows"
+    )
+    missing = found["rows_with_missing"]
+    if missing:
+        first = found["first_missing"]
+        facts["missing"] = (
+            f"in {missing:,} row(s), first in row {first['row']} of {first['source']}: "
+            "fit with --missing skip or --missing interpolate"
+        )
+    else:
+        facts["missing"] = "nothing"
+    rate = found["rows"] / max(found["seconds"], 1e-9)
+    facts["one pass"] = f"{found['seconds']:.2f} s, {rate:,.0f} rows a second"
+    return facts

@@ -1,0 +1,341 @@
+"""The commands for a user's own files: look, fit, transform, inspect, merge."""
+
+import io
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+import eigenstream
+from eigenstream import SlowSubspace, StreamPCA
+from eigenstream.cli import _data, app
+from eigenstream.streams import open_stream
+
+
+def run(*arguments, given=None):
+    return CliRunner().invoke(app, [str(one) for one in arguments], input=given)
+
+
+def told(*arguments, **how):
+    """What a command tells machines."""
+    result = run(*arguments, "--json", **how)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def write_csv(path, rows, names="xyz"):
+    np.savetxt(path, rows, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
+
+
+@pytest.fixture
+def rows():
+    t = np.arange(600.0)
+    slow, fast = np.sin(t / 60), np.sin(1.7 * t)
+    return np.column_stack([slow + 2 * fast, 2 * slow - fast, np.cos(t)])
+
+
+@pytest.fixture
+def files(tmp_path, rows, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("all.npy", rows)
+    write_csv("run1.csv", rows[:300])
+    write_csv("run2.csv", rows[300:])
+    return tmp_path
+
+
+# ---- what it does ------------------------------------------------------------------------------
+
+
+def test_look_tells_what_the_reader_sees(files):
+    found = told("look", "run*.csv")
+    assert found["sources"] == ["run1.csv", "run2.csv"]
+    assert (found["rows"], found["columns"], found["type"]) == (600, 3, "float64")
+    assert found["names"] == ["x", "y", "z"]
+    assert (found["sequences"], found["shortest"], found["longest"]) == (2, 300, 300)
+    assert (found["rows_with_missing"], found["first_missing"]) == (0, None)
+    shown = run("look", "run*.csv").stdout
+    for words in ("2: run1.csv, run2.csv", "3: x, y, z", "2, of 300 rows", "rows a second"):
+        assert words in shown
+
+
+def test_look_finds_sequences_and_holes(files):
+    (files / "days.csv").write_text("day,x,y\n1,1,2\n1,,3\n2,4,5\n2,6,7\n2,8,nan\n")
+    found = told("look", "days.csv", "--sequence", "day")
+    assert (found["sequences"], found["shortest"], found["longest"]) == (2, 2, 3)
+    assert found["rows_with_missing"] == 2
+    assert found["first_missing"] == {"source": "days.csv", "row": 1}
+    assert "--missing skip" in run("look", "days.csv").stdout
+
+
+def test_look_quick_reads_headers_only(files):
+    (files / "bad.csv").write_text("x,y\n1,2\n" + "3,4\n" * 100 + "5,many\n")
+    found = told("look", "all.npy", "--quick")
+    assert found["rows"] == 600
+    assert "sequences" not in found
+    assert run("look", "bad.csv").exit_code == 2
+
+
+@pytest.mark.parametrize("solver", ["auto", "dense", "krylov"])
+def test_fit_slow_learns_what_python_learns(files, rows, solver):
+    found = told("fit", "slow", "all.npy", "-d", 2, "--solver", solver, "-o", "m.eigs")
+    expected = SlowSubspace(2, solver=solver, random_state=0).fit(open_stream("all.npy"))
+    assert found["eigenvalues"] == expected.eigenvalues_.tolist()
+    assert (found["rows"], found["columns"], found["model"]) == (600, 3, "m.eigs")
+    model = eigenstream.load("m.eigs")
+    assert np.array_equal(model.components_, expected.components_)
+
+
+def test_options_reach_the_estimator(files, rows):
+    told("fit", "slow", "run*.csv", "--alpha", 0.7, "--lag", 3, "--standardize", "-o", "m.eigs")
+    model = eigenstream.load("m.eigs")
+    assert (model.alpha, model.lag, model.scale) == (0.7, 3, True)
+    # Files are sequences of their own: no velocity crosses.
+    expected = SlowSubspace(2, alpha=0.7, lag=3, scale=True).fit([rows[:300], rows[300:]])
+    assert np.allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-10)
+    assert told("fit", "pca", "all.npy", "-d", "all")["eigenvalues"].__len__() == 3
+    share = told("fit", "pca", "all.npy", "-d", 0.5)
+    assert len(share["eigenvalues"]) == StreamPCA(0.5).fit(rows).n_components_
+    assert told("fit", "pca", "run1.csv", "--columns", "x,2")["columns"] == 2
+
+
+def test_fit_says_what_it_has_found(files):
+    result = run("fit", "slow", "run1.csv", "run2.csv", "-o", "m.eigs")
+    for words in ("SlowSubspace", "2: run1.csv, run2.csv", "alpha", "█", "The model is in m.eigs"):
+        assert words in result.stdout
+    assert "Nothing was saved" in run("fit", "pca", "all.npy").stdout
+
+
+def test_standard_input_is_data(files):
+    text = (files / "run1.csv").read_text()
+    assert told("fit", "pca", "-", given=text)["rows"] == 300
+
+
+@pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet"])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_transform_writes_what_python_gives(files, rows, ending, kind):
+    np.save("rows.npy", rows.astype(kind))
+    told("fit", "slow", "rows.npy", "-o", "m.eigs")
+    found = told("transform", "m.eigs", "rows.npy", "-o", f"f{ending}")
+    assert (found["rows"], found["features"]) == (600, 2)
+    expected = eigenstream.load("m.eigs").transform(rows.astype(kind))
+    read = np.concatenate([one.rows for one in open_stream(f"f{ending}", dtype=kind)])
+    assert np.array_equal(read, expected)
+    if ending == ".npy":
+        assert np.load("f.npy").dtype == kind
+
+
+def test_transform_writes_chunk_by_chunk(files, rows, monkeypatch):
+    told("fit", "pca", "all.npy", "-o", "m.eigs")
+    monkeypatch.setattr("eigenstream.streams._stream.CHUNK_BYTES", 100 * 3 * 8)
+    for ending in (".npy", ".csv", ".parquet"):
+        assert told("transform", "m.eigs", "all.npy", "-o", f"f{ending}")["rows"] == 600
+        read = np.concatenate([one.rows for one in open_stream(f"f{ending}")])
+        assert np.allclose(read, StreamPCA(2).fit_transform(rows))
+
+
+def test_columns_are_found_by_name_and_left_out_rows_keep_their_place(files, rows):
+    told("fit", "pca", "run1.csv", "-o", "m.eigs")
+    turned = rows[:300].copy()
+    turned[7, 2] = np.nan
+    write_csv("turned.csv", np.column_stack([turned[:, ::-1], np.ones(300)]), "zyxw")
+    result = run("transform", "m.eigs", "turned.csv", "--missing", "skip", "-o", "f.npy")
+    assert (result.exit_code, result.stderr) == (0, "")
+    features = np.load("f.npy")
+    expected = StreamPCA(2).fit_transform(rows[:300])
+    assert np.isnan(features[7]).all()
+    assert np.allclose(np.delete(features, 7, 0), np.delete(expected, 7, 0))
+
+
+def test_inspect_tells_what_a_model_is(files):
+    told("fit", "slow", "run1.csv", "--alpha", 0.6, "-o", "m.eigs")
+    found = told("inspect", "m.eigs")
+    assert found["class"] == "SlowSubspace"
+    assert found["provenance"]["rows_seen"] == 300
+    assert found["parameters"]["alpha"] == "0.6"
+    assert found["names"] == ["x", "y", "z"]
+    assert found["eigenvalues"] == eigenstream.load("m.eigs").eigenvalues_.tolist()
+    assert found["n_bytes"] == (files / "m.eigs").stat().st_size
+    shown = run("inspect", "m.eigs").stdout
+    for words in ("SlowSubspace", "alpha=0.6", "█", "300", "MB in the file"):
+        assert words in shown
+
+
+def test_merge_is_one_pass_over_both(files, rows):
+    for k in (1, 2):
+        told("fit", "slow", f"run{k}.csv", "--alpha", 0.6, "-o", f"{k}.eigs")
+    assert told("merge", "1.eigs", "2.eigs", "-o", "both.eigs")["rows"] == 600
+    apart = SlowSubspace(2, alpha=0.6).fit([rows[:300], rows[300:]])
+    assert np.allclose(eigenstream.load("both.eigs").eigenvalues_, apart.eigenvalues_, rtol=1e-10)
+    told("merge", "1.eigs", "2.eigs", "--follows", "-o", "on.eigs")
+    whole = SlowSubspace(2, alpha=0.6).fit(rows)
+    assert np.allclose(eigenstream.load("on.eigs").eigenvalues_, whole.eigenvalues_, rtol=1e-10)
+
+
+# ---- help, progress, warnings ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command", ["look", "fit slow", "fit pca", "transform", "inspect", "merge"]
+)
+def test_help_has_an_example(command):
+    result = run(*command.split(), "--help")
+    assert result.exit_code == 0
+    assert f"Example: eigenstream {command}" in result.stdout
+
+
+def test_progress_shows_rows_and_rate(files, monkeypatch):
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=100)
+    with _data.Watched(open_stream("all.npy", chunk_rows=100), console) as watched:
+        assert sum(len(chunk) for chunk in watched.chunks()) == 600
+        assert shown.getvalue() == ""  # over within a second
+    monkeypatch.setattr(_data, "QUIET_SECONDS", 0.0)
+    with _data.Watched(open_stream("all.npy", chunk_rows=100), console) as watched:
+        blocks = sum(len(rows) - 1 for rows, _ in watched.lagged_blocks(1))
+    assert blocks == watched.rows == 599
+    assert " rows" in shown.getvalue()
+    assert "rows/s" in shown.getvalue()
+
+
+def test_warnings_are_one_line(files):
+    np.save("short.npy", np.eye(3))
+    result = run("fit", "slow", "short.npy", "all.npy", "--alpha", "bound")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stderr.splitlines()
+    assert lines
+    assert all(line.startswith("eigenstream: warning: ") for line in lines)
+
+
+#: A command that is asked to end in the middle of a pass.
+ENDS = """
+import os, signal, sys
+from eigenstream import cli
+from eigenstream.cli import _data
+
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+sys.argv = ["eigenstream", *sys.argv[1:]]
+
+def advance(self, rows):
+    os.kill(os.getpid(), signal.SIGINT)
+
+_data.Watched._advance = advance
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit", "slow", "all.npy", "-o", "new.eigs"],
+        ["transform", "m.eigs", "all.npy", "-o", "f.csv"],
+    ],
+)
+def test_interrupted_it_leaves_nothing(arguments, files):
+    told("fit", "slow", "all.npy", "-o", "m.eigs")
+    before = sorted(os.listdir())
+    done = subprocess.run(
+        [sys.executable, "-c", ENDS, *arguments], capture_output=True, text=True, timeout=300
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGINT, "", "")
+    assert sorted(os.listdir()) == before
+
+
+# ---- what it refuses ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bad(files, rows):
+    """The files with something wrong about each of many more."""
+    told("fit", "pca", "run1.csv", "-o", "pca.eigs")
+    told("fit", "slow", "run1.csv", "-o", "slow.eigs")
+    np.save("narrow.npy", rows[:, :2])
+    told("fit", "pca", "narrow.npy", "-o", "narrow.eigs")
+    write_csv("named.csv", rows, "xyw")
+    told("fit", "pca", "named.csv", "-o", "named.eigs")
+    eigenstream.save(StreamPCA(2), "empty.eigs")
+    whole = (files / "all.npy").read_bytes()
+    (files / "cut.npy").write_bytes(whole[:-100])
+    (files / "void.npy").write_bytes(b"")
+    (files / "pickle.npy").write_bytes(pickle.dumps(rows))
+    (files / "pickle.eigs").write_bytes(pickle.dumps(rows))
+    (files / "cut.eigs").write_bytes((files / "pca.eigs").read_bytes()[:-9])
+    (files / "text.csv").write_text("x,y,z\n1,2,3\n4,five,6\n")
+    (files / "ragged.csv").write_text("x,y,z\n1,2,3\n4,5\n")
+    (files / "odd.xyz").write_text("what is this")
+    holes = rows.copy()
+    holes[5, 1] = np.nan
+    np.save("holes.npy", holes)
+    np.save("one.npy", rows[:1])
+    (files / "folder").mkdir()
+    return files
+
+
+BAD = {
+    "no file": (["look", "none.npy"], "none.npy"),
+    "no match": (["look", "none*.csv"], "none*.csv"),
+    "cut short": (["fit", "pca", "cut.npy", "-o", "new.eigs"], "cut.npy"),
+    "empty": (["look", "void.npy"], "void.npy"),
+    "pickle as array": (["fit", "slow", "pickle.npy"], "pickle.npy"),
+    "text in a column": (["fit", "pca", "text.csv"], "text.csv"),
+    "ragged": (["fit", "pca", "ragged.csv"], "ragged.csv"),
+    "unknown kind": (["look", "odd.xyz"], "odd.xyz"),
+    "empty folder": (["look", "folder"], "folder"),
+    "NaN": (
+        ["fit", "slow", "holes.npy", "-o", "new.eigs"],
+        "holes.npy has NaN (or nothing) at row 5",
+    ),
+    "width in file 2": (["fit", "pca", "all.npy", "narrow.npy"], "narrow.npy has 2 columns"),
+    "no such column": (["look", "run1.csv", "--columns", "x,q"], "no column 'q'"),
+    "no column": (["look", "run1.csv", "--columns", "x,,y"], "--columns"),
+    "one row": (["fit", "slow", "one.npy"], "no row is left to learn from"),
+    "too many": (["fit", "slow", "all.npy", "-d", "9"], "n_components=9"),
+    "no number": (["fit", "slow", "all.npy", "-d", "few"], "-d must be"),
+    "a share of slowness": (["fit", "slow", "all.npy", "-d", "0.5"], "-d must be"),
+    "alpha in words": (["fit", "slow", "all.npy", "--alpha", "low"], "--alpha must be"),
+    "alpha too large": (["fit", "slow", "all.npy", "--alpha", "2"], "alpha"),
+    "lag": (["fit", "slow", "all.npy", "--lag", "0"], "lag"),
+    "solver": (["fit", "slow", "all.npy", "--solver", "magic"], "solver"),
+    "policy": (["fit", "slow", "all.npy", "--missing", "guess"], "missing"),
+    "gap alone": (["look", "run1.csv", "--gap", "2"], "gap"),
+    "two inputs, one a pipe": (["look", "-", "run1.csv"], "goes alone"),
+    "no data": (["fit", "slow"], "DATA"),
+    "model's ending": (["fit", "pca", "all.npy", "-o", "new.pkl"], "-o new.pkl"),
+    "no folder": (["fit", "pca", "all.npy", "-o", "no/new.eigs"], "cannot write no/new.eigs"),
+    "features' ending": (["transform", "pca.eigs", "run1.csv", "-o", "f.doc"], "-o f.doc"),
+    "onto itself": (["transform", "pca.eigs", "run1.csv", "-o", "run1.csv"], "would replace"),
+    "no model": (["transform", "none.eigs", "run1.csv", "-o", "f.npy"], "none.eigs"),
+    "pickle as model": (["inspect", "pickle.eigs"], "pickle.eigs"),
+    "data as model": (["inspect", "all.npy"], "all.npy"),
+    "cut model": (["transform", "cut.eigs", "run1.csv", "-o", "f.npy"], "cut.eigs"),
+    "other width": (["transform", "pca.eigs", "narrow.npy", "-o", "f.npy"], "narrow.npy gives 2"),
+    "other names": (["transform", "pca.eigs", "named.csv", "-o", "f.npy"], "'z'"),
+    "bad row": (
+        ["transform", "narrow.eigs", "text.csv", "--columns", "x,y", "-o", "f.npy"],
+        "text.csv",
+    ),
+    "nothing learned": (["transform", "empty.eigs", "run1.csv", "-o", "f.npy"], "empty.eigs"),
+    "one to merge": (["merge", "pca.eigs", "-o", "new.eigs"], "two models"),
+    "other kinds": (["merge", "pca.eigs", "slow.eigs", "-o", "new.eigs"], "do not merge"),
+    "other widths": (["merge", "pca.eigs", "narrow.eigs", "-o", "new.eigs"], "narrow.eigs"),
+    "other columns": (["merge", "pca.eigs", "named.eigs", "-o", "new.eigs"], "column 2 is 'z'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_in_one_line(case, bad):
+    arguments, words = BAD[case]
+    before = {name: os.stat(name).st_mtime_ns for name in os.listdir()}
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert words in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert result.stderr.startswith("eigenstream: ")
+    assert result.stdout == ""
+    assert {name: os.stat(name).st_mtime_ns for name in os.listdir()} == before
