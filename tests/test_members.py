@@ -5,10 +5,11 @@ import pkgutil
 from importlib import import_module
 
 import pytest
+from sklearn.base import BaseEstimator
 
 import eigenstream
 import members
-from eigenstream import learners, processes, rules, scatters, solvers
+from eigenstream import estimators, features, learners, neurons, processes, rules, scatters, solvers
 from eigenstream.learners.base import Learner
 from eigenstream.learners.table import WAYS
 from members import MEMBERS, SCIKIT_LEARN
@@ -70,10 +71,22 @@ def concrete(package, base):
     }
 
 
+def bases(kinds):
+    """What some of the classes are made from."""
+    return {base for one in kinds for base in one.__mro__[1:]}
+
+
 def test_every_scatter_is_in_the_table_and_can_be_restored():
     every = concrete(scatters, scatters.Scatter)
     assert every == set(members.SCATTERS)
     assert every == set(scatters.KINDS.values())
+
+
+def test_every_estimator_is_in_the_table():
+    places = (estimators, features, neurons)
+    every = set().union(*(concrete(place, BaseEstimator) for place in places))
+    ours = {one for one in every if one.__module__.startswith("eigenstream.")}
+    assert ours - bases(ours) - {type(member.estimator) for member in MEMBERS} == set()
 
 
 def test_every_process_is_in_the_table():
@@ -83,8 +96,7 @@ def test_every_process_is_in_the_table():
 def test_every_learner_is_a_way_to_learn():
     ways = {way for ways in WAYS.values() for way in ways.values()}
     every = concrete(learners, Learner)
-    bases = {base for one in every for base in one.__mro__[1:]}
-    assert every - bases <= ways <= every, "learners/table.py names each learner"
+    assert every - bases(every) <= ways <= every, "learners/table.py names each learner"
 
 
 def test_every_rule_is_in_the_table():

@@ -153,7 +153,10 @@ def test_every_learned_row_says_what_was_chosen(one):
                 paper = next(iter(numbers["paper"].values()))
                 assert repetition["scale"] == paper["C"]
     tests = {row["test"] for row in numbers["rows"]}
-    assert len(tests) == (1 if numbers["experiment"] == "hpca-handwritten" else len(tests))
+    # Handwritten classes are judged on one set of rows: all that differs is what was learned from.
+    assert tests >= set(numbers["paper"])
+    if numbers["experiment"] == "hpca-handwritten":
+        assert len(tests) == 1
 
 
 def test_rotation_has_its_rings(made):
