@@ -119,9 +119,11 @@ class Reader:
             if kind in ESTIMATORS:
                 return self.estimator(node, kind, place)
             if kind in VALUES:
-                return self.value(self.mapping(node["of"], place), kind, place)
+                state = self.mapping(node["of"], place)
+                check_state(state)
+                return VALUES[kind].restored(state)
             if kind in PLAIN:
-                return self.plain(self.mapping(node["of"], place), kind)
+                return PLAIN[kind](**self.mapping(node["of"], place))
             if kind == "array":
                 return self.array(node)
             if kind == "number":
@@ -165,15 +167,6 @@ class Reader:
         """Refuse arrays that belong to nothing; none can belong to two, which would add up."""
         for name in self._arrays:
             refuse(self._path, f"array {name!r:.80}", "it belongs to no part of the model.")
-
-    def value(self, state: dict[str, Any], kind: str, place: str) -> Any:
-        """Return a learner, a scatter or a result from its state."""
-        check_state(state)
-        return VALUES[kind].restored(state)
-
-    def plain(self, fields: dict[str, Any], kind: str) -> Any:
-        """Return a small value from its fields."""
-        return PLAIN[kind](**fields)
 
     def estimator(self, node: dict[str, Any], kind: str, place: str) -> Any:
         """Return an estimator from its parameters and what it has learned."""

@@ -70,10 +70,7 @@ def save(
     unknown = sorted(set(without) - set(LEFT_OUT))
     if isinstance(without, str) or unknown:
         raise ValueError(f"without may name {', '.join(LEFT_OUT)}, in a list, got {without!r}.")
-    if type(estimator).__name__ not in ESTIMATORS | VALUES or type(estimator) not in (
-        *ESTIMATORS.values(),
-        *VALUES.values(),
-    ):
+    if (ESTIMATORS | VALUES).get(type(estimator).__name__) is not type(estimator):
         raise TypeError(
             f"a {type(estimator).__name__} cannot be saved: model files hold estimators, neurons, "
             "feature maps, scatters and contrasts of eigenstream."
