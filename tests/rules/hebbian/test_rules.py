@@ -1,4 +1,4 @@
-"""Law 3: the engine's result is the sequential rule's, written plainly, to rounding."""
+"""Hebbian rules beyond law 3 (see test_laws.py): the flow beside QR, float32, threads, bad steps."""
 
 import itertools
 
