@@ -1,4 +1,4 @@
-"""Hebbian rules beyond law 3 (see test_laws.py): the flow beside QR, float32, threads, bad steps."""
+"""Hebbian rules beyond law 3 (test_laws.py): the flow beside QR, float32, threads, bad steps."""
 
 import itertools
 
