@@ -4,9 +4,11 @@ import io
 import json
 import os
 import pickle
+import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -176,6 +178,35 @@ def test_merge_is_one_pass_over_both(files, rows):
     told("merge", "1.eigs", "2.eigs", "--follows", "-o", "on.eigs")
     whole = SlowSubspace(2, alpha=0.6).fit(rows)
     assert np.allclose(eigenstream.load("on.eigs").eigenvalues_, whole.eigenvalues_, rtol=1e-10)
+
+
+def test_the_page_of_the_documentation_runs(files, rows):
+    (files / "runs").mkdir()
+    for name in ("run1.csv", "run2.csv"):
+        (files / name).rename(f"runs/{name}")
+    (files / "all.npy").rename("rows.npy")
+    write_csv("new.csv", rows)
+    write_csv("table.csv", np.column_stack([rows[:4], [1, 1, 2, 2]]), ["x", "y", "z", "day"])
+    page = Path(__file__).parents[2] / "docs" / "command-line.md"
+    lines = page.read_text(encoding="utf-8").splitlines()
+    commands = [shlex.split(line, comments=True) for line in lines if line.startswith("    $ ")]
+    assert len(commands) > 12
+    for _, name, *arguments in commands:
+        assert name == "eigenstream"
+        result = run(*arguments)
+        assert result.exit_code == 0, (arguments, result.stderr)
+
+
+def test_a_terminal_without_blocks_gets_other_bars(files):
+    code = "from eigenstream.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "fit", "pca", "all.npy"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "####" in done.stdout
 
 
 # ---- help, progress, warnings ------------------------------------------------------------------

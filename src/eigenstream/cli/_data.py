@@ -1,6 +1,7 @@
 """What the commands that read a user's data share: options, a pass that shows itself, words."""
 
 import json
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -38,6 +39,9 @@ __all__ = [
 
 #: Work that is over sooner shows no progress.
 QUIET_SECONDS = 1.0
+
+#: What bars are made of: of numbers from zero on, and below.
+BLOCKS = "█░"
 
 #: How many sources a command names.
 MOST_NAMED = 5
@@ -232,7 +236,7 @@ def warnings_in_one_line() -> Iterator[None]:
         yield
 
 
-def spectrum(values: Any, width: int = 32) -> Iterator[str]:
+def spectrum(values: Any, width: int = 32, marks: str = BLOCKS) -> Iterator[str]:
     """Yield a line with a bar for each eigenvalue; those below zero have a lighter one.
 
     >>> for line in spectrum([2.0, 1.0, -0.5], width=8):
@@ -241,10 +245,11 @@ def spectrum(values: Any, width: int = 32) -> Iterator[str]:
       2            1  ████
       3         -0.5  ░░
     """
+    full, light = marks[0], marks[1]
     values = np.asarray(values, dtype=float)
     largest = float(np.abs(values).max(initial=0.0)) or 1.0
     for place, value in enumerate(values.tolist(), 1):
-        bar = ("█" if value >= 0 else "░") * round(width * abs(value) / largest)
+        bar = (full if value >= 0 else light) * round(width * abs(value) / largest)
         yield f"{place:3} {value:12.5g}  {bar}".rstrip()
 
 
@@ -256,8 +261,17 @@ def print_facts(title: str, facts: Mapping[str, str], values: Any = None) -> Non
         print(f"  {name:{width}}  {text}")
     if values is not None:
         print()
-        for line in spectrum(values):
+        for line in spectrum(values, marks=_marks()):
             print(line)
+
+
+def _marks() -> str:
+    """Return what bars are made of, on a terminal that may not know blocks."""
+    try:
+        BLOCKS.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "#-"
+    return BLOCKS
 
 
 def names_of(sources: Any) -> str:
