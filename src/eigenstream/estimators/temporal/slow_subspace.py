@@ -49,10 +49,11 @@ class SlowSubspace(SlowBounds):
         "dense" keeps the two D x D scatters, and alone serves ``criterion="ratio"``,
         ``alpha="bound"``, ``path`` and ``bound``. "krylov" never forms them and reads the data
         again and again, for D too large for a matrix. "sketch" reads once and keeps a few times
-        n_components vectors and the exact trace: within a per cent of the best answer as a rule, no
-        step size, mergeable. "flow" learns online by the Oja-Karhunen flow [SLOW], one observation
-        at a time. These two need a number for ``alpha``. "auto" takes "dense" where matrices fit in
-        memory; beyond, "krylov" in ``fit`` and "sketch" in ``partial_fit``.
+        n_components vectors and the exact trace: near the best answer on long streams that stay as
+        they are, nearer with ``passes=2``; no step size, mergeable. "flow" learns online by the
+        Oja-Karhunen flow [SLOW], one observation at a time. These two need a number for ``alpha``.
+        "auto" takes "dense" where matrices fit in memory; beyond, "krylov" in ``fit`` and "sketch"
+        in ``partial_fit``.
     center : bool, default=True
         Take the variance about the mean.
     scale : bool, default=False

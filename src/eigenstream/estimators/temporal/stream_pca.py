@@ -34,9 +34,10 @@ class StreamPCA(StreamEstimator):
     solver : {"auto", "dense", "krylov", "flow", "sketch"}, default="auto"
         "dense" keeps the D x D scatter and finds its top eigenvectors. "krylov" never forms it and
         reads the data again and again, for D too large for a matrix. "sketch" reads once and keeps
-        a few times n_components vectors and the exact trace: within a per cent of the best answer
-        as a rule, no step size, mergeable. "auto" takes "dense" where matrices fit in memory;
-        beyond, "krylov" in ``fit`` and "sketch" in ``partial_fit``. ``solver_`` says what it chose.
+        a few times n_components vectors and the exact trace: near the best answer on long streams
+        that stay as they are, nearer with ``passes=2``; no step size, mergeable. "auto" takes
+        "dense" where matrices fit in memory; beyond, "krylov" in ``fit`` and "sketch" in
+        ``partial_fit``. ``solver_`` says what it chose.
         "flow" learns online by the Oja-Karhunen flow [SLOW], one observation at a time: one pass,
         no D x D matrix, an approximate answer at any moment. Its eigenvalues are estimates.
     center : bool, default=True
