@@ -278,6 +278,33 @@ def test_interrupted_it_leaves_nothing(arguments, files):
     assert sorted(os.listdir()) == before
 
 
+#: A command on a disk that has room for so many bytes a file.
+FULL = """
+import resource, sys
+from eigenstream.cli import main
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
+sys.argv = ["eigenstream", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet"])
+def test_a_full_disk_leaves_the_old_file(ending, files):
+    pytest.importorskip("resource")
+    told("fit", "slow", "all.npy", "-o", "m.eigs")
+    out = files / f"f{ending}"
+    out.write_text("precious")
+    before = sorted(os.listdir())
+    command = [sys.executable, "-c", FULL, "transform", "m.eigs", "all.npy", "-o", out.name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"eigenstream: cannot write {out.name}: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert out.read_text() == "precious"
+    assert sorted(os.listdir()) == before
+
+
 # ---- what it refuses ---------------------------------------------------------------------------
 
 
@@ -325,7 +352,7 @@ BAD = {
     "width in file 2": (["fit", "pca", "all.npy", "narrow.npy"], "narrow.npy has 2 columns"),
     "no such column": (["look", "run1.csv", "--columns", "x,q"], "no column 'q'"),
     "no column": (["look", "run1.csv", "--columns", "x,,y"], "--columns"),
-    "one row": (["fit", "slow", "one.npy"], "no row is left to learn from"),
+    "one row": (["fit", "slow", "one.npy"], "none has a past 1 row(s) back"),
     "too many": (["fit", "slow", "all.npy", "-d", "9"], "n_components=9"),
     "no number": (["fit", "slow", "all.npy", "-d", "few"], "-d must be"),
     "a share of slowness": (["fit", "slow", "all.npy", "-d", "0.5"], "-d must be"),

@@ -1,5 +1,8 @@
 """``eigenstream transform``: the features of data of any length, by a model file."""
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,6 +53,7 @@ def transform(
             f"{due}: choose them with --columns."
         )
     with (
+        _full_disk_named(out),
         _data.warnings_in_one_line(),
         replacing(out) as file,
         _data.Watched(stream) as watched,
@@ -67,6 +71,21 @@ def transform(
         _data.print_json(found | {"output": str(out)})
     else:
         print(f"{found['rows']:,} rows of {found['features']} features are in {out}.")
+
+
+#: What a disk says that has no room: in all, for this user, for a file of this size.
+NO_ROOM = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
+
+
+@contextmanager
+def _full_disk_named(out: Path) -> Iterator[None]:
+    """Say which file there is no room for: the system does not, of a file that is open."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno not in NO_ROOM:
+            raise
+        raise OSError(f"cannot write {out}: {problem.strerror}") from problem
 
 
 def _names(estimator: Any) -> list[str]:

@@ -241,6 +241,12 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     def _check_terms(self, learner: StreamLearner) -> None:
         if learner.n_terms == 0:
+            if 0 < learner.sequence_rows <= self._lag():
+                raise ValueError(
+                    f"no row is left to learn from: none has a past {self._lag()} row(s) back in "
+                    f"its sequence, which takes {self._lag() + 1} rows in time order. Choose a "
+                    "smaller lag."
+                )
             raise ValueError(
                 "no row is left to learn from: all have a weight of zero or a missing value."
             )
