@@ -142,7 +142,7 @@ def test_with_real_data(data_folder, tmp_path, monkeypatch):
 
 
 def test_the_batch_rotation_figures_are_reached_already_with_few_views(monkeypatch):
-    """The issue's figures for the linear rotation rows, from few views."""
+    """The figures of the linear rotation rows are reached from few views."""
     make_tiny(monkeypatch)
     monkeypatch.delenv(VARIABLE, raising=False)
     for module in (_recipe, _learners, _run):
