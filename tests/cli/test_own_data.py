@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,19 +37,23 @@ def write_csv(path, rows, names="xyz"):
     np.savetxt(path, rows, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def rows():
     t = np.arange(600.0)
     slow, fast = np.sin(t / 60), np.sin(1.7 * t)
     return np.column_stack([slow + 2 * fast, 2 * slow - fast, np.cos(t)])
 
 
-@pytest.fixture
-def files(tmp_path, rows, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def write_files(rows):
     np.save("all.npy", rows)
     write_csv("run1.csv", rows[:300])
     write_csv("run2.csv", rows[300:])
+
+
+@pytest.fixture
+def files(tmp_path, rows, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_files(rows)
     return tmp_path
 
 
@@ -308,9 +313,7 @@ def test_a_full_disk_leaves_the_old_file(ending, files):
 # ---- what it refuses ---------------------------------------------------------------------------
 
 
-@pytest.fixture
-def bad(files, rows):
-    """The files with something wrong about each of many more."""
+def write_bad_files(files, rows):
     told("fit", "pca", "run1.csv", "-o", "pca.eigs")
     told("fit", "slow", "run1.csv", "-o", "slow.eigs")
     np.save("narrow.npy", rows[:, :2])
@@ -332,7 +335,24 @@ def bad(files, rows):
     np.save("holes.npy", holes)
     np.save("one.npy", rows[:1])
     (files / "folder").mkdir()
+
+
+@pytest.fixture(scope="module")
+def made_bad(tmp_path_factory, rows):
+    """A folder of good files and of many with something wrong."""
+    files = tmp_path_factory.mktemp("bad")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(files)
+        write_files(rows)
+        write_bad_files(files, rows)
     return files
+
+
+@pytest.fixture
+def bad(made_bad, tmp_path, monkeypatch):
+    """A copy of these files to work in."""
+    shutil.copytree(made_bad, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy")
 
 
 BAD = {
