@@ -309,9 +309,8 @@ class SubspaceEstimator(
                 f"this estimator was fitted by solver_={self.solver_!r}, which keeps no scatters "
                 "to go on from. Fit with solver='dense' first."
             )
-        if learner is not None and not isinstance(
-            learner, table.goes_on_with(self.DATA, self.solver)
-        ):
+        ways = table.goes_on_with(self.DATA, self.solver)
+        if learner is not None and type(learner) not in ways:
             raise ValueError(
                 f"this estimator has learned with solver_={self.solver_!r} and cannot go on with "
                 f"solver={self.solver!r}. Call fit to start anew."
@@ -329,8 +328,8 @@ class SubspaceEstimator(
                 f"a {type(self).__name__} merges with its kind only, got {type(other).__name__}."
             )
         for estimator in (self, other):
-            if not estimator._knowledge().abilities.merges:
-                table.require(self.DATA, estimator.solver_, "merges", "merge")
+            estimator._knowledge()
+            table.require(self.DATA, estimator.solver_, "merges", "merge")
         if type(self._learner) is not type(other._learner):
             raise ValueError(
                 f"one estimator has learned with solver_={self.solver_!r}, the other with "

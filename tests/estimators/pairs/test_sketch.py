@@ -107,3 +107,14 @@ def test_streams_too_wide_for_matrices_take_the_sketch(monkeypatch):
         clone(model).partial_fit(PAIRS, SIGNS, sample_weight=np.full(len(SIGNS), 2.0))
     with pytest.raises(ValueError, match="group_weights='uniform', with groups, is not for"):
         ClassSubspace(3, eta=1.0).partial_fit(ROWS, LABELS, groups=LABELS % 2)
+
+
+@pytest.mark.parametrize(("first", "then"), [("sketch", "flow"), ("flow", "sketch")])
+def test_the_flow_and_the_sketch_do_not_continue_each_other(first, then):
+    """Both learn from couples; what they have learned is not the same thing."""
+    pairs = PairSubspace(3, eta=1.0, solver=first).partial_fit(PAIRS[:500], SIGNS[:500])
+    labels = ClassSubspace(3, eta=1.0, solver=first).partial_fit(ROWS, LABELS)
+    with pytest.raises(ValueError, match="Call fit to start anew"):
+        pairs.set_params(solver=then).partial_fit(PAIRS, SIGNS)
+    with pytest.raises(ValueError, match="Call fit to start anew"):
+        labels.set_params(solver=then).partial_fit(ROWS, LABELS)
