@@ -29,3 +29,15 @@ def data_folder():
     if not folder:
         pytest.skip("needs real data: set EIGENSTREAM_DATA to their folder")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """A browser without a window (see browsers.py), or a skip that says what is missing."""
+    import browsers
+
+    if browsers.found() is None:
+        pytest.skip(f"needs a browser on the PATH: one of {', '.join(browsers.NAMES)}")
+    running = browsers.Browser(tmp_path_factory.mktemp("browser"))
+    yield running
+    running.close()

@@ -93,6 +93,37 @@ def test_the_demo_does_what_it_says(found):
     assert found.judged["raw pixels"].area < 0.7
 
 
+@pytest.mark.parametrize("width", [360, 1200])
+def test_a_browser_shows_it_whole(page, width, browser, tmp_path):
+    """On a telephone and on a desk: nothing sticks out, nothing is asked for, no complaint."""
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    shown = browser.open(tmp_path / "page.html", width=width)
+    assert shown.wider() == []
+    assert shown.complaints() == []
+    assert shown.loaded() == []
+    shown.close()
+
+
+def test_a_browser_says_what_is_wrong(browser, tmp_path):
+    """So that the test above can fail."""
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    wide = '<div style="width: 900px">out</div><div style="overflow-x: auto">{}</div>'
+    (tmp_path / "page.html").write_text(
+        head
+        + wide.format('<p style="width: 800px">in</p>')
+        + '<script>console.error("ouch"); throw new Error("boom")</script>'
+        + '<img src="nothing.png">'
+    )
+    shown = browser.open(tmp_path / "page.html")
+    assert shown.wider() == ["the page: 908 of 360 pixels", "div out"]
+    assert [any(word in said for said in shown.complaints()) for word in ("ouch", "Uncaught")] == [
+        True,
+        True,
+    ]
+    assert [url.rpartition("/")[2] for url in shown.loaded()] == ["nothing.png"]
+    shown.close()
+
+
 def test_text_is_escaped():
     report = Report(
         "a < b",
