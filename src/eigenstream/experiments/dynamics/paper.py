@@ -6,6 +6,7 @@ from typing import Any
 
 from eigenstream.experiments.base import Clock, Effort, Outcome
 from eigenstream.experiments.dynamics._competitive import learning_curves, phase_line, rest_states
+from eigenstream.experiments.dynamics._explorer import explorer
 from eigenstream.experiments.dynamics._principal import cascade, lengths, lost_overlaps, stability
 from eigenstream.experiments.report import Report, Section, Table
 
@@ -62,7 +63,7 @@ class Figures:
                 "differential equations as lines, exact simulations at finite N as points."
             ),
             facts=(("seconds", f"{perf_counter() - start:.0f}"),),
-            sections=(Section("Measured, and in theory", "", (table,)), *sections),
+            sections=(Section("Measured, and in theory", "", (table,)), explorer(), *sections),
             command=f"eigenstream reproduce {self.name}{option} --seeds {seeds}",
         )
         return Outcome(table, report, {"seeds": seeds} | numbers)

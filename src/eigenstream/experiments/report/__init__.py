@@ -3,6 +3,7 @@
 from eigenstream.experiments.report._page import (
     Drawing,
     Frames,
+    Live,
     Report,
     Section,
     Table,
@@ -10,4 +11,4 @@ from eigenstream.experiments.report._page import (
     as_json,
 )
 
-__all__ = ["Drawing", "Frames", "Report", "Section", "Table", "Tiles", "as_json"]
+__all__ = ["Drawing", "Frames", "Live", "Report", "Section", "Table", "Tiles", "as_json"]

@@ -1,8 +1,10 @@
 """What a page holds, the page itself (HTML that loads nothing from elsewhere), and JSON."""
 
 import json
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -63,12 +65,27 @@ class Frames:
 
 
 @dataclass(frozen=True)
+class Live:
+    """What readers can change: a fragment of HTML and the script that moves it.
+
+    The page lets this script run and no other (by its hash), and it can load nothing.
+    """
+
+    html: str
+    script: str
+    title: str
+    caption: str
+    wide: bool = True
+    kind: str = "live"
+
+
+@dataclass(frozen=True)
 class Section:
     """A heading, a few sentences and what they speak of."""
 
     title: str
     text: str = ""
-    blocks: Sequence[Table | Drawing | Tiles | Frames] = ()
+    blocks: Sequence[Table | Drawing | Tiles | Frames | Live] = ()
 
 
 @dataclass(frozen=True)
@@ -83,8 +100,16 @@ class Report:
     #: The command that makes this page again.
     command: str = ""
 
+    @property
+    def scripts(self) -> list[tuple[str, str]]:
+        """The scripts of live blocks, each with its hash as a content security policy wants it."""
+        found = [one for section in self.sections for one in section.blocks if isinstance(one, Live)]
+        return [
+            (one.script, b64encode(sha256(one.script.encode()).digest()).decode()) for one in found
+        ]
+
     def html(self) -> str:
-        """Return the page: nothing in it is loaded from elsewhere, and no script runs."""
+        """Return the page: nothing is loaded from elsewhere, and only live blocks run a script."""
         pages = Environment(
             loader=PackageLoader("eigenstream.experiments.report", ""),
             autoescape=True,
