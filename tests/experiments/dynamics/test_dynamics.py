@@ -1,5 +1,6 @@
 """The figures of the dynamics of learning: their numbers, and the page that holds them."""
 
+import numpy as np
 import pytest
 
 from eigenstream.experiments import known
@@ -32,8 +33,18 @@ def test_the_numbers_are_those_of_theory(outcome):
 
 def test_the_page_holds_every_figure(outcome):
     page = outcome.report.html()
-    assert page.count("<svg") == 7
+    # The sliders have three of their own.
+    assert page.count("<svg") == 8 + 3
     for title in ("Figure 1a", "Figure 1b", "Figure 2", "3a, 4b", "Figure 3b", "Figure 4a"):
         assert title in page
     assert "inferred" in page
     assert "eigenstream reproduce dynamics --quick" in page
+
+
+def test_prototypes_lie_beyond_the_centres_and_meet_between_them(outcome):
+    found = outcome.numbers["2"]
+    first = [value for value, _ in found["R"]], [value for value, _ in found["S"]]
+    assert first[0][0] > 1.0
+    assert first[1][0] < 0.0
+    apart = np.subtract(*first)
+    assert (np.diff(apart) < 0).all()

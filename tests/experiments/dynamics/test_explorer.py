@@ -152,3 +152,62 @@ def test_the_page_lets_its_own_script_run_and_no_other():
     assert "script-src 'sha256-" in policy.replace("&#39;", "'")
     assert "and no script runs" not in page
     assert "and no script runs" in Report("Without", "", ()).html()
+
+
+@pytest.fixture(scope="module")
+def page(browser, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "dynamics.html"
+    path.write_text(Report("Dynamics", "", (explorer(),)).html(), encoding="utf-8")
+    opened = browser.open(path)
+    yield opened
+    opened.close()
+
+
+def moved(page, model, **values):
+    """Move sliders of one of the forms; return its lines and what it says."""
+    form = f"document.querySelector('form[data-model={model}]')"
+    for name, value in values.items():
+        page.ask(
+            f"(() => {{ const slider = {form}.elements['{name}']; slider.value = '{value}';"
+            "slider.dispatchEvent(new Event('input', {bubbles: true})); })()"
+        )
+    return page.ask(
+        f"[[...{form}.querySelectorAll('.courses path:not([stroke-dasharray])')]"
+        f".map(e => e.getAttribute('d')), {form}.querySelector('.facts-line').textContent]"
+    )
+
+
+def test_sliders_solve_the_equations_again(page):
+    lines, said = moved(page, "pair", b=1, eta=0.5)
+    assert len(lines) == 2
+    assert "Below the critical rate 1.91" in said
+    others, said = moved(page, "pair", eta=3)
+    assert others != lines
+    assert "Above the critical rate 1.91" in said
+    lines, _ = moved(page, "units", seed=-10)
+    assert len(lines) == 4
+    assert moved(page, "units", seed=-5)[0] != lines
+    assert "joins the first" in moved(page, "units", b1=2, share=0.5, eta=2)[1]
+
+
+def test_a_run_of_the_chain_catches_up(page):
+    moved(page, "pair", b=1, eta=0.5, N=2.3)
+    page.ask(
+        "new Promise(done => { const look = () => document.querySelector('form').dataset.ready ?"
+        " done() : setTimeout(look, 20); look(); })"
+    )
+    count = "document.querySelectorAll('form .courses path[stroke-dasharray]').length"
+    assert page.ask(count) >= 2
+    first = page.ask("document.querySelector('form path[stroke-dasharray]').getAttribute('d')")
+    page.click("form button")
+    page.ask("new Promise(done => setTimeout(done, 300))")
+    again = page.ask("document.querySelector('form path[stroke-dasharray]').getAttribute('d')")
+    assert again != first
+
+
+@pytest.mark.parametrize("width", [360, 1100])
+def test_the_page_fits_and_asks_for_nothing(page, width):
+    page.resize(width)
+    assert page.wider() == []
+    assert page.loaded() == []
+    assert page.complaints() == []

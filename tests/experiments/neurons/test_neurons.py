@@ -96,3 +96,24 @@ def test_the_page_stands_alone(outcome):
         assert len(re.findall(rf'name="{name}" id="{name}-\d+" checked', page)) == 1
     assert json.loads(as_json(outcome.numbers))["seeds"] == 2
     assert lessons.EXPERIMENT.missing() is None
+
+
+@pytest.mark.parametrize("width", [360, 1100])
+def test_frames_step_through_time_in_a_browser(outcome, browser, tmp_path, width):
+    path = tmp_path / "neurons.html"
+    path.write_text(outcome.report.html(), encoding="utf-8")
+    page = browser.open(path, width=width)
+    shown = (
+        "[...document.querySelector('.frames').querySelectorAll('.frame')]"
+        ".map(e => getComputedStyle(e).display !== 'none')"
+    )
+    before = page.ask(shown)
+    assert before == [False] * (len(before) - 1) + [True]
+    page.click(".frames label")
+    assert page.ask(shown) == [True] + before[1:-1] + [False]
+    page.press("ArrowRight")
+    assert page.ask(shown) == [False, True] + before[2:-1] + [False]
+    assert page.wider() == []
+    assert page.loaded() == []
+    assert page.complaints() == []
+    page.close()

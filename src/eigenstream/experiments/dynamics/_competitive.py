@@ -123,6 +123,28 @@ def rest_states(seed: int) -> tuple[Section, dict[str, Any]]:
     section = Section(
         "Figure 2: the specialised state",
         "",
-        (Drawing(plotting.svg(ax, "dynamics-rest"), "At rest", text),),
+        (
+            Drawing(plotting.svg(ax, "dynamics-rest"), "At rest", text),
+            _projections(lines, kept),
+        ),
     )
     return section, {"eta": list(tried)} | kept
+
+
+def _projections(lines: Any, kept: Any) -> Drawing:
+    """Where the prototypes lie in the plane of the clusters' directions, for each rate."""
+    R, S = (np.asarray(lines[name][1]) for name in ("R", "S"))
+    (simulated_R, _), (simulated_S, error) = (np.array(kept[name]).T for name in ("R", "S"))
+    paths = {"first prototype": (R, S), "second prototype": (S, R)}
+    points = {
+        "first prototype": (simulated_R, simulated_S, error),
+        "second prototype": (simulated_S, simulated_R, error),
+        "clusters": ([1.0, 0.0], [0.0, 1.0], [0.0, 0.0]),
+    }
+    ax = plotting.courses(paths, points, labels=("along B_1", "along B_2"))
+    ax.set_aspect("equal")
+    text = (
+        "The same states as projections on the plane of the clusters' centres: beyond the centres "
+        "for small rates, and together in the middle at the critical one."
+    )
+    return Drawing(plotting.svg(ax, "dynamics-projections"), "Prototypes in the plane", text)

@@ -103,7 +103,9 @@ class Report:
     @property
     def scripts(self) -> list[tuple[str, str]]:
         """The scripts of live blocks, each with its hash as a content security policy wants it."""
-        found = [one for section in self.sections for one in section.blocks if isinstance(one, Live)]
+        found = [
+            one for section in self.sections for one in section.blocks if isinstance(one, Live)
+        ]
         return [
             (one.script, b64encode(sha256(one.script.encode()).digest()).decode()) for one in found
         ]
