@@ -45,7 +45,7 @@ from eigenstream import (
     theory,
 )
 from eigenstream._linalg import orthonormalized
-from eigenstream.estimators import AlphaPath, PairRule, SubspaceBound
+from eigenstream.estimators import AlphaPath, LagPath, PairRule, SubspaceBound
 from eigenstream.features import GradientOrientation
 from eigenstream.learners import online as flow
 from eigenstream.rules import supervised
@@ -568,6 +568,7 @@ MADE_BY_USERS = {
 #: What the library returns: nobody passes anything to them.
 RESULTS = {
     AlphaPath,
+    LagPath,
     PairRule,
     SubspaceBound,
     evaluation.BalancedRisk,

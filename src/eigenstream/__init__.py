@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from eigenstream.estimators import (
         AlphaPath,
         ClassSubspace,
+        LagPath,
         PairMetric,
         PairSubspace,
         SlowSubspace,
         StreamPCA,
         SubspaceBound,
         ThresholdClassifier,
+        lag_path,
     )
     from eigenstream.features import RBFNetwork
     from eigenstream.models import load, save
@@ -48,6 +50,7 @@ __all__ = [
     "ClassSubspace",
     "Contrast",
     "LabelledPairs",
+    "LagPath",
     "MultilayerPerceptron",
     "MultilayerPerceptronRegressor",
     "OjaNeuron",
@@ -66,6 +69,7 @@ __all__ = [
     "VarianceScatter",
     "VelocityScatter",
     "__version__",
+    "lag_path",
     "load",
     "merge",
     "open_stream",

@@ -11,7 +11,7 @@ from eigenstream.plotting._dynamics import courses
 from eigenstream.plotting._embedding import embedding
 from eigenstream.plotting._images import gray, png_uri, signed
 from eigenstream.plotting._neurons import arrivals, decision_lines, error_surface, unit_circle
-from eigenstream.plotting._spectra import alphas, spectrum, sweep
+from eigenstream.plotting._spectra import alphas, lags, spectrum, sweep
 from eigenstream.plotting._streams import growth, traces
 from eigenstream.plotting._writing import save, svg
 
@@ -26,6 +26,7 @@ __all__ = [
     "error_surface",
     "gray",
     "growth",
+    "lags",
     "png_uri",
     "risks",
     "roc",

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream.plotting._axes import COLOURS, INK, axes, legend
+from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend
 
 
 def spectrum(eigenvalues: ArrayLike, n_kept: int, *, ax: Axes | None = None) -> Axes:
@@ -93,6 +93,39 @@ def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
     ax.axvline(best, color=COLOURS[3], lw=1.5, ls=":", label=f"bound: {best:.3g}")
     ax.set(xlabel="alpha, the weight of the variance", xlim=(0, 1.02), ylim=(-1.4, 1.6))
     ax.legend(loc="lower right", ncols=2)
+    return ax
+
+
+def lags(path: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw the time scale of each feature that ``lag_path`` found, against the lag.
+
+    A feature that forgets at one rate has a level line. In the shade, where a time scale is below
+    its lag, little is left to measure.
+
+    Examples
+    --------
+    >>> from eigenstream import SlowSubspace, lag_path
+    >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+    >>> lags(lag_path(SlowSubspace(2), rows, [1, 2, 5])).get_ylabel()
+    'time scale, in rows'
+    """
+    ax = axes() if ax is None else ax
+    ax.set(xscale="log", yscale="log", xlabel="lag, in rows", ylabel="time scale, in rows")
+    count = path.timescales.shape[1]
+    least = float(path.lags.min())
+    for k, colour in enumerate(colours(count + 1)[1:]):
+        scales = path.timescales[:, k]
+        shown = np.isfinite(scales) & (scales > 0)
+        ax.plot(path.lags[shown], scales[shown], "-o", ms=3.5, lw=1.5, color=colour)
+        if shown.any():
+            # The name beside the last point.
+            at = np.flatnonzero(shown)[-1]
+            where = (float(path.lags[at]), float(scales[at]))
+            ax.annotate(str(k + 1), where, (5, 0), textcoords="offset points", color=colour)
+            least = min(least, float(scales[shown].min()))
+    ax.fill_between(path.lags, path.lags, 0.7 * least, color=COLOURS[0], alpha=0.2, lw=0)
+    ax.set_ylim(bottom=0.7 * least)
+    ax.grid(True, which="both", alpha=0.1)
     return ax
 
 

@@ -11,7 +11,7 @@ from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input
 from eigenstream.estimators._documented import documented
 from eigenstream.estimators._parameters import Uses
-from eigenstream.estimators.temporal import _alpha
+from eigenstream.estimators.temporal import _alpha, _timescales
 from eigenstream.estimators.temporal._alpha import AlphaPath
 from eigenstream.estimators.temporal._slow_bounds import SlowBounds
 from eigenstream.estimators.temporal._slowness import Slowness
@@ -77,6 +77,9 @@ class SlowSubspace(SlowBounds):
     mean_, scale_, n_samples_seen_, n_samples_skipped_, objective_, rank_, solver_
     n_positive_ : int
         How many eigenvalues of T are positive, of all (of the components, after "krylov").
+    autocorrelations_, timescales_ : arrays of shape (n_components,)
+        How much of each feature is left after ``lag`` rows, and the time scale, in rows, that this
+        implies. From the scatters of "dense".
     contrast_ : Contrast
         The two scatters: mergeable, and solvable anew for any alpha.
 
@@ -208,6 +211,46 @@ class SlowSubspace(SlowBounds):
             return int((self.eigenvalues_ > 0).sum())
         weights = (alpha, 1.0 - alpha)
         return dense.count_positive(contrast.matrix(), contrast.rounding, contrast.floor(weights))
+
+    @property
+    def autocorrelations_(self) -> Float64s:
+        """The autocorrelation of each feature at the lag, in [-1, 1].
+
+        Found as ``1 - velocity / (2 variance)`` from the scatters, not by another look at the data:
+        the mean square of a difference is twice the variance less twice the covariance, where the
+        variance is the same now and ``lag`` rows ago. So it assumes a stationary process; what it
+        is off by on n rows of one is the difference that the first and last ``lag`` rows make. With
+        ``center=False`` it is about zero. A feature without variance has none: 0.
+        """
+        contrast = self._knowledge().contrast
+        if contrast is None:
+            raise AttributeError(
+                f"solver_={self.solver_!r} keeps no scatters, which the autocorrelation of a "
+                "feature is read from: fit with solver='dense', or correlate what transform gives."
+            )
+        columns, reward = self._columns, contrast.reward
+        noise = reward.rounding * reward.trace() + reward.floor
+        return _timescales.autocorrelations(contrast, columns, noise * (columns**2).sum(axis=0))
+
+    @property
+    def timescales_(self) -> Float64s:
+        """The time scale that each autocorrelation implies, ``-lag / log(rho)``, in rows.
+
+        After so many rows a feature has forgotten all but 1/e of what it was, if it forgets at one
+        rate, as the slow features of a Markov process do (for those who know TICA: its implied time
+        scales; with ``criterion="ratio"`` the features are TICA's own). Whether it does shows in
+        several lags, which should agree: ``lag_path``. Infinite where nothing changes; 0, the limit
+        from above, where the autocorrelation is zero or negative: then all is forgotten within the
+        lag, or swings back, and a shorter lag may tell.
+
+        >>> import numpy as np
+        >>> from eigenstream.processes import Autoregressive
+        >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(100_000)
+        >>> slow = SlowSubspace(2, criterion="ratio", lag=5).fit(rows)
+        >>> bool(np.abs(slow.timescales_ / [50, 5] - 1).max() < 0.1)
+        True
+        """
+        return _timescales.implied(self.autocorrelations_, self.lag)
 
     def _patterns(self) -> Float64s:
         if self.criterion == "ratio":
