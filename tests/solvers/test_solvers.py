@@ -9,7 +9,7 @@ import oracles
 from eigenstream import SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
 from eigenstream.solvers import dense, krylov
-from eigenstream.solvers.base import choose_solver, fits_dense
+from eigenstream.solvers.base import dense_cost, fits_dense, krylov_cost
 
 ROWS = oracles.slow_sources(m=300, n_features=12)
 SEQUENCES = [ROWS[:80], ROWS[80:100], ROWS[100:]]
@@ -126,9 +126,10 @@ def test_inertia_counts_positive_eigenvalues_also_with_a_singular_penalty():
 
 
 def test_auto_looks_at_width_rows_and_memory():
-    assert choose_solver(784, 30_000) == "dense"
-    assert choose_solver(20_000, 30_000, memory=2.0**50) == "krylov"
-    assert choose_solver(3_000, 30_000, memory=2.0**20) == "krylov"
+    assert dense_cost(30_000, 784) < krylov_cost(30_000, 784)
+    assert krylov_cost(30_000, 20_000) < dense_cost(30_000, 20_000)
+    assert fits_dense(3_000, memory=2.0**31)
+    assert not fits_dense(3_000, memory=2.0**20)
     assert not fits_dense(10_000, memory=2.0**30)
 
 

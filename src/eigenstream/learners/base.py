@@ -90,6 +90,14 @@ class Learner(ABC):
     #: Whether a hook has ended the last ``add``, so that no more data are wanted.
     stopped = False
 
+    @classmethod
+    def cost(cls, n_rows: int, n_features: int) -> float:
+        """Return about how many products of numbers it takes to learn from so many rows.
+
+        ``solver="auto"`` compares it with the other ways'; 0 is dearer than none.
+        """
+        return 0.0
+
     @abstractmethod
     def solution(self, question: Any) -> Solution:
         """Return the answer to a question about the data so far."""

@@ -14,7 +14,7 @@ from eigenstream.learners.pairs import (
     PairsSketched,
 )
 from eigenstream.learners.temporal import FromScatters, MatrixFree, OnlineFlow, Sketched
-from eigenstream.solvers.base import choose_solver, fits_dense
+from eigenstream.solvers.base import fits_dense
 
 __all__ = ["WAYS", "chosen", "goes_on_with", "names", "readers", "require", "special"]
 
@@ -115,9 +115,8 @@ def chosen(
         )
     if n_rows is None:
         return "sketch"
-    if data == "time":
-        return choose_solver(n_features, n_rows)
-    return "dense" if fits else "krylov"
+    able = ("dense", "krylov") if fits else ("krylov",)
+    return min(able, key=lambda name: WAYS[data][name].cost(n_rows, n_features))
 
 
 def goes_on_with(data: str, solver: str) -> tuple[type[Learner], ...]:

@@ -47,17 +47,22 @@ def fits_dense(n_features: int, memory: float | None = None) -> bool:
     return DENSE_MATRICES * 8.0 * n_features**2 <= MEMORY_SHARE * memory
 
 
-def choose_solver(n_features: int, n_rows: int, memory: float | None = None) -> str:
-    """Return "dense" or "krylov", whichever should be faster among those that fit in memory.
+def dense_cost(n_rows: int, n_features: int) -> float:
+    """Return about how many products of numbers two scatters of so many rows and a solve take.
 
-    >>> choose_solver(784, 30000)
-    'dense'
-    >>> choose_solver(100_000, 30000)
-    'krylov'
+    >>> dense_cost(30_000, 784) < krylov_cost(30_000, 784)
+    True
     """
-    dense = 2.0 * n_rows * n_features**2 + 10.0 * n_features**3
-    krylov = 4.0 * n_rows * n_features * KRYLOV_PASSES * KRYLOV_SLOWNESS
-    return "dense" if fits_dense(n_features, memory) and dense <= krylov else "krylov"
+    return 2.0 * n_rows * n_features**2 + 10.0 * n_features**3
+
+
+def krylov_cost(n_rows: int, n_features: int) -> float:
+    """Return in how many of the dense solver's products' time so many rows are learned from.
+
+    >>> krylov_cost(30_000, 100_000) < dense_cost(30_000, 100_000)
+    True
+    """
+    return 4.0 * n_rows * n_features * KRYLOV_PASSES * KRYLOV_SLOWNESS
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-__all__ = ["Conventions"]
+from eigenstream.streams.base import StreamError
+
+__all__ = ["Conventions", "Converted"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,22 @@ class Conventions:
         for mark in self.nothing:
             values[stored == stored.dtype.type(mark)] = np.nan
         return values
+
+
+class Converted:
+    """Slices of what a file holds, with its conventions applied."""
+
+    def __init__(self, data: Any, conventions: Conventions, name: str) -> None:
+        self.data, self.conventions, self.name = data, conventions, name
+
+    def __getitem__(self, rows: slice) -> Any:
+        try:
+            return self.conventions.applied(self.data[rows])
+        except Exception as refusal:  # each library, and each codec, has errors of its own
+            raise StreamError(
+                f"{self.name} is damaged at rows {rows.start} to {rows.stop}: "
+                f"{' '.join(str(refusal).split())[:160]}."
+            ) from None
 
 
 def _number(value: Any, default: float) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream.streams._conventions import Conventions
+from eigenstream.streams._conventions import Conventions, Converted
 from eigenstream.streams._places import File
 from eigenstream.streams._selection import chosen
 from eigenstream.streams.base import (
@@ -57,23 +57,7 @@ class Zarr(SlicedTable):
     @contextmanager
     def opened(self) -> Iterator[Any]:
         """Open the array for slicing."""
-        yield _Converted(self.data, self.conventions, self.name)
-
-
-class _Converted:
-    """Slices of an array, with its conventions applied."""
-
-    def __init__(self, data: Any, conventions: Conventions, name: str) -> None:
-        self.data, self.conventions, self.name = data, conventions, name
-
-    def __getitem__(self, rows: slice) -> Any:
-        try:
-            return self.conventions.applied(self.data[rows])
-        except Exception as refusal:
-            raise StreamError(
-                f"{self.name} is damaged at rows {rows.start} to {rows.stop}: "
-                f"{' '.join(str(refusal).split())[:160]}."
-            ) from None
+        yield Converted(self.data, self.conventions, self.name)
 
 
 def _root(file: File) -> Any:

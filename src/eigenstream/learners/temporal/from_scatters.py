@@ -13,6 +13,7 @@ from eigenstream.learners.temporal.base import (
     StreamTask,
     check_not_vanishing,
 )
+from eigenstream.solvers.base import dense_cost
 
 __all__ = ["FromScatters"]
 
@@ -40,6 +41,11 @@ class FromScatters(StreamLearner):
     def __init__(self, contrast: Contrast) -> None:
         self.contrast = contrast
         self.n_features = contrast.n_features
+
+    @classmethod
+    def cost(cls, n_rows: int, n_features: int) -> float:
+        """Return about how many products of numbers it takes to learn from so many rows."""
+        return dense_cost(n_rows, n_features)
 
     @classmethod
     def begun(cls, task: StreamTask) -> Self:

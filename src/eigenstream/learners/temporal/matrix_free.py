@@ -13,6 +13,7 @@ from eigenstream.learners.temporal.base import (
     StreamTask,
     check_not_vanishing,
 )
+from eigenstream.solvers.base import krylov_cost
 from eigenstream.solvers.krylov import LaggedOperator
 
 __all__ = ["MatrixFree"]
@@ -40,6 +41,11 @@ class MatrixFree(StreamLearner):
         self.center = center
         self._answer: Solution | None = None
         self._counts = (0, 0, 0)
+
+    @classmethod
+    def cost(cls, n_rows: int, n_features: int) -> float:
+        """Return about how many products of numbers it takes to learn from so many rows."""
+        return krylov_cost(n_rows, n_features)
 
     @classmethod
     def begun(cls, task: StreamTask) -> Self:
