@@ -15,7 +15,7 @@ from eigenstream._files import replacing
 from eigenstream.cli import app
 from eigenstream.cli._refusals import _without_number
 from eigenstream.cli._terminal import print_table
-from eigenstream.experiments.report import Table
+from eigenstream.experiments.report import PageTable
 
 TINY = ["demo", "--views", "1000"]
 
@@ -41,7 +41,7 @@ def test_demo_prints_the_table_and_says_where_the_report_is(demo):
 
 
 def test_a_narrow_window_loses_nothing_of_a_table(capsys):
-    table = Table(["features", "1-NN error"], [["slow subspace", "0.123 ± 0.004"]])
+    table = PageTable(["features", "1-NN error"], [["slow subspace", "0.123 ± 0.004"]])
     print_table(Console(width=12), table)
     shown = "".join(capsys.readouterr().out.split())
     assert "…" not in shown

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table as TerminalTable
 
-from eigenstream.experiments.report import Table
+from eigenstream.experiments.report import PageTable
 
 
 class Bars:
@@ -48,7 +48,7 @@ def own_name() -> str:
     return "python -m eigenstream"
 
 
-def print_table(console: Console, table: Table) -> None:
+def print_table(console: Console, table: PageTable) -> None:
     drawn = TerminalTable(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
     for index, name in enumerate(table.header):
         # Folded, not cut: in a narrow window a number without its end is another number.

@@ -46,7 +46,7 @@ class Sequence:
 
 
 @dataclass(frozen=True)
-class Chunk:
+class CheckedChunk:
     """A run of rows of one sequence, checked, in float32 or float64."""
 
     rows: Any
@@ -58,15 +58,15 @@ class Chunk:
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
-    def after(self, n: int) -> "Chunk":
+    def after(self, n: int) -> "CheckedChunk":
         """Return what follows the first ``n`` rows."""
         if n == 0:
             return self
         weights = None if self.weights is None else self.weights[n:]
         holes = self.holes.between(n, len(self))
-        return Chunk(self.rows[n:], weights, self.new_sequence, holes)
+        return CheckedChunk(self.rows[n:], weights, self.new_sequence, holes)
 
-    def mapped(self, features: Any) -> "Chunk":
+    def mapped(self, features: Any) -> "CheckedChunk":
         """Return the chunk behind a feature map; itself where there is none."""
         if features is None:
             return self
@@ -191,7 +191,7 @@ def refuse_columns(X: Any, name: str) -> None:
         )
 
 
-def chunks(sequences: list[Sequence], missing: Missing) -> Iterator[Chunk]:
+def chunks(sequences: list[Sequence], missing: Missing) -> Iterator[CheckedChunk]:
     """Yield the rows of all sequences, checked, chunk by chunk, never copied as a whole."""
     for sequence in sequences:
         step = sequence.step
@@ -228,13 +228,13 @@ def clean(
     new_sequence: bool,
     name: str = "X",
     first_row: int = 0,
-) -> Chunk:
+) -> CheckedChunk:
     """Return a chunk in floating point; rows with NaN or infinity are refused or weigh nothing."""
     if rows.dtype not in (np.float32, np.float64):
         rows = rows.astype(np.float64)
     if missing == "raise":
         check_finite(rows, name=name, first_row=first_row, remedy=SKIP_REMEDY)
-        return Chunk(rows, weights, new_sequence)
+        return CheckedChunk(rows, weights, new_sequence)
     finite, holes = finite_rows(rows), NO_HOLES
     if not finite.all():
         # A row of zeros that weighs nothing, and a velocity weighs as little as its lighter row.
@@ -242,7 +242,7 @@ def clean(
         holes = Holes.of(rows, finite)
         rows = _without(rows, finite)
     check_finite(rows, name=name, first_row=first_row)
-    return Chunk(rows, weights, new_sequence, holes)
+    return CheckedChunk(rows, weights, new_sequence, holes)
 
 
 def finite_rows(rows: Any) -> NDArray[np.bool_]:

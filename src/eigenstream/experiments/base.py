@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s, Floats
 from eigenstream.evaluation import PairROC, one_shot_error, pair_roc
-from eigenstream.experiments.report import Report, Table
+from eigenstream.experiments.report import PageTable, Report
 
 #: How much to watch: a tenth of the default, the default, or as much as the paper did.
 Effort = Literal["quick", "default", "full"]
@@ -109,7 +109,7 @@ class Curve:
 class Outcome:
     """What an experiment found: the table to print, the page to look at, every number."""
 
-    table: Table
+    table: PageTable
     report: Report
     #: As JSON holds it: dictionaries, lists, text, finite numbers.
     numbers: dict[str, Any]

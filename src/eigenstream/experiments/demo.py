@@ -17,7 +17,7 @@ from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.estimators import SlowSubspace, StreamPCA
 from eigenstream.experiments.base import Clock, Judged, judge
-from eigenstream.experiments.report import Drawing, Report, Section, Table, Tiles
+from eigenstream.experiments.report import Drawing, PageTable, Report, Section, Tiles
 from eigenstream.processes import ImageWalk, digit_set, page_image
 
 #: Side of a view, in pixels.
@@ -137,14 +137,14 @@ def run(views: int = 20_000, seed: int = 0, clock: Clock | None = None) -> Demo:
     )
 
 
-def table(found: Demo) -> Table:
+def table(found: Demo) -> PageTable:
     """Return the table of the demo: a row for each kind of features."""
     numbers = {"raw pixels": SIZE**2}
     rows = [
         (name, str(numbers.get(name, FEATURES)), f"{judged.area:.3f}", f"{judged.error:.3f}")
         for name, judged in found.judged.items()
     ]
-    return Table(
+    return PageTable(
         ("features", "numbers", "ROC area", "1-NN error"),
         rows,
         frozenset({len(rows) - 1}),
@@ -297,7 +297,7 @@ def report(found: Demo) -> Report:
                 "Compiling what is compiled on its first use on a machine counts with the work "
                 "that needed it.",
                 (
-                    Table(
+                    PageTable(
                         ("work", "seconds"),
                         [(work, f"{seconds:.2f}") for work, seconds in found.seconds.items()],
                         wide=False,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import ceil, pi, sqrt
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase, digits
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -98,7 +98,7 @@ def characters(
     which = choice.integers(len(fonts), size=n)
     codes = np.repeat(np.arange(len(symbols)), n_per_class)
     style: dict[str, Any] = {"size": size, "polarity": polarity, "supersample": supersample}
-    images = _drawn(symbols, faces, codes, which, angles, magnifications, **style)
+    images = _drawn(symbols, faces, _Poses(codes, which, angles, magnifications), **style)
     return _finished(images, unit_norm), np.array(list(symbols))[codes]
 
 
@@ -201,9 +201,9 @@ def turning_characters(
     since = np.arange(n_frames) - np.flatnonzero(starts)[scene]
     angles = (first[scene] + turn[scene] * since + pi) % (2.0 * pi) - pi
     shown = codes[scene]
-    still = np.zeros(n_frames, np.intp), angles, np.ones(n_frames)
+    poses = _Poses(shown, np.zeros(n_frames, np.intp), angles, np.ones(n_frames))
     style: dict[str, Any] = {"size": size, "polarity": polarity, "supersample": supersample}
-    frames = _drawn(symbols, faces, shown, *still, **style)
+    frames = _drawn(symbols, faces, poses, **style)
     return _finished(frames, unit_norm), np.array(list(symbols))[shown]
 
 
@@ -285,29 +285,35 @@ def _faces(symbols: str, fonts: Sequence[str | Path], height: float, supersample
     return [_face_of_height(name, height * supersample) for name in fonts]
 
 
+class _Poses(NamedTuple):
+    """Of every image: which symbol, in which face, turned and magnified how."""
+
+    codes: NDArray[np.intp]
+    faces: NDArray[np.intp]
+    angles: Float64s
+    magnifications: Float64s
+
+
 def _drawn(
     symbols: str,
     faces: list[Any],
-    codes: NDArray[np.intp],
-    which: NDArray[np.intp],
-    angles: Float64s,
-    magnifications: Float64s,
+    poses: _Poses,
     *,
     size: int,
     polarity: Polarity,
     supersample: int,
 ) -> Float64s:
-    """Return the symbols with these codes, each in one of the faces, turned and magnified."""
+    """Return an image of each pose."""
     size = check_whole(size, "size")
     check_choice(polarity, "polarity", POLARITIES)
-    images = np.empty((len(codes), size * size))
+    images = np.empty((len(poses.codes), size * size))
     for c, symbol in enumerate(symbols):
         for f, face in enumerate(faces):
-            mine = np.flatnonzero((codes == c) & (which == f))
+            mine = np.flatnonzero((poses.codes == c) & (poses.faces == f))
             if len(mine):
-                spacing = 1.0 / magnifications[mine]
+                spacing = 1.0 / poses.magnifications[mine]
                 ink = glyph(symbol, face)
-                images[mine] = _moved(ink, size, supersample, angles[mine], spacing)
+                images[mine] = _moved(ink, size, supersample, poses.angles[mine], spacing)
     if polarity == "black_on_white":
         np.subtract(1.0, images, out=images)
     return images

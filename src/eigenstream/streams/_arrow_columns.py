@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream.streams.base import Block, StreamError
+from eigenstream.streams.base import RowBlock, StreamError
 
 __all__ = ["block_of"]
 
 
 def block_of(
     batch: Any, features: Sequence[str], sequence: str | None, time: str | None, name: str
-) -> Block:
+) -> RowBlock:
     """Return these columns of a batch of records as a block; what is missing becomes NaN."""
     kinds = {str(batch.schema.field(one).type) for one in features}
     dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
@@ -25,7 +25,7 @@ def block_of(
         for place, column in enumerate(columns):
             rows[part, place] = column[part]
     names, times = (None if one is None else mark(batch.column(one)) for one in (sequence, time))
-    return Block(rows, names, times)
+    return RowBlock(rows, names, times)
 
 
 def numbers(column: Any, label: str, name: str) -> Any:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import check_whole
-from eigenstream.streams.base import StreamError, Table, Wanted
+from eigenstream.streams.base import RowTable, StreamError, Wanted
 
-__all__ = ["Plan", "check_rows", "planned"]
+__all__ = ["Reading", "check_rows", "planned"]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Reading:
     """What is asked of all tables of a stream."""
 
     #: Names or numbers of the features; None for all that remain.
@@ -33,7 +33,7 @@ class Plan:
     width: int | None = None
     names: tuple[str, ...] | None = None
 
-    def wanted(self, table: Table, block_rows: int) -> Wanted:
+    def wanted(self, table: RowTable, block_rows: int) -> Wanted:
         """Return what is asked of one table."""
         sequence, time = (
             None if one is None else place(one, table) for one in (self.sequence, self.time)
@@ -54,7 +54,7 @@ class Plan:
         )
 
 
-def planned(plan: Plan, tables: Sequence[Table]) -> Plan:
+def planned(plan: Reading, tables: Sequence[RowTable]) -> Reading:
     """Return the plan with the width and the names of the features, the same in all tables."""
     first = tables[0]
     width, names = _features(plan, first)
@@ -74,10 +74,10 @@ def planned(plan: Plan, tables: Sequence[Table]) -> Plan:
                 f"{table.name} has {other} columns, and {first.name} has {width}. Every row must "
                 "have the same columns."
             )
-    return Plan(**vars(plan) | {"width": width, "names": names})
+    return Reading(**vars(plan) | {"width": width, "names": names})
 
 
-def _features(plan: Plan, table: Table) -> tuple[int | None, tuple[str, ...] | None]:
+def _features(plan: Reading, table: RowTable) -> tuple[int | None, tuple[str, ...] | None]:
     """Return how many features a table gives, and their names, where they are known."""
     if table.width is None:
         return (None if plan.columns is None else len(plan.columns)), None
@@ -90,7 +90,7 @@ def _features(plan: Plan, table: Table) -> tuple[int | None, tuple[str, ...] | N
     return len(places), names
 
 
-def _others(table: Table, marks: tuple[int | None, ...]) -> tuple[int, ...]:
+def _others(table: RowTable, marks: tuple[int | None, ...]) -> tuple[int, ...]:
     if table.width is None:
         raise StreamError(
             f"{table.name} does not say how many columns it has: name the features with "
@@ -99,7 +99,7 @@ def _others(table: Table, marks: tuple[int | None, ...]) -> tuple[int, ...]:
     return tuple(one for one in range(table.width) if one not in marks)
 
 
-def place(column: Any, table: Table) -> int:
+def place(column: Any, table: RowTable) -> int:
     """Return the number of a column that is given by its name or number."""
     if isinstance(column, str):
         if table.columns is None:
@@ -124,7 +124,7 @@ def place(column: Any, table: Table) -> int:
     return number
 
 
-def check_columns(columns: Any, tables: Sequence[Table]) -> tuple[Any, ...] | None:
+def check_columns(columns: Any, tables: Sequence[RowTable]) -> tuple[Any, ...] | None:
     """Return the columns asked for as a tuple of names or numbers."""
     if columns is None:
         return None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenstream.streams._places import File, StandardInput, inside, within
-from eigenstream.streams.base import StreamError, Table
+from eigenstream.streams.base import RowTable, StreamError
 
 __all__ = ["reader_of", "tables_of"]
 
@@ -56,9 +56,9 @@ IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".we
 ZARR = (".zgroup", ".zarray", "zarr.json")
 
 
-def tables_of(files: Sequence[File], options: Mapping[str, Any]) -> list[Table]:
+def tables_of(files: Sequence[File], options: Mapping[str, Any]) -> list[RowTable]:
     """Return the tables of files, in order; images that follow each other are one."""
-    tables: list[Table] = []
+    tables: list[RowTable] = []
     files = [one for file in files for one in _unfolded(file)]
     at = 0
     while at < len(files):
@@ -68,7 +68,7 @@ def tables_of(files: Sequence[File], options: Mapping[str, Any]) -> list[Table]:
         if end > at:
             several = f"{files[at].path} to {files[end - 1].path}"
             name = files[at].path if end == at + 1 else several
-            reader = reader_of("images", "Images", options, name)
+            reader = reader_of("images", "ImageTable", options, name)
             tables.append(reader(files[at:end], name, **options))
             at = end
         else:
@@ -154,7 +154,7 @@ def reader_of(module: str, name: str, options: Mapping[str, Any], file: str) -> 
     return reader
 
 
-def _opened(file: File, options: Mapping[str, Any]) -> list[Table]:
+def _opened(file: File, options: Mapping[str, Any]) -> list[RowTable]:
     form = _format(file)
     reader = reader_of(form.module, form.reader, options, file.name)
     if not form.has_parts:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream.streams.base import Block, StreamError, Wanted
+from eigenstream.streams.base import RowBlock, StreamError, Wanted
 
 __all__ = ["frame_block"]
 
@@ -16,7 +16,7 @@ def frame_block(
     dtype: Any = None,
     first_row: int = 0,
     stride: int = 1,
-) -> Block:
+) -> RowBlock:
     """Return the wanted columns of a frame as a block; what is missing becomes NaN."""
     labels = list(frame.columns)
     places = range(len(labels)) if wanted.features is None else wanted.features
@@ -37,4 +37,4 @@ def frame_block(
         None if place is None else np.asarray(frame[labels[place]].to_numpy())
         for place in (wanted.sequence, wanted.time)
     )
-    return Block(rows, sequence, times, first_row, stride)
+    return RowBlock(rows, sequence, times, first_row, stride)

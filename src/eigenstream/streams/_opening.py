@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import check_choice, check_whole, is_sparse
-from eigenstream.streams._columns import Plan, check_columns, check_rows, planned
+from eigenstream.streams._columns import Reading, check_columns, check_rows, planned
 from eigenstream.streams._formats import reader_of, tables_of
 from eigenstream.streams._missing import POLICIES
 from eigenstream.streams._places import StandardInput, resolved
 from eigenstream.streams._sequences import check_gap
 from eigenstream.streams._stream import Stream
-from eigenstream.streams.base import StreamError, Table
+from eigenstream.streams.base import RowTable, StreamError
 
 __all__ = ["open_stream"]
 
@@ -82,7 +82,7 @@ def open_stream(
     if sequence is True:
         raise TypeError("sequence must be the name or number of a column, or False; got True.")
     tables = _tables(source, options)
-    plan = Plan(
+    plan = Reading(
         columns=check_columns(columns, tables),
         sequence=None if joined else sequence,
         time=time,
@@ -109,7 +109,7 @@ def _float_type(dtype: Any) -> np.dtype[Any] | None:
     return kind
 
 
-def _tables(source: Any, options: Mapping[str, Any]) -> list[Table]:
+def _tables(source: Any, options: Mapping[str, Any]) -> list[RowTable]:
     """Return the tables that a source stands for."""
     if isinstance(source, Mapping) and not is_sparse(source):
         return _named(source, options)
@@ -123,7 +123,7 @@ def _tables(source: Any, options: Mapping[str, Any]) -> list[Table]:
     return _one(source, "the source", options)
 
 
-def _named(source: Mapping[Any, Any], options: Mapping[str, Any]) -> list[Table]:
+def _named(source: Mapping[Any, Any], options: Mapping[str, Any]) -> list[RowTable]:
     """Return the tables of a dict, called by its keys."""
     if not source:
         raise ValueError("the dict of sources is empty.")
@@ -144,7 +144,7 @@ def _is_numbers(source: Any) -> bool:
     return isinstance(first, int | float | np.number)
 
 
-def _one(source: Any, name: str, options: Mapping[str, Any]) -> list[Table]:
+def _one(source: Any, name: str, options: Mapping[str, Any]) -> list[RowTable]:
     """Return the tables of a single source."""
     if isinstance(source, bytes):
         raise TypeError(f"{name} is bytes, and the name of a file is text.")
@@ -177,7 +177,7 @@ def _kind_of(source: Any, name: str) -> tuple[str, str]:
     if hasattr(source, "to_batches"):
         return "arrow", "Records"
     if hasattr(source, "columns") and (hasattr(source, "dtypes") or hasattr(source, "collect")):
-        return "frames", "Frame"
+        return "frames", "DataFrameTable"
     if all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
         return "arrays", "Held"  # h5py's and Zarr's own, too
     if callable(source) or isinstance(source, Iterable):

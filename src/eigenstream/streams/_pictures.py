@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import check_pair, check_whole
-from eigenstream.streams.base import LARGEST_ROW, Block, StreamError, Wanted, picked, rows_within
+from eigenstream.streams.base import LARGEST_ROW, RowBlock, StreamError, Wanted, picked, rows_within
 
 __all__ = ["check_size", "gathered"]
 
@@ -32,12 +32,12 @@ def check_pixels(height: int, width: int, name: str) -> None:
         )
 
 
-def gathered(frames: Iterable[Any], wanted: Wanted) -> Iterator[Block]:
+def gathered(frames: Iterable[Any], wanted: Wanted) -> Iterator[RowBlock]:
     """Yield gray frames as blocks of rows."""
     yield from rows_within(_stacks(frames, wanted), wanted)
 
 
-def _stacks(frames: Iterable[Any], wanted: Wanted) -> Iterator[Block]:
+def _stacks(frames: Iterable[Any], wanted: Wanted) -> Iterator[RowBlock]:
     held: list[Any] = []
     for frame in frames:
         held.append(frame)
@@ -48,7 +48,7 @@ def _stacks(frames: Iterable[Any], wanted: Wanted) -> Iterator[Block]:
         yield _rows(held, wanted)
 
 
-def _rows(frames: list[Any], wanted: Wanted) -> Block:
+def _rows(frames: list[Any], wanted: Wanted) -> RowBlock:
     rows = np.empty((len(frames), frames[0].size), np.float32)
     for row, frame in zip(rows, frames, strict=True):
         row[:] = frame.ravel()

@@ -7,7 +7,7 @@ import numpy as np
 
 from eigenstream._memory import physical_memory
 from eigenstream.streams._npy_header import Header
-from eigenstream.streams.base import Block, StreamError, Wanted, flat, picked, rows_within
+from eigenstream.streams.base import RowBlock, StreamError, Wanted, flat, picked, rows_within
 
 __all__ = ["raw_blocks"]
 
@@ -15,13 +15,13 @@ __all__ = ["raw_blocks"]
 PIECE = 8 << 20
 
 
-def raw_blocks(stream: BinaryIO, header: Header, name: str, wanted: Wanted) -> Iterator[Block]:
+def raw_blocks(stream: BinaryIO, header: Header, name: str, wanted: Wanted) -> Iterator[RowBlock]:
     """Yield the wanted rows of an array whose numbers are what the stream gives next."""
     if header.fortran_order and len(header.shape) > 1 and header.shape[0] > 1:
         every = _whole(stream, header, name)
     else:
         every = _by_rows(stream, header, name, wanted.block_rows)
-    numbers: Iterator[Block] = (picked(flat(values), wanted) for values in every)
+    numbers: Iterator[RowBlock] = (picked(flat(values), wanted) for values in every)
     yield from rows_within(numbers, wanted)
 
 

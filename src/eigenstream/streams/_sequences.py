@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream.streams.base import Block, StreamError
+from eigenstream.streams.base import RowBlock, StreamError
 
 __all__ = ["Part", "Sequences", "check_gap"]
 
@@ -85,7 +85,7 @@ class Sequences:
         if not self.joined:
             self._begun = False
 
-    def parts(self, block: Block, source: str) -> Iterator[Part]:
+    def parts(self, block: RowBlock, source: str) -> Iterator[Part]:
         """Yield the parts of a block, whose rows are floats."""
         n = len(block)
         if n == 0:
@@ -130,7 +130,7 @@ class Sequences:
         return gap * NANOSECONDS if kind == np.int64 else gap
 
 
-def _names(block: Block, source: str) -> NDArray[Any]:
+def _names(block: RowBlock, source: str) -> NDArray[Any]:
     """Return the names in the sequence column, none of which may be missing."""
     names = np.asarray(block.sequence)
     missing = _is_missing(names)
@@ -152,7 +152,7 @@ def _is_missing(values: Any) -> NDArray[np.bool_]:
     return np.zeros(values.shape, bool)
 
 
-def _times(block: Block, source: str) -> NDArray[Any]:
+def _times(block: RowBlock, source: str) -> NDArray[Any]:
     """Return times as float64, or dates as whole nanoseconds; none may be missing."""
     times = np.asarray(block.times)
     try:

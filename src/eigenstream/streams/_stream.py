@@ -10,11 +10,18 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import check_whole
 from eigenstream.streams._ahead import read_ahead
-from eigenstream.streams._columns import Plan
+from eigenstream.streams._columns import Reading
 from eigenstream.streams._missing import policy
 from eigenstream.streams._sequences import Part, Sequences
 from eigenstream.streams._steps import Preprocessing, Step, stacked
-from eigenstream.streams.base import CHUNK_BYTES, LARGEST_ROW, Block, StreamError, Table, as_floats
+from eigenstream.streams.base import (
+    CHUNK_BYTES,
+    LARGEST_ROW,
+    RowBlock,
+    RowTable,
+    StreamError,
+    as_floats,
+)
 
 __all__ = ["Chunk", "Stream"]
 
@@ -66,7 +73,7 @@ class Stream:
     Stream(2 sources, 5 rows, 2 features, float64)
     """
 
-    def __init__(self, tables: Sequence[Table], plan: Plan) -> None:
+    def __init__(self, tables: Sequence[RowTable], plan: Reading) -> None:
         self._tables = tuple(tables)
         self._plan = plan
         self._dtype = plan.dtype or _common_dtype(self._tables)
@@ -255,7 +262,7 @@ class Stream:
             raise StreamError(f"{self.sources[0]} has no rows.")
         yield from rule.end()
 
-    def _checked(self, raw: Block, table: Table) -> Block:
+    def _checked(self, raw: RowBlock, table: RowTable) -> RowBlock:
         """Return a block as floats of the one width and type of the stream."""
         rows = as_floats(raw.rows, self._dtype, table.name, raw.first_row)
         width = rows.shape[1]
@@ -283,7 +290,7 @@ class Stream:
         return int(np.clip(CHUNK_BYTES // (widest * size), 1, MOST_ROWS))
 
 
-def _common_dtype(tables: Sequence[Table]) -> np.dtype[Any] | None:
+def _common_dtype(tables: Sequence[RowTable]) -> np.dtype[Any] | None:
     """Return float32 if all hold that, None where one does not say, else float64."""
     kinds = [table.dtype for table in tables]
     if any(kind is None for kind in kinds):

@@ -7,14 +7,14 @@ import numpy as np
 
 from eigenstream.streams._arrow_columns import block_of
 from eigenstream.streams._places import File, natural_order, within
-from eigenstream.streams.base import Block, StreamError, Table, Wanted, needed, rows_within
+from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, needed, rows_within
 
 #: Endings of the two kinds of files.
 PARQUET = (".parquet", ".pq")
 IPC = (".arrow", ".feather", ".ipc")
 
 
-class Arrow(Table):
+class Arrow(RowTable):
     """The rows of an Arrow dataset; partition folders (``year=2024/``) give columns, too."""
 
     def __init__(self, file: File) -> None:
@@ -62,11 +62,11 @@ class Arrow(Table):
         kinds = {str(field.type) for field in schema}
         self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
 
-    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted rows, reading the wanted columns only."""
         yield from rows_within(self._every(wanted), wanted)
 
-    def _every(self, wanted: Wanted) -> Iterator[Block]:
+    def _every(self, wanted: Wanted) -> Iterator[RowBlock]:
         assert self.columns is not None
         assert self.width is not None
         places = range(self.width) if wanted.features is None else wanted.features

@@ -15,10 +15,10 @@ from eigenstream._checks import is_sparse, unmasked
 __all__ = [
     "CHUNK_BYTES",
     "LARGEST_ROW",
-    "Block",
+    "RowBlock",
+    "RowTable",
     "SlicedTable",
     "StreamError",
-    "Table",
     "Wanted",
     "as_floats",
     "check_kind",
@@ -93,7 +93,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """Some rows as they are stored, with their sequence and time where those are wanted."""
 
     rows: Any
@@ -106,10 +106,10 @@ class Block:
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
-    def between(self, start: int, stop: int) -> "Block":
+    def between(self, start: int, stop: int) -> "RowBlock":
         """Return the rows from ``start`` to ``stop``."""
         part = slice(start, stop)
-        return Block(
+        return RowBlock(
             self.rows[part],
             None if self.sequence is None else self.sequence[part],
             None if self.times is None else self.times[part],
@@ -118,7 +118,7 @@ class Block:
         )
 
 
-class Table(ABC):
+class RowTable(ABC):
     """Rows in order, out of one file or of something like one.
 
     A subclass knows its shape from the start where its format does, and hands out blocks.
@@ -144,11 +144,11 @@ class Table(ABC):
     options: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
-    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Start a pass: yield the wanted rows in blocks of at most ``wanted.block_rows``."""
 
 
-class SlicedTable(Table):
+class SlicedTable(RowTable):
     """A table of which any rows can be had at once, as of an array."""
 
     n_rows: int
@@ -160,7 +160,7 @@ class SlicedTable(Table):
     def opened(self) -> AbstractContextManager[Any]:
         """Open what can be sliced by rows, for one pass."""
 
-    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted rows, reading no others."""
         numbers = wanted.numbers(self.n_rows)
         with self.opened() as rows:
@@ -176,7 +176,7 @@ class SlicedTable(Table):
                 at += len(part)
 
 
-def picked(values: Any, wanted: Wanted, first_row: int = 0, stride: int = 1) -> Block:
+def picked(values: Any, wanted: Wanted, first_row: int = 0, stride: int = 1) -> RowBlock:
     """Return the wanted columns of an array as a block."""
     features = values
     if wanted.features is not None:
@@ -188,7 +188,7 @@ def picked(values: Any, wanted: Wanted, first_row: int = 0, stride: int = 1) -> 
         None if place is None else _column(values, place)
         for place in (wanted.sequence, wanted.time)
     )
-    return Block(features, sequence, times, first_row, stride)
+    return RowBlock(features, sequence, times, first_row, stride)
 
 
 def _column(values: Any, place: int) -> NDArray[Any]:
@@ -196,7 +196,7 @@ def _column(values: Any, place: int) -> NDArray[Any]:
     return np.asarray(column.toarray() if is_sparse(column) else column).ravel()
 
 
-def rows_within(blocks: Iterator[Block], wanted: Wanted) -> Iterator[Block]:
+def rows_within(blocks: Iterator[RowBlock], wanted: Wanted) -> Iterator[RowBlock]:
     """Yield of all the blocks of a table, in order, the wanted rows in blocks of bounded size.
 
     >>> blocks = iter([Block(np.arange(5)[:, None]), Block(np.arange(5, 9)[:, None])])
@@ -211,7 +211,7 @@ def rows_within(blocks: Iterator[Block], wanted: Wanted) -> Iterator[Block]:
         ahead = ahead or -(seen - wanted.start) % wanted.step
         for at in range(ahead, stop, wanted.block_rows * wanted.step):
             part = slice(at, min(at + wanted.block_rows * wanted.step, stop), wanted.step)
-            yield Block(
+            yield RowBlock(
                 block.rows[part],
                 None if block.sequence is None else block.sequence[part],
                 None if block.times is None else block.times[part],

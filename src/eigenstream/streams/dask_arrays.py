@@ -7,9 +7,9 @@ import numpy as np
 
 from eigenstream.streams._frame_columns import frame_block
 from eigenstream.streams.base import (
-    Block,
+    RowBlock,
+    RowTable,
     StreamError,
-    Table,
     Wanted,
     check_kind,
     check_shape,
@@ -20,7 +20,7 @@ from eigenstream.streams.base import (
 )
 
 
-class Dask(Table):
+class Dask(RowTable):
     """A Dask array, or the partitions of a Dask data frame, computed block by block."""
 
     def __init__(self, data: Any, name: str) -> None:
@@ -45,11 +45,11 @@ class Dask(Table):
             raise StreamError(f"{name} has no rows.")
         self.row_shape = tuple(map(int, data.shape[1:])) if data.ndim > 2 else None
 
-    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted rows, one block of Dask's in memory at a time."""
         yield from rows_within(self._every(wanted), wanted)
 
-    def _every(self, wanted: Wanted) -> Iterator[Block]:
+    def _every(self, wanted: Wanted) -> Iterator[RowBlock]:
         if self.frames:
             for number in range(self.data.npartitions):
                 frame = self.data.partitions[number].compute()

@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenstream.streams._arrow_columns import block_of
 from eigenstream.streams._places import File, as_pipe
-from eigenstream.streams.base import Block, StreamError, Table, Wanted, needed, rows_within
+from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, needed, rows_within
 
 #: Text that is parsed at a time.
 BLOCK_BYTES = 4 << 20
@@ -25,7 +25,7 @@ HEAD = 1 << 16
 NOTHING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-", "?", "#N/A", "n/a")
 
 
-class Delimited(Table):
+class Delimited(RowTable):
     """The rows of a text table; the first line names the columns unless it is all numbers."""
 
     options = ("delimiter",)
@@ -104,11 +104,11 @@ class Delimited(Table):
                 stream = pyarrow.CompressedInputStream(packed, kind)
             yield stream
 
-    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted rows."""
         yield from rows_within(self._every(wanted), wanted)
 
-    def _every(self, wanted: Wanted) -> Iterator[Block]:
+    def _every(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Parse whole lines, some megabytes at a time.
 
         Arrow has a reader that goes through a file by itself, ahead in threads of its own; it

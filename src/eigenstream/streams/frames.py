@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from eigenstream.streams._frame_columns import frame_block
-from eigenstream.streams.base import Block, StreamError, Table, Wanted
+from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted
 
 
-class Frame(Table):
+class DataFrameTable(RowTable):
     """A pandas or polars data frame."""
 
     def __init__(self, frame: Any, name: str) -> None:
@@ -26,7 +26,7 @@ class Frame(Table):
         kinds = {str(kind).lower() for kind in frame.dtypes}
         self.dtype = np.dtype(np.float32 if kinds == {"float32"} else np.float64)
 
-    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted rows."""
         numbers = wanted.numbers(self.n_rows or 0)
         for at in range(0, len(numbers), wanted.block_rows):

@@ -9,10 +9,10 @@ from PIL import Image, ImageSequence, UnidentifiedImageError
 
 from eigenstream.streams._pictures import check_pixels, check_size, gathered
 from eigenstream.streams._places import File
-from eigenstream.streams.base import Block, StreamError, Table, Wanted
+from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted
 
 
-class Images(Table):
+class ImageTable(RowTable):
     """Images of one size, in natural order of their names; the pages of one file are rows, too."""
 
     options = ("size",)
@@ -27,7 +27,7 @@ class Images(Table):
         self.dtype = np.dtype(np.float32)
         self.n_rows = len(self.files) if len(self.files) > 1 else None
 
-    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted images."""
         yield from gathered(self._every(), wanted)
 

@@ -9,9 +9,9 @@ import numpy as np
 from eigenstream._checks import is_sparse
 from eigenstream.streams._frame_columns import frame_block
 from eigenstream.streams.base import (
-    Block,
+    RowBlock,
+    RowTable,
     StreamError,
-    Table,
     Wanted,
     flat,
     picked,
@@ -20,7 +20,7 @@ from eigenstream.streams.base import (
 )
 
 
-class Chunks(Table):
+class Chunks(RowTable):
     """An iterable of chunks that continue each other, or a function that returns a new one.
 
     An iterator can be read once. Of a loader's pairs (inputs, labels) the inputs are taken.
@@ -47,11 +47,11 @@ class Chunks(Table):
     def _started(self) -> Iterator[Any]:
         return iter(self.source() if callable(self.source) else self.source)
 
-    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted rows."""
         yield from rows_within(self._every(wanted), wanted)
 
-    def _every(self, wanted: Wanted) -> Iterator[Block]:
+    def _every(self, wanted: Wanted) -> Iterator[RowBlock]:
         chunks, self._begun = self._begun or self._started(), None
         for number, chunk in enumerate(chunks):
             name = f"chunk {number} of {self.name}"

@@ -10,7 +10,7 @@ import numpy as np
 from eigenstream.streams._npy_header import Header, read_header
 from eigenstream.streams._places import File
 from eigenstream.streams._raw import raw_blocks
-from eigenstream.streams.base import Block, SlicedTable, StreamError, Wanted, row_width
+from eigenstream.streams.base import RowBlock, SlicedTable, StreamError, Wanted, row_width
 
 
 class Npy(SlicedTable):
@@ -35,7 +35,7 @@ class Npy(SlicedTable):
         if self.n_rows == 0:
             raise StreamError(f"{self.name} has no rows: its shape is {header.shape}.")
 
-    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted rows."""
         if self._pipe is not None:
             yield from raw_blocks(self._pipe, self.header, self.name, wanted)

@@ -12,10 +12,10 @@ from eigenstream.streams._npy_header import read_header
 from eigenstream.streams._places import File
 from eigenstream.streams._raw import raw_blocks
 from eigenstream.streams._selection import chosen
-from eigenstream.streams.base import Block, StreamError, Table, Wanted, row_width
+from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, row_width
 
 
-class Npz(Table):
+class Npz(RowTable):
     """The rows of one array in an .npz file."""
 
     def __init__(self, file: File) -> None:
@@ -60,7 +60,7 @@ class Npz(Table):
         with _archive(self.file) as archive:
             yield archive
 
-    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted rows."""
         with self._opened() as archive, archive.open(f"{self.file.part}.npy") as opened:
             stream: BinaryIO = opened  # type: ignore[assignment]

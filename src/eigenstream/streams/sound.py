@@ -9,9 +9,9 @@ import numpy as np
 from eigenstream._checks import check_whole
 from eigenstream.streams._places import File
 from eigenstream.streams.base import (
-    Block,
+    RowBlock,
+    RowTable,
     StreamError,
-    Table,
     Wanted,
     needed,
     picked,
@@ -25,7 +25,7 @@ SILENCE = 1e-12
 LONGEST = 1 << 18
 
 
-class Sound(Table):
+class Sound(RowTable):
     """Log spectra of the mean of all channels, in Hann windows of ``window`` samples every ``hop``.
 
     Decibels, where 0 is a sine that fills the range. The last samples, fewer than a window, are
@@ -67,11 +67,11 @@ class Sound(Table):
             reason = " ".join(str(refusal).split())[-120:]
             raise StreamError(f"{self.name} is no sound, or it is damaged: {reason}") from None
 
-    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted windows' spectra."""
         yield from rows_within(self._every(wanted), wanted)
 
-    def _every(self, wanted: Wanted) -> Iterator[Block]:
+    def _every(self, wanted: Wanted) -> Iterator[RowBlock]:
         assert self.n_rows is not None
         taper = np.hanning(self.window + 1)[:-1]
         loudest = (taper.sum() / 2) ** 2

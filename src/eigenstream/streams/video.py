@@ -8,10 +8,10 @@ import numpy as np
 
 from eigenstream.streams._pictures import check_pixels, check_size, gathered
 from eigenstream.streams._places import File
-from eigenstream.streams.base import Block, StreamError, Table, Wanted, needed
+from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, needed
 
 
-class Video(Table):
+class Video(RowTable):
     """The frames of the first video stream in a file."""
 
     options = ("size",)
@@ -60,6 +60,6 @@ class Video(Table):
                 gray = frame.reformat(width=width, height=height, format="gray")
                 yield gray.to_ndarray()
 
-    def blocks(self, wanted: Wanted) -> Iterator[Block]:
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted frames."""
         yield from gathered(self._frames(), wanted)

@@ -32,7 +32,7 @@ from eigenstream.experiments.hpca._recipe import (
     CHOSEN,
     CHOSEN_MARGIN,
     RAW,
-    Labelled,
+    LabelledSet,
     Learned,
     ResultKey,
 )
@@ -237,7 +237,7 @@ def test_the_choice_is_the_least_loss(monkeypatch):
     monkeypatch.setitem(_recipe.PRODUCTS, "quick", (40.0, 0.7))
     monkeypatch.setitem(_recipe.SEARCH_ROWS, "quick", 100)
     rows, labels = characters("abcdefgh", 20, size=10, height=6, rotation=0.6, random_state=0)
-    task = _recipe.Task("t", Labelled(rows, labels), {})
+    task = _recipe.Task("t", LabelledSet(rows, labels), {})
     learner = _run._TaskLearner(rotated.EXPERIMENT, task, "quick")
     assert len(learner.some) <= 100
     for method in (CHOSEN, CHOSEN_MARGIN):

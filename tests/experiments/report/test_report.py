@@ -12,9 +12,9 @@ from eigenstream._files import replacing
 from eigenstream.experiments import demo
 from eigenstream.experiments.report import (
     Drawing,
+    PageTable,
     Report,
     Section,
-    Table,
     Tiles,
     as_json,
 )
@@ -133,7 +133,7 @@ def test_text_is_escaped():
                 "s",
                 "<script>",
                 [
-                    Table(("<i>",), [("<b>",)], caption="<u>"),
+                    PageTable(("<i>",), [("<b>",)], caption="<u>"),
                     Tiles([("data:,", "<s>")], "<em>", ""),
                     Drawing(plotting.svg(plotting.axes(), "a"), '"quoted"', "c"),
                 ],

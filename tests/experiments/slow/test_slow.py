@@ -239,10 +239,10 @@ def test_uncentred_is_solved_from_the_centred_matrix():
     """The mean square about zero is the variance plus the square of the mean."""
     from eigenstream.estimators import SlowSubspace
     from eigenstream.evaluation import subspace_angles
-    from eigenstream.experiments.slow._learners import Learner, Solved
+    from eigenstream.experiments.slow._learners import Solved, SpaceLearner
 
     views = ImageWalk(noise_image(64, random_state=0), size=28, random_state=0).take(1200)
-    learner = Learner("linear", online={})
+    learner = SpaceLearner("linear", online={})
     learner.learn(views, Clock())
     columns, values = Solved(learner).basis(0.2, center=False)
     direct = SlowSubspace(10, alpha=0.2, center=False).fit(views)

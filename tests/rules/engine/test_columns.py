@@ -10,7 +10,7 @@ from eigenstream import SlowSubspace, StreamPCA
 from eigenstream.learners.online import _rule
 from eigenstream.rules import OJA_FLOW, SANGER, BlockEngine, Terms, UnstableStepError
 from eigenstream.rules.engine import _columns as columns
-from eigenstream.rules.engine._tuples import Block, Update
+from eigenstream.rules.engine._tuples import BlockRows, Update
 
 
 @pytest.mark.parametrize("width", [1, 15, 16, 17, 100, 5000])
@@ -28,7 +28,7 @@ def test_stripes_cover_every_column_once(width, threads):
             columns.shared(f, pool, threads) for f in (columns.add_products, columns.update_vectors)
         )
         picks = np.array([2, 0, 1])
-        block = Block(rows, picks, True, False, mean, np.empty(width), np.empty((3, width)))
+        block = BlockRows(rows, picks, True, False, mean, np.empty(width), np.empty((3, width)))
         add_products(vectors, block, sums, 0, width)
         update = Update(True, mixing, lift, shares)
         update_vectors(update, block, moved, 0, width)

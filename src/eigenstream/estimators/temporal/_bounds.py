@@ -95,29 +95,35 @@ class PairRule:
         return np.asarray(row_squares(apart) < self.distance**2)
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What the theorems ask of one fit."""
+
+    m: int
+    d: int
+    alpha: float
+    lag: int
+    objective: float
+    #: What no row is farther than from their middle.
+    radius: float
+    #: Whether the data chose alpha, and whether they gave the mean.
+    chosen: bool
+    center: bool
+
+
 def slow_subspace_bound(
-    m: int,
-    d: int,
-    alpha: float,
-    lag: int,
-    delta: float,
-    mixing: MixingProfile,
-    *,
-    chosen: bool,
-    radius: float,
-    center: bool,
-    objective: float,
-    tight: bool,
+    fit: Measured, delta: float, mixing: MixingProfile, *, tight: bool
 ) -> SubspaceBound:
     """Apply [SLOW] Theorem 2 to data within ``radius`` of their middle.
 
     About the learned mean the objective is short of the one about the true mean by
     alpha |P(mean - true mean)|^2, which [SLOW] Corollary 1 bounds.
     """
-    for_mean = MEAN_SHARE * delta if center else 0.0
+    m, d, alpha, lag = fit.m, fit.d, fit.alpha, fit.lag
+    for_mean = MEAN_SHARE * delta if fit.center else 0.0
     left = delta - for_mean
     deviations: tuple[Deviation, ...]
-    if not chosen:
+    if not fit.chosen:
         fixed = slow_bound(m, d, left, mixing, lag=lag, tight=tight, alpha=alpha)
         deviations, gap, largest = (fixed,), fixed.value, fixed.largest
     else:
@@ -130,10 +136,10 @@ def slow_subspace_bound(
         deviations = (variance, velocity)
         gap = alpha * variance.value + (1.0 - alpha) * velocity.value
         largest = alpha * variance.largest + (1.0 - alpha) * velocity.largest
-    if center:
+    if fit.center:
         gap += alpha * mean_bound(m, 0.5, for_mean, mixing, tight=tight).value ** 2
-    unit = (2.0 * radius) ** 2
-    return SubspaceBound(unit * gap, delta, objective, radius, unit * largest, deviations)
+    unit = (2.0 * fit.radius) ** 2
+    return SubspaceBound(unit * gap, delta, fit.objective, fit.radius, unit * largest, deviations)
 
 
 def pair_rule(alpha: float, same_class: float, bound: SubspaceBound) -> PairRule:

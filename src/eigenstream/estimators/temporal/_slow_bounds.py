@@ -9,6 +9,7 @@ from eigenstream._checks import check_flag, check_number
 from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
 from eigenstream.estimators.temporal._bounds import (
+    Measured,
     PairRule,
     SubspaceBound,
     pair_rule,
@@ -102,19 +103,18 @@ class SlowBounds(StreamEstimator):
                 "the theory bounds plain averages only: fit without sample_weight, and without "
                 "rows left out by missing='skip'."
             )
-        return slow_subspace_bound(
-            penalty.count,
-            contrast.n_features if details["open"] else self.n_components_,
-            details["alpha"],
-            penalty.lag,
-            check_number(delta, "delta", above=0, below=1),
-            mixing,
-            chosen=details["chosen"],
-            radius=self._radius(contrast, radius),
-            center=self.center,
+        delta, tight = check_number(delta, "delta", above=0, below=1), check_flag(tight, "tight")
+        fit = Measured(
+            m=penalty.count,
+            d=contrast.n_features if details["open"] else self.n_components_,
+            alpha=details["alpha"],
+            lag=penalty.lag,
             objective=objective,
-            tight=check_flag(tight, "tight"),
+            radius=self._radius(contrast, radius),
+            chosen=details["chosen"],
+            center=self.center,
         )
+        return slow_subspace_bound(fit, delta, mixing, tight=tight)
 
     def pair_rule(
         self,

@@ -56,7 +56,7 @@ class ArraySource:
         """How many rows are known to come, by which a way to learn is chosen."""
         return self.n_rows
 
-    def chunks(self) -> Iterator[_input.Chunk]:
+    def chunks(self) -> Iterator[_input.CheckedChunk]:
         """Start a pass over the rows."""
         parts = _input.chunks(self._sequences, self._missing)
         n_chunks, first, self._holes = _input.count_chunks(self._sequences), 0, []
@@ -147,7 +147,7 @@ class StreamSource:
         known = self._stream.n_rows if self._stream.rereadable else None
         return None if known is None else int(known)
 
-    def chunks(self) -> Iterator[_input.Chunk]:
+    def chunks(self) -> Iterator[_input.CheckedChunk]:
         """Start a pass over the rows."""
         passing = self._stream.chunks() if self._begun is None else self._begun
         self._begun, self._holes, first = None, [], 0

@@ -152,7 +152,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
             raise unstable
         return self
 
-    def _learn_part(self, part: _input.Chunk) -> None:
+    def _learn_part(self, part: _input.CheckedChunk) -> None:
         """Learn from one more part of a stream."""
         if self._learner is None:
             self._check_width(part.rows.shape[1])

@@ -47,7 +47,7 @@ class Images:
 
 
 @dataclass(frozen=True)
-class Source:
+class DataFile:
     """A file of the folder, and a fetcher that may stand in for it."""
 
     file: str
@@ -115,9 +115,9 @@ def _olivetti() -> Images:
     return _gray(np.asarray(bunch.images), np.asarray(bunch.target) + 1)
 
 
-LETTERS = Source("letters.npz", "images", "labels")
-DIGITS = Source("mnist.npz", "images", "labels", 'fetch_openml("mnist_784")', _mnist)
-FACES = Source("orl_faces.npz", "images", "subject", "fetch_olivetti_faces()", _olivetti)
+LETTERS = DataFile("letters.npz", "images", "labels")
+DIGITS = DataFile("mnist.npz", "images", "labels", 'fetch_openml("mnist_784")', _mnist)
+FACES = DataFile("orl_faces.npz", "images", "subject", "fetch_olivetti_faces()", _olivetti)
 
 
 def letters() -> Images:

@@ -8,7 +8,7 @@ from eigenstream.experiments.base import Clock, Effort, Outcome
 from eigenstream.experiments.dynamics._competitive import learning_curves, phase_line, rest_states
 from eigenstream.experiments.dynamics._explorer import explorer
 from eigenstream.experiments.dynamics._principal import cascade, lengths, lost_overlaps, stability
-from eigenstream.experiments.report import Report, Section, Table
+from eigenstream.experiments.report import PageTable, Report, Section
 
 FIGURES = {
     "1a": learning_curves,
@@ -54,7 +54,7 @@ class Figures:
             ("4a: plateau per e-fold of X(0)", f"{-numbers['4a']['slope']:.2f}", "10.99"),
             ("stability: points on the wrong side", sides["stability"], "0"),
         ]
-        table = Table(("", "measured", "theory"), rows)
+        table = PageTable(("", "measured", "theory"), rows)
         option = {"quick": " --quick", "default": "", "full": " --full"}[effort]
         report = Report(
             title="The dynamics of on-line learning",

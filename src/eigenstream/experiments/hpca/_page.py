@@ -25,7 +25,7 @@ from eigenstream.experiments.hpca._recipe import (
     PairFindings,
     ResultKey,
 )
-from eigenstream.experiments.report import Drawing, Report, Section, Table
+from eigenstream.experiments.report import Drawing, PageTable, Report, Section
 from eigenstream.experiments.report.figures import NARROW
 
 #: What every report answers in the same way.
@@ -121,7 +121,7 @@ class Page:
             return None
         return min(wanted, key=lambda key: average(self.found.rows[key], "loss"))
 
-    def beside_the_paper(self) -> Table:
+    def beside_the_paper(self) -> PageTable:
         """Return the paper's figures with ours beside them."""
         rows: list[Sequence[str]] = []
         marked: set[int] = set()
@@ -146,7 +146,7 @@ class Page:
         if not self.recipe.paper:
             header = (how, "error", "risk R*")
             rows = [(row[0], row[2], row[3]) for row in rows]
-        return Table(
+        return PageTable(
             header,
             rows,
             frozenset(marked),
@@ -156,7 +156,7 @@ class Page:
             + (" Paper: error / R*; for raw images the error." if self.recipe.paper else ""),
         )
 
-    def learned(self, test: str) -> Table:
+    def learned(self, test: str) -> PageTable:
         """Return what was chosen and what came out of it, the paper's first."""
         rows: list[Sequence[str]] = []
         paper = self.recipe.paper.get(test)
@@ -178,7 +178,7 @@ class Page:
                     f"{average(found, 'loss'):.3f}" if values_of(found, "loss") else "",
                 )
             )
-        return Table(
+        return PageTable(
             ("", "d", "eta", "C", "C · median", "c*", "minimised"),
             rows,
             caption="d: directions used, of those with a positive eigenvalue where these are more "
@@ -294,7 +294,7 @@ class Page:
     def _harder(self) -> list[Section]:
         others = list(dict.fromkeys(k.test for k in self.found.rows if k.test not in self.tests))
         tables = [
-            Table(
+            PageTable(
                 (test, "error", "R*", "area"),
                 [
                     (key.name, *(with_spread(found, n) for n in ("error", "risk", "area")))
@@ -313,7 +313,7 @@ class Page:
         return Section(
             "What the paper left open",
             "",
-            (Table(("question", "here"), answers, prose=True),),
+            (PageTable(("question", "here"), answers, prose=True),),
         )
 
     def _times(self) -> Section:
@@ -333,5 +333,5 @@ class Page:
                 if self.recipe.paper
                 else ""
             ),
-            (Table(("learned from: how", "seconds"), rows),),
+            (PageTable(("learned from: how", "seconds"), rows),),
         )

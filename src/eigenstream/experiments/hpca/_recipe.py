@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s, Floats
 from eigenstream.experiments.base import Curve, Effort
-from eigenstream.experiments.data.labelled import Source
+from eigenstream.experiments.data.labelled import DataFile
 
 #: Margin of the paper's rule for the weight.
 PAPER_MARGIN = 0.01
@@ -43,7 +43,7 @@ class Paper:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledSet:
     """Rows and their classes."""
 
     rows: Floats
@@ -55,8 +55,8 @@ class Task:
     """Something to learn from, and what to ask afterwards, by name; the first is the paper's."""
 
     name: str
-    train: Labelled
-    tests: Mapping[str, Labelled]
+    train: LabelledSet
+    tests: Mapping[str, LabelledSet]
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ class PairRecipe:
     repeated: str
     left_open: tuple[tuple[str, str], ...] = ()
     #: Files that it needs.
-    sources: tuple[Source, ...] = ()
+    sources: tuple[DataFile, ...] = ()
     #: What one would use without a look at the test, of the first task; by default the method with
     #: the least error on held-out classes.
     default: Method | None = None

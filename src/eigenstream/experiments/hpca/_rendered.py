@@ -12,7 +12,7 @@ from eigenstream.experiments.hpca._recipe import (
     KERNEL_METHODS,
     LINEAR,
     MANY,
-    Labelled,
+    LabelledSet,
     Method,
     Pictures,
     Run,
@@ -97,7 +97,7 @@ class Rendered:
         style = {"size": SIZE, "polarity": PAGES[page]}
         letters = letter_set(self.invariance, n_train, random_state=parts[0], **style)
         tests = {
-            test: Labelled(
+            test: LabelledSet(
                 *digit_set(self.invariance, n_test, random_state=part, fonts=fonts, **style)
             )
             for test, part, fonts in (
@@ -106,4 +106,4 @@ class Rendered:
                 (MIXED, parts[3], OTHER_FONTS),
             )
         }
-        return Task(name, Labelled(*letters), tests)
+        return Task(name, LabelledSet(*letters), tests)

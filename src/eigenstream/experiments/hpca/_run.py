@@ -28,7 +28,7 @@ from eigenstream.experiments.hpca._recipe import (
     RAW,
     SEARCH_ROWS,
     SHRINKAGE,
-    Labelled,
+    LabelledSet,
     Learned,
     Method,
     NeighbourPictures,
@@ -102,7 +102,7 @@ def _one_run(
                 learned, what = learner.learn(method)
             with clock.spent("judging"):
                 for test, sample in task.tests.items():
-                    after = Labelled(learned.transform(sample.rows), sample.labels)
+                    after = LabelledSet(learned.transform(sample.rows), sample.labels)
                     record(found, ResultKey(task.name, method, test), after, what)
             if recipe.rings and method.space == "linear" and task is one.tasks[0][0]:
                 eta = next(iter(recipe.paper.values())).eta
@@ -222,7 +222,7 @@ class _TaskLearner:
 # ---- testing, and what the page shows ----------------------------------------------------------
 
 
-def record(found: PairFindings, key: ResultKey, sample: Labelled, what: Learned) -> None:
+def record(found: PairFindings, key: ResultKey, sample: LabelledSet, what: Learned) -> None:
     """Measure features and add the figures to the findings."""
     judged, risk = judge(sample.rows, sample.labels), balanced_risk(sample.rows, sample.labels)
     threshold = None if what.threshold is None else risk.threshold / DIAMETER

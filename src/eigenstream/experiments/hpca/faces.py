@@ -12,7 +12,7 @@ from eigenstream.experiments.hpca._page import PairReproduction
 from eigenstream.experiments.hpca._recipe import (
     CHOSEN,
     KERNEL_METHODS,
-    Labelled,
+    LabelledSet,
     Paper,
     Pictures,
     Run,
@@ -50,8 +50,8 @@ def one_run(images: Images, training: NDArray[np.int64], test: str) -> Run:
     tasks = []
     for name, pixels in (("photographs", images.pixels), ("negatives", 1.0 - images.pixels)):
         rows = unit(pixels)
-        train = Labelled(rows[mine], images.labels[mine])
-        tests = {test: Labelled(rows[~mine], images.labels[~mine])}
+        train = LabelledSet(rows[mine], images.labels[mine])
+        tests = {test: LabelledSet(rows[~mine], images.labels[~mine])}
         tasks.append((Task(name, train, tests), KERNEL_METHODS))
     height, width = images.pixels.shape[1:]
     pictures = Pictures(images.pixels[mine], images.pixels[~mine], (height, width))

@@ -16,7 +16,7 @@ from eigenstream.experiments.hpca._recipe import (
     LANDMARKED,
     LANDMARKED_MARGIN,
     QUOTIENT,
-    Labelled,
+    LabelledSet,
     Method,
     Paper,
     Pictures,
@@ -70,8 +70,8 @@ def one_run(written: Images, numerals: Images, effort: Effort, seed: int) -> Run
         (
             Task(
                 name,
-                Labelled(rows, names[: len(rows)]),
-                {TEST: Labelled(asked, test.labels)},
+                LabelledSet(rows, names[: len(rows)]),
+                {TEST: LabelledSet(asked, test.labels)},
             ),
             methods,
         )

@@ -19,9 +19,9 @@ from eigenstream._checks import check_whole
 from eigenstream.estimators import ClassSubspace, median_square
 from eigenstream.evaluation import balanced_risk, one_shot_error
 from eigenstream.experiments.base import Clock, Effort, Outcome
-from eigenstream.experiments.hpca._recipe import PAPER_MARGIN, Labelled
+from eigenstream.experiments.hpca._recipe import PAPER_MARGIN, LabelledSet
 from eigenstream.experiments.hpca._rendered import SAME, Rendered
-from eigenstream.experiments.report import Drawing, Report, Section, Table
+from eigenstream.experiments.report import Drawing, PageTable, Report, Section
 from eigenstream.experiments.report.figures import NARROW, mean_with_spread, spread
 from eigenstream.theory import pair_bound
 
@@ -126,7 +126,7 @@ class MarginExperiment:
         return Outcome(joined(sweeps, tables), page, numbers(self.name, sweeps, settings, wall))
 
 
-def _fill(sweep: Sweep, scale: float, train: Labelled, test: Labelled, clock: Clock) -> None:
+def _fill(sweep: Sweep, scale: float, train: LabelledSet, test: LabelledSet, clock: Clock) -> None:
     """Learn with every margin and threshold, and with the eta that held-out classes choose."""
     how: dict[str, Any] = {"n_components": DIRECTIONS, "kernel": "rbf", "gamma": scale}
     for margin in MARGINS:
@@ -140,7 +140,7 @@ def _fill(sweep: Sweep, scale: float, train: Labelled, test: Labelled, clock: Cl
     clock.listener.advance(1)
 
 
-def judged(learned: ClassSubspace, test: Labelled) -> Projection:
+def judged(learned: ClassSubspace, test: LabelledSet) -> Projection:
     """Return the margin risk on the training pairs, and error and risk on the test."""
     rows = learned.transform(test.rows)
     error = one_shot_error(rows, test.labels).error
@@ -160,7 +160,7 @@ def eta_of(c: float, margin: float) -> float:
 # ---- what came out -----------------------------------------------------------------------------
 
 
-def summary_table(sweep: Sweep, rows: int) -> Table:
+def summary_table(sweep: Sweep, rows: int) -> PageTable:
     """Return a row for each margin: what it chooses, and what that gives on the test."""
     out: list[Sequence[str]] = []
     for margin in MARGINS:
@@ -191,7 +191,7 @@ def summary_table(sweep: Sweep, rows: int) -> Table:
             "",
         )
     )
-    return Table(
+    return PageTable(
         ("gamma", "c chosen", "margin risk", "error", "R*", "least error", "Theorem 1 adds"),
         out,
         frozenset({len(out) - 1}),
@@ -205,7 +205,7 @@ def summary_table(sweep: Sweep, rows: int) -> Table:
     )
 
 
-def joined(sweeps: Sequence[Sweep], tables: Sequence[Table]) -> Table:
+def joined(sweeps: Sequence[Sweep], tables: Sequence[PageTable]) -> PageTable:
     """Return the tables as one, for the terminal."""
     rows = [
         (f"{sweep.name}: {row[0]}", *row[1:])
@@ -216,7 +216,7 @@ def joined(sweeps: Sequence[Sweep], tables: Sequence[Table]) -> Table:
     for table in tables:
         marked |= {seen + k for k in table.highlighted}
         seen += len(table.rows)
-    return Table(("kernel: gamma", *tables[0].header[1:]), rows, frozenset(marked))
+    return PageTable(("kernel: gamma", *tables[0].header[1:]), rows, frozenset(marked))
 
 
 def verdict(sweeps: Sequence[Sweep]) -> str:
@@ -250,7 +250,7 @@ def verdict(sweeps: Sequence[Sweep]) -> str:
 def report(
     name: str,
     sweeps: Sequence[Sweep],
-    tables: Sequence[Table],
+    tables: Sequence[PageTable],
     effort: Effort,
     seeds: int,
     rows: int,

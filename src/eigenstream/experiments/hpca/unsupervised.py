@@ -19,7 +19,7 @@ from eigenstream.experiments.hpca._page import PairReproduction
 from eigenstream.experiments.hpca._recipe import (
     LANDMARKS,
     RAW,
-    Labelled,
+    LabelledSet,
     Learned,
     Method,
     PairFindings,
@@ -30,7 +30,7 @@ from eigenstream.experiments.hpca._recipe import (
 )
 from eigenstream.experiments.hpca._rendered import PAGES, SAME, SIZE, Rendered
 from eigenstream.experiments.hpca._run import record, shown
-from eigenstream.experiments.report import Section, Table
+from eigenstream.experiments.report import PageTable, Section
 from eigenstream.features import RBFNetwork
 from eigenstream.processes import turning_characters
 
@@ -86,7 +86,7 @@ def one_run(effort: Effort, seed: int) -> Run:
             random_state=film,
         )
         tests = draws.task(page, page, seed, 1, STATES).tests
-        tasks.append((Task(page, Labelled(frames, labels), tests), METHODS))
+        tasks.append((Task(page, LabelledSet(frames, labels), tests), METHODS))
     first = tasks[0][0]
     pictures = Pictures(first.train.rows, first.tests[SAME].rows, (SIZE, SIZE))
     return Run(tasks, pictures, (first.name, LINEAR_SHARE))
@@ -127,7 +127,7 @@ class FromFilms(PairReproduction):
             f"{wrong_share():.3f} by how often letters change, what tells letters apart costs more "
             "than it earns; the rule here is 1.5 times that share."
         )
-        return [Section("How often the pairs are wrong", text, (Table(("", "share"), rows),))]
+        return [Section("How often the pairs are wrong", text, (PageTable(("", "share"), rows),))]
 
     def _watch(
         self,
@@ -173,7 +173,7 @@ class FromFilms(PairReproduction):
             )
             with clock.spent("judging"):
                 for test, sample in task.tests.items():
-                    after = Labelled(learned.transform(sample.rows), sample.labels)
+                    after = LabelledSet(learned.transform(sample.rows), sample.labels)
                     record(found, ResultKey(task.name, method, test), after, what)
             if found.shown is None and (task.name, method) == one.featured:
                 found.shown = shown(one, task, method, learned)

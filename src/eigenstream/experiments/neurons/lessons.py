@@ -12,7 +12,7 @@ from eigenstream.experiments.neurons._hebbian import oja, sanger
 from eigenstream.experiments.neurons._layers import exclusive_or
 from eigenstream.experiments.neurons._lesson import Lesson
 from eigenstream.experiments.neurons._linear import adaline, perceptron
-from eigenstream.experiments.report import Report, Section, Table
+from eigenstream.experiments.report import PageTable, Report, Section
 
 #: Rows that the Hebbian units see, and passes of the network.
 STEPS: dict[Effort, int] = {"quick": 5_000, "default": 20_000, "full": 100_000}
@@ -47,7 +47,7 @@ class Lessons:
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 found[name] = lesson()
             clock.listener.advance(1)
-        table = Table(
+        table = PageTable(
             ("", "measured", "theory"),
             [row for lesson in found.values() for row in lesson.rows],
             caption="Mean ± standard deviation over the seeds, or their range.",

@@ -4,11 +4,11 @@ from eigenstream.experiments.report._page import (
     Drawing,
     Frames,
     Live,
+    PageTable,
     Report,
     Section,
-    Table,
     Tiles,
     as_json,
 )
 
-__all__ = ["Drawing", "Frames", "Live", "Report", "Section", "Table", "Tiles", "as_json"]
+__all__ = ["Drawing", "Frames", "Live", "PageTable", "Report", "Section", "Tiles", "as_json"]

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """Rows of text under a header; the first column names the row."""
 
     header: Sequence[str]
@@ -85,7 +85,7 @@ class Section:
 
     title: str
     text: str = ""
-    blocks: Sequence[Table | Drawing | Tiles | Frames | Live] = ()
+    blocks: Sequence[PageTable | Drawing | Tiles | Frames | Live] = ()
 
 
 @dataclass(frozen=True)

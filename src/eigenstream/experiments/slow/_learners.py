@@ -37,7 +37,7 @@ def _online() -> dict[str, SlowSubspace]:
 
 
 @dataclass
-class Learner:
+class SpaceLearner:
     """Learns in one space: the two matrices for every batch solution, and the online rules."""
 
     space: str
@@ -91,7 +91,7 @@ def _usual(work: Callable[[], Any]) -> float:
 class Solved:
     """The matrices of a learner, and what is solved from them."""
 
-    learner: Learner
+    learner: SpaceLearner
 
     def __post_init__(self) -> None:
         contrast = self.learner.slow.contrast_
@@ -134,7 +134,9 @@ class Solved:
         return normalize(learned) if variant.unit else learned
 
 
-def taught(chunks: Iterator[Floats], learners: list[Learner], clock: Clock) -> Iterator[Floats]:
+def taught(
+    chunks: Iterator[Floats], learners: list[SpaceLearner], clock: Clock
+) -> Iterator[Floats]:
     """Yield chunks once every learner has learned from them, side by side on all cores."""
 
     def following() -> Floats | None:

@@ -9,7 +9,7 @@ import numpy as np
 from eigenstream import plotting
 from eigenstream.experiments.base import Clock, Effort, Outcome
 from eigenstream.experiments.data.real import HOW_TO
-from eigenstream.experiments.report import Drawing, Report, Section, Table, Tiles
+from eigenstream.experiments.report import Drawing, PageTable, Report, Section, Tiles
 from eigenstream.experiments.report.figures import NARROW
 from eigenstream.experiments.slow import _recipe, _run
 from eigenstream.experiments.slow._numbers import (
@@ -73,7 +73,7 @@ class _Page:
 
         return max(keys, key=rank)
 
-    def beside_the_paper(self) -> Table:
+    def beside_the_paper(self) -> PageTable:
         """Return the paper's table with ours beside it."""
         rows: list[Sequence[str]] = []
         marked: set[int] = set()
@@ -104,7 +104,7 @@ class _Page:
                     "" if key == _recipe.RAW else verdict(figures, paper),
                 )
             )
-        return Table(
+        return PageTable(
             ("features", "paper", "our area", "our error", "ours is"),
             rows,
             frozenset(marked),
@@ -116,9 +116,9 @@ class _Page:
             "chosen afterwards, by these very digits.",
         )
 
-    def all_rows(self, rows: Mapping[FeatureKey, Figures], caption: str) -> Table:
+    def all_rows(self, rows: Mapping[FeatureKey, Figures], caption: str) -> PageTable:
         """Return a table with a row for each kind of features."""
-        return Table(
+        return PageTable(
             ("features", "ROC area", "1-NN error"),
             [(key.name, with_spread(v, 0), with_spread(v, 1)) for key, v in rows.items()],
             frozenset(),
@@ -215,7 +215,11 @@ class _Page:
                 Section(
                     "What the paper left open",
                     "",
-                    (Table(("question", "here"), self.recipe.left_open, prose=True, caption=""),),
+                    (
+                        PageTable(
+                            ("question", "here"), self.recipe.left_open, prose=True, caption=""
+                        ),
+                    ),
                 ),
                 Section(
                     "How long it took",
@@ -355,7 +359,7 @@ class _Page:
         )
         return Section(title, "Harder tests, and other things to watch.", (*tables, tiles))
 
-    def times(self) -> Table:
+    def times(self) -> PageTable:
         """Return the seconds of each kind of work, a seed."""
         rows = []
         for work, seconds in self.seconds.items():
@@ -368,7 +372,7 @@ class _Page:
                 floor, share = f"{least:.2f}", f"{both / least:.2f}"
             each = f"{1e6 * mine / self.found.views:.1f}"
             rows.append((work, f"{mine:.2f}", each, floor, share))
-        return Table(
+        return PageTable(
             ("work, one seed", "seconds", "µs a view", "floor, seconds", "times the floor"),
             rows,
             caption="The last column counts the kernel and the scatters of a network together.",

@@ -16,7 +16,7 @@ from eigenstream._checks import check_whole
 from eigenstream._linalg import Floats
 from eigenstream.experiments.base import Clock, Curve, Effort, Judged, judge
 from eigenstream.experiments.data.real import RealImages, real_images
-from eigenstream.experiments.slow._learners import Learner, Solved, online_rule, taught
+from eigenstream.experiments.slow._learners import Solved, SpaceLearner, online_rule, taught
 from eigenstream.experiments.slow._recipe import (
     ALPHAS,
     CHUNK,
@@ -80,19 +80,19 @@ def _one_seed(
         digits, labels = digit_set(recipe.invariance, STATES, size=SIZE, random_state=parts[2])
         clock.listener.advance(1)
     walk = ImageWalk(page, size=SIZE, random_state=parts[1], **recipe.walk)
-    learners = [Learner("linear")]
+    learners = [SpaceLearner("linear")]
     with clock.spent("prototypes"):
         for count in PROTOTYPES[effort]:
             # Independent views, as views farther apart than the mixing time nearly are.
             prototypes = walk.stationary().take(count, np.float32)
             for gamma in GAMMAS:
                 network = RBFNetwork(count, gamma=gamma, random_state=0).fit(prototypes)
-                learners.append(Learner(f"RBF {count}, gamma {gamma:g}", network))
+                learners.append(SpaceLearner(f"RBF {count}, gamma {gamma:g}", network))
     clock.listener.advance(1)
     if seed == 0:
         clock.listener.begin("compiling, on first use", 1)
         with clock.spent("compiling, on first use"):
-            rehearsal = Learner("linear")
+            rehearsal = SpaceLearner("linear")
             rehearsal.learn(walk.take(CHUNK, np.float32), Clock())
             rehearsal.online[ONLINE[0].name].components_  # noqa: B018
         clock.listener.advance(1)
@@ -122,7 +122,7 @@ def _one_seed(
 def _watch(
     walk: ImageWalk,
     views: int,
-    learners: list[Learner],
+    learners: list[SpaceLearner],
     clock: Clock,
     label: str,
     test: tuple[Floats, NDArray[Any]],
@@ -162,7 +162,7 @@ def _cut(chunks: Iterator[Floats], counts: list[int]) -> Iterator[Floats]:
 
 
 def _judge(
-    learners: list[Learner],
+    learners: list[SpaceLearner],
     test: tuple[Floats, NDArray[Any]],
     hard: tuple[Floats, NDArray[Any]] | None,
     clock: Clock,
@@ -207,7 +207,7 @@ def _judge(
             found.bounds.append(solved.bound)
 
 
-def _variants(learner: Learner) -> tuple[Variant | Online, ...]:
+def _variants(learner: SpaceLearner) -> tuple[Variant | Online, ...]:
     batch = LINEAR_VARIANTS if learner.network is None else RBF_VARIANTS
     return (*batch, *ONLINE, ONLINE_UNIT)
 
@@ -251,7 +251,7 @@ def _watch_sources(
     views = min(found.views, SOURCE_VIEWS)
     clock.listener.begin(f"{label}: watching real images", views * len(real.sources))
     for name, image in real.sources.items():
-        learner = Learner("linear", online={})
+        learner = SpaceLearner("linear", online={})
         walk = ImageWalk(image, size=SIZE, random_state=seed, **recipe.walk)
         quiet = Clock()
         with clock.spent("real images"):

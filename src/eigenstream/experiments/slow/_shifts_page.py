@@ -7,7 +7,7 @@ import numpy as np
 
 from eigenstream import plotting
 from eigenstream.experiments.base import Effort
-from eigenstream.experiments.report import Drawing, Report, Section, Table, Tiles
+from eigenstream.experiments.report import Drawing, PageTable, Report, Section, Tiles
 from eigenstream.experiments.report.figures import NARROW, mean_with_spread, spread
 from eigenstream.experiments.slow._shifts import (
     COUNTS,
@@ -19,7 +19,7 @@ from eigenstream.experiments.slow._shifts import (
 )
 
 
-def summary_table(found: Found, seeds: int) -> Table:
+def summary_table(found: Found, seeds: int) -> PageTable:
     """Return a row for each kind of features at each drift."""
     rows: list[Sequence[str]] = []
     best = max(found.rows.values(), key=lambda row: float(np.mean(row.column(REACHES[-1], 0))))
@@ -31,7 +31,7 @@ def summary_table(found: Found, seeds: int) -> Table:
         alpha = f"{np.mean(row.alphas):.3f}" if row.alphas else ""
         even = f"{100 * np.mean(row.even):.0f}%" if row.even else ""
         rows.append((row.name, alpha, even, *cells))
-    return Table(
+    return PageTable(
         ("drift a step: features", "alpha", "even", *(f"shifts to ±{r}" for r in REACHES)),
         rows,
         frozenset({list(found.rows.values()).index(best)}),
@@ -69,7 +69,7 @@ def verdict(found: Found) -> str:
 def report(
     recipe: TranslationRecipe,
     found: Found,
-    table: Table,
+    table: PageTable,
     effort: Effort,
     seeds: int,
     wall: float,

@@ -7,7 +7,7 @@ from scipy.linalg import lapack
 
 from eigenstream._linalg import Float64s
 from eigenstream.learners.sketch._plan import SketchPlan
-from eigenstream.learners.sketch._terms import Terms
+from eigenstream.learners.sketch._terms import SketchTerms
 
 #: The share of its own square that a row must keep outside the frame and the directions before it
 #: to give a direction of its own, and the share of the row's square below which what is left over
@@ -34,7 +34,7 @@ class Directions(NamedTuple):
     scale: Float64s
     shaky: bool  # rounding shows in the directions
 
-    def combination(self, wanted: Float64s, terms: Terms, m: int) -> Float64s:
+    def combination(self, wanted: Float64s, terms: SketchTerms, m: int) -> Float64s:
         """Return weights of the rows (outside the frame) that sum to combinations of these."""
         out = np.zeros((m, wanted.shape[1]))
         if len(self.chosen):
@@ -44,7 +44,7 @@ class Directions(NamedTuple):
 
 
 def new_directions(
-    rest: Float64s, sizes: Float64s, terms: Terms, room: int, dtype: Any
+    rest: Float64s, sizes: Float64s, terms: SketchTerms, room: int, dtype: Any
 ) -> Directions:
     """Return directions from the Gram matrix of what lies outside the frame.
 
@@ -90,7 +90,7 @@ def corrections(
     outside: float,
     inside: Float64s,
     new: Float64s,
-    terms: Terms,
+    terms: SketchTerms,
     plan: SketchPlan,
 ) -> Float64s | None:
     """Return an orthonormal basis of where the kept directions want to go, among the new ones.

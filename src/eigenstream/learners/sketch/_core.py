@@ -8,10 +8,10 @@ import numpy as np
 from eigenstream._linalg import Float64s
 from eigenstream._state import State, joined, part
 from eigenstream.learners.sketch._block import corrections, kept_pairs, new_directions
-from eigenstream.learners.sketch._frame import Frame
-from eigenstream.learners.sketch._operator import Operator
+from eigenstream.learners.sketch._frame import SketchFrame
+from eigenstream.learners.sketch._operator import SketchedSums
 from eigenstream.learners.sketch._plan import SketchPlan
-from eigenstream.learners.sketch._terms import Terms
+from eigenstream.learners.sketch._terms import SketchTerms
 from eigenstream.learners.sketch._transient import Transient
 
 #: The first blocks move the frame far: their problems are solved in full.
@@ -22,7 +22,7 @@ ROUNDED_EVERY = 4
 
 
 @dataclass
-class Totals:
+class ExactTotals:
     """The plain averages over all terms: exact, whatever the sketch forgets."""
 
     mean: Float64s
@@ -46,10 +46,10 @@ class SketchCore:
 
     plan: SketchPlan
     dtype: Any
-    operator: Operator
-    frame: Frame | None
+    operator: SketchedSums
+    frame: SketchFrame | None
     mean: Float64s
-    totals: Totals
+    totals: ExactTotals
     transient: Transient = field(default_factory=Transient)
     blocks: int = 0
 
@@ -58,10 +58,10 @@ class SketchCore:
         """Return what is known before any row."""
         most = plan.highest + plan.lowest
         whole = n_features <= most  # the matrix itself is no larger than the frame
-        operator = Operator.empty(n_features, plan.weights, n_features if whole else 0)
-        frame = None if whole else Frame(plan.d, most, n_features, dtype)
+        operator = SketchedSums.empty(n_features, plan.weights, n_features if whole else 0)
+        frame = None if whole else SketchFrame(plan.d, most, n_features, dtype)
         mean = np.zeros(n_features)
-        return cls(plan, np.dtype(dtype), operator, frame, mean, Totals(mean))
+        return cls(plan, np.dtype(dtype), operator, frame, mean, ExactTotals(mean))
 
     def learn(
         self, pieces: list[Any], now: Any, past: Any, weights: Float64s, pasts: Float64s
@@ -77,7 +77,7 @@ class SketchCore:
             if share < 1.0:
                 operator.forget(share, plan.lowest)
         decay = plan.keep ** np.arange(count - 1.0, -1.0, -1.0)
-        terms = Terms(
+        terms = SketchTerms(
             now, past, weights * decay, pasts * decay, *plan.weights, plan.center, operator.weight
         )
         if plan.center and not self.totals.n_terms and not operator.again:
@@ -103,7 +103,7 @@ class SketchCore:
         self.totals.weight *= keep
         self.totals.power *= keep
 
-    def _learn_whole(self, pieces: list[Any], terms: Terms) -> tuple[Float64s, float]:
+    def _learn_whole(self, pieces: list[Any], terms: SketchTerms) -> tuple[Float64s, float]:
         """Add the terms to matrices of full size."""
         rows = np.concatenate(pieces).astype(np.float64) - self.mean
         self.operator.forms += self.operator.block_forms(terms, rows)
@@ -111,7 +111,9 @@ class SketchCore:
         own = rows[terms.now] - middle if terms.center else rows[terms.now]
         return middle, float(terms.weights @ np.einsum("ij,ij->i", own, own))
 
-    def _learn_in(self, frame: Frame, pieces: list[Any], terms: Terms) -> tuple[Float64s, float]:
+    def _learn_in(
+        self, frame: SketchFrame, pieces: list[Any], terms: SketchTerms
+    ) -> tuple[Float64s, float]:
         """Add the terms exactly in the span of frame and rows, and cut back to the frame's size."""
         plan, operator, r = self.plan, self.operator, self.operator.r
         rounded = self.blocks < FULL_BLOCKS or self.blocks % ROUNDED_EVERY == 0
@@ -181,7 +183,7 @@ class SketchCore:
     @classmethod
     def restored(cls, plan: SketchPlan, state: State) -> "SketchCore":
         """Return what goes on from a state, to the last bit."""
-        operator = Operator.restored(part(state, "operator"))
+        operator = SketchedSums.restored(part(state, "operator"))
         dtype, framed, totals = (
             np.dtype(str(state["dtype"])),
             part(state, "frame"),
@@ -191,9 +193,9 @@ class SketchCore:
             plan,
             dtype,
             operator,
-            Frame.restored(framed) if framed else None,
+            SketchFrame.restored(framed) if framed else None,
             np.array(state["mean"], np.float64),
-            Totals(
+            ExactTotals(
                 np.array(totals["mean"], np.float64),
                 int(totals["n_terms"]),
                 float(totals["weight"]),
@@ -215,7 +217,7 @@ def _chosen(pieces: list[Any], now: Any, count: int) -> list[Any]:
     return [piece for piece in found if len(piece)]
 
 
-def _mean(pieces: list[Any], terms: Terms) -> Float64s:
+def _mean(pieces: list[Any], terms: SketchTerms) -> Float64s:
     """Return the mean of the terms' rows."""
     weights = np.zeros(sum(map(len, pieces)))
     weights[terms.now] = terms.weights / terms.weight

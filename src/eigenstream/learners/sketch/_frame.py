@@ -31,7 +31,7 @@ class Products(NamedTuple):
     rounding: Float64s | None  # frame with frame, when it was asked for
 
 
-class Frame:
+class SketchFrame:
     """An orthonormal frame and an older copy of its last ``d`` vectors, one a row."""
 
     def __init__(self, d: int, most: int, n_features: int, dtype: Any) -> None:
@@ -142,7 +142,7 @@ class Frame:
         return {"d": self.d, "r": self.r, "vectors": self.store}
 
     @classmethod
-    def restored(cls, state: State) -> "Frame":
+    def restored(cls, state: State) -> "SketchFrame":
         """Return a frame that goes on from a state."""
         store = np.array(state["vectors"])
         d = int(state["d"])

@@ -7,8 +7,8 @@ import numpy as np
 from eigenstream._linalg import Float64s
 from eigenstream.learners.sketch._block import kept_pairs
 from eigenstream.learners.sketch._core import SketchCore
-from eigenstream.learners.sketch._frame import Frame
-from eigenstream.learners.sketch._operator import Operator
+from eigenstream.learners.sketch._frame import SketchFrame
+from eigenstream.learners.sketch._operator import SketchedSums
 from eigenstream.learners.sketch._transient import Transient
 
 #: A direction of one frame is new to the other if this share of its square lies outside it.
@@ -39,7 +39,9 @@ def further_pass(core: SketchCore, weight: float) -> SketchCore:
     fresh = SketchCore.empty(known.plan, known.operator.n_features, known.dtype)
     if known.frame is None or not known.totals.n_terms:
         return fresh  # a sum that is exact needs no start
-    start = Operator.empty(known.operator.n_features, known.plan.weights, known.operator.r, True)
+    start = SketchedSums.empty(
+        known.operator.n_features, known.plan.weights, known.operator.r, True
+    )
     start.forms[0] = weight * known.operator.forms[0]
     start.traces[0] = weight * known.operator.traces[0]
     start.lossy = known.operator.lossy
@@ -83,8 +85,8 @@ def merged_cores(left: SketchCore, right: SketchCore, keep: float) -> SketchCore
 def _add_in_joint_frame(
     left: SketchCore,
     right: SketchCore,
-    one: Frame,
-    other: Frame,
+    one: SketchFrame,
+    other: SketchFrame,
     step: Float64s,
     square: float,
 ) -> None:

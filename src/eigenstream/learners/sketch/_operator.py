@@ -6,11 +6,11 @@ import numpy as np
 
 from eigenstream._linalg import Float64s
 from eigenstream._state import State
-from eigenstream.learners.sketch._terms import Terms
+from eigenstream.learners.sketch._terms import SketchTerms
 
 
 @dataclass
-class Operator:
+class SketchedSums:
     """Sums S_k ~ U^T F_k U + sigma_k (I - U^T U), all in one frame U of r rows.
 
     By the first sum it is decided which directions are kept; it is diagonal, ascending, as soon as
@@ -32,7 +32,7 @@ class Operator:
     @classmethod
     def empty(
         cls, n_features: int, weights: tuple[float, float], r: int, again: bool = False
-    ) -> "Operator":
+    ) -> "SketchedSums":
         """Return sums of nothing in a frame of ``r`` vectors."""
         k = 1 + (weights[1] > 0) + again
         return cls(n_features, *weights, np.zeros((k, r, r)), np.zeros(k), again)
@@ -55,7 +55,7 @@ class Operator:
             return np.zeros(len(self.traces))
         return np.asarray((self.traces - np.trace(self.forms, axis1=1, axis2=2)) / left)
 
-    def block_forms(self, terms: Terms, C: Float64s) -> Float64s:
+    def block_forms(self, terms: SketchTerms, C: Float64s) -> Float64s:
         """Return what a block adds to each form, C the coordinates of its rows."""
         signed = self.reward * terms.rewarded(C)
         if not self.penalty:
@@ -128,7 +128,7 @@ class Operator:
         return dict(vars(self))
 
     @classmethod
-    def restored(cls, state: State) -> "Operator":
+    def restored(cls, state: State) -> "SketchedSums":
         """Return sums that go on from a state."""
         return cls(
             int(state["n_features"]),

@@ -10,7 +10,7 @@ from eigenstream._linalg import Float64s
 
 
 @dataclass(frozen=True)
-class Terms:
+class SketchTerms:
     """A row each, the row before it in time, and their weights.
 
     Given coordinates C of the block's rows (one row of C for each), A is the sum of the rewarded

@@ -3,8 +3,8 @@
 import numpy as np
 
 from eigenstream._linalg import Float64s
-from eigenstream.learners.sketch._frame import Frame, Products
-from eigenstream.learners.sketch._terms import Terms
+from eigenstream.learners.sketch._frame import Products, SketchFrame
+from eigenstream.learners.sketch._terms import SketchTerms
 
 #: The old sum loses weight by the power GAIN * behind of n / (n + b), at most by MOST.
 GAIN, MOST = 10.0, 3.0
@@ -35,7 +35,12 @@ class Transient:
         return float((self.n / (self.n + b)) ** power)
 
     def measure(
-        self, frame: Frame, found: Products, inside: Float64s, gaps: Float64s, terms: Terms
+        self,
+        frame: SketchFrame,
+        found: Products,
+        inside: Float64s,
+        gaps: Float64s,
+        terms: SketchTerms,
     ) -> None:
         """Compare the block's gradient with the movement; ``gaps`` are lam_i - sigma, a term."""
         d = frame.d

@@ -21,7 +21,7 @@ from eigenstream.rules.engine._centering import input_products, mean_coefficient
 from eigenstream.rules.engine._columns import add_products, shared, update_vectors
 from eigenstream.rules.engine._products import ZERO, products
 from eigenstream.rules.engine._running_sums import add_moment, add_sums
-from eigenstream.rules.engine._tuples import Block, Frame, Makeup, Terms, Totals, Update
+from eigenstream.rules.engine._tuples import BlockRows, Frame, Makeup, Terms, Totals, Update
 
 __all__ = ["blocks_of", "shared_blocks_of"]
 
@@ -254,7 +254,7 @@ def _blocks(
         fetched = centred or not tight
         rows = buffer[: n + extra] if fetched else terms.rows[picks[0] : picks[0] + n]
         fresh = centred and shares[0] == 1.0
-        block = Block(terms.rows, picks, fetched, fresh, mean, shift, rows)
+        block = BlockRows(terms.rows, picks, fetched, fresh, mean, shift, rows)
         both = np.zeros((rows.shape[0], vectors.shape[0] + rows.shape[0]))
         add_products(vectors, block, both, ZERO, width)
         makeup = Makeup(here, there, shares, n if extra else -1)

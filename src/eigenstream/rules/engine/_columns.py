@@ -12,7 +12,7 @@ import numpy as np
 
 from eigenstream.kernels.base import njit
 from eigenstream.rules.engine._products import PANEL, ZERO, add_rows, products, turn
-from eigenstream.rules.engine._tuples import Block, Update
+from eigenstream.rules.engine._tuples import BlockRows, Update
 
 __all__ = ["add_products", "shared", "update_vectors"]
 
@@ -21,7 +21,7 @@ STEP = 16
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _fetch(block: Block, first: int, last: int) -> None:
+def _fetch(block: BlockRows, first: int, last: int) -> None:
     """Write the picked rows less the mean, which is copied to ``shift`` in the rows' precision.
 
     Where that rounds it, what is left of the mean is one more row of ``out``. Where nothing has
@@ -44,7 +44,7 @@ def _fetch(block: Block, first: int, last: int) -> None:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def add_products(vectors: Any, block: Block, out: Any, first: int, last: int) -> None:
+def add_products(vectors: Any, block: BlockRows, out: Any, first: int, last: int) -> None:
     """Add a block's inner products with the vectors and with itself to ``out``.
 
     Unless the block is rows as they lie, it is ``fetched`` first: the picked rows less the mean.
@@ -57,7 +57,7 @@ def add_products(vectors: Any, block: Block, out: Any, first: int, last: int) ->
 
 
 @njit(cache=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def update_vectors(update: Update, block: Block, vectors: Any, first: int, last: int) -> None:
+def update_vectors(update: Update, block: BlockRows, vectors: Any, first: int, last: int) -> None:
     """Add ``coefficients @ block`` to the vectors, first ``turned`` into ``mixing @ vectors``.
 
     Where a running mean is kept, it is brought up to date as well.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Block", "Frame", "Makeup", "Terms", "Totals", "Update"]
+__all__ = ["BlockRows", "Frame", "Makeup", "Terms", "Totals", "Update"]
 
 
 class Frame(NamedTuple):
@@ -69,7 +69,7 @@ class Totals(NamedTuple):
     adapt: Any  # what the automatic gain goes by, see ``next_gain``
 
 
-class Block(NamedTuple):
+class BlockRows(NamedTuple):
     """The rows of a block, and the mean that is subtracted from them."""
 
     rows: Any  # those of the whole call
