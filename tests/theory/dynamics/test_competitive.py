@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import ndtr
+from scipy.special import ndtr, owens_t
 
 from eigenstream.theory import CompetitiveDynamics, students_with
+from eigenstream.theory.dynamics._loops import _owens_t, triple_winners
 from eigenstream.theory.dynamics._orthants import orthant, soft_products, winners
 
 #: Of the largest of a few hundred standard normals: passed by chance once in ten thousand.
@@ -143,3 +144,31 @@ def test_more_prototypes_than_clusters_and_back():
         assert speeds[1] < speeds[0] / 5
         assert speeds[2] < speeds[1] / 5
         assert course.error[2] < course.error[0] - 1
+
+
+def test_owens_t_is_scipys():
+    """To rounding, and to the 2e-16 within which SciPy's own methods meet."""
+    rng = np.random.default_rng(0)
+    h = np.concatenate([rng.normal(0, 3, 500), [0.0, 1e-12, 40.0]])
+    a = np.concatenate([rng.standard_cauchy(500), [2.0, -1e9, 0.3]])
+    found = [_owens_t(*pair) for pair in zip(h.tolist(), a.tolist(), strict=True)]
+    np.testing.assert_allclose(found, owens_t(h, a), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_three_prototypes_have_the_averages_of_any(seed):
+    rng = np.random.default_rng(seed)
+    R, Q = drawn_state(rng, 3, 2)
+    if seed % 4 == 0:  # on a line, far from it, alike
+        R[2], Q[2], Q[:, 2] = (R[0] + R[1]) / 2, (Q[0] + Q[1]) / 2, (Q[0] + Q[1]) / 2
+        Q[2, 2] = (Q[0, 0] + 2 * Q[0, 1] + Q[1, 1]) / 4
+    centres, variances = rng.standard_normal((2, 2)) * 2, rng.uniform(0.3, 2, 2)
+    P, A = np.empty((2, 3)), np.zeros((2, 3, 3))
+    triple_winners(R, Q, (centres, np.full(2, 0.5), variances), P, A)
+    for n in range(2):
+        exact, ties = winners(centres[n] @ R.T - np.diag(Q) / 2, variances[n] * Q)
+        # Where three lie on a line, a root of rounding is left of a variance.
+        allowed = 1e-7 if seed % 4 == 0 else 1e-13
+        np.testing.assert_allclose(P[n], exact, rtol=0, atol=allowed)
+        np.testing.assert_allclose(A[n], ties, rtol=1e-7, atol=allowed)
+    np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-12)

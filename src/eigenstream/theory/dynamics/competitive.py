@@ -14,6 +14,7 @@ from eigenstream.theory.dynamics._loops import (
     competitive_chain,
     competitive_drift,
     pair_winners,
+    triple_winners,
 )
 from eigenstream.theory.dynamics._orthants import soft_products, winners
 from eigenstream.theory.dynamics.base import (
@@ -209,6 +210,8 @@ class CompetitiveDynamics(Dynamics):
         products = np.zeros((clusters, K, K))
         if self.softness is None and K == 2:
             pair_winners(R, Q, self._clusters, P, A)
+        elif self.softness is None and K == 3:
+            triple_winners(R, Q, self._clusters, P, A)
         else:
             fields = self.centres @ R.T - 0.5 * np.diag(Q)
             for n, v in enumerate(self.variances):
