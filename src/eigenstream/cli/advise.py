@@ -53,5 +53,5 @@ def advise_components(
             f"every eigenvalue must be above the noise {noise:g}, and that above 0; got "
             f"{eigenvalues!r}."
         )
-    model = PrincipalDynamics([(value / noise) ** 0.5 - 1 for value in values], eta=eta * noise)
+    model = PrincipalDynamics.of_variances(values, eta=eta, noise=noise)
     print(model.advise(n_features=n_features))

@@ -16,6 +16,7 @@ from eigenstream.estimators.temporal._variances import Variances
 from eigenstream.estimators.temporal.base import StreamEstimator
 from eigenstream.learners import table
 from eigenstream.scatters import VarianceScatter
+from eigenstream.theory import Advice, PrincipalDynamics
 
 
 @documented
@@ -157,6 +158,48 @@ class StreamPCA(StreamEstimator):
     def noise_variance_(self) -> float:
         """The mean variance of the directions left out [TIPPING]."""
         return float(self._solved().details["noise"])
+
+    def advise(self, rate: float) -> Advice:
+        """Say how many examples units of Sanger's rule would need to find these components.
+
+        Their plateaus follow from the spectrum that was learned, the mean of the variances left out
+        as noise in all other directions ([DYN] sec. 3); exact for many features and a flat rest.
+
+        Parameters
+        ----------
+        rate : float
+            The learning rate of each step, as in ``SangerNetwork(schedule=Constant(rate))``.
+
+        Returns
+        -------
+        eigenstream.theory.Advice
+            Its ``eta`` and other rates are these times the number of features and the noise.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import StreamPCA
+        >>> X = np.random.default_rng(0).standard_normal((5000, 200))
+        >>> X[:, :2] *= [2.0, 1.6]
+        >>> advice = StreamPCA(n_components=2).fit(X).advise(0.002)
+        >>> advice.stable, bool(advice.examples > 500)
+        (True, True)
+        """
+        check_is_fitted(self)
+        check_number(rate, "rate", above=0)
+        width, noise = len(self.mean_), self.noise_variance_
+        if (
+            len(self.components_) + 2 > width
+            or not noise > 0
+            or self.eigenvalues_[-1] <= noise * (1 + 1e-9)
+        ):
+            raise ValueError(
+                f"the theory wants components above the noise of many more directions, and here "
+                f"{len(self.components_)} of {width} have variances down to "
+                f"{self.eigenvalues_[-1]:g} beside a noise of {noise:g}: ask with fewer components."
+            )
+        model = PrincipalDynamics.of_variances(self.eigenvalues_, eta=rate * width, noise=noise)
+        return model.advise(n_features=width)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of rows under probabilistic PCA [TIPPING].

@@ -5,10 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._checks import check_choice, check_flag, check_whole, real_array, warn_user
+from eigenstream._checks import (
+    check_choice,
+    check_flag,
+    check_number,
+    check_whole,
+    real_array,
+    warn_user,
+)
 from eigenstream.theory.base import Float64s
 from eigenstream.theory.dynamics._advice import Advice, unit_advice
 from eigenstream.theory.dynamics._checked import as_rates, as_times
+from eigenstream.theory.dynamics._formulas import aligned_is_stable, first_unit
 from eigenstream.theory.dynamics._loops import lawson, principal_chain, principal_drift
 from eigenstream.theory.dynamics.base import (
     Annealing,
@@ -94,6 +102,23 @@ class PrincipalDynamics(Dynamics):
         self.unit_length = check_flag(normalize, "normalize")
         self.annealing = as_annealing(annealing)
         self._model = (self.excess, self.eta, (self.rule == "subspace", self.unit_length))
+
+    @classmethod
+    def of_variances(cls, variances: Any, *, eta: Any, noise: float = 1.0) -> "PrincipalDynamics":
+        """Return the model of data with these variances, and ``noise`` along all other directions.
+
+        In units of the noise: there the rate is ``eta * noise``.
+
+        >>> PrincipalDynamics.of_variances([8.0, 4.5], eta=0.1, noise=2.0).strengths
+        array([1. , 0.5])
+        """
+        check_number(noise, "noise", above=0)
+        values = real_array(variances, "variances").astype(np.float64)
+        if not (values > noise).all():
+            raise ValueError(
+                f"every variance must be above the noise {noise:g}, got {values.tolist()}."
+            )
+        return cls(np.sqrt(values / noise) - 1.0, eta=np.multiply(eta, noise))
 
     def drift(self, R: Any, Q: Any, *, alpha: float = 0.0) -> tuple[Float64s, Float64s]:
         """Return dR/dalpha and dQ/dalpha at one state ([DYN] eq. 3.6, and without length 1).
@@ -213,15 +238,7 @@ class PrincipalDynamics(Dynamics):
                 f"R must hold the first unit's {self.n_directions} overlaps, got shape "
                 f"{start.shape}."
             )
-        a, eta = as_times(alphas)[:, None], self.eta[0]
-        k1, g = 2 * eta + eta**2, 2 * eta * (self.excess - eta / 2)
-        # (e^{g a} - 1) / g, which is a at g = 0; all over e^{top a}, so that nothing overflows.
-        top = max(float(g.max()), 0.0)
-        safe = np.where(g == 0, 1.0, g)
-        grown = np.where(g == 0, a * np.exp(-top * a), (np.exp((g - top) * a) - np.exp(-top * a)))
-        norm = np.exp(-top * a[:, 0]) + (k1 * self.excess * start**2 * grown / safe).sum(axis=1)
-        growth = np.exp((eta * (1 + self.excess) - (k1 + top) / 2) * a)
-        return np.asarray(start * growth / np.sqrt(norm)[:, None], np.float64)
+        return first_unit(self.excess, float(self.eta[0]), start, as_times(alphas))
 
     @property
     def critical_rates(self) -> Float64s:
@@ -335,23 +352,7 @@ class PrincipalDynamics(Dynamics):
         if self.rule != "sanger" and self.n_students > 1:
             raise ValueError("the criterion is that of Sanger's rule; use deviation_rates.")
         beta = self._own_excess()
-        eta, k = self.eta[: len(beta)], len(beta)
-        if (eta >= 2 * beta).any():
-            return False
-        L = 1.0 + beta
-        for j in range(k):
-            for i in range(j + 1, k):
-                both = eta[j] * L[j] + eta[i] * L[i]
-                apart = eta[j] * (beta[j] - beta[i])
-                if self.unit_length:
-                    lost = L[j] * eta[j] / (2 + eta[j]) - beta[i]
-                    apart *= 1 + eta[i]
-                else:
-                    lost = eta[j] / 2 - beta[i]
-                    apart *= 1 + eta[i] / 2
-                if not lost * both < apart:
-                    return False
-        return True
+        return aligned_is_stable(beta, self.eta[: len(beta)], self.unit_length)
 
     def advise(self, *, n_features: int, R: Any = None, Q: Any = None) -> Advice:
         """Predict when the last unit learns, for data of ``n_features`` entries; see ``Advice``.
