@@ -110,9 +110,9 @@ def test_frames_step_through_time_in_a_browser(outcome, browser, tmp_path, width
     before = page.ask(shown)
     assert before == [False] * (len(before) - 1) + [True]
     page.click(".frames label")
-    assert page.ask(shown) == [True] + before[1:-1] + [False]
+    assert page.ask(shown) == [True, *before[1:-1], False]
     page.press("ArrowRight")
-    assert page.ask(shown) == [False, True] + before[2:-1] + [False]
+    assert page.ask(shown) == [False, True, *before[2:-1], False]
     assert page.wider() == []
     assert page.loaded() == []
     assert page.complaints() == []

@@ -39,7 +39,7 @@ def pair_winners(R: Any, Q: Any, clusters: Any, P: Any, A: Any) -> None:
 
 
 @njit(**COMPILE)
-def _owens_t(h: float, a: float) -> float:
+def _owens_t(h: float, a: float) -> Any:
     """Return Owen's T(h, a): a smooth integral over [0, |a|], for |a| > 1 that of its partner."""
     h, slope = abs(h), abs(a)
     left = 0.0
@@ -56,7 +56,7 @@ def _owens_t(h: float, a: float) -> float:
 
 
 @njit(**COMPILE)
-def _both_positive(h: float, k: float, rho: float) -> float:
+def _both_positive(h: float, k: float, rho: float) -> Any:
     """Return Pr(X < h, Y < k) for standard normals of correlation rho, by Owen's T."""
     rho = min(max(rho, -1.0), 1.0)
     if h == 0.0 and k == 0.0:
