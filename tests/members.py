@@ -18,6 +18,7 @@ from eigenstream import (
     AdalineRegressor,
     ClassScatter,
     ClassSubspace,
+    CompetitiveLearning,
     Contrast,
     LabelledPairs,
     MultilayerPerceptron,
@@ -146,6 +147,10 @@ ONLINE = dict.fromkeys(
     "twice; they agree in the limit only",
 )
 ONLINE_DENSE = {WEIGHTS[0]: ONLINE[WEIGHTS[0]]}
+IN_ORDER = {
+    WEIGHTS[0]: "a row of weight two moves prototypes as two rows in its place do; the check "
+    "shuffles the rows, and an online rule goes by their order"
+}
 NO_WEIGHTS = dict.fromkeys(
     (
         "check_sample_weights_pandas_series",
@@ -256,7 +261,14 @@ NEURONS = [
     Member(MultilayerPerceptronRegressor(4, max_iter=2, random_state=0), "numbers", (8,)),
 ]
 
-MEMBERS = [*ESTIMATORS, *FEATURES, *NEURONS]
+PROTOTYPES = [
+    Member(CompetitiveLearning(), "rows", (SCIKIT_LEARN,), IN_ORDER),
+    Member(CompetitiveLearning(3, learning_rate=0.05), "rows", (SCIKIT_LEARN,), IN_ORDER),
+    Member(CompetitiveLearning(4, random_state=0), "rows", (8,)),
+    Member(CompetitiveLearning(4, missing="skip", random_state=0), "rows", ()),
+]
+
+MEMBERS = [*ESTIMATORS, *FEATURES, *NEURONS, *PROTOTYPES]
 
 
 def keeping(law):

@@ -49,7 +49,7 @@ FLOORS = {
 #: Folders inside folders. They import from the folder around them, never from each other.
 ROOMS = {
     "estimators": ("temporal", "pairs"),
-    "learners": ("temporal", "pairs", "online", "sketch"),
+    "learners": ("temporal", "pairs", "online", "sketch", "prototypes"),
     "experiments": ("report", "data", "slow", "hpca", "dynamics", "prototypes", "neurons"),
     "rules": ("engine", "hebbian", "competitive", "supervised"),
     "theory": ("bounds", "mixing", "dynamics"),
@@ -67,10 +67,8 @@ TABLES = {("learners", "table")}
 
 #: Folders that are planned; one that has come is taken off this list.
 FUTURE = {
-    "prototypes",
     "distributed",
     "experiments/prototypes",
-    "rules/competitive",
 }
 
 #: Libraries that only these places may import.

@@ -9,7 +9,17 @@ from sklearn.base import BaseEstimator
 
 import eigenstream
 import members
-from eigenstream import estimators, features, learners, neurons, processes, rules, scatters, solvers
+from eigenstream import (
+    estimators,
+    features,
+    learners,
+    neurons,
+    processes,
+    prototypes,
+    rules,
+    scatters,
+    solvers,
+)
 from eigenstream.learners.base import Learner
 from eigenstream.learners.table import WAYS
 from members import MEMBERS, SCIKIT_LEARN
@@ -83,7 +93,7 @@ def test_every_scatter_is_in_the_table_and_can_be_restored():
 
 
 def test_every_estimator_is_in_the_table():
-    places = (estimators, features, neurons)
+    places = (estimators, features, neurons, prototypes)
     every = set().union(*(concrete(place, BaseEstimator) for place in places))
     ours = {one for one in every if one.__module__.startswith("eigenstream.")}
     assert ours - bases(ours) - {type(member.estimator) for member in MEMBERS} == set()

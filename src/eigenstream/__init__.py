@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         SangerNetwork,
     )
     from eigenstream.pair_sampling import LabelledPairs, TemporalPairs, sample_pairs
+    from eigenstream.prototypes import CompetitiveLearning
     from eigenstream.scatters import (
         ClassScatter,
         PairScatter,
@@ -48,6 +49,7 @@ __all__ = [
     "AlphaPath",
     "ClassScatter",
     "ClassSubspace",
+    "CompetitiveLearning",
     "Contrast",
     "LabelledPairs",
     "LagPath",
@@ -84,6 +86,7 @@ _HOMES = (
     "scatters",
     "features",
     "neurons",
+    "prototypes",
     "estimators",
     "streams",
     "models",

@@ -15,6 +15,7 @@ from eigenstream import (
     AdalineRegressor,
     ClassScatter,
     ClassSubspace,
+    CompetitiveLearning,
     Contrast,
     MultilayerPerceptron,
     MultilayerPerceptronRegressor,
@@ -76,6 +77,9 @@ STREAMING = [
     AdalineRegressor(),
     MultilayerPerceptron(4, batch_size=7, momentum=0.5, random_state=0),
     MultilayerPerceptronRegressor(4, random_state=0),
+    CompetitiveLearning(5, random_state=0),
+    CompetitiveLearning(5, init="data", learning_rate=Power(1, 10)),
+    CompetitiveLearning(4, init=np.eye(4, 9), forgetting=0.01, missing="skip"),
 ]
 
 #: Those that learn all at once.
@@ -97,6 +101,8 @@ def data_of(model):
         return PAIRS, SIGNS
     if isinstance(model, AdalineRegressor | MultilayerPerceptronRegressor):
         return ROWS, ROWS @ np.arange(9.0)
+    if isinstance(model, CompetitiveLearning):
+        return ROWS, None
     if isinstance(model, ClassSubspace | ThresholdClassifier) or hasattr(model, "predict"):
         return ROWS, NAMES
     return ROWS, None

@@ -23,7 +23,7 @@ SETTINGS: Any = numba.config
 LONG = "eigenstream.rules."
 
 #: Of them, those that stand alone: a loop over rows takes a few seconds.
-SHORTER = "eigenstream.rules.supervised."
+SHORTER = ("eigenstream.rules.supervised.", "eigenstream.rules.competitive.")
 
 
 def njit(**options: Any) -> Callable[[Any], Any]:

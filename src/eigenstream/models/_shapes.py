@@ -57,6 +57,11 @@ LAYOUT = {
     "learned.answer_top": "cw?",
     "learned.average_values": "a",
     "learned.average_vectors": "aD?",
+    # Prototypes that compete.
+    "learned.squares": "c",
+    "learned.counts": "c",
+    "learned.latest": "c",
+    "learned.alive": "1",
     "core.mean": "D",
     "operator.traces": "o",
     "operator.forms": "off",
@@ -103,13 +108,14 @@ LAYOUT = {
     ".components_": "mD",
     ".examples_": "xD",
     "._codes": "x",
+    ".labels_": "x",
     "._latest": "uD",
     ".feature_names_in_": "D",
     ".classes_": "l",
 }
 
 #: Arrays of whole numbers; the others of a layout hold real ones, but for names.
-WHOLE = {"pending", "codes", "tasks", "hashes", "_codes"}
+WHOLE = {"pending", "codes", "tasks", "hashes", "_codes", "latest", "alive", "labels_"}
 NAMES = {"feature_names_in_", "classes_"}
 
 #: More names that are all None than this are no names.

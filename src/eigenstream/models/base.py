@@ -29,6 +29,7 @@ from eigenstream.neurons import (
     Perceptron,
     SangerNetwork,
 )
+from eigenstream.prototypes import CompetitiveLearning
 from eigenstream.rules.supervised import Network, Units
 from eigenstream.scatters import KINDS
 
@@ -63,6 +64,7 @@ ESTIMATORS = _named(
     *(StreamPCA, SlowSubspace, PairSubspace, ClassSubspace, PairMetric, ThresholdClassifier),
     *(RBFNetwork, GradientOrientation, OjaNeuron, SangerNetwork, Perceptron, Adaline),
     *(AdalineRegressor, MultilayerPerceptron, MultilayerPerceptronRegressor),
+    CompetitiveLearning,
 )
 
 #: Restored from a flat state.

@@ -1,0 +1,6 @@
+"""Prototypes that learn by competing for rows: what is kept between two rows."""
+
+from eigenstream.learners.prototypes.base import PrototypeLearner, PrototypePlan
+from eigenstream.learners.prototypes.competing import CompetingLearner
+
+__all__ = ["CompetingLearner", "PrototypeLearner", "PrototypePlan"]

@@ -1,0 +1,268 @@
+"""Prototypes in a stream: rows wait until a block is whole, so any chunking learns the same."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from eigenstream._blas import blas_threads
+from eigenstream._linalg import Float64s
+from eigenstream._state import State
+from eigenstream.rules.competitive import Competition, Competitors, RowSteps, Seen
+from eigenstream.schedules import Schedule
+
+__all__ = ["PrototypeLearner", "PrototypePlan", "default_block_size"]
+
+#: Up to so many multiplications for the distances of a row, moving the prototypes themselves is
+#: quicker than forming a block's inner products.
+SMALL = 256
+
+NOTHING = np.zeros((0, 0))
+
+
+def default_block_size(n_prototypes: int, n_features: int) -> int:
+    """Return the number of steps taken between two matrix products; 0 for steps on the rows.
+
+    >>> default_block_size(8, 2), default_block_size(100, 784)
+    (0, 64)
+    """
+    return 0 if n_prototypes * n_features <= SMALL else 64
+
+
+@dataclass(frozen=True)
+class PrototypePlan:
+    """What prototypes are asked to do."""
+
+    n_prototypes: int
+    #: Learning rates; None for 1 / count.
+    schedule: Schedule | None = None
+    #: The share of the counts that is forgotten a step.
+    forgetting: float = 0.0
+    #: How many rows wait until the prototypes are placed among them.
+    n_first: int = 1
+    #: Where they begin: a word for the learner, or an array.
+    init: Any = "data"
+    seed: int = 0
+    #: RowSteps between two matrix products, 0 for steps on the rows, None for what is quicker.
+    block_size: int | None = None
+
+
+class PrototypeLearner(ABC):
+    """Prototypes, and the rows that wait: a value that is copied, saved and restored.
+
+    Rows are learned about a fixed mean, that of the first ones, so that a common offset costs the
+    inner products no precision. Reading changes nothing: what waits is learned on a copy.
+    """
+
+    #: The rule by which they compete.
+    rule: Competition
+
+    def __init__(self, plan: PrototypePlan, n_features: int) -> None:
+        self.plan = plan
+        self.n_features = n_features
+        self.mean: Float64s = np.zeros(n_features)
+        self.them = Competitors.zeros(plan.n_prototypes, n_features)
+        #: RowSteps taken, the sum of the squared distances that rows had when they came, and the
+        #: weight of these rows.
+        self.steps, self.error, self.weight = 0, 0.0, 0.0
+        self._begun = False
+        self._kept: list[Float64s] = []
+        self._kept_weights: list[Float64s] = []
+        given = plan.block_size
+        size = default_block_size(plan.n_prototypes, n_features) if given is None else given
+        self._size = size
+
+    # ---- what a kind of prototypes says ----------------------------------------------------
+
+    @abstractmethod
+    def _placed(self, rows: Float64s, weights: Float64s) -> Float64s:
+        """Return where the prototypes begin, at most ``n_prototypes``, among the first rows."""
+
+    def _numbers(self, first: int, n: int) -> Float64s:
+        """Return what the rule reads at each of so many steps, one row a step."""
+        return np.zeros((n, 0))
+
+    def _ground(self) -> Any:
+        """Return what the rule reads at every step."""
+        return NOTHING
+
+    # ---- learning --------------------------------------------------------------------------
+
+    def add(self, rows: Any, weights: Float64s | None = None) -> Self:
+        """Learn from rows that follow those before; rows of weight zero are no rows."""
+        if weights is None:
+            weights = np.ones(len(rows))
+        elif not weights.all():
+            rows, weights = rows[weights > 0], weights[weights > 0]
+        if len(rows) == 0:
+            return self
+        self._check_steps(len(rows))
+        if not self._begun:
+            lacking = max(self.plan.n_first - self.waiting, 0)
+            self._keep(rows[:lacking], weights[:lacking])
+            if self.waiting < self.plan.n_first:
+                return self
+            rows, weights = rows[lacking:], weights[lacking:]
+            self._begin()
+        lacking = -self.waiting % self._size if self._size else 0
+        self._keep(rows[:lacking], weights[:lacking])
+        if self._size == 0 or self.waiting % self._size == 0:
+            self._learn_kept()
+            whole = len(rows) - lacking
+            whole -= whole % self._size if self._size else 0
+            self._learn(rows[lacking : lacking + whole], weights[lacking : lacking + whole])
+            self._keep(rows[lacking + whole :], weights[lacking + whole :])
+        return self
+
+    def _check_steps(self, n: int) -> None:
+        """Refuse learning rates above 1 before anything is learned with them."""
+        schedule = self.plan.schedule
+        if schedule is None:
+            return
+        first = self.steps + self.waiting
+        gains = schedule.gains(first, n)
+        bad = np.flatnonzero(~(gains <= 1.0))
+        if bad.size:
+            raise ValueError(
+                f"the learning rate is {gains[bad[0]]:.6g} at step {first + bad[0]}: above 1 a "
+                "prototype lands beyond the row that it is to learn. Use a smaller learning_rate."
+            )
+
+    def _keep(self, rows: Any, weights: Float64s) -> None:
+        if len(rows):
+            self._kept.append(np.array(rows, np.float64))
+            self._kept_weights.append(np.array(weights, np.float64))
+
+    def _take(self) -> tuple[Float64s, Float64s]:
+        if not self._kept:
+            return np.zeros((0, self.n_features)), np.zeros(0)
+        rows, weights = np.concatenate(self._kept), np.concatenate(self._kept_weights)
+        self._kept, self._kept_weights = [], []
+        return rows, weights
+
+    def _begin(self) -> None:
+        """Place the prototypes among the rows that wait; those wait on to be learned."""
+        rows, weights = self._take()
+        places = self._placed(rows, weights)
+        self.mean = np.average(rows, axis=0, weights=weights)
+        self.them.vectors[: len(places)] = places - self.mean
+        self.them.alive[0] = len(places)
+        np.einsum("kj,kj->k", self.them.vectors, self.them.vectors, out=self.them.squares)
+        self._begun = True
+        self._keep(rows, weights)
+
+    def _learn_kept(self) -> None:
+        if self._kept:
+            self._learn(*self._take())
+
+    def _learn(self, rows: Any, weights: Float64s) -> None:
+        """Take the steps of rows that make whole blocks, or the last of all."""
+        with blas_threads(1):
+            for start, stop in self._stretches(len(rows)):
+                self._advance(rows[start:stop], weights[start:stop])
+
+    def _stretches(self, n: int) -> Iterator[tuple[int, int]]:
+        """Cut steps so that what goes with them fits into a few MiB, at the ends of blocks."""
+        most = max(2**19 // self.n_features, 1)
+        most = max(most - most % self._size, self._size) if self._size else most
+        for start in range(0, n, most):
+            yield start, min(start + most, n)
+
+    def _advance(self, rows: Any, weights: Float64s) -> None:
+        n, plan = len(rows), self.plan
+        gains = np.zeros(0) if plan.schedule is None else plan.schedule.gains(self.steps, n)
+        steps = RowSteps(
+            self.steps,
+            weights,
+            gains,
+            1.0 - plan.forgetting,
+            self._numbers(self.steps, n),
+            self._ground(),
+        )
+        seen = Seen(np.empty(n, np.int64), np.empty(n))
+        self.rule.advance(self.them, rows - self.mean, steps, seen, self._size)
+        self.steps += n
+        # Row by row, as cumsum adds: a sum of another order would depend on the chunks.
+        self.error = float(np.cumsum(np.append(self.error, weights * seen.errors))[-1])
+        self.weight = float(np.cumsum(np.append(self.weight, weights))[-1])
+
+    def again(self) -> None:
+        """Learn what waits, so that another pass over the rows may follow."""
+        if not self._begun and self._kept:
+            self._begin()
+        self._learn_kept()
+
+    # ---- reading ---------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> int:
+        """The number of rows that wait for their block, or for the first rows to be complete."""
+        return sum(map(len, self._kept))
+
+    @property
+    def n_steps(self) -> int:
+        """The number of rows that have been learned or wait."""
+        return self.steps + self.waiting
+
+    def ahead(self) -> Self:
+        """Return this learner, or where rows wait, a copy that has learned them."""
+        if not self._kept:
+            return self
+        other = self.copy()
+        other.again()
+        return other
+
+    @property
+    def vectors(self) -> Float64s:
+        """The prototypes there are, one a row."""
+        return np.array(self.them.vectors[: self.alive] + self.mean)
+
+    @property
+    def alive(self) -> int:
+        """How many prototypes there are."""
+        return int(self.them.alive[0])
+
+    # ---- copying and saving ----------------------------------------------------------------
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        other = type(self)(self.plan, self.n_features)
+        other.restore(self.state())
+        return other
+
+    def state(self) -> State:
+        """Return all that has been learned as a flat dict of arrays and numbers."""
+        kept = np.concatenate(self._kept) if self._kept else np.zeros((0, self.n_features))
+        weights = np.concatenate(self._kept_weights) if self._kept else np.zeros(0)
+        return {
+            "n_features": self.n_features,
+            "steps": self.steps,
+            "error": self.error,
+            "weight": self.weight,
+            "begun": self._begun,
+            "mean": self.mean.copy(),
+            "kept": kept,
+            "kept_weights": weights,
+            **self.them.copy()._asdict(),
+        }
+
+    def restore(self, state: State) -> None:
+        """Take over what ``state`` gave, into a learner made with the same plan."""
+        self.steps, self.error = int(state["steps"]), float(state["error"])
+        self.weight, self._begun = float(state["weight"]), bool(state["begun"])
+        self.mean = np.array(state["mean"], np.float64)
+        kinds = {"latest": np.int64, "alive": np.int64}
+        self.them = Competitors(
+            *(np.array(state[k], kinds.get(k, np.float64)) for k in Competitors._fields)
+        )
+        if self.them.vectors.shape != (self.plan.n_prototypes, self.n_features):
+            raise ValueError(
+                f"{len(self.them.vectors)} prototypes of {self.them.vectors.shape[1]} features "
+                f"are not the {self.plan.n_prototypes} of {self.n_features} that were asked for"
+            )
+        if not 0 <= self.alive <= self.plan.n_prototypes:
+            raise ValueError(f"{self.alive} of {self.plan.n_prototypes} prototypes are none")
+        self._kept, self._kept_weights = [], []
+        self._keep(state["kept"], state["kept_weights"])
