@@ -52,7 +52,7 @@ def _owens_t(h: float, a: float) -> Any:
         square = 1.0 + (slope * NODES[i]) ** 2
         total += WEIGHTS[i] * np.exp(-0.5 * h * h * square) / square
     total *= slope / (2.0 * np.pi)
-    return np.copysign(left - total if abs(a) > 1.0 else total, a)
+    return float(np.copysign(left - total if abs(a) > 1.0 else total, a))
 
 
 @njit(**COMPILE)
@@ -60,7 +60,7 @@ def _both_positive(h: float, k: float, rho: float) -> Any:
     """Return Pr(X < h, Y < k) for standard normals of correlation rho, by Owen's T."""
     rho = min(max(rho, -1.0), 1.0)
     if h == 0.0 and k == 0.0:
-        return 0.25 + np.arcsin(rho) / (2.0 * np.pi)
+        return float(0.25 + np.arcsin(rho) / (2.0 * np.pi))
     root = np.sqrt(max((1.0 - rho) * (1.0 + rho), 1e-300))
     found = 0.25 * (erfc(-h / np.sqrt(2.0)) + erfc(-k / np.sqrt(2.0)))
     for a, b in ((h, k), (k, h)):
