@@ -82,3 +82,8 @@ class PlainGain:
         # (s + 2)! / (s - 1)!: what s^3 is where a recursion with shares 4 / (s + 3) is exact.
         mean = np.average(self.seen, weights=t * (t + 1.0) * (t + 2.0))
         return 1 / np.sqrt(max(len(t) * mean / self.c**2, strength, penalty**2))
+
+
+def with_sample_of(size, kind):
+    """The estimator of pairs or labels, keeping so few of a stream to count errors by."""
+    return type(kind.__name__, (kind,), {"SAMPLE_SIZE": size})

@@ -133,7 +133,7 @@ def distances_of(Z: Float64s, index: NDArray[np.intp], step: int = 1 << 20) -> F
     return out
 
 
-def _counted(kinds: Any) -> PairCounts:
+def _counted(kinds: Any, exact_pairs: int = EXACT_PAIRS, bins: int = BINS) -> PairCounts:
     """Return the counts of same and of different pairs from the distances and weights of each."""
     found = []
     for distances, weights in kinds:
@@ -144,9 +144,9 @@ def _counted(kinds: Any) -> PairCounts:
             steps = np.bincount(places, weights, minlength=len(ends))
         found.append((ends, np.concatenate([[0.0], np.cumsum(steps, dtype=np.float64)])))
     ends, width = np.unique(np.concatenate([ends for ends, _ in found])), 0.0
-    if sum(len(ends) for ends, _ in found) > EXACT_PAIRS:
-        width = ends[-1] / BINS
-        ends = np.concatenate([width * np.arange(BINS), ends[-1:]])
+    if sum(len(ends) for ends, _ in found) > exact_pairs:
+        width = ends[-1] / bins
+        ends = np.concatenate([width * np.arange(bins), ends[-1:]])
     same, different = (sums[np.searchsorted(at, ends, side="right")] for at, sums in found)
     return PairCounts(ends, same, different, float(width))
 
@@ -158,12 +158,16 @@ def counts_of_classes(
     weights: Float64s | None = None,
     repeats: float = 1.0,
     group_weights: str = "uniform",
+    *,
+    exact_pairs: int = EXACT_PAIRS,
+    bins: int = BINS,
 ) -> PairCounts:
     """Return the counts of all pairs inside tasks, all tasks weighing the same, or all pairs.
 
     Weights of rows count as repetitions: a row of weight k also makes k (k - 1) / 2 pairs with
     itself, at the distance zero. They count ``repeats`` times, as where the rows are a sample: a
-    share of all rows holds that share of these pairs, but its square of all others.
+    share of all rows holds that share of these pairs, but its square of all others. More pairs than
+    ``exact_pairs`` are counted in bins.
     """
     of_pairs, own_pairs = pairs_of_tasks(tasks, weights, repeats, group_weights)
     if (of_pairs != 1.0).any():
@@ -173,7 +177,7 @@ def counts_of_classes(
     parts = [np.flatnonzero(tasks == task) for task in np.unique(tasks)]
     points = np.ascontiguousarray(Z.T, dtype=np.float64)
     own = float(of_pairs @ own_pairs)
-    if sum(len(part) * (len(part) - 1) // 2 for part in parts) <= EXACT_PAIRS:
+    if sum(len(part) * (len(part) - 1) // 2 for part in parts) <= exact_pairs:
         # First the pairs that rows make with themselves.
         near, far = [np.zeros(int(own > 0))], [np.empty(0)]
         of_near, of_far = [np.full(int(own > 0), own)], [np.empty(0)]
@@ -199,12 +203,12 @@ def counts_of_classes(
             of_far.append(products[~alike])
         joined = [np.concatenate(each) for each in (near, far, of_near, of_far)]
         if weights is None:
-            return _counted([(joined[0], None), (joined[1], None)])
-        return _counted([(joined[0], joined[2]), (joined[1], joined[3])])
+            return _counted([(joined[0], None), (joined[1], None)], exact_pairs, bins)
+        return _counted([(joined[0], joined[2]), (joined[1], joined[3])], exact_pairs, bins)
     centre = points.mean(axis=1, keepdims=True)
     reach = 2.0 * float(np.sqrt(((points - centre) ** 2).sum(axis=0).max()))
-    width = reach / BINS if reach > 0 else 1.0
-    counts = np.zeros((2, BINS + 1), dtype=np.int64 if weights is None else np.float64)
+    width = reach / bins if reach > 0 else 1.0
+    counts = np.zeros((2, bins + 1), dtype=np.int64 if weights is None else np.float64)
     for part, each in zip(parts, of_pairs, strict=True):
         columns = np.ascontiguousarray(points[:, part])
         if weights is None:
@@ -215,7 +219,7 @@ def counts_of_classes(
     sums = counts.astype(np.float64)
     sums[0, 0] += own
     same, different = np.cumsum(sums, axis=1)
-    return PairCounts(width * np.arange(BINS + 1.0), same, different, width)
+    return PairCounts(width * np.arange(bins + 1.0), same, different, width)
 
 
 def pairs_of_tasks(
@@ -231,9 +235,12 @@ def pairs_of_tasks(
     return weights_of_pairs(n_pairs, group_weights), own
 
 
-def all_pairs(data: Labelled) -> PairCounts:
+def all_pairs(data: Labelled, *, exact_pairs: int = EXACT_PAIRS, bins: int = BINS) -> PairCounts:
     """Return the counts of all pairs of labelled features, in units of their scale."""
-    return counts_of_classes(data.points.T, data.codes, np.zeros(len(data.codes), np.intp))
+    one_task = np.zeros(len(data.codes), np.intp)
+    return counts_of_classes(
+        data.points.T, data.codes, one_task, exact_pairs=exact_pairs, bins=bins
+    )
 
 
 def roc_area(counts: PairCounts) -> float:

@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
 from eigenstream._state import State
 from eigenstream.evaluation.base import (
+    BINS,
+    EXACT_PAIRS,
     PairCounts,
     all_pairs,
     counts_of_classes,
@@ -103,20 +106,24 @@ class TrainingRows:
         return float(np.sqrt(left)) * found
 
 
-def balanced_risk(Z: ArrayLike, labels: ArrayLike) -> BalancedRisk:
+def balanced_risk(
+    Z: ArrayLike, labels: ArrayLike, *, exact_pairs: int = EXACT_PAIRS, bins: int = BINS
+) -> BalancedRisk:
     """Return the least balanced risk of a distance threshold, and the whole curve.
 
     A threshold c errs on a pair of the same class at distance >= c and on one of different classes
     at distance <= c: an undecided pair counts as an error ([HPCA]). Each kind weighs one half.
 
-    Exact up to 1448 examples; above that from a histogram, with the bound ``risk_error``.
+    Exact up to ``exact_pairs`` pairs (by default those of 1448 examples); above that from a
+    histogram of so many ``bins``, with the bound ``risk_error``.
 
     >>> found = balanced_risk([[0.0], [1.0], [5.0], [7.0]], ["a", "a", "b", "b"])
     >>> found.risk, found.threshold  # all same pairs are nearer than 3, all others from 4 on
     (0.0, 3.0)
     """
     data = labelled(Z, labels)
-    found = risk_curve(all_pairs(data))
+    exact_pairs, bins = check_whole(exact_pairs, "exact_pairs", least=0), check_whole(bins, "bins")
+    found = risk_curve(all_pairs(data, exact_pairs=exact_pairs, bins=bins))
     return replace(
         found,
         threshold=found.threshold * data.scale,

@@ -7,16 +7,22 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import check_number
+from eigenstream._checks import check_number, check_whole
 from eigenstream._linalg import Float64s
-from eigenstream.evaluation import base
-from eigenstream.evaluation.base import Labelled, PairCounts, all_pairs, labelled, roc_area
+from eigenstream.evaluation.base import (
+    EXACT_PAIRS,
+    Labelled,
+    PairCounts,
+    all_pairs,
+    labelled,
+    roc_area,
+)
 from eigenstream.kernels.pairs import pair_histogram, pair_sums
 
 #: Bins of the curve's histogram, few enough to look values up in: from 0 to the diameter of a ball
 #: around all examples. That is at most twice the largest distance, so a bin is never wider than
-#: 2 / BINS of it.
-BINS = 2**14
+#: 2 / CURVE_BINS of it.
+CURVE_BINS = 2**14
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +62,17 @@ class PairROC:
     n_different: int
 
 
-def pair_roc(Z: ArrayLike, labels: ArrayLike, *, level: float = 0.95) -> PairROC:
+def pair_roc(
+    Z: ArrayLike,
+    labels: ArrayLike,
+    *,
+    level: float = 0.95,
+    exact_pairs: int = EXACT_PAIRS,
+    bins: int = CURVE_BINS,
+) -> PairROC:
     """Return the ROC curve of distance as a detector of class equality, over all pairs.
 
-    Up to 1448 examples all distances are sorted and the area is exact. Above that they go into a
+    Of few examples all distances are sorted and the area is exact. Above that they go into a
     histogram, in memory that does not grow with their number: the points of the curve stay exact,
     the area is known up to the pairs of both kinds that share a bin (``area_error``).
 
@@ -75,6 +88,10 @@ def pair_roc(Z: ArrayLike, labels: ArrayLike, *, level: float = 0.95) -> PairROC
         At least two classes, at least one of them with two examples.
     level : float
         The level of the confidence interval (normal, cut to [0, 1]).
+    exact_pairs : int
+        Up to so many pairs all distances are sorted; by default those of 1448 examples.
+    bins : int
+        Of the histogram.
 
     Examples
     --------
@@ -84,12 +101,13 @@ def pair_roc(Z: ArrayLike, labels: ArrayLike, *, level: float = 0.95) -> PairROC
     """
     level = check_number(level, "level", above=0, below=1)
     data = labelled(Z, labels)
-    histogram, width = _histogram(data)
-    if data.n_same + data.n_different <= base.EXACT_PAIRS:
-        counts = all_pairs(data)
+    exact_pairs, bins = check_whole(exact_pairs, "exact_pairs", least=0), check_whole(bins, "bins")
+    histogram, width = _histogram(data, bins)
+    if data.n_same + data.n_different <= exact_pairs:
+        counts = all_pairs(data, exact_pairs=exact_pairs)
     else:
         same, different = np.cumsum(histogram, axis=1).astype(np.float64)
-        counts = PairCounts(width * np.arange(BINS + 1.0), same, different, width)
+        counts = PairCounts(width * np.arange(bins + 1.0), same, different, width)
     positives, negatives = (np.concatenate([[0.0], share]) for share in counts.shares)
     area = roc_area(counts)
     # Inside a bin the curve may run anywhere between the corners of its step.
@@ -110,12 +128,12 @@ def pair_roc(Z: ArrayLike, labels: ArrayLike, *, level: float = 0.95) -> PairROC
     )
 
 
-def _histogram(data: Labelled) -> tuple[NDArray[np.int64], float]:
+def _histogram(data: Labelled, bins: int) -> tuple[NDArray[np.int64], float]:
     """Count the pairs of either kind (rows) by distance; return the counts and a bin's width."""
     centre = data.points.mean(axis=1, keepdims=True)
     radius = sqrt(float(((data.points - centre) ** 2).sum(axis=0).max()))
-    width = 2.0 * radius / BINS if radius > 0 else 1.0
-    counts = np.zeros((2, BINS + 1), dtype=np.int64)
+    width = 2.0 * radius / bins if radius > 0 else 1.0
+    counts = np.zeros((2, bins + 1), dtype=np.int64)
     pair_histogram(data.points, data.codes, 1.0 / width, counts)
     return counts, width
 

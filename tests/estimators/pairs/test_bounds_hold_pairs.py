@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from eigenstream import ClassSubspace, PairMetric, PairSubspace
-from eigenstream.learners.pairs import _samples
+from oracles import with_sample_of
 
 PROBLEMS = 200
 DELTA = 0.2
@@ -75,14 +75,13 @@ def judged(bounds):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("balanced", [True, False])
 @pytest.mark.parametrize("how", ["fit", "stream"])
-def test_pair_subspace(balanced, how, monkeypatch):
-    if how == "stream":
-        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 256)
+def test_pair_subspace(balanced, how):
+    few = with_sample_of(256, PairSubspace) if how == "stream" else PairSubspace
     rng, bounds = np.random.default_rng(1), []
     for _ in range(PROBLEMS):
         apart, signs, weights, scales = drawn_pairs(rng)
         pairs = np.stack([apart, np.zeros_like(apart)], axis=1)
-        model = PairSubspace(1, eta=0.5, balanced=balanced, diameter=1.0)
+        model = few(1, eta=0.5, balanced=balanced, diameter=1.0)
         found = (model.fit if how == "fit" else model.partial_fit)(pairs, signs, weights)
         # Pairs that were copied or weighed differ from the law in their proportion only.
         share = 0.5 if balanced else found._counts().same[-1]
@@ -111,9 +110,8 @@ def test_pair_metric(balanced):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("how", ["fit", "stream"])
-def test_class_subspace(how, monkeypatch):
-    if how == "stream":
-        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 200)
+def test_class_subspace(how):
+    few = with_sample_of(200, ClassSubspace) if how == "stream" else ClassSubspace
     rng, bounds = np.random.default_rng(3), []
     for _ in range(PROBLEMS):
         width, n_classes = int(rng.integers(2, 20)), int(rng.integers(2, 6))
@@ -137,7 +135,7 @@ def test_class_subspace(how, monkeypatch):
             rows, labels = rows[copies], labels[copies]
         elif kind == 2:
             weights = rng.integers(1, 4, len(labels)).astype(float)
-        model = ClassSubspace(1, eta=0.5, diameter=8.0 * np.sqrt(width))
+        model = few(1, eta=0.5, diameter=8.0 * np.sqrt(width))
         found = (model.fit if how == "fit" else model.partial_fit)(rows, labels, weights)
         fresh, names = draw(2 * FRESH)
         Z = found.transform(fresh)

@@ -9,9 +9,8 @@ from sklearn.frozen import FrozenEstimator
 
 from eigenstream import ClassSubspace, PairMetric, PairSubspace
 from eigenstream.estimators.pairs import _bounds
-from eigenstream.evaluation import base
 from eigenstream.features import RBFNetwork
-from eigenstream.learners.pairs import _hashes, _labels, _samples
+from eigenstream.learners.pairs import _hashes, _labels
 from eigenstream.theory import (
     balanced_pair_bound,
     margin_bound,
@@ -19,6 +18,7 @@ from eigenstream.theory import (
     pair_bound,
     pair_samples,
 )
+from oracles import with_sample_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue|PairMetric stopped")
 
@@ -48,7 +48,8 @@ class TestPairsOfAnyWeight:
     TIMES[np.flatnonzero(SIGNS > 0)[:5]] = 200
 
     def fitted(self, solver, form, rows, weights=None, **options):
-        model = PairSubspace(2, **{"eta": 0.5, **options}, solver=solver)
+        few = with_sample_of(100, PairSubspace)  # there are more
+        model = few(2, **{"eta": 0.5, **options}, solver=solver)
         if form == "mapped":
             network = RBFNetwork(30, gamma=0.05, random_state=0).fit(POINTS)
             model.set_params(features=FrozenEstimator(network))
@@ -56,9 +57,8 @@ class TestPairsOfAnyWeight:
             return model.set_params(preprocessor=POINTS).fit(INDEX[rows], SIGNS[rows], weights)
         return model.fit(POINTS[INDEX[rows]], SIGNS[rows], weights)
 
-    def test_risk_and_threshold(self, solver, form, monkeypatch):
+    def test_risk_and_threshold(self, solver, form):
         rng = np.random.default_rng(100)
-        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 100)  # there are more
         each, often = np.arange(400), np.repeat(np.arange(400), self.TIMES)
         weighted = self.fitted(solver, form, each, self.TIMES.astype(float))
         repeated = self.fitted(solver, form, rng.permutation(often))
@@ -145,40 +145,39 @@ def risk_of_all(found, rows, labels, threshold=None):
 
 class TestRowsInTrueProportions:
     @pytest.mark.parametrize("solver", ["dense", "krylov", "dual"])
-    def test_fit_looks_at_all_pairs(self, solver, monkeypatch):
-        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 300)
+    def test_fit_looks_at_all_pairs(self, solver):
         rows, labels = rows_of_classes(1200)
-        found = ClassSubspace(2, eta=0.5, solver=solver).fit(rows, labels)
+        few = with_sample_of(300, ClassSubspace)
+        found = few(2, eta=0.5, solver=solver).fit(rows, labels)
         assert found.risk_standard_error_ == 0.0
         exact = risk_of_all(found, rows, labels, found.threshold_)
         assert found.risk_ == pytest.approx(exact, abs=1e-9)
         assert found.risk_ <= risk_of_all(found, rows, labels) + 1e-9
 
-    def test_a_stream_has_a_sample_and_says_how_good_it_is(self, monkeypatch):
-        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 300)
+    def test_a_stream_has_a_sample_and_says_how_good_it_is(self):
         off, errors = [], []
         for seed in range(40):
             rows, labels = rows_of_classes(1200, seed)
-            found = ClassSubspace(2, eta=0.5).partial_fit(rows, labels)
+            found = with_sample_of(300, ClassSubspace)(2, eta=0.5).partial_fit(rows, labels)
             off.append(found.risk_ - risk_of_all(found, rows, labels, found.threshold_))
             errors.append(found.risk_standard_error_)
         # 40 squares: their root mean square is known to 1 / sqrt(80), and four times that is 0.45.
         assert 0.55 < np.sqrt(np.mean(np.square(off)) / np.mean(np.square(errors))) < 1.45
         assert max(errors) < 0.1
 
-    def test_the_sample_does_not_depend_on_chunks_or_order(self, monkeypatch):
-        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 100)
+    def test_the_sample_does_not_depend_on_chunks_or_order(self):
+        few = with_sample_of(100, ClassSubspace)
         rows, labels = rows_of_classes(600)
         weights = np.random.default_rng(1).integers(0, 3, 600).astype(float)
-        whole = ClassSubspace(2, eta=0.5).partial_fit(rows, labels, weights)
+        whole = few(2, eta=0.5).partial_fit(rows, labels, weights)
         order = np.random.default_rng(2).permutation(600)
-        grown, merged = ClassSubspace(2, eta=0.5), None
+        grown, merged = few(2, eta=0.5), None
         for part in np.array_split(order, [1, 7, 250, 251]):
             grown.partial_fit(rows[part], labels[part], weights[part])
-            piece = ClassSubspace(2, eta=0.5).partial_fit(rows[part], labels[part], weights[part])
+            piece = few(2, eta=0.5).partial_fit(rows[part], labels[part], weights[part])
             merged = piece if merged is None else merged.merge(piece)
         copies = np.repeat(np.arange(600), weights.astype(int))
-        often = ClassSubspace(2, eta=0.5).partial_fit(rows[copies], labels[copies])
+        often = few(2, eta=0.5).partial_fit(rows[copies], labels[copies])
         for other in (grown, merged, often):
             assert other.risk_ == pytest.approx(whole.risk_, abs=1e-9)
             assert other.threshold_ == pytest.approx(whole.threshold_, rel=1e-7)
@@ -195,13 +194,13 @@ class TestRowsInTrueProportions:
         )
 
     @pytest.mark.parametrize("exact", [True, False], ids=["sorted", "binned"])
-    def test_weights_count_as_repetitions(self, exact, monkeypatch):
-        if not exact:
-            monkeypatch.setattr(base, "EXACT_PAIRS", 0)
-        rows, labels = rows_of_classes(150)
-        weights = np.random.default_rng(1).integers(0, 4, 150)
-        copies = np.repeat(np.arange(150), weights)
-        for options in ({}, {"solver": "krylov"}, {"solver": "dual"}, {"kernel": "rbf"}):
+    def test_weights_count_as_repetitions(self, exact):
+        n = 150 if exact else 2000  # more than 2^20 pairs
+        rows, labels = rows_of_classes(n)
+        weights = np.random.default_rng(1).integers(0, 4, n)
+        copies = np.repeat(np.arange(n), weights)
+        in_kernel = ({"solver": "dual"}, {"kernel": "rbf"}) if exact else ()
+        for options in ({}, {"solver": "krylov"}, *in_kernel):
             model = ClassSubspace(2, eta=0.5, **options)
             weighted = model.fit(rows, labels, weights).risk_curve_
             tolerance = 1e-9 if exact else 1e-3
@@ -214,11 +213,10 @@ class TestRowsInTrueProportions:
             )
             assert model.bound(margin=0.5).m == repeated.bound(margin=0.5).m
 
-    def test_the_bound_pays_for_the_sample(self, monkeypatch):
+    def test_the_bound_pays_for_the_sample(self):
         rows, labels = rows_of_classes(3000)
         all_ = ClassSubspace(1, eta=0.5).fit(rows, labels).bound(0.1, 0.9)
-        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 300)
-        part = ClassSubspace(1, eta=0.5).partial_fit(rows, labels)
+        part = with_sample_of(300, ClassSubspace)(1, eta=0.5).partial_fit(rows, labels)
         few = part.bound(0.1, 0.9)
         price = _bounds.sampling_price(300, 2.0, 0.05)
         assert few.m == all_.m == 1500
@@ -251,8 +249,7 @@ class TestRowsInTrueProportions:
         assert np.mean(np.array(worst) > _bounds.sampling_price(k, 2.0, delta)) <= delta
 
 
-def test_pairs_of_a_stream_are_a_sample_too(monkeypatch):
-    monkeypatch.setattr(_samples, "sample_size", lambda width, most: 256)
+def test_pairs_of_a_stream_are_a_sample_too():
     rng = np.random.default_rng(1)
     off, errors = [], []
     for _ in range(40):
@@ -260,7 +257,7 @@ def test_pairs_of_a_stream_are_a_sample_too(monkeypatch):
         apart = rng.standard_normal((3000, 3)) * np.where(signs > 0, 1.0, 2.0)[:, None]
         weights = rng.integers(1, 3, 3000).astype(float)
         pairs = np.stack([apart, np.zeros_like(apart)], axis=1)
-        part = PairSubspace(2, eta=0.5).partial_fit(pairs, signs, weights)
+        part = with_sample_of(256, PairSubspace)(2, eta=0.5).partial_fit(pairs, signs, weights)
         distances = part.pair_distance(pairs)
         wrong = np.where(signs > 0, distances >= part.threshold_, distances <= part.threshold_)
         exact = np.mean(
@@ -273,40 +270,38 @@ def test_pairs_of_a_stream_are_a_sample_too(monkeypatch):
 
 
 class TestDiameter:
-    def test_no_two_rows_are_farther_apart(self, monkeypatch):
-        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 20)
+    def test_no_two_rows_are_farther_apart(self):
         rng = np.random.default_rng(3)
         rows = rng.standard_normal((400, 3))
         rows[[7, 300]] = [[300.0, 0, 0], [-204.0, 0, 0]]
         labels = np.repeat([0, 1], 200)
-        fits = [ClassSubspace(1, eta=1.0, solver=s) for s in ("dense", "krylov", "dual", "flow")]
+        few = with_sample_of(20, ClassSubspace)
+        fits = [few(1, eta=1.0, solver=s) for s in ("dense", "krylov", "dual", "flow")]
         for model in fits:
             assert 504 <= model.fit(rows, labels).diameter_ <= 2 * 504
         assert fits[0].diameter_ == fits[1].diameter_ == fits[2].diameter_
-        grown = ClassSubspace(1, eta=1.0)
+        grown = few(1, eta=1.0)
         for part in np.array_split(np.arange(400), 7):
             grown.partial_fit(rows[part], labels[part])
         assert grown.diameter_ == pytest.approx(fits[0].diameter_, rel=1e-12)
-        left, right = (
-            ClassSubspace(1, eta=1.0).partial_fit(rows[k::2], labels[k::2]) for k in (0, 1)
-        )
+        left, right = (few(1, eta=1.0).partial_fit(rows[k::2], labels[k::2]) for k in (0, 1))
         assert 504 <= left.merge(right).diameter_ <= 3 * 504
-        assert ClassSubspace(1, eta=1.0).fit(sp.csr_array(rows), labels).diameter_ >= 504
+        assert few(1, eta=1.0).fit(sp.csr_array(rows), labels).diameter_ >= 504
 
-    def test_nor_the_members_of_any_pair(self, monkeypatch):
-        monkeypatch.setattr(_samples, "sample_size", lambda width, most: 20)
+    def test_nor_the_members_of_any_pair(self):
         points = POINTS.copy()
         points[INDEX[0, 0], 0] += 500.0
         longest = np.linalg.norm(points[INDEX[:, 0]] - points[INDEX[:, 1]], axis=1).max()
+        few = with_sample_of(20, PairSubspace)
         for solver in ("dense", "krylov", "dual", "flow"):
-            model = PairSubspace(1, eta=1.0, solver=solver).fit(points[INDEX], SIGNS)
+            model = few(1, eta=1.0, solver=solver).fit(points[INDEX], SIGNS)
             assert model.diameter_ == pytest.approx(longest, rel=1e-12)
         left, right = (
-            PairSubspace(1, eta=1.0).partial_fit(points[INDEX[k::2]], SIGNS[k::2]) for k in (0, 1)
+            few(1, eta=1.0).partial_fit(points[INDEX[k::2]], SIGNS[k::2]) for k in (0, 1)
         )
         assert left.merge(right).diameter_ == pytest.approx(longest, rel=1e-12)
         found = [
-            PairSubspace(1, eta=1.0, solver=solver, preprocessor=points).fit(INDEX, SIGNS).diameter_
+            few(1, eta=1.0, solver=solver, preprocessor=points).fit(INDEX, SIGNS).diameter_
             for solver in ("dense", "krylov", "dual")
         ]
         assert found[0] == pytest.approx(found[1], rel=1e-12) == found[2]

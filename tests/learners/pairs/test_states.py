@@ -8,7 +8,7 @@ import pytest
 from eigenstream import ClassSubspace, LabelledPairs, PairSubspace
 from eigenstream.estimators.pairs._label_input import MappedRows
 from eigenstream.estimators.pairs._pair_input import MappedPairs
-from eigenstream.learners.pairs import LabelledRows, Pairs, PairTask, _samples
+from eigenstream.learners.pairs import LabelledRows, Pairs, PairTask
 from eigenstream.learners.pairs._hashes import pair_hashes
 from eigenstream.learners.pairs._pair_folds import PairFolds, folds_by_hash
 from eigenstream.learners.pairs._samples import ClassSample, PairSample
@@ -138,18 +138,17 @@ def test_labels_of_either_kind_merge_and_are_saved(names, group_weights):
         check_state(learner, lambda one: one.add(rest))
 
 
-def test_samples_that_are_full_go_on_alike(monkeypatch):
-    monkeypatch.setattr(_samples, "sample_size", lambda width, most: 40)
+def test_samples_that_are_full_go_on_alike():
     hashes = pair_hashes(EXPLICIT)
     folds = folds_by_hash(hashes)
 
     def add(sample, where):
         sample.add(hashes[where], EXPLICIT.chosen(where), folds[where, 0])
 
-    sample = PairSample(4)
+    sample = PairSample(4, 40)
     add(sample, slice(0, 150))
     check_state(sample, lambda one: add(one, slice(150, None)))
-    rows = ClassSample(4)
+    rows = ClassSample(4, 40)
     first, rest = halves(LABELLED)
     rows.add(first)
     check_state(rows, lambda one: one.add(rest))

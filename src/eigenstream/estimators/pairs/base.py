@@ -55,6 +55,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     diameter: float | None
     scale: bool = False
 
+    #: How many rows, or pairs of either sign, of a stream are kept to count errors by; None: as
+    #: many as 32 MB hold. A subclass may say otherwise.
+    SAMPLE_SIZE: int | None = None
     FIXED: tuple[str, ...] = ("features", "kernel")
     FOUND_ANEW = ("_counted", "_trained")
 
@@ -77,7 +80,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         known = not question.searches and question.criterion == "difference"
         weights = question.weights_online() if known else None
         given = self.get_params(deep=False)
-        task = PairTask(width, self._wanted(width), question.searches, weights, given)
+        task = PairTask(
+            width, self._wanted(width), question.searches, weights, given, self.SAMPLE_SIZE
+        )
         learner: PairLearner = way.begun(task)
         self._note_parameters(learner)
         return learner

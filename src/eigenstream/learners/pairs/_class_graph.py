@@ -42,7 +42,7 @@ class ClassGraph(GraphLearner):
         points, weights = given.rows, given.weights
         radius, mean = RadiusBound(), np.zeros(raw.width)
         if linear:
-            self._sample = ClassSample(given.width)
+            self._sample = ClassSample(given.width, self._sample_size)
             self._sample.add(given)
             radius.add(points, weights)
             mean = np.asarray(np.average(plain(points), axis=0, weights=weights)).ravel()

@@ -57,17 +57,18 @@ class LabelsFromScatters(PairLearner):
     reads = ("scale",)
     contrast: Contrast
 
-    def __init__(self, reward: ClassScatter) -> None:
+    def __init__(self, reward: ClassScatter, *, sample_size: int | None = None) -> None:
         self.n_features = reward.n_features
         self.reward = reward
         self.contrast = Contrast(reward, reward.other_kind(), None)
-        self.sample = ClassSample(reward.n_features)
+        self.sample = ClassSample(reward.n_features, sample_size)
 
     @classmethod
     def begun(cls, task: PairTask) -> Self:
         """Return a learner that has seen nothing."""
         group_weights = task.given["group_weights"]
-        return cls(ClassScatter(task.n_features, same=False, group_weights=group_weights))
+        reward = ClassScatter(task.n_features, same=False, group_weights=group_weights)
+        return cls(reward, sample_size=task.sample_size)
 
     @property
     def first_row(self) -> Float64s | None:  # type: ignore[override]

@@ -29,9 +29,12 @@ class GraphLearner(PairLearner):
     Laplacian of the graph whose edges are the pairs.
     """
 
-    def __init__(self, n_features: int, given: dict[str, Any]) -> None:
+    def __init__(
+        self, n_features: int, given: dict[str, Any], *, sample_size: int | None = None
+    ) -> None:
         self.n_features = n_features
         self._given = given
+        self._sample_size = sample_size
         self._answer: Solution | None = None
 
     @classmethod
@@ -39,7 +42,7 @@ class GraphLearner(PairLearner):
         """Return a learner that has seen nothing."""
         names = ("kernel", "gamma", "group_weights")
         given = {name: task.given[name] for name in names if name in task.given}
-        return cls(task.n_features, given)
+        return cls(task.n_features, given, sample_size=task.sample_size)
 
     def add(self, given: Any) -> None:
         """Refuse: all pairs are looked at together."""

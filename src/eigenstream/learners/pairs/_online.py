@@ -73,7 +73,9 @@ class PairsOnline(PairLearner):
     @classmethod
     def begun(cls, task: PairTask) -> Self:
         """Return a learner that has seen nothing."""
-        return cls(task.n_features, cls.COUPLES_FOR(task))
+        learner = cls(task.n_features, cls.COUPLES_FOR(task))
+        learner.sample = PairSample(task.n_features, task.sample_size)
+        return learner
 
     def add(self, given: Pairs) -> None:
         """Learn from more checked pairs; those of one sign wait for the other."""
@@ -163,7 +165,9 @@ class LabelsOnline(PairLearner):
         width = task.n_features
         seed = check_random_state(task.given["random_state"]).randint(2**31)
         stream = LabelledPairs(memory=sample_size(width, REACH), random_state=seed)
-        return cls(cls.COUPLES_FOR(task), stream, width, task.given["group_weights"])
+        learner = cls(cls.COUPLES_FOR(task), stream, width, task.given["group_weights"])
+        learner.sample = ClassSample(width, task.sample_size)
+        return learner
 
     @property
     def first_row(self) -> Float64s | None:  # type: ignore[override]

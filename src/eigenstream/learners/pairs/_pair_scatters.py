@@ -62,17 +62,17 @@ class PairsFromScatters(PairLearner):
     abilities = Abilities()
     contrast: Contrast
 
-    def __init__(self, n_features: int, *, searches: bool) -> None:
+    def __init__(self, n_features: int, *, searches: bool, sample_size: int | None = None) -> None:
         self.n_features = n_features
         self.contrast = Contrast(PairScatter(n_features), PairScatter(n_features), None)
-        self.sample = PairSample(n_features)
+        self.sample = PairSample(n_features, sample_size)
         self.folds = PairFolds(n_features, FOLDS) if searches else None
         self.farthest = 0.0
 
     @classmethod
     def begun(cls, task: PairTask) -> Self:
         """Return a learner that has seen nothing."""
-        return cls(task.n_features, searches=task.searches)
+        return cls(task.n_features, searches=task.searches, sample_size=task.sample_size)
 
     def add(self, given: Pairs) -> None:
         """Learn from more checked pairs: any chunks, in any order, give the same scatters."""

@@ -169,14 +169,11 @@ class ClassSample:
     of them come in true proportions.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, size: int | None = None) -> None:
         self.width = width
+        #: How many rows are drawn without a look at the class.
+        self.size = sample_size(width, 4096) if size is None else size
         self.classes: dict[Key, HashSample] = {}
-
-    @property
-    def size(self) -> int:
-        """How many rows are drawn without a look at the class."""
-        return sample_size(self.width, 4096)
 
     @property
     def per_class(self) -> int:
@@ -218,12 +215,12 @@ class ClassSample:
         tasks, labels = zip(*self.classes, strict=True) if self.classes else ((), ())
         of_classes = {str(k): found.state() for k, found in enumerate(self.classes.values())}
         names = names_state("task", tasks) | names_state("label", labels)
-        return {"width": self.width} | names | joined(**of_classes)
+        return {"width": self.width, "size": self.size} | names | joined(**of_classes)
 
     @classmethod
     def restored(cls, state: State) -> Self:
         """Return a sample that goes on from a ``state``, to the last bit."""
-        sample = cls(int(state["width"]))
+        sample = cls(int(state["width"]), state.get("size"))
         keys = zip(names_of(state, "task"), names_of(state, "label"), strict=True)
         for k, key in enumerate(keys):
             sample.classes[key] = HashSample.restored(part(state, str(k)))
@@ -231,7 +228,7 @@ class ClassSample:
 
     def merged(self, other: Self) -> Self:
         """Return the sample of both; neither is changed."""
-        both = type(self)(self.width)
+        both = type(self)(self.width, self.size)
         both.classes = {key: HashSample(self.width) for key in (*self.classes, *other.classes)}
         for one in (self, other):
             for key, found in one.classes.items():
@@ -301,9 +298,9 @@ class ClassSample:
 class PairSample:
     """Distinct pairs of either sign with their weights, and the fold of each (-1 for none)."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, size: int | None = None) -> None:
         self.width = width
-        self.size = sample_size(width, 8192)
+        self.size = sample_size(width, 8192) if size is None else size
         # The fold travels as one more column.
         self.signs = {sign: HashSample(width + 1) for sign in (1, -1)}
 
@@ -329,14 +326,13 @@ class PairSample:
     @classmethod
     def restored(cls, state: State) -> Self:
         """Return a sample that goes on from a ``state``, to the last bit."""
-        sample = cls(int(state["width"]))
-        sample.size = int(state["size"])
+        sample = cls(int(state["width"]), int(state["size"]))
         sample.signs = {sign: HashSample.restored(part(state, name)) for name, sign in SIGNS}
         return sample
 
     def merged(self, other: Self) -> Self:
         """Return the sample of both; neither is changed."""
-        both = type(self)(self.width)
+        both = type(self)(self.width, self.size)
         for one in (self, other):
             for sign, found in one.signs.items():
                 rows = found.rows.__getitem__

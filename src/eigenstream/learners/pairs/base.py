@@ -79,6 +79,8 @@ class PairTask:
     weights: tuple[float, float] | None
     #: The estimator's parameters by name: a learner takes those that it says it reads.
     given: Mapping[str, Any]
+    #: How many rows, or pairs of either sign, a stream's sample holds; None: what 32 MB do.
+    sample_size: int | None = None
 
 
 class PairLearner(Learner):
