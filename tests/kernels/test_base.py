@@ -2,6 +2,7 @@
 
 import logging
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import tempfile
 from pathlib import Path
 from types import FunctionType
 
+import numba
 import pytest
 
 import eigenstream
@@ -75,6 +77,25 @@ def test_what_is_compiled_goes_to_a_temporary_folder_with_one_warning(read_only,
     # The next process finds it there, and has nothing to say.
     again = COMPILING.replace("cache_misses", "cache_hits")
     assert child(again, read_only, tmp_path) == ""
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("kind", ["cut off", "of a class that is no more", "empty"])
+def test_a_cache_that_cannot_be_read_is_made_anew(read_only, tmp_path, suffix, kind):
+    child(COMPILING, read_only, tmp_path)
+    [path] = tmp_path.rglob(f"*{suffix}")
+    whole = path.read_bytes()
+    head = pickle.dumps(numba.__version__) if suffix == ".nbi" else b""
+    path.write_bytes(
+        {
+            "cut off": whole[: len(whole) * 2 // 3],
+            # A global that its module lacks, as after a renaming.
+            "of a class that is no more": head + b"ceigenstream.terms\nNoSuchClass\n.",
+            "empty": b"",
+        }[kind]
+    )
+    assert "Traceback" not in child(COMPILING, read_only, tmp_path)
+    assert child(COMPILING.replace("cache_misses", "cache_hits"), read_only, tmp_path) == ""
 
 
 def test_or_is_not_kept_at_all(read_only, tmp_path):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numba
 from numba.core import event
+from numba.core.caching import IndexDataCacheFile
 
 from eigenstream._checks import warn_user
 
@@ -45,7 +46,7 @@ def njit(**options: Any) -> Callable[[Any], Any]:
         if not options.get("cache"):
             return plain(function)
         try:
-            return numba.njit(**options)(function)
+            return _forgiving(numba.njit(**options)(function))
         except RuntimeError as refusal:
             if "cannot cache function" not in str(refusal):
                 raise
@@ -55,13 +56,46 @@ def njit(**options: Any) -> Callable[[Any], Any]:
             return plain(function)
         try:
             SETTINGS.CACHE_DIR = folder
-            return numba.njit(**options)(function)
+            return _forgiving(numba.njit(**options)(function))
         except RuntimeError:
             return plain(function)
         finally:
             SETTINGS.CACHE_DIR = usual
 
     return decorate
+
+
+class _ReadableIndex(IndexDataCacheFile):
+    """A function's cached files; one that cannot be read is one that is not there.
+
+    numba unpickles an index before it looks whether the source has changed: one that names a class
+    of an earlier version, or that a full disk has cut off, would be an error for good.
+    """
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()  # type: ignore[no-untyped-call, unused-ignore]
+        except OSError:
+            raise
+        except Exception:
+            return {}
+
+    def load(self, key: Any) -> Any:
+        """Return what is cached for these types, or None."""
+        try:
+            return super().load(key)  # type: ignore[no-untyped-call, unused-ignore]
+        except OSError:
+            raise
+        except Exception:
+            return None
+
+
+def _forgiving(function: Any) -> Any:
+    """Let a compiled function's cache be one that can be out of date, or broken."""
+    held = getattr(getattr(function, "_cache", None), "_cache_file", None)
+    if type(held) is IndexDataCacheFile:
+        held.__class__ = _ReadableIndex
+    return function
 
 
 def _private_folder() -> str | None:
