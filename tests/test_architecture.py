@@ -20,6 +20,7 @@ FLOORS = {
     "_memory": 0,
     "_refusals": 0,
     "_state": 0,
+    "_streams": 1,
     "kernels": 1,
     "pair_sampling": 1,
     "rules": 1,

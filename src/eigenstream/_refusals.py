@@ -18,15 +18,20 @@ def refuse_unread(values: Any, name: str = "X") -> None:
     >>> refuse_unread((chunk for chunk in [[[1.0]]]))
     Traceback (most recent call last):
         ...
-    TypeError: X is a generator, and rows are due: open it, open_stream(X) of eigenstream.streams,
-    where fit takes streams, or pass its chunks to partial_fit one by one.
+    TypeError: X is a generator, and rows are due: open_stream(X), of eigenstream.streams, is what
+    fit takes; or pass its chunks to partial_fit one by one.
     """
     if isinstance(values, str | bytes | PathLike):
         path = fspath(values)
         raise TypeError(
-            f"{name} is the name of a file, {path!r:.80}, and rows are due: open it, "
-            "open_stream(path) of eigenstream.streams, where fit takes streams, or read it first, "
-            "such as by np.load(path, mmap_mode='r')."
+            f"{name} is the name of a file, {path!r:.80}, and rows are due: "
+            f"open_stream({path!r:.80}), of eigenstream.streams, is what fit takes; or read it "
+            "first, such as by np.load(path, mmap_mode='r')."
+        )
+    if hasattr(values, "lagged_blocks"):
+        raise TypeError(
+            f"{name} is a stream, and rows are due: pass it to fit, which reads it itself, or its "
+            f"chunks one by one: for chunk in {name}, partial_fit(chunk.rows, ...)."
         )
     dtype = getattr(values, "dtype", None)
     if getattr(dtype, "kind", "") == "c":  # scikit-learn's words, which print the whole array
@@ -38,15 +43,15 @@ def refuse_unread(values: Any, name: str = "X") -> None:
         first = ", ".join(f"{key!r:.20}" for key in islice(values, 3))
         more = ", ..." if len(values) > 3 else ""
         raise TypeError(
-            f"{name} is a dict of {len(values)} entries ({first}{more}), and rows are due: pass "
+            f"{name} is a dict of {len(values)} entries ({first}{more}), and rows are due: "
+            f"open_stream({name}), of eigenstream.streams, takes each entry as a sequence; or pass "
             f"list({name}.values()) where a list of sequences will do, or one entry."
         )
     if isinstance(values, Iterator) and not hasattr(values, "__array__"):
         kind = type(values).__name__
         raise TypeError(
-            f"{name} is a {kind}, and rows are due: open it, open_stream({name}) of "
-            "eigenstream.streams, where fit takes streams, or pass its chunks to partial_fit one "
-            "by one."
+            f"{name} is a {kind}, and rows are due: open_stream({name}), of eigenstream.streams, "
+            "is what fit takes; or pass its chunks to partial_fit one by one."
         )
 
 

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_finite, is_sparse
+from eigenstream._streams import all_rows
 from eigenstream.estimators import _input
 
 
@@ -33,6 +34,19 @@ def fitted(features: Any, sequences: list[_input.Sequence]) -> Any:
     if len(parts) == 1:
         return learned.fit(parts[0], None)  # a frozen map asks for y
     return learned.fit(sp.vstack(parts) if is_sparse(parts[0]) else np.concatenate(parts), None)
+
+
+def fitted_to(features: Any, stream: Any) -> Any:
+    """Return a clone of the map that has learned from all complete rows of a stream.
+
+    Where the map cannot read a stream itself, all rows are read into memory for it.
+    """
+    learned = fresh(features)
+    if is_ready(learned):
+        return learned
+    if getattr(type(learned).fit, "takes_streams", False):
+        return learned.fit(stream)
+    return learned.fit(all_rows(stream, f"{features!r}, which learns first,").rows, None)
 
 
 def _complete(rows: Any) -> Any:

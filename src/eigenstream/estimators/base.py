@@ -19,6 +19,7 @@ from eigenstream._checks import (
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream._memory import chunk_rows
 from eigenstream._state import Restorable
+from eigenstream._streams import maps_streams
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping, _parameters
 from eigenstream.estimators._missing import Skipped
@@ -192,6 +193,7 @@ class SubspaceEstimator(
 
     # ---- use -------------------------------------------------------------------------------
 
+    @maps_streams
     def transform(self, X: Any) -> Any:
         """Project rows onto the components, in the rows' own precision.
 

@@ -13,6 +13,7 @@ from eigenstream._checks import check_finite, check_number, check_unmasked, unma
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import refuse_unread, unchanged_on_error
 from eigenstream._state import Restorable
+from eigenstream._streams import fits_streams, maps_streams
 
 
 class ThresholdClassifier(Restorable, ClassifierMixin, BaseEstimator):
@@ -51,6 +52,7 @@ class ThresholdClassifier(Restorable, ClassifierMixin, BaseEstimator):
         self.threshold = threshold
         self.undecided = undecided
 
+    @fits_streams
     def fit(self, X: Any, y: Any) -> Self:
         """Remember the examples: one row of each class, or more.
 
@@ -71,6 +73,7 @@ class ThresholdClassifier(Restorable, ClassifierMixin, BaseEstimator):
             self.classes_, self._codes = np.unique(labels, return_inverse=True)
         return self
 
+    @maps_streams
     def distances(self, X: Any) -> Float64s:
         """Return the distance of each row to the nearest example of each class."""
         check_is_fitted(self)
@@ -86,10 +89,12 @@ class ThresholdClassifier(Restorable, ClassifierMixin, BaseEstimator):
                 nearest[part, code] = apart[:, self._codes == code].min(axis=1)
         return nearest
 
+    @maps_streams
     def decide(self, X: Any) -> NDArray[np.int64]:
         """Return for each row and class +1 (of the class), -1 (not), or 0 (undecided)."""
         return np.sign(self._limit() - self.distances(X)).astype(np.int64)
 
+    @maps_streams
     def decision_function(self, X: Any) -> Float64s:
         """Return minus the distance to each class; for two classes, the second's lead."""
         distances = self.distances(X)
@@ -97,6 +102,7 @@ class ThresholdClassifier(Restorable, ClassifierMixin, BaseEstimator):
             return np.asarray(distances[:, 0] - distances[:, 1])
         return -distances
 
+    @maps_streams
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the nearest example, or ``undecided``."""
         distances = self.distances(X)

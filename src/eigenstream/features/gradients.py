@@ -13,6 +13,7 @@ from eigenstream._checks import check_finite, check_number, check_pair, check_wh
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._refusals import refuse_unread, unchanged_on_error
 from eigenstream._state import Restorable
+from eigenstream._streams import Passes, fits_streams_by, fresh, maps_streams
 
 #: Values held at a time while transforming: 64 MB of float64.
 VALUES = 2**23
@@ -74,6 +75,7 @@ class GradientOrientation(
         self.power = power
         self.shape = shape
 
+    @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the rows and remember the images' shape; nothing else is learned."""
         with unchanged_on_error(self):
@@ -85,6 +87,12 @@ class GradientOrientation(
             self._n_features_out = rows * columns * n_orientations
         return self
 
+    def _fit_stream(self, stream: Any) -> Self:
+        """Learn from the first rows: their shape is all there is to learn."""
+        rows, _ = next(iter(Passes(stream, "fit of GradientOrientation")))
+        return fresh(self).fit(rows)
+
+    @maps_streams
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the features, (n, orientations * cells), in the dtype of the rows.
 

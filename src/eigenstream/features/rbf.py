@@ -22,6 +22,7 @@ from eigenstream._checks import (
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._refusals import refuse_unread, unchanged_on_error
 from eigenstream._state import Restorable
+from eigenstream._streams import Passes, fits_streams_by, fresh, maps_streams
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21
@@ -108,6 +109,7 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.spacing = spacing
         self.random_state = random_state
 
+    @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the prototypes from every ``spacing``-th row of X."""
         with unchanged_on_error(self):
@@ -115,22 +117,55 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return self
 
     def _fit(self, X: Any) -> None:
-        n_prototypes, spacing = self._checked()
+        self._checked()
         rows = self._rows(X, reset=True)
-        candidates = np.arange(0, len(rows), spacing)
+        self._keep(rows[self._chosen(len(rows))], len(rows))
+
+    def _chosen(self, n_rows: int) -> NDArray[np.intp]:
+        """Draw which of so many rows are prototypes, in their order."""
+        n_prototypes, spacing = self._checked()
+        candidates = np.arange(0, n_rows, spacing)
         if len(candidates) < n_prototypes:
-            samples = "1 sample" if len(rows) == 1 else f"{len(rows)} samples"
+            samples = "1 sample" if n_rows == 1 else f"{n_rows} samples"
             warn_user(
                 f"X has {samples}, which at spacing={spacing} offer {len(candidates)} prototypes, "
                 f"fewer than n_prototypes={n_prototypes}: all of them are taken."
             )
             n_prototypes = len(candidates)
         rng = check_random_state(self.random_state)
-        chosen = np.sort(rng.choice(candidates, n_prototypes, replace=False))
-        self.n_samples_seen_ = len(rows)
-        self.n_prototypes_seen_ = n_prototypes
+        return np.sort(rng.choice(candidates, n_prototypes, replace=False))
+
+    def _keep(self, prototypes: Floats, n_rows: int) -> None:
+        """Take over what was drawn of so many rows."""
+        self.n_samples_seen_ = n_rows
+        self.n_prototypes_seen_ = len(prototypes)
         self._note_parameters()
-        self._finish(rows[chosen])
+        self._finish(prototypes)
+
+    def _fit_stream(self, stream: Any) -> Self:
+        """Draw what ``fit`` of all the rows would draw, and keep no others."""
+        learner = fresh(self)
+        passes = Passes(stream, "fit of RBFNetwork")
+        expected = stream.n_rows
+        if expected is None:
+            expected = sum(len(rows) for rows, _ in passes)
+        counted = learner._draw(passes, expected)
+        if counted != expected:  # rows were left out, as lacking values
+            learner = fresh(self)
+            learner._draw(passes, counted)
+        return learner
+
+    def _draw(self, passes: Any, expected: int) -> int:
+        """Learn from so many rows in a pass; return how many there were."""
+        chosen, found, count = self._chosen(expected), [], 0
+        for part in passes:
+            rows = self._rows(part.rows, reset=count == 0, first_row=count)
+            inside = (chosen >= count) & (chosen < count + len(rows))
+            found.append(rows[chosen[inside] - count])
+            count += len(rows)
+        if count == expected:
+            self._keep(np.concatenate(found), count)
+        return count
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Collect prototypes from the next rows of a stream; once all are there, do nothing."""
@@ -164,6 +199,7 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """Remember what the first prototype was taken with: others would not fit to it."""
         self._begun = {name: getattr(self, name) for name in ("n_prototypes", "gamma", "spacing")}
 
+    @maps_streams
     def transform(self, X: Any) -> NDArray[Any]:
         """Return tau(x) for each row, (n, n_prototypes), in the dtype of the rows."""
         if not self.is_ready_:

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_flag, check_number, check_whole
 from eigenstream._linalg import Float64s
+from eigenstream._streams import maps_streams
 from eigenstream.neurons._supervised import Classifying, SupervisedNeurons
 from eigenstream.rules.supervised import Units
 
@@ -79,11 +80,13 @@ class LinearClassifying(Classifying):
         check_is_fitted(self)
         return np.array(self._answering()[:, -1])
 
+    @maps_streams
     def decision_function(self, X: Any) -> Float64s:
         """Return the units' responses; of two classes one number a row, positive for the second."""
         found = np.asarray(self._responses(X), np.float64)
         return found[:, 0] if found.shape[1] == 1 else found
 
+    @maps_streams
     def predict(self, X: Any) -> Any:
         """Return the class of the unit with the largest response; of two classes, by the sign."""
         found = self.decision_function(X)

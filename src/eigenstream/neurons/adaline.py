@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_flag, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
+from eigenstream._streams import fits_streams, maps_streams
 from eigenstream.neurons._linear import LinearClassifying, LinearUnits, check_tolerance
 from eigenstream.neurons._supervised import Regressing, orders, rates_of
 from eigenstream.rules.base import UnstableStepError
@@ -172,6 +173,7 @@ class AdalineRegressor(Regressing, _WidrowHoff):
     (array([ 1., -2.]), 3.0)
     """
 
+    @fits_streams
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from passes over the rows until their error falls no longer.
 
@@ -208,6 +210,7 @@ class AdalineRegressor(Regressing, _WidrowHoff):
         found = self._answering()[:, -1].copy()
         return found[0] if self._flat else found
 
+    @maps_streams
     def predict(self, X: Any) -> Float64s:
         """Return the neurons' responses to the rows."""
         return np.asarray(self._shaped(self._responses(X)), np.float64)
@@ -264,6 +267,7 @@ class Adaline(LinearClassifying, _WidrowHoff):
     ['yes', 'no']
     """
 
+    @fits_streams
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from passes over the rows until their error falls no longer.
 

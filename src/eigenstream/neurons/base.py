@@ -1,7 +1,7 @@
 """What the online neurons share: passes over data, convergence, history, projection."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -21,6 +21,7 @@ from eigenstream._checks import (
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import refuse_unread, unchanged_on_error
 from eigenstream._state import Restorable, State, joined, part
+from eigenstream._streams import Passes, fits_streams_by, fresh, maps_streams
 from eigenstream.learners.online import OnlineLearner, Plan, Progress
 from eigenstream.rules.base import Rule
 from eigenstream.schedules import Auto
@@ -62,6 +63,7 @@ class OnlineNeurons(
     def _rates(self) -> Float64s | None:
         """Return one learning-rate factor a unit, or None for ones."""
 
+    @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from passes over ``X`` until the weights settle, or ``max_iter`` passes.
 
@@ -77,16 +79,38 @@ class OnlineNeurons(
             self._check()
             self._note_parameters()
             rows = self._validated(X, reset=True)
-            learner = self._new_learner()
-            passes, settled = 1, False
-            latest = self._vectors(learner.update(rows))
-            while passes < self.max_iter and not settled:
-                before, latest = latest, self._vectors(learner.update(rows))
-                settled = self._settled(before, latest)
-                passes += 1
-            self.n_iter_, self.converged_ = passes, settled
-            self._learner, self._latest = learner, latest
+            self._learn_passes(lambda: [rows])
         return self
+
+    def _fit_stream(self, stream: Any) -> Self:
+        """Learn from as many passes as ``fit`` makes over an array, chunk by chunk."""
+        learner = fresh(self)
+        learner._check()
+        learner._note_parameters()
+        passes = Passes(stream, f"fit of {type(self).__name__}")
+
+        def start() -> Iterator[Any]:
+            for rows, _ in passes:
+                yield learner._validated(rows, reset=not hasattr(learner, "n_features_in_"))
+
+        learner._learn_passes(start)
+        return learner
+
+    def _learn_passes(self, start: Callable[[], Iterable[Any]]) -> None:
+        """Learn from passes over chunks of rows until the weights settle."""
+        learner: OnlineLearner | None = None
+        latest, passes, settled = np.empty(0), 0, False
+        while passes < self.max_iter and not settled:
+            for rows in start():
+                learner = learner or self._new_learner()
+                learner.update(rows)
+            assert learner is not None
+            before, latest = latest, self._vectors(learner)
+            settled = passes > 0 and self._settled(before, latest)
+            passes += 1
+        assert learner is not None
+        self.n_iter_, self.converged_ = passes, settled
+        self._learner, self._latest = learner, latest
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go on learning with one pass over a chunk of rows; any chunking gives the same weights.
@@ -132,6 +156,7 @@ class OnlineNeurons(
         check_is_fitted(self)
         return self._learner.steps + self._learner.pending
 
+    @maps_streams
     def transform(self, X: Any) -> Any:
         """Return the units' responses <w, x - mean> to the rows, in the rows' own precision."""
         check_is_fitted(self)

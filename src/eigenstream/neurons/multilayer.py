@@ -8,6 +8,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from eigenstream._checks import check_choice
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
+from eigenstream._streams import fits_streams, maps_streams
 from eigenstream.neurons._backpropagating import Backpropagating
 from eigenstream.neurons._supervised import Classifying, Regressing
 
@@ -114,6 +115,7 @@ class MultilayerPerceptron(Classifying, Backpropagating):
         )
         self.loss = loss
 
+    @fits_streams
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from passes over the rows until their loss falls no longer.
 
@@ -143,6 +145,7 @@ class MultilayerPerceptron(Classifying, Backpropagating):
             self._chunk(rows, self._targets(codes), weights, first)
         return self
 
+    @maps_streams
     def predict_proba(self, X: Any) -> Float64s:
         """Return the shares of the classes, in the order of ``classes_``.
 
@@ -161,6 +164,7 @@ class MultilayerPerceptron(Classifying, Backpropagating):
         even = np.full_like(answers, 1.0 / answers.shape[1])
         return np.asarray(np.divide(answers, total, out=even, where=total > 0), np.float64)
 
+    @maps_streams
     def predict(self, X: Any) -> Any:
         """Return the class with the largest answer."""
         answers = self._answers(X)
@@ -250,6 +254,7 @@ class MultilayerPerceptronRegressor(Regressing, Backpropagating):
             random_state,
         )
 
+    @fits_streams
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from passes over the rows until their loss falls no longer.
 
@@ -276,6 +281,7 @@ class MultilayerPerceptronRegressor(Regressing, Backpropagating):
             self._chunk(*self._next(X, y, sample_weight, first), first)
         return self
 
+    @maps_streams
     def predict(self, X: Any) -> Float64s:
         """Return what the last layer answers to the rows."""
         return np.asarray(self._shaped(self._answers(X)), np.float64)

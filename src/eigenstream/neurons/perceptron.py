@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_flag, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
+from eigenstream._streams import fits_streams
 from eigenstream.neurons._linear import LinearClassifying, LinearUnits
 from eigenstream.neurons._separability import VANISHES, vanishing
 from eigenstream.neurons._supervised import orders, plain
@@ -96,6 +97,7 @@ class Perceptron(LinearClassifying, LinearUnits):
         self.history_every = history_every
         self.random_state = random_state
 
+    @fits_streams
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from passes over the rows until one has no mistake, or ``max_iter`` passes.
 

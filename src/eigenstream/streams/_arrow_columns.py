@@ -1,19 +1,51 @@
 """From Arrow's columns to rows."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
-from eigenstream.streams.base import RowBlock, StreamError
+from eigenstream.streams.base import RowBlock, StreamError, Wanted
 
-__all__ = ["block_of"]
+__all__ = ["Named", "block_of"]
 
 
-def block_of(
-    batch: Any, features: Sequence[str], sequence: str | None, time: str | None, name: str
-) -> RowBlock:
-    """Return these columns of a batch of records as a block; what is missing becomes NaN."""
+@dataclass(frozen=True)
+class Named:
+    """The columns that are wanted, by their names in a batch of records."""
+
+    features: Sequence[str]
+    sequence: str | None
+    time: str | None
+    labels: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, wanted: Wanted, names: Sequence[str]) -> Self:
+        """Return the names of what is wanted by place."""
+        places = range(len(names)) if wanted.features is None else wanted.features
+        sequence, time = (
+            None if one is None else names[one] for one in (wanted.sequence, wanted.time)
+        )
+        return cls(
+            [names[one] for one in places], sequence, time, [names[one] for one in wanted.labels]
+        )
+
+    @property
+    def marks(self) -> list[str]:
+        """The columns that are no features, each once."""
+        marks = [one for one in (self.sequence, self.time, *self.labels) if one is not None]
+        return list(dict.fromkeys(marks))
+
+    @property
+    def all(self) -> list[str]:
+        """Every column, once."""
+        return list(dict.fromkeys([*self.features, *self.marks]))
+
+
+def block_of(batch: Any, wanted: Named, name: str) -> RowBlock:
+    """Return the wanted columns of a batch of records; what is missing becomes NaN."""
+    features = wanted.features
     kinds = {str(batch.schema.field(one).type) for one in features}
     dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
     rows = np.empty((batch.num_rows, len(features)), dtype)
@@ -24,8 +56,11 @@ def block_of(
         part = slice(start, start + step)
         for place, column in enumerate(columns):
             rows[part, place] = column[part]
-    names, times = (None if one is None else mark(batch.column(one)) for one in (sequence, time))
-    return RowBlock(rows, names, times)
+    names, times = (
+        None if one is None else mark(batch.column(one)) for one in (wanted.sequence, wanted.time)
+    )
+    labels = tuple(mark(batch.column(one)) for one in wanted.labels)
+    return RowBlock(rows, names, times, labels=labels)
 
 
 def numbers(column: Any, label: str, name: str) -> Any:

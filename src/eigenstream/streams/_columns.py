@@ -29,6 +29,9 @@ class Reading:
     missing: str
     chunk_rows: int | None
     dtype: np.dtype[Any] | None
+    #: The columns that say what a row is to be learned as; whether they were given as a list.
+    labels: tuple[Any, ...] = ()
+    several: bool = False
     #: Of the first table: how many features, and their names.
     width: int | None = None
     names: tuple[str, ...] | None = None
@@ -38,6 +41,7 @@ class Reading:
         sequence, time = (
             None if one is None else place(one, table) for one in (self.sequence, self.time)
         )
+        labels = tuple(place(one, table) for one in self.labels)
         features: tuple[int, ...] | None = None
         if self.names is not None and table.columns is not None:
             # By name: files may have their columns in another order.
@@ -46,12 +50,11 @@ class Reading:
                 features = None
         elif self.columns is not None:
             features = tuple(place(one, table) for one in self.columns)
-        elif sequence is not None or time is not None:
-            features = _others(table, (sequence, time))
+        elif sequence is not None or time is not None or labels:
+            features = _others(table, (sequence, time, *labels))
         rows = self.rows
-        return Wanted(
-            features, sequence, time, rows.start or 0, rows.stop, rows.step or 1, block_rows
-        )
+        ends = rows.start or 0, rows.stop, rows.step or 1
+        return Wanted(features, sequence, time, labels, *ends, block_rows)
 
 
 def planned(plan: Reading, tables: Sequence[RowTable]) -> Reading:
@@ -81,11 +84,18 @@ def _features(plan: Reading, table: RowTable) -> tuple[int | None, tuple[str, ..
     """Return how many features a table gives, and their names, where they are known."""
     if table.width is None:
         return (None if plan.columns is None else len(plan.columns)), None
+    labels = tuple(place(one, table) for one in plan.labels)
     if plan.columns is not None:
         places = tuple(place(one, table) for one in plan.columns)
+        for one, name in zip(labels, plan.labels, strict=True):
+            if one in places:
+                raise StreamError(
+                    f"{table.name}: column {name!r} is a label and a feature. Leave it out of "
+                    "columns=."
+                )
     else:
         marks = [None if one is None else place(one, table) for one in (plan.sequence, plan.time)]
-        places = _others(table, tuple(marks))
+        places = _others(table, (*marks, *labels))
     names = None if table.columns is None else tuple(table.columns[one] for one in places)
     return len(places), names
 
@@ -94,7 +104,7 @@ def _others(table: RowTable, marks: tuple[int | None, ...]) -> tuple[int, ...]:
     if table.width is None:
         raise StreamError(
             f"{table.name} does not say how many columns it has: name the features with "
-            "columns=[...] where a sequence or time column is given."
+            "columns=[...] where a sequence, time or label column is given."
         )
     return tuple(one for one in range(table.width) if one not in marks)
 
@@ -124,7 +134,9 @@ def place(column: Any, table: RowTable) -> int:
     return number
 
 
-def check_columns(columns: Any, tables: Sequence[RowTable]) -> tuple[Any, ...] | None:
+def check_columns(
+    columns: Any, tables: Sequence[RowTable], option: str = "columns"
+) -> tuple[Any, ...] | None:
     """Return the columns asked for as a tuple of names or numbers."""
     if columns is None:
         return None
@@ -136,10 +148,10 @@ def check_columns(columns: Any, tables: Sequence[RowTable]) -> tuple[Any, ...] |
         columns = range(tables[0].width)[columns]
     listed = tuple(columns)
     if not listed:
-        raise ValueError("columns is empty, and features are due.")
+        raise ValueError(f"{option} is empty: name some columns, or leave it out.")
     twice = [one for at, one in enumerate(listed) if one in listed[:at]]
     if twice:
-        raise ValueError(f"columns names {twice[0]!r} twice.")
+        raise ValueError(f"{option} names {twice[0]!r} twice.")
     return listed
 
 

@@ -37,4 +37,5 @@ def frame_block(
         None if place is None else np.asarray(frame[labels[place]].to_numpy())
         for place in (wanted.sequence, wanted.time)
     )
-    return RowBlock(rows, sequence, times, first_row, stride)
+    taught = tuple(np.asarray(frame[labels[place]].to_numpy()) for place in wanted.labels)
+    return RowBlock(rows, sequence, times, first_row, stride, taught)

@@ -161,7 +161,9 @@ class Interpolating(Refusing):
         if held.times is not None and part.times is not None:
             times = np.concatenate([held.times, part.times])
         rows = np.concatenate([held.rows, part.rows])
-        return replace(held, rows=rows, times=times), np.concatenate([self._state, state])
+        labels = tuple(np.concatenate(both) for both in zip(held.labels, part.labels, strict=True))
+        joined = replace(held, rows=rows, times=times, labels=labels)
+        return joined, np.concatenate([self._state, state])
 
     def _places(self, part: Part) -> NDArray[np.float64]:
         if part.times is not None:

@@ -29,6 +29,7 @@ def open_stream(
     time: Any = None,
     gap: Any = None,
     missing: str = "raise",
+    labels: Any = None,
     **options: Any,
 ) -> Stream:
     """Open whatever holds rows in time order as a stream of chunks.
@@ -45,7 +46,7 @@ def open_stream(
     chunk_rows : "auto" or int
         The most rows of a chunk; "auto" takes as many as fill 32 MB.
     columns : names or numbers of columns, or a slice of numbers
-        The features, all columns that are not the sequence or the time by default.
+        The features, all columns that are not the sequence, the time or labels by default.
     dtype : float32 or float64
         float32 stays so by default, everything else becomes float64.
     sequence : name or number of a column, or False
@@ -60,7 +61,12 @@ def open_stream(
     missing : {"raise", "skip", "interpolate"}
         NaN and infinity are refused with their place; or their rows become zeros that weigh
         nothing; or they are interpolated between the rows before and after in their sequence (a
-        hole at an end of it, or longer than a chunk of "auto", is skipped).
+        hole at an end of it, or longer than a chunk of "auto", is skipped). A row without a label
+        is refused, or weighs nothing.
+    labels : name or number of a column, or a list of them
+        What each row is to be learned as: a class, or numbers; text where it is not all numbers.
+        A ``fit`` that needs labels takes them from there. For labels that are held elsewhere see
+        ``Stream.with_labels``.
     **options
         Of some formats: ``size=(height, width)`` for videos and images, ``window=`` and ``hop=``
         (samples) for sound, ``delimiter=`` for text.
@@ -92,6 +98,8 @@ def open_stream(
         missing=missing,
         chunk_rows=None if _is_auto(chunk_rows) else check_whole(chunk_rows, "chunk_rows"),
         dtype=_float_type(dtype),
+        labels=check_columns(labels, tables, "labels") or (),
+        several=isinstance(labels, list | tuple | slice),
     )
     return Stream(tables, planned(plan, tables))
 

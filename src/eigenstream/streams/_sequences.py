@@ -30,6 +30,8 @@ class Part:
     #: When each was taken, where that is known; seconds of dates.
     times: NDArray[np.float64] | None = None
     weights: NDArray[np.float64] | None = None
+    #: What they are to be learned as, a column each.
+    labels: tuple[NDArray[Any], ...] = ()
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -44,6 +46,7 @@ class Part:
             first_row=self.first_row + start * self.stride,
             times=None if self.times is None else self.times[part],
             weights=None if self.weights is None else self.weights[part],
+            labels=tuple(one[part] for one in self.labels),
         )
 
 
@@ -108,7 +111,15 @@ class Sequences:
                 starts |= steps > self._limit(times.dtype)
             self._time = times[-1]
         self._begun = True
-        whole = Part(block.rows, False, source, block.first_row, block.stride, seconds)
+        whole = Part(
+            block.rows,
+            False,
+            source,
+            block.first_row,
+            block.stride,
+            seconds,
+            labels=block.labels,
+        )
         edges = np.flatnonzero(starts).tolist()
         if not edges or edges[0] != 0:
             edges.insert(0, 0)

@@ -109,6 +109,7 @@ class Windowed(Step):
             rows=made,
             weights=None if (light == 1).all() else light,
             times=None if rows.times is None else rows.times[skipped:],
+            labels=tuple(one[skipped:] for one in rows.labels),
             first_row=rows.first_row + skipped * rows.stride,
             new_sequence=starts,
         )

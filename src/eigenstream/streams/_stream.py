@@ -1,6 +1,6 @@
 """The stream: tables read one after the other, cut into sequences, cleaned, and prepared."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import check_whole
+from eigenstream.streams import _labels
 from eigenstream.streams._ahead import read_ahead
 from eigenstream.streams._columns import Reading
 from eigenstream.streams._missing import policy
@@ -34,7 +35,8 @@ class Chunk:
     """A run of rows of one sequence: float32 or float64, finite, dense or CSR.
 
     ``weights`` are None, or 0 for rows that lack values (which are then zeros) and 1 for the
-    others. ``source`` and ``first_row`` say where the first row was read.
+    others. ``source`` and ``first_row`` say where the first row was read. ``labels`` are None, or
+    what the rows are to be learned as: one a row, or one column a target.
     """
 
     rows: Any
@@ -42,6 +44,7 @@ class Chunk:
     new_sequence: bool
     source: str
     first_row: int
+    labels: Any = None
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -79,6 +82,7 @@ class Stream:
         self._dtype = plan.dtype or _common_dtype(self._tables)
         self._width = plan.width
         self.preprocessing = Preprocessing()
+        self._beside: _labels.Beside | None = None
 
     def __repr__(self) -> str:
         count = len(self._tables)
@@ -144,6 +148,7 @@ class Stream:
         6
         """
         made = Stream(self._tables, self._plan)
+        made._beside = self._beside
         made.preprocessing = Preprocessing([*self.preprocessing.fresh().steps, *steps])
         if made._width is not None:
             _check_width(made.preprocessing.widths(made._width))
@@ -152,6 +157,56 @@ class Stream:
     def prepared(self, preprocessing: Preprocessing) -> "Stream":
         """Return the stream through steps that have learned before, such as those of a model."""
         return self.through(*preprocessing.fresh().steps)
+
+    @property
+    def labelled(self) -> bool:
+        """Say whether its chunks have labels."""
+        return bool(self._plan.labels) or self._beside is not None
+
+    def with_labels(self, labels: Any) -> "Stream":
+        """Return the stream with labels from elsewhere, one for each row that is read.
+
+        They go with their rows through every step, also one that uses up rows.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,) or (n_rows, n_targets), or another stream
+
+        Examples
+        --------
+        >>> from eigenstream.streams import open_stream
+        >>> stream = open_stream(np.zeros((3, 2)), chunk_rows=2).with_labels(["a", "b", "a"])
+        >>> [chunk.labels.tolist() for chunk in stream]
+        [['a', 'b'], ['a']]
+        """
+        if self._plan.labels:
+            raise StreamError(f"the labels of {self!r} are in its columns already: give no others.")
+        if isinstance(labels, Stream):
+            labels = labels.column()
+        made = self.through()
+        made._beside = _labels.Beside(labels, "y")
+        known = Stream(self._tables, self._plan).n_rows
+        if known is not None:
+            made._beside.check(known)
+        return made
+
+    def mapped(self, function: Callable[[Any], Any]) -> "Stream":
+        """Return the stream of what a function makes of the rows of each chunk.
+
+        ``transform`` and ``predict`` of an estimator do that, given a stream.
+        """
+        from eigenstream.streams._mapped import Mapped
+
+        return Mapped(self, function)
+
+    def column(self) -> Any:
+        """Read all of it; return its labels, or, where it has none, its rows.
+
+        Rows of one column are returned as a series. For labels beside another stream.
+        """
+        found = [chunk.rows if chunk.labels is None else chunk.labels for chunk in self]
+        values = np.concatenate(found)
+        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
     def __iter__(self) -> Iterator[Chunk]:
         return self.chunks()
@@ -232,7 +287,13 @@ class Stream:
             skip -= len(whole) - len(part)
             if len(part) == 0:
                 continue
-            yield Chunk(part.rows, part.weights, part.new_sequence, part.source, part.first_row)
+            taught = _labels.merged(part.labels, self._several) if part.labels else None
+            where = part.source, part.first_row
+            yield Chunk(part.rows, part.weights, part.new_sequence, *where, taught)
+
+    @property
+    def _several(self) -> bool:
+        return self._plan.several if self._beside is None else self._beside.several
 
     def _parts(self, preprocessing: Preprocessing) -> Iterator[Part]:
         """Yield parts of bounded size, cleaned and prepared."""
@@ -248,19 +309,26 @@ class Stream:
         plan = self._plan
         sequences = Sequences(plan.gap, joined=plan.joined)
         rule: Any = None
+        count, beside = 0, self._beside
+        whole = _labels.checked if plan.missing == "raise" else _labels.weighed
         for table in self._tables:
             sequences.new_table()
             wanted = plan.wanted(table, self._block_rows(self._width or table.width))
             for raw in table.blocks(wanted):
                 block = self._checked(raw, table)
+                if beside is not None:
+                    block = beside.put(block, count)
+                count += len(block)
                 if rule is None:
                     width = block.rows.shape[1]
                     rule = policy(plan.missing, plan.names, self._automatic_rows(width))
                 for part in sequences.parts(block, table.name):
-                    yield from rule.push(part)
+                    yield from map(whole, rule.push(part))
         if rule is None:
             raise StreamError(f"{self.sources[0]} has no rows.")
-        yield from rule.end()
+        yield from map(whole, rule.end())
+        if beside is not None:
+            beside.check(count)
 
     def _checked(self, raw: RowBlock, table: RowTable) -> RowBlock:
         """Return a block as floats of the one width and type of the stream."""

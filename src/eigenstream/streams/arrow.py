@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream.streams._arrow_columns import block_of
+from eigenstream.streams._arrow_columns import Named, block_of
 from eigenstream.streams._places import File, natural_order, within
 from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, needed, rows_within
 
@@ -68,23 +68,17 @@ class Arrow(RowTable):
 
     def _every(self, wanted: Wanted) -> Iterator[RowBlock]:
         assert self.columns is not None
-        assert self.width is not None
-        places = range(self.width) if wanted.features is None else wanted.features
-        features = [self.columns[one] for one in places]
-        sequence, time = (
-            None if one is None else self.columns[one] for one in (wanted.sequence, wanted.time)
-        )
-        listed = dict.fromkeys([*features, *(one for one in (sequence, time) if one is not None)])
+        named = Named.of(wanted, self.columns)
         try:
             batches = self.data.to_batches(
-                columns=list(listed),
+                columns=named.all,
                 batch_size=wanted.block_rows,
                 batch_readahead=2,
                 fragment_readahead=1,
             )
             for batch in batches:
                 if batch.num_rows:
-                    yield block_of(batch, features, sequence, time, self.name)
+                    yield block_of(batch, named, self.name)
         except self._errors as refusal:
             raise self._said(refusal) from None
 

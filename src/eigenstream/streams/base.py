@@ -77,6 +77,8 @@ class Wanted:
     #: The columns that say which sequence a row belongs to, and when it was taken.
     sequence: int | None = None
     time: int | None = None
+    #: The columns that say what a row is to be learned as.
+    labels: tuple[int, ...] = ()
     start: int = 0
     stop: int | None = None
     step: int = 1
@@ -102,6 +104,8 @@ class RowBlock:
     #: The numbers of the first row in the table, and how many rows of it a step is.
     first_row: int = 0
     stride: int = 1
+    #: What the rows are to be learned as: a column each.
+    labels: tuple[NDArray[Any], ...] = ()
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -115,6 +119,7 @@ class RowBlock:
             None if self.times is None else self.times[part],
             self.first_row + start * self.stride,
             self.stride,
+            tuple(one[part] for one in self.labels),
         )
 
 
@@ -188,7 +193,8 @@ def picked(values: Any, wanted: Wanted, first_row: int = 0, stride: int = 1) -> 
         None if place is None else _column(values, place)
         for place in (wanted.sequence, wanted.time)
     )
-    return RowBlock(features, sequence, times, first_row, stride)
+    labels = tuple(_column(values, place) for place in wanted.labels)
+    return RowBlock(features, sequence, times, first_row, stride, labels)
 
 
 def _column(values: Any, place: int) -> NDArray[Any]:
@@ -199,7 +205,7 @@ def _column(values: Any, place: int) -> NDArray[Any]:
 def rows_within(blocks: Iterator[RowBlock], wanted: Wanted) -> Iterator[RowBlock]:
     """Yield of all the blocks of a table, in order, the wanted rows in blocks of bounded size.
 
-    >>> blocks = iter([Block(np.arange(5)[:, None]), Block(np.arange(5, 9)[:, None])])
+    >>> blocks = iter([RowBlock(np.arange(5)[:, None]), RowBlock(np.arange(5, 9)[:, None])])
     >>> [b.rows.ravel().tolist() for b in rows_within(blocks, Wanted(start=3, step=2))]
     [[3], [5, 7]]
     """
@@ -217,6 +223,7 @@ def rows_within(blocks: Iterator[RowBlock], wanted: Wanted) -> Iterator[RowBlock
                 None if block.times is None else block.times[part],
                 seen + at,
                 wanted.step,
+                tuple(one[part] for one in block.labels),
             )
         seen += len(block)
         if wanted.stop is not None and seen >= wanted.stop:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream.streams._arrow_columns import block_of
+from eigenstream.streams._arrow_columns import Named, block_of
 from eigenstream.streams._places import File, as_pipe
 from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, needed, rows_within
 
@@ -48,7 +48,7 @@ class Delimited(RowTable):
         if not lines:
             raise StreamError(f"{self.name} is empty.")
         self.width = len(lines[0])
-        self.headed = not all(_is_number(cell) for cell in lines[0])
+        self.headed = not all(_is_number(cell) for cell in lines[0]) or _is_numbered(lines[:2])
         if self.headed:
             self.columns = tuple(cell.strip() for cell in lines[0])
             twice = [one for at, one in enumerate(self.columns) if one in self.columns[:at]]
@@ -56,6 +56,11 @@ class Delimited(RowTable):
                 raise StreamError(f"{self.name} has two columns called {twice[0]!r}.")
             if len(lines) == 1 and not self._more:
                 raise StreamError(f"{self.name} has a line of names, and no rows.")
+        below = lines[1:] if self.headed else lines
+        self._numbers = [
+            bool(below) and all(_is_number(line[one]) for line in below if one < len(line))
+            for one in range(self.width)
+        ]
 
     def _head(self) -> list[str]:
         """Return the first lines, checked to be text."""
@@ -118,20 +123,18 @@ class Delimited(RowTable):
         arrow_csv = needed("pyarrow.csv", "pyarrow", "CSV files")
         assert self.width is not None
         names = [str(place) for place in range(self.width)]
-        features = range(self.width) if wanted.features is None else wanted.features
-        marks = [one for one in (wanted.sequence, wanted.time) if one is not None]
-        types = {names[one]: pyarrow.float64() for one in features}
-        types.update({names[one]: pyarrow.string() for one in marks})
+        named = Named.of(wanted, names)
+        types = dict.fromkeys(named.features, pyarrow.float64())
+        types.update(dict.fromkeys(named.marks, pyarrow.string()))
+        # Labels that are numbers in the first lines are numbers in all of them.
+        numbers = [one for one in named.labels if self._numbers[int(one)]]
+        types.update(dict.fromkeys(numbers, pyarrow.float64()))
         parse = arrow_csv.ParseOptions(delimiter=self.delimiter)
         convert = arrow_csv.ConvertOptions(
             column_types=types,
             include_columns=list(types),
             null_values=list(NOTHING),
             strings_can_be_null=True,
-        )
-        listed = [names[one] for one in features]
-        sequence, time = (
-            None if one is None else names[one] for one in (wanted.sequence, wanted.time)
         )
         n_rows, header = 0, int(self.headed)
         for lines in self._lines():
@@ -146,7 +149,7 @@ class Delimited(RowTable):
                 raise StreamError(self._worded(str(refusal), n_rows - header)) from None
             header = 0
             for batch in table.to_batches():
-                yield block_of(batch, listed, sequence, time, self.name)
+                yield block_of(batch, named, self.name)
             n_rows += table.num_rows
         if n_rows == 0:
             raise StreamError(f"{self.name} has no rows.")
@@ -206,6 +209,18 @@ def _delimiter(head: list[str], suffix: str) -> str:
         return "\t"
     line = next((one for one in head if one.strip()), "")
     return max((",", ";", "\t", "|", " "), key=lambda one: (line.count(one) > 0, line.count(one)))
+
+
+def _is_numbered(lines: list[list[str]]) -> bool:
+    """Tell the numbers by which pandas names columns without names: 0,1,2 above 0.5,1.5,2.5.
+
+    >>> _is_numbered([["0", "1", "2"], ["0.5", "1.5", "2.5"]])
+    True
+    """
+    if len(lines) < 2 or len(lines[0]) < 3:
+        return False
+    counted = lines[0] == [str(place) for place in range(len(lines[0]))]
+    return counted and not any(cell.strip().lstrip("+-").isdigit() for cell in lines[1])
 
 
 def _is_number(cell: str) -> bool:

@@ -121,6 +121,31 @@ def checked_pairs(
     return _complete(found, missing)
 
 
+def pairs_of(rows: Any, preprocessor: Any) -> Any:
+    """Return the pairs that rows of a stream hold: two numbers of rows, or two rows in a line.
+
+    >>> pairs_of(np.array([[1.0, 2.0, 3.0, 4.0]]), None).tolist()
+    [[[1.0, 2.0], [3.0, 4.0]]]
+    """
+    if is_sparse(rows):
+        raise TypeError("pairs take dense rows: use X.toarray().")
+    if preprocessor is not None:
+        whole = np.rint(rows)
+        if rows.shape[1] != 2 or not (whole == rows).all():
+            raise ValueError(
+                f"index pairs are two whole numbers a row, and the stream has {rows.shape[1]} "
+                "columns: choose two, open_stream(..., columns=...)."
+            )
+        return whole.astype(np.int64)
+    if rows.shape[1] % 2:
+        raise ValueError(
+            f"a pair is two rows side by side, and the stream has {rows.shape[1]} columns, an odd "
+            "number. Choose them, open_stream(..., columns=...), or give index pairs with a "
+            "preprocessor."
+        )
+    return rows.reshape(len(rows), 2, -1)
+
+
 def remember_names(estimator: Any, given: Pairs, preprocessor: Any) -> None:
     """Keep the names of a data frame's columns, so that other frames are compared with them."""
     # Pairs beside each other have no names.

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_number, is_sparse
 from eigenstream._linalg import Float64s
+from eigenstream._streams import maps_streams
 from eigenstream.estimators import _input
 from eigenstream.estimators._parameters import Uses
 from eigenstream.estimators.base import SubspaceEstimator
@@ -335,6 +336,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     # ---- use -------------------------------------------------------------------------------
 
+    @maps_streams
     def transform(self, X: Any) -> Any:
         """Project rows onto the components, in the rows' own precision.
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice
 from eigenstream._refusals import unchanged_on_error
+from eigenstream._streams import all_rows, check_labelled, fits_streams_by, fresh, learn_chunks
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._documented import documented
 from eigenstream.estimators.pairs._bounds import bound_of_rows
@@ -24,6 +25,7 @@ from eigenstream.estimators.pairs._label_input import (
 from eigenstream.estimators.pairs._parameters import check_rows_apart
 from eigenstream.estimators.pairs.base import PairwiseEstimator
 from eigenstream.evaluation.base import PairCounts, counts_of_classes, roc_area
+from eigenstream.learners import table
 from eigenstream.learners.pairs import (
     LabelsFromScatters,
     PairLearner,
@@ -157,6 +159,7 @@ class ClassSubspace(PairwiseEstimator):
 
     # ---- learning --------------------------------------------------------------------------
 
+    @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from all pairs of rows, forgetting what was learned before.
 
@@ -192,6 +195,21 @@ class ClassSubspace(PairwiseEstimator):
             source = MappedRows(given, self._map, self.random_state)
             self._learn_all(source, source.width)
         return self
+
+    def _fit_stream(self, stream: Any) -> Self:
+        """Learn in one pass where the solver goes on; else from all rows, read into memory."""
+        check_labelled(stream, self)
+        learner = fresh(self)
+        learner._check_parameters()
+        solver = table.chosen(self.DATA, self.solver, 1, None, kernel=self.kernel != "linear")
+        if not table.WAYS[self.DATA][solver].abilities.goes_on:
+            return learner.fit(*all_rows(stream, f"solver={solver!r} of ClassSubspace"))
+        if self.features is not None:
+            learner._map = _mapping.fitted_to(self.features, stream)
+            check_map(learner._map)
+        learn_chunks(learner, stream)
+        learner._check_ready(learner._knowledge())
+        return learner
 
     @available_if(lambda self: self._check_incremental())
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._state import Restorable
+from eigenstream._streams import all_rows, check_labelled, fits_streams_by, fresh, maps_streams
 from eigenstream.estimators import _input
 from eigenstream.estimators._missing import Skipped, note_skipped
 from eigenstream.estimators.pairs import _pair_input
@@ -100,6 +101,13 @@ class PairMetric(
 
     FOUND_ANEW = ("_counted",)
 
+    def _fit_stream(self, stream: Any) -> Self:
+        """Learn from all pairs, read into memory."""
+        check_labelled(stream, self)
+        rows, signs = all_rows(stream, "fit of PairMetric")
+        return fresh(self).fit(_pair_input.pairs_of(rows, self.preprocessor), signs)
+
+    @fits_streams_by("_fit_stream")
     def fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from pairs, as PairSubspace does; both signs are needed."""
         norm = check_number(self.norm, "norm", above=0)
@@ -163,6 +171,7 @@ class PairMetric(
         check_is_fitted(self)
         return self._skipped.n_rows
 
+    @maps_streams
     def transform(self, X: Any) -> Any:
         """Map rows to where the euclidean distance is the learned one."""
         check_is_fitted(self)

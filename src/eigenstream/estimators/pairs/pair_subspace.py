@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from eigenstream._refusals import unchanged_on_error
+from eigenstream._streams import Passes, all_rows, check_labelled, fits_streams_by, fresh
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._documented import documented
 from eigenstream.estimators._missing import note_skipped
@@ -17,6 +18,7 @@ from eigenstream.estimators.pairs._pair_input import MappedPairs, check_signs, c
 from eigenstream.estimators.pairs._parameters import check_pairs_apart
 from eigenstream.estimators.pairs.base import PairwiseEstimator
 from eigenstream.evaluation.base import PairCounts
+from eigenstream.learners import table
 from eigenstream.learners.pairs import PairLearner, Pairs, PairsFromScatters, check_map
 from eigenstream.theory.bounds import RiskBound
 
@@ -123,6 +125,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
     # ---- learning --------------------------------------------------------------------------
 
+    @fits_streams_by("_fit_stream")
     def fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from pairs, forgetting what was learned before.
 
@@ -151,6 +154,21 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             source = MappedPairs(given, self._map)
             self._learn_all(source, source.width)
         return self
+
+    def _fit_stream(self, stream: Any) -> Self:
+        """Learn in one pass where the solver goes on; else from all pairs, read into memory."""
+        check_labelled(stream, self)
+        learner = fresh(self)
+        learner._check_parameters()
+        solver = table.chosen(self.DATA, self.solver, 1, None, kernel=self.kernel != "linear")
+        goes_on = table.WAYS[self.DATA][solver].abilities.goes_on
+        if not goes_on or self.features is not None or self.preprocessor is not None:
+            rows, signs = all_rows(stream, "fit of PairSubspace")
+            return learner.fit(_pair_input.pairs_of(rows, self.preprocessor), signs)
+        for rows, signs in Passes(stream, "fit of PairSubspace"):
+            learner.partial_fit(_pair_input.pairs_of(rows, None), signs)
+        learner._check_ready(learner._knowledge())
+        return learner
 
     @available_if(lambda self: self._check_incremental())
     def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:

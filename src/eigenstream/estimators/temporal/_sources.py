@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenstream._streams import is_stream, note_columns
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import reported
 from eigenstream.estimators._missing import Holes, Skipped
@@ -20,7 +21,7 @@ def source_of(estimator: Any, X: Any, sample_weight: Any, passes: int) -> Any:
 
     A stream is whatever reads itself in chunks, as those of ``eigenstream.streams`` do.
     """
-    if all(hasattr(X, name) for name in ("chunks", "lagged_blocks", "rereadable")):
+    if is_stream(X):
         if sample_weight is not None:
             raise ValueError("the rows of a stream have no weights yet: leave sample_weight out.")
         return StreamSource(estimator, X, passes)
@@ -82,8 +83,8 @@ class ArraySource:
 class StreamSource:
     """A stream of checked rows, in the memory of some chunks.
 
-    A feature map learns from the first rows, as many as it says it needs. A stream that can be read
-    again then starts anew; of another one those rows are used up.
+    A feature map learns in a pass of its own, as from an array. Of a stream that can be read once
+    it learns from the first rows, as many as it says it needs, and these are used up.
     """
 
     def __init__(self, estimator: Any, stream: Any, passes: int) -> None:
@@ -96,9 +97,7 @@ class StreamSource:
         estimator._map = None
         first = self._first()
         estimator.n_features_in_ = first.rows.shape[1]
-        vars(estimator).pop("feature_names_in_", None)
-        if stream.feature_names is not None:
-            estimator.feature_names_in_ = np.array(stream.feature_names, dtype=object)
+        note_columns(estimator, stream)
         self.width = int(estimator.n_features_in_)
         if estimator.features is not None:
             sample = self._learn_map()
@@ -116,11 +115,15 @@ class StreamSource:
     def _learn_map(self) -> Any:
         """Let the feature map learn; return a row to see what it makes of one."""
         assert self._begun is not None
+        if self._stream.rereadable:
+            first = next(self._begun)
+            self._estimator._map = _mapping.fitted_to(self._estimator.features, self._stream)
+            self._begun = None
+            return first.rows[:1]
         for chunk in self._begun:
             taken = self._estimator._collect_features(chunk.rows, chunk.weights)
             if _mapping.is_ready(self._estimator._map):
-                again = self._stream.rereadable
-                self._begun = None if again else chain([self._rest(chunk, taken)], self._begun)
+                self._begun = chain([self._rest(chunk, taken)], self._begun)
                 return chunk.rows[:1]
         raise ValueError(
             f"{self._stream!r} ends before {self._estimator.features!r} has learned enough from it."

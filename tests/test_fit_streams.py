@@ -1,0 +1,414 @@
+"""Every estimator takes a stream as it takes an array; what goes on in between is in memory or not.
+
+Readers have tests of their own in ``tests/streams``; here streams are of arrays, and small files.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import PolynomialFeatures
+
+from eigenstream import (
+    Adaline,
+    AdalineRegressor,
+    ClassSubspace,
+    MultilayerPerceptronRegressor,
+    OjaNeuron,
+    PairMetric,
+    PairSubspace,
+    Perceptron,
+    RBFNetwork,
+    SlowSubspace,
+    StreamPCA,
+    ThresholdClassifier,
+    _streams,
+)
+from eigenstream.features import GradientOrientation
+from eigenstream.streams import LagEmbedding, open_stream
+from members import DATA, MEMBERS, SLOW, TIMES
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+X, Y = SLOW, TIMES
+EACH = {repr(member.estimator): member for member in MEMBERS}
+
+
+def data_of(member):
+    rows, y = DATA[member.data]
+    return (rows[:, :4] if isinstance(member.estimator, GradientOrientation) else rows), y
+
+
+def streamed(rows, y, source=lambda rows: rows, **how):
+    """A stream of these rows; pairs lie side by side in it."""
+    stream = open_stream(source(rows.reshape(len(rows), -1)), **{"chunk_rows": 17, **how})
+    return stream if y is None else stream.with_labels(y)
+
+
+def determined(member):
+    """The estimator, whose random numbers are the same in every fit."""
+    own = clone(member.estimator)
+    return own.set_params(random_state=0) if "random_state" in own.get_params() else own
+
+
+def in_order_of_arrival(own):
+    """Whether ``fit`` of an array shuffles what a stream gives as it comes."""
+    return isinstance(own, ClassSubspace) and own.solver in ("flow", "sketch")
+
+
+def answers(model, member, rows):
+    if member.data == "pairs":
+        return model.pair_distance(rows)
+    return model.predict(rows) if hasattr(model, "predict") else model.transform(rows)
+
+
+@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("once", [False, True], ids=["again", "once"])
+def test_a_stream_is_learned_as_its_array(name, once):
+    member = EACH[name]
+    rows, y = data_of(member)
+    own = determined(member)
+    if once and getattr(own, "solver", "") == "krylov" and member.data == "time":
+        pytest.skip("reads a stream several times: tests/estimators/temporal/test_fit_streams.py")
+    whole, model = clone(own), clone(own)
+    if in_order_of_arrival(own):
+        whole.partial_fit(rows, y)
+    else:
+        whole.fit(rows, y)
+    source = (lambda rows: iter(np.array_split(rows, 9))) if once else (lambda rows: rows)
+    assert model.fit(streamed(rows, y, source)) is model
+    found, due = answers(model, member, rows), answers(whole, member, rows)
+    if due.dtype.kind == "f":
+        # What differs is the rounding of sums in other chunks: some 120 additions.
+        scale = max(float(np.abs(due).max()), 1.0)
+        np.testing.assert_allclose(found, due, atol=1e-10 * scale)
+    else:
+        np.testing.assert_array_equal(found, due)
+    assert model.n_features_in_ == whole.n_features_in_
+
+
+#: What takes the same steps in any chunks, or learns from all rows at once: equal to the last bit.
+TO_THE_LAST_BIT = [
+    (RBFNetwork(9, gamma="median", random_state=0), None, "prototypes_"),
+    (RBFNetwork(9, spacing=3, random_state=1), None, "prototypes_"),
+    (OjaNeuron(random_state=0), None, "components_"),
+    (Perceptron(random_state=0, max_iter=9), Y, "coef_"),
+    (Adaline(random_state=0, max_iter=9), Y, "coef_"),
+    (AdalineRegressor(random_state=0, max_iter=9), X[:, :2], "coef_"),
+    (ThresholdClassifier(), Y, "examples_"),
+    (ClassSubspace(2, eta=2.0, kernel="rbf"), Y, "dual_coef_"),
+    (StreamPCA(2, solver="sketch", random_state=0), None, "components_"),
+]
+
+
+@pytest.mark.parametrize(("own", "y", "what"), TO_THE_LAST_BIT, ids=lambda one: repr(one)[:40])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_to_the_last_bit(own, y, what, size):
+    due = clone(own).fit(X, y)
+    found = clone(own).fit(streamed(X, y, chunk_rows=size))
+    np.testing.assert_array_equal(getattr(found, what), getattr(due, what))
+
+
+def test_weights_of_networks_of_two_targets():
+    net = MultilayerPerceptronRegressor(3, batch_size=5, max_iter=3, random_state=0)
+    due, found = clone(net).fit(X, X[:, :2]), clone(net).fit(streamed(X, X[:, :2]))
+    for left, right in zip(found.coefs_, due.coefs_, strict=True):
+        np.testing.assert_array_equal(left, right)
+    assert found.predict(X[:3]).shape == (3, 2)
+
+
+NAMES = [f"x{k}" for k in range(X.shape[1])]
+SPECIES = np.array(["setosa", "versicolor", "virginica", "sibirica", "ensata"])[Y]
+
+
+def table(kind, folder):
+    """A file of the rows with a column of labels, text where the format has it."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=NAMES).assign(species=SPECIES, code=Y)
+    path = folder / f"table.{kind}"
+    if kind in ("csv", "csv.gz"):
+        frame.to_csv(path, index=False)
+    elif kind == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    elif kind == "feather":
+        pytest.importorskip("pyarrow")
+        frame.to_feather(path)
+    elif kind == "frame":
+        return frame
+    elif kind == "npy":
+        np.save(path, np.column_stack([X, Y]))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "feather", "frame", "npy"])
+def test_labels_in_a_column_of_the_file(kind, tmp_path):
+    if kind.startswith("csv"):
+        pytest.importorskip("pyarrow")
+    path = table(kind, tmp_path)
+    by_code = {"labels": -1} if kind == "npy" else {"labels": "code", "columns": NAMES}
+    found = ClassSubspace(2, eta=2.0).fit(open_stream(path, **by_code, chunk_rows=31))
+    np.testing.assert_allclose(
+        found.components_, ClassSubspace(2, eta=2.0).fit(X, Y).components_, atol=1e-12
+    )
+    if kind == "npy":
+        return
+    stream = open_stream(path, columns=NAMES, labels="species")
+    unit = Perceptron(random_state=0, max_iter=5).fit(stream)
+    assert unit.classes_.tolist() == sorted(set(SPECIES.tolist()))
+    assert list(unit.feature_names_in_) == NAMES
+    due = Perceptron(random_state=0, max_iter=5).fit(X, SPECIES)
+    np.testing.assert_array_equal(unit.predict(X), due.predict(X))
+
+
+def test_labels_that_are_held_elsewhere(tmp_path):
+    np.save(tmp_path / "rows.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    stream = open_stream(tmp_path / "rows.npy", chunk_rows=50)
+    due = ClassSubspace(2, eta=2.0).fit(X, Y).components_
+    for y in (Y, Y.tolist(), open_stream(tmp_path / "y.npy", chunk_rows=7)):
+        found = ClassSubspace(2, eta=2.0).fit(stream, y)
+        np.testing.assert_allclose(found.components_, due, atol=1e-12)
+
+
+def test_labels_go_with_their_rows_through_every_step():
+    stream = open_stream(X, chunk_rows=13).with_labels(Y).through(LagEmbedding(3))
+    assert np.concatenate([chunk.labels for chunk in stream]).tolist() == Y[2:].tolist()
+    found = ClassSubspace(2, eta=2.0).fit(stream)
+    delays = np.hstack([X[2:], X[1:-1], X[:-2]])
+    due = ClassSubspace(2, eta=2.0).fit(delays, Y[2:])
+    np.testing.assert_allclose(np.abs(found.eigenvalues_), np.abs(due.eigenvalues_), rtol=1e-9)
+
+
+def test_a_map_learns_in_a_pass_of_its_own():
+    network = RBFNetwork(20, gamma="median", random_state=0)
+    for own, y in ((ClassSubspace(2, eta=2.0), Y), (SlowSubspace(2), None)):
+        due = clone(own).set_params(features=network).fit(X, y)
+        found = clone(own).set_params(features=network).fit(streamed(X, y))
+        np.testing.assert_array_equal(found.features_.prototypes_, due.features_.prototypes_)
+        np.testing.assert_allclose(found.transform(X), due.transform(X), atol=1e-9)
+    frozen = FrozenEstimator(PolynomialFeatures(2, include_bias=False).fit(X))
+    for features in (frozen, PolynomialFeatures(2, include_bias=False)):
+        due = ClassSubspace(2, eta=2.0, features=features).fit(X, Y)
+        found = ClassSubspace(2, eta=2.0, features=features).fit(streamed(X, Y))
+        np.testing.assert_allclose(found.transform(X), due.transform(X), atol=1e-9)
+
+
+def test_pairs_by_index(tmp_path):
+    path = tmp_path / "pairs.csv"
+    pytest.importorskip("pyarrow")
+    index = np.random.default_rng(0).integers(len(X), size=(200, 2))
+    signs = np.where(Y[index[:, 0]] == Y[index[:, 1]], 1, -1)
+    lines = [f"{a},{b},{s}" for (a, b), s in zip(index.tolist(), signs.tolist(), strict=True)]
+    path.write_text("\n".join(["first,second,same", *lines]))
+    for own in (PairSubspace(2, eta=2.0, preprocessor=X), PairMetric(preprocessor=X)):
+        due = clone(own).fit(index, signs)
+        found = clone(own).fit(open_stream(path, labels="same", chunk_rows=31))
+        np.testing.assert_array_equal(found.components_, due.components_)
+
+
+# ---- answers ------------------------------------------------------------------------------------
+
+
+def test_answers_are_a_stream():
+    pca = StreamPCA(2).fit(X)
+    out = pca.transform(open_stream({"a": X[:50], "b": X[50:]}, chunk_rows=20))
+    assert [len(chunk) for chunk in out] == [20, 20, 10, 20, 20, 20, 10]
+    assert out.n_rows == len(X)
+    assert out.sources == ("a", "b")
+    np.testing.assert_allclose(
+        np.concatenate([chunk.rows for chunk in out]), pca.transform(X), atol=1e-12
+    )
+    # It is learned from as any other.
+    slow = SlowSubspace(1).fit(out)
+    due = SlowSubspace(1).fit([pca.transform(X[:50]), pca.transform(X[50:])])
+    np.testing.assert_allclose(slow.components_, due.components_, atol=1e-9)
+
+
+def test_predictions_are_a_stream():
+    unit = Perceptron(random_state=0, max_iter=5).fit(X, SPECIES)
+    for ask in (unit.predict, unit.decision_function):
+        made = [chunk.rows for chunk in ask(open_stream(X, chunk_rows=50))]
+        np.testing.assert_array_equal(np.concatenate(made)[:50], ask(X[:50]))
+
+
+def test_rows_that_weigh_nothing_answer_zero():
+    rows = X.copy()
+    rows[5, 0] = np.nan
+    (chunk,) = StreamPCA(2).fit(X + 3).transform(open_stream(rows, missing="skip"))
+    assert chunk.rows[5].tolist() == [0, 0]
+    assert chunk.weights[5] == 0
+
+
+def test_names_of_columns_are_compared(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=NAMES)
+    pca = StreamPCA(1).fit(open_stream(frame))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(pca.transform(open_stream(frame)))
+    with pytest.raises(ValueError, match="in another order"):
+        pca.transform(open_stream(frame[NAMES[::-1]]))
+    with pytest.raises(ValueError, match="without 'x0'"):
+        pca.transform(open_stream(frame.rename(columns={"x0": "y"})))
+    with pytest.raises(ValueError, match="3 features"):
+        pca.transform(open_stream(X[:, :3]))
+
+
+# ---- missing values -----------------------------------------------------------------------------
+
+
+def with_holes():
+    rows, labels = X.copy(), SPECIES.astype(object)
+    rows[[3, 40], 2] = np.nan
+    labels[7] = None
+    return rows, labels
+
+
+LEARNERS = [
+    ClassSubspace(2, eta=2.0),
+    Perceptron(random_state=0, max_iter=5),
+    ThresholdClassifier(),
+]
+
+
+@pytest.mark.parametrize("own", LEARNERS, ids=repr)
+def test_rows_that_lack_something_are_left_out_by_policy(own):
+    rows, labels = with_holes()
+    complete = np.delete(np.arange(len(X)), [3, 7, 40])
+    due = clone(own).fit(rows[complete], SPECIES[complete])
+    found = clone(own).fit(streamed(rows, labels, missing="skip"))
+    ask = "predict" if hasattr(own, "predict") else "transform"
+    left, right = getattr(found, ask)(X), getattr(due, ask)(X)
+    if left.dtype.kind == "f":
+        np.testing.assert_allclose(left, right, atol=1e-12)
+    else:
+        np.testing.assert_array_equal(left, right)
+    with pytest.raises(ValueError, match=r"NaN .* row 3, column 2"):
+        clone(own).fit(streamed(rows, labels))
+    with pytest.raises(ValueError, match="no label at row 7"):
+        clone(own).fit(streamed(X, labels))
+    filled = rows.copy()
+    filled[[3, 40], 2] = (rows[[2, 39], 2] + rows[[4, 41], 2]) / 2
+    kept = np.delete(np.arange(len(X)), 7)
+    due = clone(own).fit(filled[kept], SPECIES[kept])
+    found = clone(own).fit(streamed(rows, labels, missing="interpolate", chunk_rows=4))
+    left, right = getattr(found, ask)(X), getattr(due, ask)(X)
+    if left.dtype.kind == "f":
+        np.testing.assert_allclose(left, right, atol=1e-12)
+    else:
+        np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize(
+    "own", [RBFNetwork(9, random_state=0), OjaNeuron(random_state=0)], ids=repr
+)
+def test_rows_that_lack_something_teach_no_map(own):
+    rows, _ = with_holes()
+    complete = np.delete(np.arange(len(X)), [3, 40])
+    due = clone(own).fit(rows[complete])
+    found = clone(own).fit(streamed(rows, None, missing="skip"))
+    what = "prototypes_" if isinstance(own, RBFNetwork) else "components_"
+    np.testing.assert_array_equal(getattr(found, what), getattr(due, what))
+
+
+# ---- refusals -----------------------------------------------------------------------------------
+
+
+def refused(call, error, words):
+    with pytest.raises(error, match=words) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_labels_are_asked_for(name):
+    member = EACH[name]
+    rows, y = data_of(member)
+    if y is None:
+        return
+    own = clone(member.estimator)
+    refused(lambda: own.fit(streamed(rows, None)), ValueError, "requires y to be passed")
+    assert vars(own).keys() == vars(clone(member.estimator)).keys()
+
+
+def test_a_refused_stream_changes_nothing():
+    for own in (ClassSubspace(2, eta=2.0), Perceptron(random_state=0, max_iter=5)):
+        model = clone(own).fit(X, Y)
+        before = dict(vars(model))
+        spoiled = X.copy()
+        spoiled[100, 3] = np.inf
+        stream = streamed(spoiled, Y)
+        refused(lambda m=model, s=stream: m.fit(s), ValueError, "infinity at row 100")
+        assert vars(model).keys() == before.keys()
+        assert all(vars(model)[k] is before[k] for k in before)
+
+
+def test_labels_of_another_number():
+    for y in (Y[:-1], np.append(Y, 0)):
+        refused(lambda y=y: Perceptron().fit(open_stream(X), y), ValueError, f"{len(y)} labels")
+        chunks = open_stream(iter(np.array_split(X, 4)))
+        words = "more rows|120 rows"
+        refused(lambda y=y, s=chunks: Perceptron().fit(s, y), ValueError, words)
+    table = np.column_stack([X, Y])
+    taken = open_stream(table, labels=-1)
+    refused(lambda: Perceptron().fit(taken, Y), ValueError, "in its columns already")
+    words = "is a label and a feature"
+    refused(lambda: open_stream(table, labels=8, columns=[1, 8]), ValueError, words)
+
+
+def test_weights_cannot_be_given_beside_a_stream():
+    weights = np.ones(len(X))
+    for own in (ClassSubspace(2), Perceptron(), MultilayerPerceptronRegressor()):
+        stream = streamed(X, Y)
+        refused(
+            lambda own=own, s=stream: own.fit(s, sample_weight=weights), ValueError, "sample_weight"
+        )
+
+
+def test_what_would_not_fit_in_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(_streams, "MEMORY_SHARE", 1e-12)
+    refused(lambda: Perceptron().fit(streamed(X, Y)), ValueError, "in memory.*partial_fit")
+    chunks = lambda rows: iter(np.array_split(rows, 9))  # noqa: E731
+    refused(lambda: Perceptron().fit(streamed(X, Y, chunks)), ValueError, "in memory")
+    # These need some chunks only.
+    ClassSubspace(2, eta=2.0).fit(streamed(X, Y))
+    OjaNeuron().fit(streamed(X, None))
+    RBFNetwork(9).fit(streamed(X, None))
+
+
+def test_partial_fit_takes_chunks():
+    refused(lambda: StreamPCA(2).partial_fit(open_stream(X)), TypeError, "pass it to fit")
+    refused(lambda: Perceptron().partial_fit(open_stream(X), Y), TypeError, "pass it to fit")
+
+
+def tried_first(folder):
+    """What a new user passes to ``fit`` first."""
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame(X).to_csv(folder / "rows.csv", index=False)
+    return {
+        "the name of a file": "big.npy",
+        "a path": folder / "rows.csv",
+        "a generator": (chunk for chunk in np.array_split(X, 3)),
+        "pandas in chunks": pandas.read_csv(folder / "rows.csv", chunksize=9),
+        "runs by name": {"monday": X[:9], "tuesday": X[9:]},
+    }
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_what_a_new_user_tries_first_is_told_how(name, tmp_path):
+    member = EACH[name]
+    _, y = data_of(member)
+    for source in tried_first(tmp_path).values():
+        own = clone(member.estimator)
+        given = (source,) if y is None else (source, y)
+        refused(lambda own=own, given=given: own.fit(*given), TypeError, r"open_stream\(")
+
+
+def test_what_a_new_user_is_told_works(tmp_path):
+    sources = tried_first(tmp_path)
+    del sources["the name of a file"]
+    for what, source in sources.items():
+        assert StreamPCA(2).fit(open_stream(source)).n_samples_seen_ == len(X), what
