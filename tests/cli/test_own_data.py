@@ -138,11 +138,12 @@ def test_transform_writes_what_python_gives(files, rows, ending, kind):
         assert np.load("f.npy").dtype == kind
 
 
-def test_transform_writes_chunk_by_chunk(files, rows, monkeypatch):
+def test_transform_writes_chunk_by_chunk(files, rows):
     told("fit", "pca", "all.npy", "-o", "m.eigs")
-    monkeypatch.setattr("eigenstream.streams._stream.CHUNK_BYTES", 100 * 3 * 8)
     for ending in (".npy", ".csv", ".parquet"):
-        assert told("transform", "m.eigs", "all.npy", "-o", f"f{ending}")["rows"] == 600
+        # Two sequences, and so two chunks.
+        found = told("transform", "m.eigs", "run1.csv", "run2.csv", "-o", f"f{ending}")
+        assert found["rows"] == 600
         read = np.concatenate([one.rows for one in open_stream(f"f{ending}")])
         assert np.allclose(read, StreamPCA(2).fit_transform(rows))
 
@@ -226,14 +227,13 @@ def test_help_has_an_example(command):
     assert f"Example: eigenstream {command}" in result.stdout
 
 
-def test_progress_shows_rows_and_rate(files, monkeypatch):
+def test_progress_shows_rows_and_rate(files):
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=True, width=100)
     with _data.Watched(open_stream("all.npy", chunk_rows=100), console) as watched:
         assert sum(len(chunk) for chunk in watched.chunks()) == 600
         assert shown.getvalue() == ""  # over within a second
-    monkeypatch.setattr(_data, "QUIET_SECONDS", 0.0)
-    with _data.Watched(open_stream("all.npy", chunk_rows=100), console) as watched:
+    with _data.Watched(open_stream("all.npy", chunk_rows=100), console, quiet=0.0) as watched:
         blocks = sum(len(rows) - 1 for rows, _ in watched.lagged_blocks(1))
     assert blocks == watched.rows == 599
     assert " rows" in shown.getvalue()

@@ -168,15 +168,15 @@ def test_maps_that_go_on_learning_are_no_part_of_a_stream(learner, data, feature
 @pytest.mark.filterwarnings("ignore:(invalid value|divide by zero) encountered")
 @pytest.mark.parametrize("solver", ["dense", "flow"])
 @pytest.mark.parametrize("kind", [PairSubspace, ClassSubspace])
-def test_a_chunk_that_the_map_spoils_at_its_end_is_not_learned_in_part(kind, solver, monkeypatch):
-    monkeypatch.setattr(_memory, "CHUNK_VALUES", 40)
-    rows = np.abs(ROWS) + 1
-    spoiled = rows.copy()
+def test_a_chunk_that_the_map_spoils_at_its_end_is_not_learned_in_part(kind, solver):
+    rows = np.random.default_rng(3).uniform(1.0, 2.0, (200, 500))
+    spoiled = np.tile(rows, (50, 1))
+    assert len(spoiled) > _memory.chunk_rows(500)  # the map takes it in several parts
     spoiled[-1] = -1.0
     model = kind(2, eta=0.5, solver=solver, features=FunctionTransformer(np.log))
-    data = [(rows, np.arange(200) % 4), (spoiled, np.arange(200) % 4)]
+    data = [(X, np.arange(len(X)) % 4) for X in (rows, spoiled)]
     if kind is PairSubspace:
-        data = [(X.reshape(100, 2, 5), np.where(np.arange(100) % 2, 1, -1)) for X, _ in data]
+        data = [(X.reshape(-1, 2, 500), np.where(y[::2] % 4, 1, -1)) for X, y in data]
     model.partial_fit(*data[0])
     before = model._learner.state()
     with pytest.raises(ValueError, match="FunctionTransformer makes of X contains NaN"):

@@ -113,12 +113,13 @@ def test_fit_after_partial_fit_starts_anew():
     assert network.n_samples_seen_ == 100
 
 
-def test_blocks_do_not_matter(monkeypatch):
+def test_blocks_do_not_matter():
     X = data()
-    network = RBFNetwork(20, gamma=0.5, random_state=0).fit(X)
-    whole = network.transform(X)
-    monkeypatch.setattr(module, "KERNEL_VALUES", 20 * 7)  # seven rows at a time
-    np.testing.assert_allclose(network.transform(X), whole, rtol=0, atol=1e-12)
+    network = RBFNetwork(300, gamma=0.5, random_state=0).fit(X)
+    many = np.tile(X, (25, 1))
+    assert len(many) * 300 > module.KERNEL_VALUES  # more than one block
+    whole = np.tile(network.transform(X), (25, 1))
+    np.testing.assert_allclose(network.transform(many), whole, rtol=0, atol=1e-10)
 
 
 def test_float32_stays_and_is_close():

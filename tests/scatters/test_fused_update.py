@@ -16,29 +16,22 @@ def both(lag, center):
     return VarianceScatter(6, lag=lag, center=center), VelocityScatter(6, lag=lag)
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    """Make blocks of some rows only, so that there are many of them, and an odd rest."""
-    monkeypatch.setattr(fused, "block_rows", lambda width: 23)
-
-
 @pytest.mark.parametrize("lag", [1, 2, 3, 10])
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("layout", ["C", "F", "strided"])
 @pytest.mark.parametrize("n", [256, 300, 301, 303, 1199, 1200])
-@pytest.mark.usefixtures("small_blocks")
 def test_equals_one_by_one(lag, center, layout, n):
     rows = ROWS[:n]
     laid = {"C": rows, "F": np.asfortranarray(rows), "strided": np.repeat(rows, 2, axis=1)[:, ::2]}
     variance, velocity = both(lag, center)
     assert fused.can_fuse(variance, velocity, laid[layout], None)
-    fused.fused_update(variance, velocity, laid[layout])
+    # So few rows at a time that there are many blocks, and an odd rest.
+    fused.fused_update(variance, velocity, laid[layout], rows=92)
     alone = [scatter.update(rows) for scatter in both(lag, center)]
     assert_same_scatter(variance, alone[0])
     assert_same_scatter(velocity, alone[1])
 
 
-@pytest.mark.usefixtures("small_blocks")
 def test_chunks_merges_and_gaps():
     for lag in (1, 3):
         contrast = Contrast(*both(lag, True))

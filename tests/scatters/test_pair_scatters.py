@@ -13,6 +13,7 @@ import oracles
 from eigenstream import ClassSubspace, sample_pairs
 from eigenstream.scatters import ClassScatter, PairScatter, merge
 from eigenstream.scatters.laplacians import ClassLaplacian, PairLaplacian
+from eigenstream.scatters.pairs import _dense_neighbours
 from eigenstream.testing import assert_same_scatter, check_reading, check_state, chunked
 
 RNG = np.random.default_rng(1)
@@ -150,11 +151,21 @@ def test_pairs_by_index_in_every_way():
         )
 
 
-@pytest.mark.parametrize("block", [7, 1 << 22], ids=["blocks of few rows", "one block"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_some_of_the_index_pairs_in_one_array(monkeypatch, block, weighted):
+def test_blocks_of_the_graph_do_not_matter(weighted):
     rng = np.random.default_rng(100)
-    monkeypatch.setattr("eigenstream.scatters.pairs.BLOCK_VALUES", 60 * block)
+    weights = rng.uniform(0.0, 2.0, len(PAIRS)) if weighted else None
+    graph = np.zeros((60, 60))
+    graph[tuple(PAIRS.T)] = (SIGNS > 0) * (1.0 if weights is None else weights)
+    for rows_at_a_time in (1, 7, 60):
+        found = np.zeros((60, 4))
+        _dense_neighbours(ROWS, PAIRS, weights, SIGNS > 0, found, 60 * rows_at_a_time)
+        np.testing.assert_allclose(found, graph @ ROWS, rtol=1e-13)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_some_of_the_index_pairs_in_one_array(weighted):
+    rng = np.random.default_rng(100)
     weights = rng.uniform(0.0, 2.0, len(PAIRS)) if weighted else None
     reward, penalty, *_ = oracles.pair_scatters(ROWS, PAIRS, SIGNS, weights)
     for sign, expected in ((-1, reward), (1, penalty)):

@@ -158,8 +158,11 @@ class Watched:
     It reads as the stream does, which ``fit`` cannot tell from it.
     """
 
-    def __init__(self, stream: Any, console: Console | None = None) -> None:
+    def __init__(
+        self, stream: Any, console: Console | None = None, *, quiet: float = QUIET_SECONDS
+    ) -> None:
         self._stream = stream
+        self._quiet = quiet
         self._console = console or Console(stderr=True)
         self._progress: Progress | None = None
         self._task: Any = None
@@ -205,7 +208,7 @@ class Watched:
 
     def _advance(self, rows: int) -> None:
         self.rows += rows
-        if self.seconds < QUIET_SECONDS or not self._console.is_terminal:
+        if self.seconds < self._quiet or not self._console.is_terminal:
             return
         rate = f"{self.rows / self.seconds:,.0f} rows/s"
         if self._progress is None:

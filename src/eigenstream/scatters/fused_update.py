@@ -30,7 +30,12 @@ def can_fuse(reward: StreamScatter, penalty: StreamScatter, chunk: Any, weights:
 
 
 def fused_update(
-    variance: StreamScatter, velocity: StreamScatter, chunk: Floats, *, new_sequence: bool = False
+    variance: StreamScatter,
+    velocity: StreamScatter,
+    chunk: Floats,
+    *,
+    new_sequence: bool = False,
+    rows: int | None = None,
 ) -> None:
     """Add a chunk of rows to the variance and to the velocity of the same lag.
 
@@ -39,7 +44,8 @@ def fused_update(
         (x - c)(x - c)^T + (y - c)(y - c)^T = (d d^T + s s^T) / 2,  d = x - y,  s = x + y - 2 c,
 
     and d is one of the velocities wanted anyway. So half of the velocities are free, and three
-    products of half the rows each give what two products of all the rows would.
+    products of half the rows each give what two products of all the rows would. ``rows`` are taken
+    at a time; None: as many as fill the cache.
 
     >>> from eigenstream.scatters import VarianceScatter, VelocityScatter
     >>> variance, velocity = VarianceScatter(1, lag=1), VelocityScatter(1)
@@ -50,7 +56,7 @@ def fused_update(
     lag, n = velocity.lag, len(chunk)
     for scatter in (variance, velocity):
         scatter.enter(chunk, None, new_sequence=new_sequence)
-    rows = BLOCKS * block_rows(chunk.shape[1]) * 8 // chunk.itemsize
+    rows = BLOCKS * block_rows(chunk.shape[1]) * 8 // chunk.itemsize if rows is None else rows
     step = max(rows // (2 * lag), 1) * 2 * lag
     # Rows in whole pairs of runs of ``lag`` rows; each scatter adds the few left by itself.
     paired = lag + (n - lag) // (2 * lag) * 2 * lag

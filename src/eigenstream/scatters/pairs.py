@@ -234,10 +234,11 @@ def _dense_neighbours(
     weights: NDArray[np.float64] | None,
     chosen: NDArray[np.bool_],
     out: Float64s,
+    block_values: int = BLOCK_VALUES,
 ) -> None:
     """Write W X, going through all pairs once for each dense block of rows of W."""
     n = len(rows)
-    step = max(BLOCK_VALUES // n, 1)
+    step = max(block_values // n, 1)
     for start in range(0, n, step):
         stop = min(start + step, n)
         mine = np.flatnonzero(chosen & (pairs[:, 0] >= start) & (pairs[:, 0] < stop))

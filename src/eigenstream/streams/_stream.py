@@ -76,9 +76,12 @@ class Stream:
     Stream(2 sources, 5 rows, 2 features, float64)
     """
 
-    def __init__(self, tables: Sequence[RowTable], plan: Reading) -> None:
+    def __init__(
+        self, tables: Sequence[RowTable], plan: Reading, *, chunk_bytes: int = CHUNK_BYTES
+    ) -> None:
         self._tables = tuple(tables)
         self._plan = plan
+        self._chunk_bytes = chunk_bytes
         self._dtype = plan.dtype or _common_dtype(self._tables)
         self._width = plan.width
         self.preprocessing = Preprocessing()
@@ -355,7 +358,7 @@ class Stream:
         """Return how many rows, before or after any step, fill the memory of a chunk."""
         widest = max(self.preprocessing.widths(width))
         size = 8 if self._dtype is None else self._dtype.itemsize
-        return int(np.clip(CHUNK_BYTES // (widest * size), 1, MOST_ROWS))
+        return int(np.clip(self._chunk_bytes // (widest * size), 1, MOST_ROWS))
 
 
 def _common_dtype(tables: Sequence[RowTable]) -> np.dtype[Any] | None:

@@ -7,7 +7,6 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from eigenstream import SlowSubspace, StreamPCA
-from eigenstream.learners.online import _rule
 from eigenstream.rules import OJA_FLOW, SANGER, BlockEngine, Terms, UnstableStepError
 from eigenstream.rules.engine import _columns as columns
 from eigenstream.rules.engine._tuples import BlockRows, Update
@@ -83,11 +82,15 @@ def test_a_bad_step_is_undone_among_threads_too():
 
 
 @pytest.mark.parametrize(
-    "estimator", [StreamPCA(3, solver="flow"), SlowSubspace(3, alpha=0.4, solver="flow")]
+    "estimator",
+    [
+        StreamPCA(3, solver="flow", block_size=256),
+        SlowSubspace(3, alpha=0.4, solver="flow", block_size=256),
+    ],
 )
 def test_estimators_use_the_threads_of_blas(estimator, monkeypatch):
-    """Rows long enough are shared among as many threads as BLAS may have."""
-    rows = np.random.default_rng(3).standard_normal((300, 200))
+    """Rows long enough, and blocks large enough, are shared among as many threads as BLAS may have."""
+    rows = np.random.default_rng(3).standard_normal((600, 400))
     alone = estimator.fit(rows).components_
     seen = []
     advance = BlockEngine.advance
@@ -96,7 +99,6 @@ def test_estimators_use_the_threads_of_blas(estimator, monkeypatch):
         seen.append(more["threads"])
         return advance(self, *given, **more)
 
-    monkeypatch.setattr(_rule, "SHARE", 1.0)
     monkeypatch.setattr(BlockEngine, "advance", watched)
     for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"):

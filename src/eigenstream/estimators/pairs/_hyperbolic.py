@@ -54,11 +54,11 @@ class Hyperbolic:
 
     def of_scatters(self, evidence: Evidence) -> Solution:
         """Solve the matrices of both kinds of pairs."""
-        return self._answer(evidence, always_dense=True)
+        return self._answer(evidence, dense_size=np.inf)
 
     def of_operator(self, evidence: Evidence) -> Solution:
         """Solve what is applied to vectors, and formed only where it is small."""
-        return self._answer(evidence, always_dense=False)
+        return self._answer(evidence)
 
     def of_estimate(self, estimate: Any, weights: tuple[float, float], diameter: float) -> Solution:
         """Take over the solution of the flow, or of a sketch, for T with these weights."""
@@ -79,7 +79,7 @@ class Hyperbolic:
             "weights": None,
         }
 
-    def _answer(self, evidence: Evidence, *, always_dense: bool) -> Solution:
+    def _answer(self, evidence: Evidence, **how: Any) -> Solution:
         details = self._details(evidence.diameter)
         with few_threads(evidence.operator.n_features):
             if self.criterion == "ratio":
@@ -96,7 +96,7 @@ class Hyperbolic:
                     self.n_components,
                     evidence.rounding,
                     floor=evidence.floor,
-                    always_dense=always_dense,
+                    **how,
                 )
                 pairs = self._only_positive(pairs, positive, eta)
         details["n_positive"] = positive

@@ -155,11 +155,13 @@ def top(
     *,
     floor: float = 0.0,
     start: Float64s | None = None,
-    always_dense: bool = False,
+    dense_size: float = DENSE_SIZE,
+    restarts: int = RESTARTS,
 ) -> tuple[Eigenpairs, int]:
     """Return the largest eigenpairs, at most n_components, and how many of them are positive.
 
     What rounding makes of none: ``rounding`` relative to T, ``floor`` in all, as for equal rows.
+    Up to ``dense_size`` the matrix is formed; beyond, iterations start so often again.
     """
     size = operator.n_features
     cut = max(rounding * size_of(operator, weights), floor * sum(weights))
@@ -167,12 +169,15 @@ def top(
     most = max(min(operator.most_positive(*weights), size), 1)
     if n_components is not None:
         wanted = min(n_components, most)
-    elif always_dense or size <= DENSE_SIZE:
+    elif size <= dense_size:
         wanted = most
     else:
         wanted = min(32, most)
     while True:
-        pairs = _largest(operator, weights, wanted, start, always_dense, most, cut)
+        if size <= dense_size or 4 * wanted > size:
+            pairs = dense.largest(operator.matrix(*weights), wanted)
+        else:
+            pairs = _largest(operator, weights, wanted, start, most, cut, restarts)
         positive = int((pairs.values > cut).sum())
         if n_components is not None or positive < wanted or wanted == most:
             return pairs, positive
@@ -184,20 +189,18 @@ def _largest(
     weights: tuple[float, float],
     wanted: int,
     start: Float64s | None,
-    always_dense: bool,
     most: int,
     cut: float,
+    restarts: int,
 ) -> Eigenpairs:
     size = operator.n_features
-    if always_dense or size <= DENSE_SIZE or 4 * wanted > size:
-        return dense.largest(operator.matrix(*weights), wanted)
     first = None
     if start is not None and start.shape[1]:
         # A little of everything stays in, or a vector orthogonal to them all would be missed.
         rest = np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
         first = start.sum(axis=1) + 1e-3 * rest
     split = operator.split(*weights)
-    restarts = RESTARTS if split is None else RESTARTS // 2
+    restarts = restarts if split is None else restarts // 2
     try:
         return krylov.largest(operator, weights, wanted, first, restarts=restarts)
     except RuntimeError:  # no gap where the eigenvalues end

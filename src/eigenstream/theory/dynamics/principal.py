@@ -142,12 +142,13 @@ class PrincipalDynamics(Dynamics):
         C = Q + (R * self.excess) @ R.T
         return float(-np.trace(C) + 0.5 * (Q * C).sum())
 
-    def solve(self, R: Any, Q: Any, alphas: Any) -> Trajectory:
+    def solve(self, R: Any, Q: Any, alphas: Any, *, step: float = STEP) -> Trajectory:
         """Integrate from R and Q at alpha = 0 by Lawson's method, and return the states.
 
         Its truncation error does not break the linear dependence of students' overlaps, on which
         the plateaus live; rounding does, after about 36 / gamma_k: with such overlaps exactly
-        dependent, later times are artefacts, and a warning says so.
+        dependent, later times are artefacts, and a warning says so. A step of the integrator is
+        ``step`` over the fastest rate at which an overlap can change.
 
         >>> model = PrincipalDynamics([0.6, 0.4], eta=0.1)
         >>> start = [[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]]  # X = 1e-10
@@ -156,14 +157,14 @@ class PrincipalDynamics(Dynamics):
         True
         """
         R, Q = self._state(R, Q)
-        grid = as_times(alphas)
+        grid, step = as_times(alphas), check_number(step, "step", above=0)
         self._warn_of_rounding(R, float(grid[-1]))
         M, m = R.shape
         kept = np.empty((len(grid), M, m)), np.empty((len(grid), M, M))
         now, size = 0.0, max(1.0, float(np.trace(Q)))
         for at, alpha in enumerate(grid.tolist()):
             while now < alpha:
-                now = self._advance(R, Q, now, alpha)
+                now = self._advance(R, Q, now, alpha, step)
                 if not np.trace(Q) < EXPLODED * size:  # NaN is not, either
                     raise ArithmeticError(
                         f"the equations explode before alpha = {alpha:g}: use a smaller eta, or "
@@ -172,7 +173,7 @@ class PrincipalDynamics(Dynamics):
             kept[0][at], kept[1][at] = R, Q
         return self._trajectory(grid, *kept)
 
-    def _advance(self, R: Float64s, Q: Float64s, now: float, end: float) -> float:
+    def _advance(self, R: Float64s, Q: Float64s, now: float, end: float, step: float) -> float:
         """Integrate towards ``end`` in place; return how far that went.
 
         Students of length 1 move at most so fast; others, and annealed rates, are looked at again
@@ -181,8 +182,8 @@ class PrincipalDynamics(Dynamics):
         size = max(1.0, float(np.trace(Q)) / len(Q))
         shrinking = 1 + self.eta / 2 if self.unit_length else 1.0
         fastest = float((self.eta * shrinking).max() * (1 + self.excess[0])) * size
-        most = max(self.rate(now), self.rate(min(end, now + LOOK * STEP / fastest)))
-        h = STEP / (fastest * most)
+        most = max(self.rate(now), self.rate(min(end, now + LOOK * step / fastest)))
+        h = step / (fastest * most)
         steps = int(np.ceil((end - now) / h))
         if self.annealing is not None or not self.unit_length:
             steps = min(steps, LOOK)
