@@ -89,7 +89,7 @@ def test_a_bad_step_is_undone_among_threads_too():
     ],
 )
 def test_estimators_use_the_threads_of_blas(estimator, monkeypatch):
-    """Rows long enough, and blocks large enough, are shared among as many threads as BLAS may have."""
+    """Blocks large enough are shared among as many threads as BLAS may have."""
     rows = np.random.default_rng(3).standard_normal((600, 400))
     alone = estimator.fit(rows).components_
     seen = []
