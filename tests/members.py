@@ -531,6 +531,10 @@ MADE_BY_USERS = {
     processes.SpikedGaussian: [lambda: processes.SpikedGaussian(0)],
     processes.ImageWalk: [lambda: processes.ImageWalk(np.full((50, 50), np.nan), size=9)],
     processes.ImageViews: [lambda: processes.ImageViews("page.png", size=9)],
+    models.Checkpoint: [
+        lambda: models.Checkpoint("x.eigs", every=0),
+        lambda: models.Checkpoint("x.eigs", resume="yes"),
+    ],
     streams.Stream: [
         lambda: streams.open_stream(ROWS, columns="a"),
         lambda: list(streams.open_stream(spoiled(ROWS))),
@@ -588,6 +592,7 @@ RESULTS = {
     evaluation.PairROC,
     flow.FlowSolution,
     flow.Progress,
+    models.Interrupted,
     models.ModelError,
     processes.ViewStates,
     rules.UnstableStepError,

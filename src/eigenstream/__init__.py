@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     )
     from eigenstream.streams import open_stream
 
+from eigenstream._checkpoints import Keeper, made_by
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -91,6 +93,17 @@ _HOMES = (
     "streams",
     "models",
 )
+
+
+def _checkpoint(path: Any, every: Any, resume: Any) -> Keeper:
+    """Return who writes a fit's checkpoints: what learns knows of no files."""
+    keeper: Keeper = import_module("eigenstream.models").Checkpoint(
+        path, every=every, resume=resume
+    )
+    return keeper
+
+
+made_by(_checkpoint)
 
 
 def __getattr__(name: str) -> Any:

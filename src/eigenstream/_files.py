@@ -1,6 +1,7 @@
 """Files that are written whole or not at all."""
 
 import os
+import platform
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +31,7 @@ def replacing(path: Path) -> Iterator[TextIOWrapper]:
         raise PermissionError(f"cannot write {path}: it is read-only")
     try:
         file = tempfile.NamedTemporaryFile(  # noqa: SIM115
-            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
+            "w", encoding="utf-8", dir=target.parent, prefix=_mark(target), delete=False
         )
     except OSError as refusal:
         raise OSError(f"cannot write {path}: {refusal.strerror}") from refusal
@@ -48,3 +49,53 @@ def replacing(path: Path) -> Iterator[TextIOWrapper]:
     except BaseException:
         Path(file.name).unlink(missing_ok=True)
         raise
+
+
+class _Enough(Exception):
+    """A file could be opened, and is dropped again."""
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a file that cannot be written, before the work; what is there stays.
+
+    >>> from tempfile import mkdtemp
+    >>> check_writable(Path(mkdtemp()) / "no" / "such" / "folder.txt")
+    Traceback (most recent call last):
+        ...
+    OSError: cannot write ...folder.txt: No such file or directory
+    """
+    try:
+        with replacing(path):
+            raise _Enough
+    except _Enough:
+        pass
+
+
+def _mark(target: Path) -> str:
+    """Return how the temporary files of this process begin."""
+    return f".{target.name}.{platform.node()}-{os.getpid()}."
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove the temporary files that processes have left that were killed while they wrote.
+
+    Those of processes that live, or of other machines on a shared disk, stay.
+    """
+    target = path.resolve()
+    start = f".{target.name}.{platform.node()}-"
+    for one in target.parent.iterdir():
+        owner = one.name.removeprefix(start).partition(".")[0]
+        if one.name.startswith(start) and owner.isdecimal() and not _lives(int(owner)):
+            one.unlink(missing_ok=True)
+
+
+def _lives(process: int) -> bool:
+    if os.name != "posix":  # where asking would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True

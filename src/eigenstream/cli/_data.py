@@ -118,7 +118,7 @@ def listed(text: str) -> list[str | int | None]:
 
 def check_output(out: Path, inputs: list[str], endings: tuple[str, ...]) -> None:
     """Refuse a file that cannot be written, or should not be, before the work."""
-    from eigenstream._files import replacing
+    from eigenstream._files import check_writable
 
     if out.suffix.lower() not in endings:
         known = ", ".join(endings)
@@ -127,11 +127,7 @@ def check_output(out: Path, inputs: list[str], endings: tuple[str, ...]) -> None
         source = Path(name.partition("::")[0])
         if out.exists() and source.exists() and out.samefile(source):
             raise ValueError(f"-o {out}: this would replace what is read. Name another file.")
-    try:
-        with replacing(out):
-            raise _Enough
-    except _Enough:
-        pass
+    check_writable(out)
 
 
 def loaded(path: Path) -> Any:
@@ -146,10 +142,6 @@ def saved(model: Any, out: Path) -> None:
     from eigenstream.models import save
 
     save(model, out)
-
-
-class _Enough(Exception):
-    """A file could be opened, and is dropped again."""
 
 
 class Watched:

@@ -32,6 +32,17 @@ WRONG = (
 )
 
 
+#: What a checkpoint says about its stream, and as what.
+CHECKPOINT = {
+    "identity": dict,
+    "settings": dict,
+    "place": dict,
+    "rows": int,
+    "turn": int,
+    "complete": bool,
+}
+
+
 def load(path: str | PathLike[str]) -> Any:
     """Return what ``save`` wrote: it goes on where that stood, to the last bit.
 
@@ -47,7 +58,12 @@ def load(path: str | PathLike[str]) -> Any:
     >>> eigenstream.load(path).transform(rows).shape
     (200, 2)
     """
-    file = _opened(path)
+    return read(path)[0]
+
+
+def read(path: str | PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """Return what a file holds: an estimator, and of a checkpoint where in its stream it stands."""
+    file = opened(path)
     name = file.header.get("class")
     if not isinstance(name, str) or name not in ESTIMATORS | VALUES:
         refuse(file.path, "class", f"{name!r:.80} is no class of eigenstream that is saved.")
@@ -56,15 +72,17 @@ def load(path: str | PathLike[str]) -> Any:
         refuse(file.path, "model", f"a {name} is announced, and is not there.")
     reader = Reader(file.path, file.read())
     made = reader.made(model, "")
+    told = reader.checkpoint(file.header.get("checkpoint", {}))
     reader.check_all_used()
-    return made
+    return made, told
 
 
 def describe(path: str | PathLike[str]) -> dict[str, Any]:
     """Return what a model file says about itself, without reading its arrays.
 
     Class and parameters, names of the columns, library versions, provenance (date, rows seen), the
-    number of arrays and the bytes of all.
+    number of arrays and the bytes of all; of a checkpoint, how many rows of its stream it holds and
+    whether the fit was over.
 
     >>> import numpy as np, eigenstream
     >>> from pathlib import Path
@@ -76,14 +94,19 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     >>> found["class"], found["provenance"]
     ('StreamPCA', {'date': '2026-01-01', 'rows_seen': 3})
     """
-    file = _opened(path)
-    told = {name: value for name, value in file.header.items() if name != "model"}
+    file = opened(path)
+    told = {
+        name: value for name, value in file.header.items() if name not in ("model", "checkpoint")
+    }
     model = file.header.get("model")
     told["parameters"] = model.get("parameters") if isinstance(model, dict) else None
+    checkpoint = file.header.get("checkpoint")
+    if isinstance(checkpoint, dict):
+        told["checkpoint"] = {name: checkpoint.get(name) for name in ("rows", "complete")}
     return told | {"n_arrays": len(file.arrays), "n_bytes": file.size}
 
 
-def _opened(path: str | PathLike[str]) -> Container:
+def opened(path: str | PathLike[str]) -> Container:
     """Return the checked file, refusing newer formats."""
     file = Container(Path(path))
     version = file.header.get("format_version")
@@ -146,6 +169,17 @@ class Reader:
         if not isinstance(nodes, dict):
             raise TypeError("names are due")
         return {name: self.made(one, qualified(place, name)) for name, one in nodes.items()}
+
+    def checkpoint(self, nodes: Any) -> dict[str, Any]:
+        """Return what a checkpoint says about its stream; nothing, of other files."""
+        try:
+            told = self.mapping(nodes, "checkpoint")
+            for name, kind in CHECKPOINT.items() if told else ():
+                if type(told[name]) is not kind:
+                    raise TypeError(f"{name} is no {kind.__name__}")
+        except WRONG as wrong:
+            refuse(self._path, "checkpoint", f"this says nothing of a stream ({wrong!s:.200}).")
+        return told
 
     def array(self, node: dict[str, Any]) -> NDArray[Any]:
         """Return an array, its axes in memory as they were."""

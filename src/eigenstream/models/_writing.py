@@ -75,10 +75,22 @@ def save(
             f"a {type(estimator).__name__} cannot be saved: model files hold estimators, neurons, "
             "feature maps, scatters and contrasts of eigenstream."
         )
+    write(estimator, path, date=date, without=without)
+
+
+def write(
+    estimator: Any,
+    path: str | PathLike[str],
+    *,
+    date: date | str | None = None,
+    without: Collection[str] = (),
+    checkpoint: Mapping[str, Any] | None = None,
+) -> None:
+    """Write an estimator, and where in a stream it stands, to a file."""
     writer = Writer(frozenset(without))
     model = writer.written(estimator, "")
     when = datetime.now(UTC) if date is None else date
-    header = {
+    header: dict[str, Any] = {
         "format": FORMAT,
         "format_version": VERSION,
         "class": type(estimator).__name__,
@@ -88,6 +100,8 @@ def save(
         "provenance": {"date": str(when), "rows_seen": _rows_seen(estimator)},
         "model": model,
     }
+    if checkpoint is not None:
+        header["checkpoint"] = writer.mapping(checkpoint, "checkpoint")
     text = json.dumps(header, allow_nan=False, sort_keys=True)
     if len(text) > MOST_HEADER // 2:  # its quotes are escaped inside the outer header
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,14 @@ class Beside:
     def several(self) -> bool:
         """Whether there is a column for each of several targets."""
         return self.values.ndim == 2
+
+    def digest(self) -> str:
+        """Return a digest of all of them."""
+        columns = (self.values,) if self.values.ndim == 1 else tuple(self.values.T)
+        found = blake2b(digest_size=16)
+        for one in map(plain, columns):
+            found.update(f"{one.dtype}{one.shape}".encode() + one.tobytes())
+        return found.hexdigest()
 
     def check(self, n_rows: int) -> None:
         """Refuse another number of labels than rows."""

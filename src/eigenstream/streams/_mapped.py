@@ -1,6 +1,6 @@
 """What an estimator answers to the rows of a stream: a stream again."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, cast
@@ -90,13 +90,24 @@ class Mapped(Stream):
         """Return the stream of what a function makes of the answers."""
         return Mapped(self, function)
 
-    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+    def identity(self) -> dict[str, Any]:
+        """Refuse: what made the answers cannot be told by looking at the rows."""
+        raise StreamError(
+            f"{self.sources[0]}: answers of an estimator cannot be told from those of another, so "
+            "that no checkpoint serves. Write them to a file first, or pass the estimator's map "
+            "as features=."
+        )
+
+    def chunks(
+        self, skip: int = 0, *, after: Mapping[str, Any] | None = None, places: bool = False
+    ) -> Iterator[Chunk]:
         """Start a pass; what is read ahead is rows, and answers are made as they are asked for."""
-        with closing(cast(Any, self._of.chunks(skip))) as chunks:
+        passing = self._of.chunks(skip, after=after, places=places)
+        with closing(cast(Any, passing)) as chunks:
             for chunk in chunks:
                 answers: Any = self._function(chunk.rows)
                 if chunk.weights is not None and not is_sparse(answers):
                     answers = np.array(answers)
                     if answers.dtype.kind in "biuf":
                         answers[chunk.weights == 0] = 0
-                yield replace(chunk, rows=answers)
+                yield replace(chunk, rows=answers, mark=chunk.place)

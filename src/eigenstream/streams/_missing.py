@@ -1,7 +1,7 @@
 """Values that are missing: refused with their place, left out, or interpolated."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import LARGEST_VALUE, first_nonfinite, is_sparse
+from eigenstream._state import State, joined
+from eigenstream._state import part as part_of
+from eigenstream.streams._labels import plain
 from eigenstream.streams._sequences import Part
 from eigenstream.streams.base import StreamError
 
@@ -30,6 +33,13 @@ class Policy(ABC):
     def end(self) -> Iterator[Part]:
         """Yield what is still held when the stream ends."""
         yield from ()
+
+    def state(self) -> State:
+        """Return what is held between two parts."""
+        return {}
+
+    def take(self, state: Mapping[str, Any]) -> None:  # noqa: B027
+        """Go on from a ``state``."""
 
 
 def policy(name: str, names: Sequence[str] | None, longest: int) -> Policy:
@@ -214,3 +224,39 @@ class Interpolating(Refusing):
                 rows = np.where(lacking[:, None], np.zeros((), part.rows.dtype), settled.rows)
                 settled = replace(settled, rows=rows, weights=(~lacking).astype(np.float64))
             yield from super().push(settled)
+
+    def state(self) -> State:
+        """Return the rows that wait, with the state of their values, and what came before them."""
+        found = {"count": self._count, "value": self._value.copy(), "at": self._at.copy()}
+        found |= {"lost": self._lost.copy()}
+        if self._held is not None:
+            held = self._held
+            own = {name: getattr(held, name) for name in ("source", "first_row", "stride")}
+            own |= {"rows": held.rows, "new_sequence": int(held.new_sequence)}
+            own |= {"state": self._state.copy()}
+            own |= {} if held.times is None else {"times": held.times}
+            own |= {f"label{k}": plain(one) for k, one in enumerate(held.labels)}
+            found |= joined(held=own)
+        return found
+
+    def take(self, state: Mapping[str, Any]) -> None:
+        """Go on from a ``state``."""
+        if not state:
+            return
+        self._count = int(state["count"])
+        self._value, self._at = (np.array(state[name], np.float64) for name in ("value", "at"))
+        self._lost = np.array(state["lost"], bool)
+        held = part_of(state, "held")
+        self._held, self._state = None, np.empty((0, len(self._value)), np.int8)
+        if held:
+            names = [f"label{k}" for k in range(len(held)) if f"label{k}" in held]
+            self._held = Part(
+                np.array(held["rows"]),
+                bool(int(held["new_sequence"])),
+                str(held["source"]),
+                int(held["first_row"]),
+                int(held["stride"]),
+                np.array(held["times"], np.float64) if "times" in held else None,
+                labels=tuple(np.array(held[name]) for name in names),
+            )
+            self._state = np.array(held["state"], np.int8)

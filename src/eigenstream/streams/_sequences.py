@@ -1,7 +1,7 @@
 """Where one sequence ends and the next begins: by a column, by gaps in time, or by the file."""
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eigenstream._state import State
 from eigenstream.streams.base import RowBlock, StreamError
 
 __all__ = ["Part", "Sequences", "check_gap"]
@@ -87,6 +88,34 @@ class Sequences:
         """Say that another table begins."""
         if not self.joined:
             self._begun = False
+
+    def state(self) -> State:
+        """Return what is remembered of the last row: its sequence and its time."""
+        found: State = {"begun": int(self._begun)}
+        if self._time is not None:
+            found["time"] = np.asarray(self._time)
+        if self._name is not None:
+            name = np.asarray(self._name)
+            kind = name.dtype.str
+            if name.dtype.kind in "mM":
+                name = name.view(np.int64)
+            elif name.dtype.kind not in "biufU" or (name.dtype.kind == "f" and name != name):
+                raise StreamError(
+                    f"a sequence called {self._name!r:.40} cannot be noted down: name sequences by "
+                    "text, numbers or dates."
+                )
+            found |= {"name": name, "name_type": kind}
+        return found
+
+    def take(self, state: Mapping[str, Any]) -> None:
+        """Go on from a ``state``."""
+        self._begun = bool(int(state["begun"]))
+        self._time = np.asarray(state["time"])[()] if "time" in state else None
+        self._name = None
+        if "name" in state:
+            kind = np.dtype(str(state["name_type"]))
+            name = np.asarray(state["name"])
+            self._name = (name.view(kind) if kind.kind in "mM" else name)[()]
 
     def parts(self, block: RowBlock, source: str) -> Iterator[Part]:
         """Yield the parts of a block, whose rows are floats."""

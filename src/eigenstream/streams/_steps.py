@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -47,6 +48,11 @@ class Step(ABC):
     @abstractmethod
     def push(self, rows: Part) -> Part:
         """Return what is made of the next rows, which may be none of them."""
+
+    def __repr__(self) -> str:
+        given = signature(type(self)).parameters
+        told = ", ".join(f"{name}={getattr(self, name)!r}" for name in given)
+        return f"{type(self).__name__}({told})"
 
     def fresh(self) -> Self:
         """Return the step for another stream: with what it has learned, and no rows in hand."""
@@ -177,6 +183,9 @@ class Preprocessing:
                 raise TypeError(
                     f"a step of preprocessing is due, such as UnitNorm(); got {step!r}."
                 )
+
+    def __repr__(self) -> str:
+        return f"Preprocessing([{', '.join(map(repr, self.steps))}])"
 
     @property
     def learned(self) -> bool:

@@ -1,17 +1,20 @@
 """The stream: tables read one after the other, cut into sequences, cleaned, and prepared."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import check_whole
+from eigenstream._state import State
 from eigenstream.streams import _labels
 from eigenstream.streams._ahead import read_ahead
 from eigenstream.streams._columns import Reading
+from eigenstream.streams._cursor import Cursor, Place, digest_of
+from eigenstream.streams._identity import check_identity, identity_of
 from eigenstream.streams._missing import policy
 from eigenstream.streams._sequences import Part, Sequences
 from eigenstream.streams._steps import Preprocessing, Step, stacked
@@ -45,9 +48,22 @@ class Chunk:
     source: str
     first_row: int
     labels: Any = None
+    #: Where the pass stands behind it, if that was asked for.
+    mark: State | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
+
+    @property
+    def place(self) -> State | None:
+        """What ``chunks(after=...)`` goes on from, behind this chunk, also in another process.
+
+        A flat dict of arrays, numbers and short text; None unless the pass was begun with
+        ``places=True``.
+        """
+        if self.mark is None or "digest" in self.mark:
+            return self.mark
+        return self.mark | {"digest": digest_of(self.rows)}
 
 
 class Stream:
@@ -214,17 +230,44 @@ class Stream:
     def __iter__(self) -> Iterator[Chunk]:
         return self.chunks()
 
-    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+    def chunks(
+        self, skip: int = 0, *, after: Mapping[str, Any] | None = None, places: bool = False
+    ) -> Iterator[Chunk]:
         """Start a pass over all rows, read ahead in a thread of its own.
 
-        Closing the iterator, or leaving the loop over it, ends the thread. ``skip`` leaves out the
-        first so many rows, to go on where an earlier pass has ended: the chunks after them are
-        those of the whole pass, to the last bit.
+        Closing the iterator, or leaving the loop over it, ends the thread. There are two ways to go
+        on where an earlier pass has ended, both with the very chunks of the whole pass: ``skip``
+        reads past the first so many rows; ``after`` is the ``place`` of a chunk, which chunks of a
+        pass with ``places=True`` have, and goes there at once where the format allows it (.npy,
+        HDF5, Zarr, NetCDF, arrays and frames); other formats are read past.
+
+        >>> from eigenstream.streams import open_stream
+        >>> stream = open_stream(np.arange(6.0), chunk_rows=2)
+        >>> place = next(stream.chunks(places=True)).place
+        >>> [chunk.rows.ravel().tolist() for chunk in stream.chunks(after=place)]
+        [[2.0, 3.0], [4.0, 5.0]]
         """
         skip = check_whole(skip, "skip", least=0)
+        if after is not None and skip:
+            raise ValueError("give skip= or after=, which both say where to go on.")
+        if after is not None:
+            self._take(after)
         self._learn_first()
         self._begin()
-        return read_ahead(lambda: self._made(self.preprocessing, skip))
+        return read_ahead(lambda: self._made(self.preprocessing, skip, Cursor(after, places)))
+
+    def identity(self) -> dict[str, Any]:
+        """Return what tells this stream from another: its sources, how they are read, its steps.
+
+        Of every file its name without folders, its size, when it was written to last, and a digest
+        of its beginning, its end and some places between; so not every byte of it.
+        """
+        labels = None if self._beside is None else self._beside.digest()
+        return identity_of(self._tables, self._plan, self.preprocessing, labels)
+
+    def check_identity(self, expected: Mapping[str, Any]) -> None:
+        """Refuse, by name, what differs from the ``identity`` of an earlier stream."""
+        check_identity(expected, self.identity())
 
     def lagged_blocks(self, lag: int) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
         """Start a pass over blocks of rows, each led by the ``lag`` rows before it.
@@ -284,54 +327,64 @@ class Stream:
                     step.learn(part)
             step.learned()
 
-    def _made(self, preprocessing: Preprocessing, skip: int) -> Iterator[Chunk]:
-        for whole in self._parts(preprocessing.fresh()):
+    def _take(self, place: Mapping[str, Any]) -> None:
+        """Take over what was known at a place, so that no pass is due that was made before."""
+        known = Place.of(place, len(self._tables))
+        self._width, self._dtype, self.preprocessing = known.width, known.dtype, known.learned
+
+    def _made(self, preprocessing: Preprocessing, skip: int, cursor: Cursor) -> Iterator[Chunk]:
+        for whole in self._parts(cursor.steps(preprocessing), cursor):
+            if cursor.passed(whole):
+                continue
             part = whole.between(min(skip, len(whole)), len(whole)) if skip else whole
             skip -= len(whole) - len(part)
             if len(part) == 0:
                 continue
             taught = _labels.merged(part.labels, self._several) if part.labels else None
             where = part.source, part.first_row
-            yield Chunk(part.rows, part.weights, part.new_sequence, *where, taught)
+            yield Chunk(part.rows, part.weights, part.new_sequence, *where, taught, cursor.place())
 
     @property
     def _several(self) -> bool:
         return self._plan.several if self._beside is None else self._beside.several
 
-    def _parts(self, preprocessing: Preprocessing) -> Iterator[Part]:
+    def _parts(self, preprocessing: Preprocessing, cursor: Cursor | None = None) -> Iterator[Part]:
         """Yield parts of bounded size, cleaned and prepared."""
-        for part in self._clean():
+        for part in self._clean(preprocessing, Cursor() if cursor is None else cursor):
             size = self._block_rows(part.rows.shape[1])
             for at in range(0, len(part), size):
                 made = preprocessing.push(part.between(at, at + size))
                 if len(made):
                     yield made
 
-    def _clean(self) -> Iterator[Part]:
+    def _clean(self, preprocessing: Preprocessing, cursor: Cursor) -> Iterator[Part]:
         """Yield the rows as floats, by sequences, with nothing missing."""
         plan = self._plan
         sequences = Sequences(plan.gap, joined=plan.joined)
         rule: Any = None
-        count, beside = 0, self._beside
+        beside = self._beside
         whole = _labels.checked if plan.missing == "raise" else _labels.weighed
-        for table in self._tables:
+        for number, table in enumerate(self._tables[cursor.table :], cursor.table):
             sequences.new_table()
             wanted = plan.wanted(table, self._block_rows(self._width or table.width))
+            wanted = cursor.wanted(number, wanted)
             for raw in table.blocks(wanted):
                 block = self._checked(raw, table)
                 if beside is not None:
-                    block = beside.put(block, count)
-                count += len(block)
+                    block = beside.put(block, cursor.read)
                 if rule is None:
                     width = block.rows.shape[1]
                     rule = policy(plan.missing, plan.names, self._automatic_rows(width))
+                    cursor.begin(sequences, rule)
+                cursor.mark(number, wanted, block, sequences, rule, preprocessing)
+                cursor.read += len(block)
                 for part in sequences.parts(block, table.name):
                     yield from map(whole, rule.push(part))
         if rule is None:
             raise StreamError(f"{self.sources[0]} has no rows.")
         yield from map(whole, rule.end())
         if beside is not None:
-            beside.check(count)
+            beside.check(cursor.read)
 
     def _checked(self, raw: RowBlock, table: RowTable) -> RowBlock:
         """Return a block as floats of the one width and type of the stream."""

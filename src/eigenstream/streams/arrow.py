@@ -22,7 +22,7 @@ class Arrow(RowTable):
             raise StreamError(f"{file.path} holds one table: leave out ::{file.part}.")
         dataset = needed("pyarrow.dataset", "pyarrow", "Parquet and Arrow files")
         self._errors = (needed("pyarrow", "pyarrow", "Parquet").ArrowException, OSError)
-        self.name = file.name
+        self.file, self.name = file, file.name
         if not file.is_folder and file.size() == 0:
             raise StreamError(f"{self.name} is empty.")
         try:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenstream._checkpoints import Found, Keeper
 from eigenstream._streams import is_stream, note_columns
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import reported
@@ -16,7 +17,9 @@ from eigenstream.solvers.krylov import Block
 __all__ = ["ArraySource", "StreamSource", "source_of"]
 
 
-def source_of(estimator: Any, X: Any, sample_weight: Any, passes: int) -> Any:
+def source_of(
+    estimator: Any, X: Any, sample_weight: Any, passes: int, keeper: Keeper | None = None
+) -> Any:
     """Return what a fit reads; the estimator's feature map has learned from it, where it has one.
 
     A stream is whatever reads itself in chunks, as those of ``eigenstream.streams`` do.
@@ -24,12 +27,21 @@ def source_of(estimator: Any, X: Any, sample_weight: Any, passes: int) -> Any:
     if is_stream(X):
         if sample_weight is not None:
             raise ValueError("the rows of a stream have no weights yet: leave sample_weight out.")
-        return StreamSource(estimator, X, passes)
+        return StreamSource(estimator, X, passes, keeper)
+    if keeper is not None:
+        raise ValueError(
+            "checkpoints are for streams, and X is in memory: open it, open_stream(X) of "
+            "eigenstream.streams, or leave checkpoint= out."
+        )
     return ArraySource(estimator, X, sample_weight, passes)
 
 
 class ArraySource:
     """Sequences of rows in memory: checked, behind the feature map."""
+
+    #: What a fit with checkpoints may find done: nothing, of arrays.
+    first_turn = 0
+    complete = False
 
     def __init__(self, estimator: Any, X: Any, sample_weight: Any, passes: int) -> None:
         self.passes = passes
@@ -71,6 +83,13 @@ class ArraySource:
         for rows, weights in _input.lagged_blocks(self._sequences, lag, self._missing):
             yield _mapping.mapped(self._estimator._map, rows), weights
 
+    def goes_on_with(self, learner: Any) -> Any:
+        """Return the learner that a fit goes on with: the one that has just begun."""
+        return learner
+
+    def end(self) -> None:
+        """Hear that all is learned."""
+
     def skipped(self, n_rows: int) -> Skipped:
         """Return what was left out of the first so many rows: all that were learned."""
         if not self._holes and self._missing == "skip":
@@ -84,16 +103,30 @@ class StreamSource:
     """A stream of checked rows, in the memory of some chunks.
 
     A feature map learns in a pass of its own, as from an array. Of a stream that can be read once
-    it learns from the first rows, as many as it says it needs, and these are used up.
+    it learns from the first rows, as many as it says it needs, and these are used up. With a
+    keeper, what has been learned is kept from time to time, and a fit goes on where an earlier one
+    has been ended.
     """
 
-    def __init__(self, estimator: Any, stream: Any, passes: int) -> None:
+    def __init__(
+        self, estimator: Any, stream: Any, passes: int, keeper: Keeper | None = None
+    ) -> None:
         self.passes = passes
         self._estimator = estimator
         self._stream = stream
+        self._keeper = keeper
+        self._found = None if keeper is None else keeper.begin(estimator, stream, passes=passes)
+        self._learner: Any = None
         self._holes: list[tuple[int, Holes]] = []
+        #: What was left out before the checkpoint that this fit goes on from.
+        self._before = Skipped()
         #: A pass that has begun: of a stream that can be read once it is the only one.
         self._begun: Iterator[Any] | None = None
+        self.first_turn, self.complete = 0, False
+        if self._found is not None:
+            self._take(self._found)
+            return
+        self._turn = 0
         estimator._map = None
         first = self._first()
         estimator.n_features_in_ = first.rows.shape[1]
@@ -103,9 +136,46 @@ class StreamSource:
             sample = self._learn_map()
             self.width = int(estimator._map.transform(sample).shape[1])
 
+    def _take(self, found: Found) -> None:
+        """Take over what a checkpoint has learned; the stream is read from there on."""
+        estimator, before = self._estimator, found.estimator
+        self.first_turn = self._turn = found.turn
+        self.complete = found.complete
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(estimator).pop(name, None)
+            if hasattr(before, name):
+                setattr(estimator, name, getattr(before, name))
+        estimator._map = before._map
+        self._before = before._skipped
+        self._learner = before._learner
+        self.width = int(before._learner.n_features)
+
+    def goes_on_with(self, learner: Any) -> Any:
+        """Return the learner that a fit goes on with: that of the checkpoint, where there is one.
+
+        It may be of another kind than the one that would be chosen here.
+        """
+        if self._found is not None:
+            self._estimator.solver_ = self._found.estimator.solver_
+            self._estimator._note_parameters(self._learner)
+            return self._learner
+        self._learner = learner
+        return learner
+
+    def _learned(self) -> Any:
+        """Return the estimator as it stands."""
+        copy = self._estimator._with(self._learner)
+        copy._skipped = self.skipped(self._learner.n_rows)
+        return copy
+
+    def end(self) -> None:
+        """Hear that all is learned."""
+        if self._keeper is not None and not self.complete:
+            self._keeper.complete(self._learned)
+
     def _first(self) -> Any:
         """Return the first chunk that has rows, and put it back."""
-        passing = iter(self._stream.chunks())
+        passing = iter(self._started())
         for chunk in passing:
             if len(chunk):
                 self._begun = chain([chunk], passing)
@@ -150,10 +220,20 @@ class StreamSource:
         known = self._stream.n_rows if self._stream.rereadable else None
         return None if known is None else int(known)
 
+    def _started(self) -> Iterator[Any]:
+        """Start a pass, from the beginning or from where the checkpoint stands."""
+        if self._keeper is None:
+            return iter(self._stream.chunks())
+        found = self._found if self._turn == self.first_turn else None
+        return iter(self._stream.chunks(after=None if found is None else found.place, places=True))
+
     def chunks(self) -> Iterator[_input.CheckedChunk]:
         """Start a pass over the rows."""
-        passing = self._stream.chunks() if self._begun is None else self._begun
-        self._begun, self._holes, first = None, [], 0
+        passing = self._started() if self._begun is None else self._begun
+        goes_on = self._found is not None and self._turn == self.first_turn
+        first = int(self._found.place["rows"]) if self._found is not None and goes_on else 0
+        self._before = self._before if goes_on else Skipped()
+        self._begun, self._holes = None, []
         for chunk in reported(self._estimator, passing, None, self._stream):
             if chunk.rows.shape[1] != self._estimator.n_features_in_:
                 raise ValueError(
@@ -173,6 +253,9 @@ class StreamSource:
                 self._holes.append((first, Holes(places, np.full(len(places), -1))))
             first += len(part)
             yield part.mapped(self._estimator._map)
+            if self._keeper is not None:
+                self._keeper.after(chunk, self._learned, self._turn)
+        self._turn += 1
 
     def lagged_blocks(self, lag: int) -> Iterator[Block]:
         """Start a pass over blocks that are led by the ``lag`` rows before them."""
@@ -181,7 +264,7 @@ class StreamSource:
 
     def skipped(self, n_rows: int) -> Skipped:
         """Return what was left out of the first so many rows: all that were learned."""
-        return _skipped(self._holes, n_rows)
+        return self._before.merged(_skipped(self._holes, n_rows))
 
 
 def _skipped(holes: list[tuple[int, Holes]], n_rows: int) -> Skipped:

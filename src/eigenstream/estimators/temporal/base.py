@@ -7,6 +7,7 @@ from typing import Any, Self
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from eigenstream._checkpoints import keeper_of
 from eigenstream._checks import check_flag, check_whole, warn_user
 from eigenstream._refusals import unchanged_on_error
 from eigenstream.contrast import Contrast
@@ -71,7 +72,16 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return what the learner is asked, by the parameters as they are now."""
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, passes: int = 1) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        passes: int = 1,
+        checkpoint: Any = None,
+        every: int | None = None,
+        resume: bool = False,
+    ) -> Self:
         """Learn from all of ``X``, forgetting what was learned before.
 
         Parameters
@@ -86,24 +96,41 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         passes : int, default=1
             How many times the rows are learned from, for solver="sketch": each pass comes nearer to
             the best answer.
+        checkpoint : str or path, or a models.Checkpoint, optional
+            Of a stream: a file that holds what has been learned so far, replaced whole from time
+            to time. It is a model file, too.
+        every : int, optional
+            Rows from one checkpoint to the next; by default it goes by time.
+        resume : bool
+            Go on where the checkpoint stands, if there is one: the result is that of a fit that
+            was never interrupted, to the last bit. Other data and other parameters are refused.
         """
         unstable: UnstableStepError | None = None
+        keeper = keeper_of(checkpoint, every, resume)
         with unchanged_on_error(self):
             known = self._learner is not None
             self._check_parameters()
-            source = source_of(self, X, sample_weight, check_whole(passes, "passes"))
+            if keeper is not None:
+                table.require(self.DATA, self.solver, "goes_on", "checkpoint=")
+            source = source_of(self, X, sample_weight, check_whole(passes, "passes"), keeper)
             self._check_width(source.width)
             learner = self._begun_learner(source.width, source.expected_rows)
             if passes > 1:
                 table.require(self.DATA, self.solver_, "more_passes", f"passes={passes}")
+            if keeper is not None:
+                table.require(self.DATA, self.solver_, "goes_on", "checkpoint=")
+            learner = source.goes_on_with(learner)
             try:
-                learner.read(source, self._question(source.width))
+                if not source.complete:
+                    learner.read(source, self._question(source.width))
             except UnstableStepError as error:
                 # What was fitted before is better than half a fit.
                 if known or learner.n_terms == 0:
                     raise
                 unstable = error
             self._check_terms(learner)
+            if unstable is None:
+                source.end()
             self._learner = learner
             self._solution = learner.solution(self._question(source.width))
             self._skipped = source.skipped(learner.n_rows).warned(self, learner.n_rows)

@@ -53,6 +53,10 @@ class Source(Protocol):
     def passes(self) -> int:
         """How many times all the rows are to be learned from, where that makes a difference."""
 
+    @property
+    def first_turn(self) -> int:
+        """How many of these passes are over; the next one may have begun, and goes on."""
+
     def chunks(self) -> Iterator[Rows]:
         """Start a pass over the rows."""
 

@@ -55,8 +55,8 @@ class Sketched(StreamLearner):
 
     def read(self, source: Source, question: StreamQuestion) -> None:
         """Learn from all the rows, as many times as the source says: better each time."""
-        for k in range(source.passes):
-            if k > 0:
+        for k in range(source.first_turn, source.passes):
+            if k > source.first_turn:
                 self._sketch = self._sketch.another_pass()
             super().read(source, question)
 

@@ -1,0 +1,88 @@
+"""The seam between a fit that reads a stream and the file it leaves on the way.
+
+Whatever learns lies below the model files, which know every class. So it asks for a keeper here,
+and the package's own ``__init__``, above all floors, says who makes one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+__all__ = ["Found", "Keeper", "keeper_of", "kept_chunks", "made_by"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a checkpoint holds: the estimator as it was, and where in the stream it stood."""
+
+    estimator: Any
+    #: What ``chunks(after=...)`` of the stream goes on from.
+    place: Mapping[str, Any]
+    #: The number of the pass, from 0.
+    turn: int
+    #: Whether the fit had come to its end: nothing is left to read.
+    complete: bool
+
+
+class Keeper(Protocol):
+    """Who writes checkpoints, and reads the last one."""
+
+    def begin(self, estimator: Any, stream: Any, **settings: Any) -> Found | None:
+        """Return where to go on, or None; refuse what differs: data, parameters or settings."""
+
+    def after(self, chunk: Any, learned: Callable[[], Any], turn: int = 0) -> None:
+        """Hear that a chunk has been learned; ``learned`` gives the estimator as it stands."""
+
+    def complete(self, learned: Callable[[], Any]) -> None:
+        """Hear that the fit is over."""
+
+
+#: Who makes a keeper of a path, rows between checkpoints and the wish to go on.
+_makers: list[Callable[[Any, Any, Any], Keeper]] = []
+
+
+def made_by(maker: Callable[[Any, Any, Any], Keeper]) -> None:
+    """Say who makes a keeper of ``checkpoint=``, ``every=`` and ``resume=``."""
+    _makers[:] = [maker]
+
+
+def keeper_of(checkpoint: Any, every: Any, resume: Any) -> Keeper | None:
+    """Return the keeper that the arguments of a fit ask for, or None.
+
+    ``checkpoint`` is a path, or a keeper that was made before.
+
+    >>> keeper_of(None, None, False) is None
+    True
+    """
+    if checkpoint is None:
+        for name, value in (("every", every), ("resume", resume or None)):
+            if value is not None:
+                raise ValueError(f"{name}= is about checkpoints: say where with checkpoint=.")
+        return None
+    if hasattr(checkpoint, "begin"):
+        if every is not None or resume:
+            raise ValueError("a keeper of checkpoints has its own every= and resume=.")
+        keeper: Keeper = checkpoint
+        return keeper
+    return _makers[0](checkpoint, every, resume)
+
+
+def kept_chunks(
+    keeper: Keeper | None,
+    stream: Any,
+    learned: Callable[[], Any],
+    found: Found | None = None,
+    turn: int = 0,
+) -> Iterator[Any]:
+    """Yield the chunks of one pass, from where a checkpoint stands; those learned are kept.
+
+    The chunk counts as learned when the next one is asked for. For estimators that learn from
+    ``partial_fit``: ``learned`` gives the estimator that is to be saved.
+    """
+    if keeper is None:
+        yield from stream.chunks()
+        return
+    after = found.place if found is not None and found.turn == turn else None
+    for chunk in stream.chunks(after=after, places=True):
+        yield chunk
+        keeper.after(chunk, learned, turn)

@@ -1,0 +1,214 @@
+"""Checkpoints: a model file that knows where in its stream it stands."""
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from time import monotonic
+from typing import Any, NoReturn
+
+from eigenstream._checkpoints import Found
+from eigenstream._checks import check_flag, check_whole
+from eigenstream._files import check_writable, remove_abandoned
+from eigenstream.models._container import refuse
+from eigenstream.models._reading import opened, read
+from eigenstream.models._writing import Writer, write
+from eigenstream.models.base import ModelError, qualified
+
+__all__ = ["Checkpoint", "Interrupted"]
+
+#: Without ``every``: this many seconds from one checkpoint to the next, and so many times as long
+#: as writing the last one took.
+SECONDS, COSTS = 30.0, 20.0
+
+#: What to do about a parameter that no checkpoint can hold.
+CHECKPOINT_REMEDIES = {
+    "hook": "Leave the hook out, or do without checkpoint=.",
+    "random_state": "Give a whole number.",
+    "preprocessor": "Do without checkpoint=.",
+}
+
+
+class Interrupted(KeyboardInterrupt):
+    """A fit has ended early, as ``Checkpoint.stop`` had asked, and left a checkpoint.
+
+    >>> issubclass(Interrupted, KeyboardInterrupt)
+    True
+    """
+
+
+class Checkpoint:
+    """Writes what a fit of a stream has learned, from time to time, so that it can go on there.
+
+    ``fit(stream, checkpoint=path, every=..., resume=...)`` makes one; make it yourself to ask the
+    fit to ``stop``. The file is a model file: ``load`` gives the estimator as it stood. It is
+    replaced whole, so that there is a complete one at every moment.
+
+    Parameters
+    ----------
+    path : str or path
+    every : int, optional
+        Rows from one checkpoint to the next: one is written at the first end of a chunk from there
+        on. By default it goes by time: after 30 seconds, or 20 times as long as writing the last
+        one took, whichever is longer.
+    resume : bool
+        Go on where the file stands, if it is there. Otherwise the fit begins anew, and a
+        checkpoint of a fit that is not over is not overwritten.
+
+    Attributes
+    ----------
+    rows : int
+        How many rows of the stream the file holds; 0 while there is none.
+
+    Examples
+    --------
+    >>> import numpy as np, eigenstream
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> rows = np.random.default_rng(0).standard_normal((400, 5))
+    >>> path = Path(mkdtemp()) / "fit.eigs"
+    >>> stream = eigenstream.open_stream(rows, chunk_rows=100)
+    >>> whole = eigenstream.StreamPCA(2).fit(stream, checkpoint=path, every=100)
+    >>> again = eigenstream.StreamPCA(2).fit(stream, checkpoint=path, every=100, resume=True)
+    >>> bool((again.components_ == whole.components_).all())
+    True
+    """
+
+    def __init__(
+        self, path: str | PathLike[str], *, every: int | None = None, resume: bool = False
+    ) -> None:
+        self.path = Path(path)
+        self.every = None if every is None else check_whole(every, "every")
+        self.resume = check_flag(resume, "resume")
+        self.rows = 0
+        self._told: dict[str, Any] = {}
+        self._place: Mapping[str, Any] = {}
+        self._turn = 0
+        #: Rows seen in this pass, and rows since the last checkpoint.
+        self._seen = self._since = 0
+        self._last, self._cost = monotonic(), 0.0
+        self._stopping = False
+
+    def __repr__(self) -> str:
+        return f"Checkpoint({str(self.path)!r}, every={self.every}, resume={self.resume})"
+
+    def stop(self) -> None:
+        """Ask the fit to end after the chunk at hand: it leaves a checkpoint, and ``Interrupted``.
+
+        From a signal handler, or from another thread.
+        """
+        self._stopping = True
+
+    def begin(self, estimator: Any, stream: Any, **settings: Any) -> Found | None:
+        """Return where to go on, or None; refuse what differs: data, parameters or settings."""
+        _check_parameters(estimator)
+        check_writable(self.path)
+        remove_abandoned(self.path)
+        self._told = {"identity": stream.identity(), "settings": settings}
+        self._last = monotonic()
+        told = self._there()
+        if told is None:
+            return None
+        if not self.resume:
+            if told["complete"] is not True:
+                raise ModelError(
+                    f"{self.path} holds a fit that is not over. Go on with resume=True, or remove "
+                    "it to begin anew."
+                )
+            return None
+        return self._found(estimator, stream)
+
+    def after(self, chunk: Any, learned: Callable[[], Any], turn: int = 0) -> None:
+        """Write a checkpoint if one is due, now that a chunk has been learned."""
+        self._seen = len(chunk) + (self._seen if turn == self._turn else 0)
+        self._since, self._turn = self._since + len(chunk), turn
+        waited = monotonic() - self._last
+        late = waited >= max(SECONDS, COSTS * self._cost)
+        if self._stopping or (late if self.every is None else self._since >= self.every):
+            self._place = chunk.place
+            self._write(learned(), complete=False)
+        if self._stopping:
+            raise Interrupted(
+                f"the fit was stopped; {self.path} holds the first {self.rows} rows, and "
+                "resume=True goes on."
+            )
+
+    def complete(self, learned: Callable[[], Any]) -> None:
+        """Write the last checkpoint: the fit is over."""
+        self._write(learned(), complete=True)
+
+    def _write(self, estimator: Any, complete: bool) -> None:
+        begun = monotonic()
+        where = {"rows": self._seen, "turn": self._turn, "complete": complete}
+        write(estimator, self.path, checkpoint=self._told | where | {"place": dict(self._place)})
+        self.rows, self._since, self._last = self._seen, 0, monotonic()
+        self._cost = self._last - begun
+
+    # ---- going on ----------------------------------------------------------------------------
+
+    def _there(self) -> dict[str, Any] | None:
+        """Return what the header of a file that is there says; refuse what is no checkpoint."""
+        if not self.path.exists():
+            return None
+        file = opened(self.path)
+        told = file.header.get("checkpoint")
+        if not isinstance(told, dict) or not isinstance(told.get("complete"), bool):
+            refuse(file.path, "the header", "this is a model, no checkpoint. Name another file.")
+        return told
+
+    def _found(self, estimator: Any, stream: Any) -> Found:
+        """Return what a file holds, of this estimator and this stream."""
+        learned, told = read(self.path)
+        if type(learned) is not type(estimator):
+            self._refuse(
+                f"a {type(learned).__name__} learns there, and a {type(estimator).__name__} here."
+            )
+        before, now = (one.get_params(deep=False) for one in (learned, estimator))
+        for name, value in now.items():
+            if not _same(before[name], value):
+                there = before[name]
+                self._refuse(f"{name}={value!r:.200} is asked for, {there!r:.200} was there.")
+        for name, value in self._told["settings"].items():
+            there = told["settings"].get(name)
+            if not _same(there, value):
+                self._refuse(f"{name}={value!r:.200} is asked for, {there!r:.200} was there.")
+        try:
+            stream.check_identity(told["identity"])
+        except (LookupError, TypeError, AttributeError) as wrong:
+            refuse(self.path, "identity", f"this is no identity of a stream ({wrong!r:.80}).")
+        except ValueError as differs:
+            self._refuse(f"{str(differs).rstrip('.')}.", "data")
+        self._place, self._turn, self._seen = told["place"], int(told["turn"]), int(told["rows"])
+        self.rows = self._seen
+        return Found(learned, self._place, self._turn, bool(told["complete"]))
+
+    def _refuse(self, what: str, other: str = "parameters") -> NoReturn:
+        raise ModelError(
+            f"{self.path} is a checkpoint of other {other}: {what} Begin anew with another file, "
+            "or remove this one."
+        )
+
+
+def _check_parameters(estimator: Any) -> None:
+    """Refuse parameters that no checkpoint can hold, before the work."""
+    for name, value in estimator.get_params(deep=False).items():
+        try:
+            Writer().written(value, qualified("parameters", name))
+        except TypeError as refusal:
+            remedy = CHECKPOINT_REMEDIES.get(name)
+            if remedy is None:
+                raise
+            raise TypeError(
+                f"{name}={value!r:.200} cannot be written into a checkpoint: a "
+                f"{type(value).__name__} is no number, text or array. {remedy}"
+            ) from refusal
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Say whether two values are written alike."""
+    writers = Writer(), Writer()
+    trees = [writer.written(one, "") for writer, one in zip(writers, (left, right), strict=True)]
+    ours, theirs = (
+        {name: (one.dtype, one.shape, one.tobytes()) for name, one in writer.arrays.items()}
+        for writer in writers
+    )
+    return trees[0] == trees[1] and ours == theirs
