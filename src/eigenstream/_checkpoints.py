@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Found", "Keeper", "keeper_of", "kept_chunks", "made_by"]
+__all__ = ["Keeper", "Resumption", "keeper_of", "kept_chunks", "made_by"]
 
 
 @dataclass(frozen=True)
-class Found:
+class Resumption:
     """What a checkpoint holds: the estimator as it was, and where in the stream it stood."""
 
     estimator: Any
@@ -27,7 +27,7 @@ class Found:
 class Keeper(Protocol):
     """Who writes checkpoints, and reads the last one."""
 
-    def begin(self, estimator: Any, stream: Any, **settings: Any) -> Found | None:
+    def begin(self, estimator: Any, stream: Any, **settings: Any) -> Resumption | None:
         """Return where to go on, or None; refuse what differs: data, parameters or settings."""
 
     def after(self, chunk: Any, learned: Callable[[], Any], turn: int = 0) -> None:
@@ -71,7 +71,7 @@ def kept_chunks(
     keeper: Keeper | None,
     stream: Any,
     learned: Callable[[], Any],
-    found: Found | None = None,
+    found: Resumption | None = None,
     turn: int = 0,
 ) -> Iterator[Any]:
     """Yield the chunks of one pass, from where a checkpoint stands; those learned are kept.

@@ -98,14 +98,15 @@ def test_rows_that_are_skipped_are_counted_once(tmp_path):
     assert_same(again, whole)
 
 
-def test_a_stream_that_is_read_once(tmp_path):
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_a_stream_that_is_read_once(chunks, tmp_path):
     def made():
         return open_stream(iter(np.array_split(ROWS, 13)), chunk_rows=70)
 
     model = SlowSubspace(2, features=RBFNetwork(80, gamma="median", random_state=0))
     whole, path = clone(model).fit(made()), tmp_path / "fit.eigs"
     with pytest.raises(Interrupted):
-        clone(model).fit(made(), checkpoint=Stopping(path, 3))
+        clone(model).fit(made(), checkpoint=Stopping(path, chunks))
     assert_same(clone(model).fit(made(), checkpoint=path, resume=True), whole)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn
 
-from eigenstream._checkpoints import Found
+from eigenstream._checkpoints import Resumption
 from eigenstream._checks import check_flag, check_whole
 from eigenstream._files import check_writable, remove_abandoned
 from eigenstream.models._container import refuse
@@ -98,7 +98,7 @@ class Checkpoint:
         """
         self._stopping = True
 
-    def begin(self, estimator: Any, stream: Any, **settings: Any) -> Found | None:
+    def begin(self, estimator: Any, stream: Any, **settings: Any) -> Resumption | None:
         """Return where to go on, or None; refuse what differs: data, parameters or settings."""
         _check_parameters(estimator)
         check_writable(self.path)
@@ -155,7 +155,7 @@ class Checkpoint:
             refuse(file.path, "the header", "this is a model, no checkpoint. Name another file.")
         return told
 
-    def _found(self, estimator: Any, stream: Any) -> Found:
+    def _found(self, estimator: Any, stream: Any) -> Resumption:
         """Return what a file holds, of this estimator and this stream."""
         learned, told = read(self.path)
         if type(learned) is not type(estimator):
@@ -179,7 +179,7 @@ class Checkpoint:
             self._refuse(f"{str(differs).rstrip('.')}.", "data")
         self._place, self._turn, self._seen = told["place"], int(told["turn"]), int(told["rows"])
         self.rows = self._seen
-        return Found(learned, self._place, self._turn, bool(told["complete"]))
+        return Resumption(learned, self._place, self._turn, bool(told["complete"]))
 
     def _refuse(self, what: str, other: str = "parameters") -> NoReturn:
         raise ModelError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._checkpoints import Found, Keeper
+from eigenstream._checkpoints import Keeper, Resumption
 from eigenstream._streams import is_stream, note_columns
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import reported
@@ -136,7 +136,7 @@ class StreamSource:
             sample = self._learn_map()
             self.width = int(estimator._map.transform(sample).shape[1])
 
-    def _take(self, found: Found) -> None:
+    def _take(self, found: Resumption) -> None:
         """Take over what a checkpoint has learned; the stream is read from there on."""
         estimator, before = self._estimator, found.estimator
         self.first_turn = self._turn = found.turn
@@ -199,12 +199,12 @@ class StreamSource:
             f"{self._stream!r} ends before {self._estimator.features!r} has learned enough from it."
         )
 
-    @staticmethod
-    def _rest(chunk: Any, taken: int) -> Any:
+    def _rest(self, chunk: Any, taken: int) -> Any:
         """Return what follows the first rows of a chunk."""
         weights = None if chunk.weights is None else chunk.weights[taken:]
         row = chunk.first_row + taken
-        return replace(chunk, rows=chunk.rows[taken:], weights=weights, first_row=row)
+        kept = {} if self._keeper is None else {"mark": chunk.place}
+        return replace(chunk, rows=chunk.rows[taken:], weights=weights, first_row=row, **kept)
 
     @property
     def n_rows(self) -> int:
@@ -231,7 +231,7 @@ class StreamSource:
         """Start a pass over the rows."""
         passing = self._started() if self._begun is None else self._begun
         goes_on = self._found is not None and self._turn == self.first_turn
-        first = int(self._found.place["rows"]) if self._found is not None and goes_on else 0
+        first = int(self._learner.n_rows) if goes_on else 0
         self._before = self._before if goes_on else Skipped()
         self._begun, self._holes = None, []
         for chunk in reported(self._estimator, passing, None, self._stream):
