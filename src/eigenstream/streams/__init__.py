@@ -1,8 +1,9 @@
 """Rows in time order out of files and of whatever else holds them: read chunk by chunk."""
 
+from eigenstream.streams._chunk import Chunk
 from eigenstream.streams._opening import open_stream
 from eigenstream.streams._steps import Preprocessing, Step
-from eigenstream.streams._stream import Chunk, Stream
+from eigenstream.streams._stream import Stream
 from eigenstream.streams.base import StreamError
 from eigenstream.streams.preprocessing import (
     Differences,

@@ -8,8 +8,9 @@ from typing import Any, cast
 import numpy as np
 
 from eigenstream._checks import is_sparse
+from eigenstream.streams._chunk import Chunk
 from eigenstream.streams._steps import Step
-from eigenstream.streams._stream import Chunk, Stream
+from eigenstream.streams._stream import Stream
 from eigenstream.streams.base import StreamError
 
 __all__ = ["Mapped"]
