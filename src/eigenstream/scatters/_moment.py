@@ -1,6 +1,7 @@
 """Second moments of weighted rows: one triangle, float64, shift-safe, mergeable."""
 
 from copy import deepcopy
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -52,8 +53,12 @@ class SecondMoment:
         #: The relative error of the products beyond that of float64: eigenvalues below are noise.
         self.rounding = 0.0
         self._mean = np.zeros(n_features)
-        self._total = np.zeros((n_features, n_features), order="F")
         self._pending: list[tuple[Floats, Weights | None]] = []
+
+    @cached_property
+    def _total(self) -> Float64s:
+        # Not before there are rows: what learns without scatters asks an empty one what it is of.
+        return np.zeros((self.n_features, self.n_features), order="F")
 
     def add(self, rows: Any, weights: Weights | None = None) -> None:
         """Add rows, dense (float32 or float64) or sparse, each with a weight if given."""

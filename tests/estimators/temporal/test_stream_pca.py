@@ -1,5 +1,7 @@
 """StreamPCA: exact, chunk by chunk, and scikit-learn's PCA where that is exact."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -90,3 +92,14 @@ def test_no_density_without_noise():
     model = StreamPCA(2).fit(np.outer(np.arange(5.0), np.ones(3)))
     with pytest.raises(ValueError, match=r"rank 1 of 3.*fewer components"):
         model.score(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("solver", ["flow", "krylov", "sketch"])
+def test_what_learns_without_a_matrix_makes_none(solver):
+    rows = np.random.default_rng(0).standard_normal((40, 20_000))
+    StreamPCA(2, solver=solver).fit(rows[:, :50])  # what is compiled is compiled
+    tracemalloc.start()
+    StreamPCA(2, solver=solver, random_state=0).fit(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * rows.shape[1] ** 2 / 10
