@@ -86,6 +86,7 @@ PACKAGES = (
     "eigenstream.schedules",
     "eigenstream.streams",
     "eigenstream.plotting",
+    "eigenstream.reports",
     "eigenstream.testing",
 )
 

@@ -39,6 +39,7 @@ from eigenstream import (
     evaluation,
     models,
     processes,
+    reports,
     rules,
     schedules,
     streams,
@@ -552,6 +553,7 @@ MADE_BY_USERS = {
     streams.QuadraticExpansion: [
         lambda: streams.Preprocessing([streams.QuadraticExpansion()]).transform(ROWS[0])
     ],
+    reports.SeenRows: [lambda: reports.SeenRows.of(None), lambda: reports.SeenRows.of([ROWS, X0])],
     streams.Preprocessing: [
         lambda: streams.Preprocessing(["unit norm"]),
         lambda: streams.Preprocessing.restored({"kinds": "magic"}),

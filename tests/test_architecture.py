@@ -17,6 +17,7 @@ FLOORS = {
     "_checkpoints": 0,
     "_checks": 0,
     "_files": 0,
+    "_hooks": 0,
     "_linalg": 0,
     "_memory": 0,
     "_refusals": 0,
@@ -44,8 +45,9 @@ FLOORS = {
     "streams": 5,
     "testing": 5,
     "experiments": 6,
-    "cli": 7,
-    "__main__": 8,
+    "reports": 7,
+    "cli": 8,
+    "__main__": 9,
 }
 
 #: Folders inside folders. They import from the folder around them, never from each other.

@@ -14,6 +14,7 @@ MODULES = [
     "eigenstream.models",
     "eigenstream.plotting",
     "eigenstream.neurons",
+    "eigenstream.reports",
     "eigenstream.schedules",
     "eigenstream.processes",
     "eigenstream.scatters",

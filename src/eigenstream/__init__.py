@@ -4,6 +4,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from eigenstream import _hooks
+
 if TYPE_CHECKING:
     from eigenstream.contrast import Contrast
     from eigenstream.estimators import (
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     )
     from eigenstream.pair_sampling import LabelledPairs, TemporalPairs, sample_pairs
     from eigenstream.prototypes import CompetitiveLearning
+    from eigenstream.reports import report
     from eigenstream.scatters import (
         ClassScatter,
         PairScatter,
@@ -77,6 +80,7 @@ __all__ = [
     "load",
     "merge",
     "open_stream",
+    "report",
     "sample_pairs",
     "save",
 ]
@@ -92,6 +96,7 @@ _HOMES = (
     "estimators",
     "streams",
     "models",
+    "reports",
 )
 
 
@@ -118,6 +123,14 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_") and find_spec(f"eigenstream.{name}") is not None:
         return import_module(f"eigenstream.{name}")
     raise AttributeError(f"module 'eigenstream' has no attribute {name!r}")
+
+
+def _report(*what: Any, **how: Any) -> None:
+    """Write the page about an estimator: only then are pictures and templates imported."""
+    __getattr__("report")(*what, **how)
+
+
+_hooks.report = _report
 
 
 def __dir__() -> list[str]:

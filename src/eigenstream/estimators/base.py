@@ -23,6 +23,7 @@ from eigenstream._streams import maps_streams
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping, _parameters
 from eigenstream.estimators._missing import Skipped
+from eigenstream.estimators._reporting import Reported
 from eigenstream.learners import table
 from eigenstream.learners.base import Learner, Solution
 from eigenstream.solvers import dense
@@ -34,7 +35,7 @@ DEFAULT = 2
 
 
 class SubspaceEstimator(
-    Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
+    Reported, Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
 ):
     """Base of the estimators that learn the top eigenspace of a contrast.
 

@@ -6,13 +6,14 @@ makes a figure of its own. Nothing here touches pyplot or any global state.
 
 from eigenstream.plotting._axes import axes
 from eigenstream.plotting._bounds import bounds
-from eigenstream.plotting._detection import risks, roc
+from eigenstream.plotting._detection import distances, risks, roc
 from eigenstream.plotting._dynamics import courses
 from eigenstream.plotting._embedding import embedding
 from eigenstream.plotting._images import gray, png_uri, signed
+from eigenstream.plotting._loadings import loadings
 from eigenstream.plotting._neurons import arrivals, decision_lines, error_surface, unit_circle
 from eigenstream.plotting._spectra import alphas, lags, spectrum, sweep
-from eigenstream.plotting._streams import growth, traces
+from eigenstream.plotting._streams import growth, runs, traces
 from eigenstream.plotting._writing import save, svg
 
 __all__ = [
@@ -22,14 +23,17 @@ __all__ = [
     "bounds",
     "courses",
     "decision_lines",
+    "distances",
     "embedding",
     "error_surface",
     "gray",
     "growth",
     "lags",
+    "loadings",
     "png_uri",
     "risks",
     "roc",
+    "runs",
     "save",
     "signed",
     "spectrum",

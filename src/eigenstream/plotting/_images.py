@@ -22,39 +22,45 @@ def png_uri(picture: ArrayLike) -> str:
     return "data:image/png;base64," + b64encode(out.getvalue()).decode("ascii")
 
 
-def gray(images: ArrayLike, size: int) -> NDArray[np.uint8]:
-    """Return rows of pixels as gray images (n, size, size), all on the same scale of gray.
+def gray(images: ArrayLike, size: int | tuple[int, int]) -> NDArray[np.uint8]:
+    """Return rows of pixels as gray images, all on the same scale of gray.
+
+    ``size`` is the side of square images, or (height, width).
 
     >>> gray([[0.0, 1.0, 2.0, 4.0]], 2).tolist()
     [[[0, 64], [128, 255]]]
     """
-    rows = _rows(images, size)
+    rows, shape = _rows(images, size)
     low, high = float(rows.min()), float(rows.max())
     spread = high - low if high > low else 1.0
-    return np.round(255.0 * (rows - low) / spread).astype(np.uint8).reshape(-1, size, size)
+    return np.round(255.0 * (rows - low) / spread).astype(np.uint8).reshape(-1, *shape)
 
 
-def signed(filters: ArrayLike, size: int) -> NDArray[np.uint8]:
-    """Return rows of weights as colour images (n, size, size, 3): blue minus, white 0, red plus.
+def signed(filters: ArrayLike, size: int | tuple[int, int]) -> NDArray[np.uint8]:
+    """Return rows of weights as colour images (n, height, width, 3): blue minus, white 0, red plus.
 
-    Each filter has a scale of its own.
+    Each filter has a scale of its own. ``size`` is the side of square ones, or (height, width).
 
     >>> signed([[-1.0, 0.0, 0.5, 1.0]], 2).shape
     (1, 2, 2, 3)
     """
-    rows = _rows(filters, size)
+    rows, shape = _rows(filters, size)
     peak = np.abs(rows).max(axis=1, keepdims=True)
     unit = 0.5 + 0.5 * rows / np.where(peak > 0, peak, 1.0)
     colours = mpl.colormaps["RdBu_r"](unit)[..., :3]
-    return np.round(255.0 * colours).astype(np.uint8).reshape(-1, size, size, 3)
+    return np.round(255.0 * colours).astype(np.uint8).reshape(-1, *shape, 3)
 
 
-def _rows(images: ArrayLike, size: int) -> NDArray[np.float64]:
+def _rows(
+    images: ArrayLike, size: int | tuple[int, int]
+) -> tuple[NDArray[np.float64], tuple[int, int]]:
+    """Return the rows, checked, and the height and width of an image."""
+    height, width = (size, size) if isinstance(size, int) else size
     rows = np.asarray(images, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[1] != size * size:
+    if rows.ndim != 2 or rows.shape[1] != height * width:
         raise ValueError(
-            f"each row must hold the {size} x {size} = {size * size} pixels of an image; "
+            f"each row must hold the {height} x {width} = {height * width} pixels of an image; "
             f"got an array of shape {rows.shape}."
         )
     check_finite(rows, name="images")
-    return rows
+    return rows, (height, width)

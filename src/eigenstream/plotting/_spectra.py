@@ -5,16 +5,20 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend
+
+#: Up to so many eigenvalues stand side by side on a plain axis.
+FEW = 40
 
 
 def spectrum(eigenvalues: ArrayLike, n_kept: int, *, ax: Axes | None = None) -> Axes:
     """Draw the signed eigenvalues of a contrast, the kept ones in colour.
 
-    Both axes are logarithmic; the vertical one in both directions, with a linear stretch about
-    zero.
+    Of many eigenvalues both axes are logarithmic; the vertical one in both directions, with a
+    linear stretch about zero.
 
     Examples
     --------
@@ -26,10 +30,15 @@ def spectrum(eigenvalues: ArrayLike, n_kept: int, *, ax: Axes | None = None) -> 
     rank = np.arange(1, len(values) + 1)
     near_zero = max(float(np.median(np.abs(values))), float(np.abs(values).max(initial=0)) * 1e-9)
     ax.axhline(0.0, color=INK, lw=0.8, alpha=0.6)
-    ax.plot(rank[n_kept:], values[n_kept:], ".", ms=4, color=COLOURS[0], label="left out")
+    if n_kept < len(values):
+        ax.plot(rank[n_kept:], values[n_kept:], ".", ms=4, color=COLOURS[0], label="left out")
     ax.plot(rank[:n_kept], values[:n_kept], "o", ms=5, color=COLOURS[2], label="learned")
-    ax.set_xscale("log")
-    if near_zero > 0:
+    if len(values) > FEW:
+        ax.set_xscale("log")
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    # Where one power of ten holds them all there would be no tick but zero.
+    if near_zero > 0 and float(np.abs(values).max()) > 100.0 * near_zero:
         ax.set_yscale("symlog", linthresh=near_zero)
         ax.set_yticks(_signed_decades(values, near_zero))
     ax.set(xlabel="rank of the eigenvalue", ylabel="eigenvalue of T")
@@ -92,7 +101,7 @@ def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
     best = path.alphas[np.argmin(path.error_bound)]
     ax.axvline(best, color=COLOURS[3], lw=1.5, ls=":", label=f"bound: {best:.3g}")
     ax.set(xlabel="alpha, the weight of the variance", xlim=(0, 1.02), ylim=(-1.4, 1.6))
-    ax.legend(loc="lower right", ncols=2)
+    legend(ax, "lower right", ncols=2, fontsize=9)
     return ax
 
 

@@ -103,6 +103,15 @@ class PairDecisions(ABC):
     # ---- thresholds and risks ----------------------------------------------------------------
 
     @property
+    def pair_counts_(self) -> PairCounts:
+        """The training pairs, or a sample of them, by learned distance: what risks are made of.
+
+        ``ends`` ascend; ``same`` and ``different`` are the weights of the pairs of either kind that
+        are at most so far apart.
+        """
+        return self._counts()
+
+    @property
     def threshold_(self) -> float:
         """The distance below which a pair is said to be of the same class."""
         return self.risk_curve_.threshold if self._calibrated is None else self._calibrated

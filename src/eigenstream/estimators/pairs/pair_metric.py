@@ -13,6 +13,7 @@ from eigenstream._state import Restorable
 from eigenstream._streams import all_rows, check_labelled, fits_streams_by, fresh, maps_streams
 from eigenstream.estimators import _input
 from eigenstream.estimators._missing import Skipped, note_skipped
+from eigenstream.estimators._reporting import Reported
 from eigenstream.estimators.pairs import _pair_input
 from eigenstream.estimators.pairs._bounds import bound_of_pairs, check_delta
 from eigenstream.estimators.pairs._decisions import FitsPairs
@@ -23,7 +24,12 @@ from eigenstream.theory.bounds import RiskBound
 
 
 class PairMetric(
-    Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, FitsPairs
+    Reported,
+    Restorable,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+    FitsPairs,
 ):
     """The positive operator M that separates like from unlike pairs by ``<(x - x'), M (x - x')>``.
 

@@ -22,6 +22,8 @@ class PageTable:
     wide: bool = True
     #: Whether cells hold sentences, to be wrapped.
     prose: bool = False
+    #: Whether no cell is broken, so that a narrow screen scrolls the table.
+    unbroken: bool = False
     kind: str = "table"
 
 
@@ -32,6 +34,8 @@ class Drawing:
     svg: str
     title: str
     caption: str
+    #: Whether it takes the whole width of the page; narrow screens scroll it.
+    wide: bool = False
     kind: str = "drawing"
 
 
@@ -46,6 +50,8 @@ class Tiles:
     columns: int = 5
     #: Whether the grid takes the whole width of the page, where there is room.
     wide: bool = False
+    #: Whether narrow screens have as many in a row as fit, instead of as many as ``columns``.
+    flows: bool = False
     kind: str = "tiles"
 
 
