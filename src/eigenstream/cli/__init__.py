@@ -7,7 +7,18 @@ from typing import Annotated, NoReturn
 import typer
 
 from eigenstream import __version__
-from eigenstream.cli import advise, bound, demo, fit, inspect, look, merge, reproduce, transform
+from eigenstream.cli import (
+    advise,
+    bound,
+    demo,
+    fit,
+    inspect,
+    look,
+    merge,
+    plot,
+    reproduce,
+    transform,
+)
 from eigenstream.cli._refusals import OneLineErrors
 
 __all__ = ["app", "main"]
@@ -70,6 +81,7 @@ app.command(
     "transform", epilog="Example: eigenstream transform model.eigs new.csv -o features.npy"
 )(transform.transform)
 app.command("inspect", epilog="Example: eigenstream inspect model.eigs")(inspect.inspect)
+app.command("plot", epilog="Example: eigenstream plot model.eigs -o figure.png")(plot.plot)
 app.command("merge", epilog="Example: eigenstream merge monday.eigs tuesday.eigs -o both.eigs")(
     merge.merge
 )

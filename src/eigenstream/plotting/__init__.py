@@ -4,12 +4,12 @@ Every function that draws takes ``ax`` and returns it, so that pictures combine;
 makes a figure of its own. Nothing here touches pyplot or any global state.
 """
 
-from eigenstream.plotting._axes import axes
+from eigenstream.plotting._axes import axes, panels
 from eigenstream.plotting._bounds import bounds
 from eigenstream.plotting._detection import distances, risks, roc
 from eigenstream.plotting._dynamics import courses
 from eigenstream.plotting._embedding import embedding
-from eigenstream.plotting._images import gray, png_uri, signed
+from eigenstream.plotting._images import gray, mosaic, png_uri, signed
 from eigenstream.plotting._loadings import loadings
 from eigenstream.plotting._neurons import arrivals, decision_lines, error_surface, unit_circle
 from eigenstream.plotting._spectra import alphas, lags, spectrum, sweep
@@ -30,6 +30,8 @@ __all__ = [
     "growth",
     "lags",
     "loadings",
+    "mosaic",
+    "panels",
     "png_uri",
     "risks",
     "roc",

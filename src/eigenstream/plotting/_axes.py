@@ -51,6 +51,27 @@ def axes(width: float = 4.4, height: float = 3.4) -> Axes:
     return drawn
 
 
+def panels(rows: Sequence[int], heights: Sequence[float], width: float = 8.6) -> list[Axes]:
+    """Return the empty axes of a new figure, so many in each row, row after row.
+
+    ``heights`` of the rows and ``width`` are in inches.
+
+    >>> len(panels([2, 1], [3.0, 2.0]))
+    3
+    """
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(width, float(sum(heights))), layout="constrained")
+        parts = figure.subfigures(len(rows), 1, height_ratios=list(heights), squeeze=False)
+        drawn = [
+            part.add_subplot(1, count, k + 1)
+            for part, count in zip(parts.ravel(), rows, strict=True)
+            for k in range(count)
+        ]
+    for one in drawn:
+        one.grid(True)
+    return drawn
+
+
 def legend(ax: Axes, where: Any, **options: Any) -> None:
     legend = ax.legend(loc=where, frameon=False, labelcolor=INK, **options)
     legend.get_title().set_color(INK)

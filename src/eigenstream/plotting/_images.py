@@ -5,10 +5,12 @@ from io import BytesIO
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from eigenstream._checks import check_finite
+from eigenstream.plotting._axes import axes
 
 
 def png_uri(picture: ArrayLike) -> str:
@@ -49,6 +51,30 @@ def signed(filters: ArrayLike, size: int | tuple[int, int]) -> NDArray[np.uint8]
     unit = 0.5 + 0.5 * rows / np.where(peak > 0, peak, 1.0)
     colours = mpl.colormaps["RdBu_r"](unit)[..., :3]
     return np.round(255.0 * colours).astype(np.uint8).reshape(-1, *shape, 3)
+
+
+def mosaic(images: ArrayLike, *, columns: int = 10, ax: Axes | None = None) -> Axes:
+    """Draw small images side by side, as ``gray`` and ``signed`` return them.
+
+    >>> mosaic(signed([[-1.0, 0.0, 0.5, 1.0]], 2)).images[0].get_size()
+    (3, 3)
+    """
+    ax = axes() if ax is None else ax
+    pictures = np.asarray(images, np.uint8)
+    if pictures.ndim == 3:
+        pictures = np.repeat(pictures[..., None], 3, axis=-1)
+    count, height, width, _ = pictures.shape
+    columns = min(columns, count)
+    lines = -(-count // columns)
+    whole = np.full((lines * (height + 1), columns * (width + 1), 3), 255, np.uint8)
+    for k, picture in enumerate(pictures):
+        top, left = (k // columns) * (height + 1), (k % columns) * (width + 1)
+        whole[top : top + height, left : left + width] = picture
+    ax.imshow(whole, interpolation="nearest")
+    ax.set(xticks=[], yticks=[])
+    ax.grid(False)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    return ax
 
 
 def _rows(
