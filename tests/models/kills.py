@@ -1,0 +1,154 @@
+"""Run by test_kills: fits that are killed, again and again, and go on to the same bytes.
+
+One process imports the library, and forks for every attempt: it has no threads of its own, so that
+a fork is safe, and fifty attempts take seconds.
+"""
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import eigenstream
+from eigenstream import SlowSubspace, StreamPCA, models
+from eigenstream.models import _writing
+from eigenstream.streams import LagEmbedding, Standardize, open_stream
+
+KILLS = 50
+
+#: The moments of writing at which a process may end: before and behind each step, and in the midst.
+STAGES = ("save_file", "half", "saved", "fsync", "chmod", "replace", "replaced")
+
+
+def data(folder):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((1300, 6)) * np.linspace(3, 1, 6)
+    rows[rng.random(rows.shape) < 0.01] = np.nan
+    np.save(folder / "a.npy", rows[:900])
+    np.savetxt(folder / "b.csv", rows[900:], delimiter=",")
+
+
+def fits(folder):
+    """The fits, by name: each is the same call every time."""
+
+    def stream():
+        sources = [folder / "a.npy", folder / "b.csv"]
+        found = open_stream(sources, chunk_rows=100, missing="interpolate")
+        return found.through(Standardize(), LagEmbedding(2))
+
+    return {
+        "dense": lambda **how: StreamPCA(3).fit(stream(), **how),
+        "slow": lambda **how: SlowSubspace(2, lag=2).fit(stream(), **how),
+        "sketch": lambda **how: StreamPCA(3, solver="sketch").fit(stream(), passes=2, **how),
+    }
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_at(stage, nth):
+    """Let this process end at a stage of writing the so-manieth checkpoint."""
+    counts = dict.fromkeys(STAGES, 0)
+
+    def reached(name):
+        counts[name] += 1
+        if name == stage and counts[name] == nth:
+            die()
+
+    def wrapped(owner, name, before, after=None):
+        original = getattr(owner, name)
+
+        def call(*given, **named):
+            reached(before)
+            found = original(*given, **named)
+            if after == "saved":
+                size = os.path.getsize(given[1])
+                if stage == "half" and counts["half"] + 1 == nth:
+                    os.truncate(given[1], size // 2)
+                reached("half")
+            if after is not None:
+                reached(after)
+            return found
+
+        setattr(owner, name, call)
+
+    wrapped(_writing, "save_file", "save_file", "saved")
+    wrapped(os, "fsync", "fsync")
+    wrapped(os, "chmod", "chmod")
+    wrapped(os, "replace", "replace", "replaced")
+
+
+def attempt(fit, folder, stage=None, nth=1, after=None):
+    """Run a fit in a process of its own; return whether it has come to its end."""
+    child = os.fork()
+    if child == 0:
+        try:
+            if stage is not None:
+                die_at(stage, nth)
+            model = fit(checkpoint=folder / "fit.eigs", every=100, resume=True)
+            eigenstream.save(model, folder / "model.eigs", date="whenever")
+            os._exit(0)
+        except BaseException as problem:
+            print(f"{type(problem).__name__}: {problem}", flush=True)
+            os._exit(1)
+    if after is not None:
+        time.sleep(after)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+        return False
+    assert os.waitstatus_to_exitcode(status) == 0, "the fit has failed"
+    return True
+
+
+def main(folder):
+    data(folder)
+    rng = random.Random(0)
+    expected, seconds = {}, {}
+    for name, fit in fits(folder).items():
+        begun = time.monotonic()
+        assert attempt(fit, folder)
+        seconds[name] = time.monotonic() - begun
+        # Without checkpoints the same bytes come out.
+        if not os.fork():
+            eigenstream.save(fit(), folder / "plain.eigs", date="whenever")
+            os._exit(0)
+        os.wait()
+        expected[name] = (folder / "model.eigs").read_bytes()
+        assert (folder / "plain.eigs").read_bytes() == expected[name]
+        (folder / "fit.eigs").unlink()
+    kills, rounds, stages = 0, 0, set()
+    while kills < KILLS or stages != set(STAGES):
+        name = list(expected)[rounds % len(expected)]
+        fit = fits(folder)[name]
+        rounds += 1
+        for _ in range(4):
+            if rng.random() < 0.5:
+                left = sorted(set(STAGES) - stages) or STAGES
+                stage = rng.choice(left)
+                over = attempt(fit, folder, stage, rng.randrange(1, 9))
+                stages |= set() if over else {stage}
+            else:
+                over = attempt(fit, folder, after=rng.uniform(0, seconds[name]))
+            kills += not over
+            if (folder / "fit.eigs").exists():  # whole, whenever that was
+                models.load(folder / "fit.eigs")
+            if over:
+                break
+        if not over:
+            assert attempt(fit, folder)
+        assert (folder / "model.eigs").read_bytes() == expected[name], name
+        left = sorted(one.name for one in folder.iterdir())
+        assert left == ["a.npy", "b.csv", "fit.eigs", "model.eigs", "plain.eigs"], left
+        (folder / "fit.eigs").unlink()
+        (folder / "model.eigs").unlink()
+    print(f"{kills} kills in {rounds} fits, at {len(stages)} stages of writing")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,105 @@
+"""Whatever ends a process, or fills a disk, there is one whole file."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eigenstream import StreamPCA, open_stream
+from eigenstream.models import load, save
+
+ROWS = np.random.default_rng(0).standard_normal((600, 200))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the harness forks")
+def test_killed_fifty_times(tmp_path):
+    harness = Path(__file__).with_name("kills.py")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", harness, tmp_path],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    kills = int(done.stdout.split()[0])
+    assert kills >= 50
+    assert "at 7 stages of writing" in done.stdout
+
+
+FULL = """
+import resource, sys
+import numpy as np
+from eigenstream import StreamPCA, open_stream
+rows = np.load(sys.argv[1])
+def fit(n, **how):
+    return StreamPCA(2).fit(open_stream(rows[:, :n], chunk_rows=100), every=100, **how)
+fit(4, checkpoint=sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    fit(200, checkpoint=sys.argv[2])
+except OSError as problem:
+    print(problem)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits are set as POSIX has them")
+def test_a_full_disk_leaves_the_old_checkpoint(tmp_path):
+    np.save(tmp_path / "rows.npy", ROWS)
+    path = tmp_path / "fit.eigs"
+    arguments = [sys.executable, "-c", FULL, tmp_path / "rows.npy", path]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"cannot write {path}: "), done.stdout
+    assert load(path).n_features_in_ == 4
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["fit.eigs", "rows.npy"]
+
+
+def test_two_that_write_one_file_leave_one_whole_file(tmp_path):
+    path = tmp_path / "model.eigs"
+    both = [StreamPCA(2).fit(ROWS), StreamPCA(3).fit(ROWS[:, :7])]
+    expected = []
+    for model in both:
+        save(model, path, date="whenever")
+        expected.append(path.read_bytes())
+    code = (
+        "import sys, eigenstream\n"
+        "model = eigenstream.load(sys.argv[1])\n"
+        "for _ in range(12): eigenstream.save(model, sys.argv[2], date='whenever')"
+    )
+    writers = []
+    for k, model in enumerate(both):
+        save(model, tmp_path / f"{k}.eigs")
+        arguments = [sys.executable, "-c", code, tmp_path / f"{k}.eigs", path]
+        writers.append(subprocess.Popen(arguments))
+    seen = set()
+    while any(one.poll() is None for one in writers):
+        found = path.read_bytes()
+        assert found in expected
+        seen.add(found)
+    assert [one.returncode for one in writers] == [0, 0]
+    assert path.read_bytes() in expected
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_two_fits_with_one_checkpoint(tmp_path):
+    """Neither hinders the other: each replaces the file whole, and removes none of the other's."""
+    path = tmp_path / "fit.eigs"
+    expected = StreamPCA(2).fit(ROWS).components_
+    found = []
+
+    def fit():
+        stream = open_stream(ROWS, chunk_rows=600)
+        found.append(StreamPCA(2).fit(stream, checkpoint=path, every=600, resume=True))
+
+    threads = [threading.Thread(target=fit) for _ in range(2)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert len(found) == 2
+    for one in [*found, load(path)]:
+        np.testing.assert_array_equal(one.components_, expected)
