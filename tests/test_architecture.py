@@ -42,7 +42,7 @@ FLOORS = {
     "distributed": 5,
     "models": 5,
     "plotting": 5,
-    "streams": 5,
+    "streams": 4,
     "testing": 5,
     "experiments": 6,
     "reports": 7,

@@ -25,6 +25,7 @@ from inspect import signature
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
+from joblib import hash as hash_of
 from scipy.sparse import vstack
 
 from eigenstream._checks import is_sparse
@@ -35,13 +36,17 @@ __all__ = [
     "Taught",
     "all_rows",
     "check_labelled",
+    "check_same_steps",
     "fits_streams",
     "fits_streams_by",
+    "forget_source",
     "fresh",
     "is_stream",
     "learn_chunks",
     "maps_streams",
+    "merge_sources",
     "note_columns",
+    "note_source",
 ]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -49,6 +54,12 @@ Learner = TypeVar("Learner")
 
 #: What all rows of a stream may take of the memory, where an estimator needs them at once.
 MEMORY_SHARE = 0.25
+
+#: So many sources are remembered by their names.
+MOST_SOURCES = 100
+
+#: What is remembered of a stream that was learned from.
+NOTED = ("provenance_", "preprocessing_")
 
 #: What scikit-learn keeps in an estimator itself, whatever it has learned.
 KEPT = ("_skl", "_sklearn", "_callback")
@@ -160,6 +171,60 @@ def note_columns(estimator: Any, stream: Any) -> None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
+def note_source(estimator: Any, stream: Any, sequences: int | None = None) -> None:
+    """Keep where what was learned comes from, and the steps of preprocessing, as they have learned.
+
+    ``provenance_`` has the names of the first sources, how many there are, the columns that are
+    read, and the number of sequences; ``preprocessing_`` is there if there are any steps.
+    """
+    forget_source(estimator)
+    columns = getattr(stream, "column_names", None)
+    estimator.provenance_ = {
+        "sources": list(map(str, stream.sources[:MOST_SOURCES])),
+        "n_sources": len(stream.sources),
+        "columns": None if columns is None else list(map(str, columns)),
+        "sequences": sequences,
+    }
+    preprocessing = getattr(stream, "preprocessing", None)
+    if preprocessing is not None and preprocessing.steps:
+        estimator.preprocessing_ = preprocessing.fresh()
+
+
+def forget_source(estimator: Any) -> None:
+    """Keep nothing of a stream that was learned from before."""
+    for name in NOTED:
+        vars(estimator).pop(name, None)
+
+
+def check_same_steps(left: Any, right: Any) -> None:
+    """Refuse two estimators that have learned behind different steps of preprocessing."""
+    steps = [getattr(one, "preprocessing_", None) for one in (left, right)]
+    if hash_of(*steps[:1]) != hash_of(*steps[1:]):
+        raise ValueError(
+            f"one estimator has learned behind {steps[0]!r}, the other behind {steps[1]!r}"
+            + (
+                ", which have learned something else. "
+                if repr(steps[0]) == repr(steps[1])
+                else ". "
+            )
+            + "Let one stream learn them, and prepare the other by it: stream.prepared(model)."
+        )
+
+
+def merge_sources(merged: Any, other: Any, follows: bool) -> None:
+    """Let an estimator remember the sources of two; ``follows`` says that one sequence goes on."""
+    ours, theirs = (vars(one).get("provenance_") for one in (merged, other))
+    if ours is None or theirs is None:
+        vars(merged).pop("provenance_", None)
+        return
+    counts = ours["sequences"], theirs["sequences"]
+    merged.provenance_ = ours | {
+        "sources": [*ours["sources"], *theirs["sources"]][:MOST_SOURCES],
+        "n_sources": ours["n_sources"] + theirs["n_sources"],
+        "sequences": None if None in counts else sum(counts) - int(follows),
+    }
+
+
 def fits_streams(method: Method) -> Method:
     """Let ``fit(X, y)`` take a stream: its rows are read into memory and learned as an array.
 
@@ -200,7 +265,9 @@ def _fitting(method: Method, learn: Callable[[Any, Any], Any]) -> Method:
     def fit(self: Any, *given: Any, **named: Any) -> Any:
         X = given[0] if given else named.get(first)
         if not is_stream(X):
-            return method(self, *given, **named)
+            found = method(self, *given, **named)
+            forget_source(self)
+            return found
         others = dict(asked.bind_partial(self, *given, **named).arguments)
         del others["self"], others[first]
         y, stream = others.pop("y", None), cast(Any, X)
@@ -211,6 +278,7 @@ def _fitting(method: Method, learn: Callable[[Any, Any], Any]) -> Method:
         if learned is not self:
             _take_over(self, learned)
         note_columns(self, X)
+        note_source(self, X)
         return self
 
     fit.takes_streams = True  # type: ignore[attr-defined]

@@ -241,7 +241,7 @@ def test_a_damaged_checkpoint_is_refused(damage, tmp_path):
     else:
         old, new = {
             "place": (b'\\"place\\": {\\"is\\": \\"dict', b'\\"plaze\\": {\\"is\\": \\"dict'),
-            "identity": (b'\\"sources\\"', b'\\"sourzes\\"'),
+            "identity": (b'[\\"learned\\", ', b'[\\"learmed\\", '),
             "extra": (b'\\"turn\\": 0', b'\\"turn\\": \\"0\\"'),
         }[damage]
         assert header.count(old) == 1

@@ -19,7 +19,7 @@ from eigenstream._checks import (
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream._memory import chunk_rows
 from eigenstream._state import Restorable
-from eigenstream._streams import maps_streams
+from eigenstream._streams import check_same_steps, maps_streams
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping, _parameters
 from eigenstream.estimators._missing import Skipped
@@ -339,6 +339,7 @@ class SubspaceEstimator(
                 f"solver_={other.solver_!r}, and what they keep does not add up. Use one solver."
             )
         _mapping.check_same(self._map, other._map)
+        check_same_steps(self, other)
 
     def solved_with(self, **parameters: Any) -> Self:
         """Return a copy that has learned the same and answers by other parameters.

@@ -97,7 +97,8 @@ def write(
         "versions": {"eigenstream": __version__}
         | {name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
         "feature_names": _feature_names(estimator),
-        "provenance": {"date": str(when), "rows_seen": _rows_seen(estimator)},
+        "provenance": {"date": str(when), "rows_seen": _rows_seen(estimator)}
+        | _source_of(estimator),
         "model": model,
     }
     if checkpoint is not None:
@@ -122,6 +123,13 @@ def _feature_names(estimator: Any) -> list[str] | None:
     """Return the names of the columns learned from, where they had any."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
+
+
+def _source_of(estimator: Any) -> dict[str, Any]:
+    """Return what is known of the stream learned from: its sources, and steps in words."""
+    found = dict(getattr(estimator, "provenance_", None) or {})
+    steps = getattr(estimator, "preprocessing_", None)
+    return found | ({} if steps is None else {"preprocessing": [repr(one) for one in steps.steps]})
 
 
 def _rows_seen(estimator: Any) -> int | None:

@@ -32,6 +32,7 @@ from eigenstream.neurons import (
 from eigenstream.prototypes import CompetitiveLearning
 from eigenstream.rules.supervised import Network, Units
 from eigenstream.scatters import KINDS
+from eigenstream.streams import Preprocessing
 
 __all__ = ["ESTIMATORS", "FORMAT", "PLAIN", "VALUES", "VERSION", "ModelError", "qualified"]
 
@@ -69,7 +70,7 @@ ESTIMATORS = _named(
 
 #: Restored from a flat state.
 VALUES = _named(
-    *(Contrast, Solution, PairCounts, TrainingPairs, *KINDS.values()),
+    *(Preprocessing, Contrast, Solution, PairCounts, TrainingPairs, *KINDS.values()),
     *(way for ways in WAYS.values() for way in ways.values()),
 )
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import check_whole
-from eigenstream.streams.base import RowTable, StreamError, Wanted
+from eigenstream.streams.base import LARGEST_ROW, RowTable, StreamError, Wanted
 
-__all__ = ["Reading", "check_rows", "planned"]
+__all__ = ["Reading", "check_rows", "check_width", "common_dtype", "planned"]
 
 
 @dataclass(frozen=True)
@@ -177,3 +177,21 @@ def check_rows(rows: Any) -> slice:
             f"rows must go forward from row 0 or later and hold at least one row, got {rows!r}."
         )
     return slice(start, stop, step)
+
+
+def common_dtype(tables: Sequence[RowTable]) -> np.dtype[Any] | None:
+    """Return float32 if all hold that, None where one does not say, else float64."""
+    kinds = [table.dtype for table in tables]
+    if any(kind is None for kind in kinds):
+        return None
+    single = all(kind is not None and kind.kind == "f" and kind.itemsize == 4 for kind in kinds)
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def check_width(widths: Sequence[int]) -> None:
+    """Refuse steps of preprocessing that make rows which no memory should be asked for."""
+    if max(widths) * 8 > LARGEST_ROW:
+        raise StreamError(
+            f"these steps make rows of {max(widths)} numbers out of {widths[0]}, which is "
+            f"{max(widths) * 8 / 2**20:.0f} MB a row. Select columns or project first."
+        )

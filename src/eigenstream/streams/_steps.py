@@ -15,7 +15,7 @@ from eigenstream._state import State, joined, part
 from eigenstream.streams._sequences import Part
 from eigenstream.streams.base import StreamError, as_floats
 
-__all__ = ["Preprocessing", "Step", "Windowed"]
+__all__ = ["Preprocessing", "Step", "Windowed", "preprocessing_of"]
 
 
 class Step(ABC):
@@ -246,6 +246,19 @@ class Preprocessing:
                 f"{', '.join(sorted(known))}. A newer version may know it."
             )
         return cls(known[kind].restored(part(state, f"step{k}")) for k, kind in enumerate(kinds))
+
+
+def preprocessing_of(model: Any) -> Preprocessing:
+    """Return the steps behind which an estimator has learned; none, where it knows of none.
+
+    >>> from eigenstream import StreamPCA
+    >>> preprocessing_of(StreamPCA(1).fit(np.eye(3)))
+    Preprocessing([])
+    """
+    if not hasattr(model, "fit"):
+        raise TypeError(f"an estimator or a Preprocessing is due, got a {type(model).__name__}.")
+    found: Preprocessing = getattr(model, "preprocessing_", None) or Preprocessing()
+    return found
 
 
 def _all_steps(base: Any) -> list[type[Step]]:

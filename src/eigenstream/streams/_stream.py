@@ -12,15 +12,14 @@ from eigenstream._checks import check_whole
 from eigenstream.streams import _labels
 from eigenstream.streams._ahead import read_ahead
 from eigenstream.streams._chunk import Chunk
-from eigenstream.streams._columns import Reading
+from eigenstream.streams._columns import Reading, check_width, common_dtype
 from eigenstream.streams._cursor import Cursor, Place
 from eigenstream.streams._identity import check_identity, identity_of
 from eigenstream.streams._missing import policy
 from eigenstream.streams._sequences import Part, Sequences
-from eigenstream.streams._steps import Preprocessing, Step, stacked
+from eigenstream.streams._steps import Preprocessing, Step, preprocessing_of, stacked
 from eigenstream.streams.base import (
     CHUNK_BYTES,
-    LARGEST_ROW,
     RowBlock,
     RowTable,
     StreamError,
@@ -65,7 +64,7 @@ class Stream:
         self._tables = tuple(tables)
         self._plan = plan
         self._chunk_bytes = chunk_bytes
-        self._dtype = plan.dtype or _common_dtype(self._tables)
+        self._dtype = plan.dtype or common_dtype(self._tables)
         self._width = plan.width
         self.preprocessing = Preprocessing()
         self._beside: _labels.Beside | None = None
@@ -137,12 +136,22 @@ class Stream:
         made._beside = self._beside
         made.preprocessing = Preprocessing([*self.preprocessing.fresh().steps, *steps])
         if made._width is not None:
-            _check_width(made.preprocessing.widths(made._width))
+            check_width(made.preprocessing.widths(made._width))
         return made
 
-    def prepared(self, preprocessing: Preprocessing) -> "Stream":
-        """Return the stream through steps that have learned before, such as those of a model."""
-        return self.through(*preprocessing.fresh().steps)
+    def prepared(self, model: Any) -> "Stream":
+        """Return the stream through steps that have learned before.
+
+        Those of a ``Preprocessing``, or of an estimator that has learned from a stream: its
+        ``preprocessing_``, where it has any.
+        """
+        steps = model if isinstance(model, Preprocessing) else preprocessing_of(model)
+        return self.through(*steps.fresh().steps)
+
+    @property
+    def column_names(self) -> tuple[str, ...] | None:
+        """Return what the columns are called that are read, before any step; or None."""
+        return self._plan.names
 
     @property
     def labelled(self) -> bool:
@@ -359,7 +368,7 @@ class Stream:
         width = rows.shape[1]
         if self._width is None:
             self._width = width
-            _check_width(self.preprocessing.widths(width))
+            check_width(self.preprocessing.widths(width))
         if width != self._width:
             raise StreamError(
                 f"{table.name} has {width} columns from row {raw.first_row} on, and "
@@ -379,20 +388,3 @@ class Stream:
         widest = max(self.preprocessing.widths(width))
         size = 8 if self._dtype is None else self._dtype.itemsize
         return int(np.clip(self._chunk_bytes // (widest * size), 1, MOST_ROWS))
-
-
-def _common_dtype(tables: Sequence[RowTable]) -> np.dtype[Any] | None:
-    """Return float32 if all hold that, None where one does not say, else float64."""
-    kinds = [table.dtype for table in tables]
-    if any(kind is None for kind in kinds):
-        return None
-    single = all(kind is not None and kind.kind == "f" and kind.itemsize == 4 for kind in kinds)
-    return np.dtype(np.float32 if single else np.float64)
-
-
-def _check_width(widths: Sequence[int]) -> None:
-    if max(widths) * 8 > LARGEST_ROW:
-        raise StreamError(
-            f"these steps make rows of {max(widths)} numbers out of {widths[0]}, which is "
-            f"{max(widths) * 8 / 2**20:.0f} MB a row. Select columns or project first."
-        )

@@ -10,7 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice
 from eigenstream._refusals import unchanged_on_error
-from eigenstream._streams import all_rows, check_labelled, fits_streams_by, fresh, learn_chunks
+from eigenstream._streams import (
+    all_rows,
+    check_labelled,
+    fits_streams_by,
+    fresh,
+    learn_chunks,
+    merge_sources,
+)
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._documented import documented
 from eigenstream.estimators.pairs._bounds import bound_of_rows
@@ -242,6 +249,7 @@ class ClassSubspace(PairwiseEstimator):
         assert isinstance(theirs, LabelsFromScatters)
         merged = self._with(ours.merge(theirs))
         merged._skipped = self._skipped.merged(other._skipped)
+        merge_sources(merged, other, follows=False)
         merged._kinds = kinds
         return merged
 

@@ -7,7 +7,14 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from eigenstream._refusals import unchanged_on_error
-from eigenstream._streams import Passes, all_rows, check_labelled, fits_streams_by, fresh
+from eigenstream._streams import (
+    Passes,
+    all_rows,
+    check_labelled,
+    fits_streams_by,
+    fresh,
+    merge_sources,
+)
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._documented import documented
 from eigenstream.estimators._missing import note_skipped
@@ -195,6 +202,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         assert isinstance(theirs, PairsFromScatters)
         merged = self._with(ours.merge(theirs))
         merged._skipped = self._skipped.merged(other._skipped)
+        merge_sources(merged, other, follows=False)
         return merged
 
     def _learn_map(self, given: Pairs) -> int:

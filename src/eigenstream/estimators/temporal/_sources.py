@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checkpoints import Keeper, Resumption
-from eigenstream._streams import is_stream, note_columns
+from eigenstream._streams import NOTED, forget_source, is_stream, note_columns, note_source
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import reported
 from eigenstream.estimators._missing import Holes, Skipped
@@ -88,7 +88,8 @@ class ArraySource:
         return learner
 
     def end(self) -> None:
-        """Hear that all is learned."""
+        """Hear that all is learned: none of it from a stream."""
+        forget_source(self._estimator)
 
     def skipped(self, n_rows: int) -> Skipped:
         """Return what was left out of the first so many rows: all that were learned."""
@@ -122,6 +123,8 @@ class StreamSource:
         self._before = Skipped()
         #: A pass that has begun: of a stream that can be read once it is the only one.
         self._begun: Iterator[Any] | None = None
+        #: How many sequences have begun in this pass; None where that cannot be seen.
+        self._sequences: int | None = None
         self.first_turn, self.complete = 0, False
         if self._found is not None:
             self._take(self._found)
@@ -147,6 +150,7 @@ class StreamSource:
                 setattr(estimator, name, getattr(before, name))
         estimator._map = before._map
         self._before = before._skipped
+        self._sequences = getattr(before, "provenance_", {}).get("sequences")
         self._learner = before._learner
         self.width = int(before._learner.n_features)
 
@@ -166,10 +170,17 @@ class StreamSource:
         """Return the estimator as it stands."""
         copy = self._estimator._with(self._learner)
         copy._skipped = self.skipped(self._learner.n_rows)
+        note_source(copy, self._stream, self._sequences)
         return copy
 
     def end(self) -> None:
         """Hear that all is learned."""
+        if self.complete and self._found is not None:
+            forget_source(self._estimator)
+            learned = vars(self._found.estimator)
+            vars(self._estimator).update({k: learned[k] for k in NOTED if k in learned})
+            return
+        note_source(self._estimator, self._stream, self._sequences)
         if self._keeper is not None and not self.complete:
             self._keeper.complete(self._learned)
 
@@ -233,6 +244,7 @@ class StreamSource:
         goes_on = self._found is not None and self._turn == self.first_turn
         first = int(self._learner.n_rows) if goes_on else 0
         self._before = self._before if goes_on else Skipped()
+        self._sequences = (self._sequences or 0) if goes_on else 0
         self._begun, self._holes = None, []
         for chunk in reported(self._estimator, passing, None, self._stream):
             if chunk.rows.shape[1] != self._estimator.n_features_in_:
@@ -252,6 +264,8 @@ class StreamSource:
                 places = np.flatnonzero(part.weights == 0)
                 self._holes.append((first, Holes(places, np.full(len(places), -1))))
             first += len(part)
+            # A feature map may have used up the rows that began the first sequence.
+            self._sequences += int(part.new_sequence or first == len(part))
             yield part.mapped(self._estimator._map)
             if self._keeper is not None:
                 self._keeper.after(chunk, self._learned, self._turn)

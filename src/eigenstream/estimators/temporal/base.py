@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checkpoints import keeper_of
 from eigenstream._checks import check_flag, check_whole, warn_user
 from eigenstream._refusals import unchanged_on_error
+from eigenstream._streams import merge_sources
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input
 from eigenstream.estimators._callbacks import CallbackSupportMixin, with_callbacks
@@ -219,6 +220,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
             both.contrast.weights = self._fixed_weights()
         merged = self._with(both)
         merged._skipped = self._skipped.merged(other._skipped)
+        merge_sources(merged, other, follows=not new_sequence)
         return merged
 
     # ---- from the data to the learner --------------------------------------------------------

@@ -1,0 +1,138 @@
+"""Where a model comes from, and the steps in front of it, go with it into its file."""
+
+import numpy as np
+import pytest
+
+from eigenstream import ClassSubspace, Perceptron, SlowSubspace, StreamPCA, open_stream
+from eigenstream.models import Checkpoint, Interrupted, ModelError, describe, load, save
+from eigenstream.streams import (
+    Differences,
+    LagEmbedding,
+    Preprocessing,
+    QuadraticExpansion,
+    Standardize,
+    UnitNorm,
+)
+
+ROWS = np.random.default_rng(0).standard_normal((300, 3)).cumsum(axis=0)
+
+
+class Stopping(Checkpoint):
+    """Ends the fit after so many chunks."""
+
+    def __init__(self, path, chunks):
+        super().__init__(path)
+        self.left = chunks
+
+    def after(self, chunk, learned, turn=0):
+        self.left -= 1
+        if self.left == 0:
+            self.stop()
+        super().after(chunk, learned, turn)
+
+
+STEPS = Standardize(), UnitNorm(), LagEmbedding(2), QuadraticExpansion(), Differences()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for k in range(2):
+        head = "heat,wind,day\n"
+        body = "\n".join(",".join(map(str, row)) for row in ROWS[150 * k : 150 * (k + 1)])
+        (tmp_path / f"run{k}.csv").write_text(head + body + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("steps", [(step,) for step in STEPS] + [STEPS], ids=repr)
+def test_steps_are_saved_with_the_model(steps, folder):
+    model = SlowSubspace(1).fit(open_stream(f"{folder}/run*.csv").through(*steps))
+    save(model, folder / "model.eigs")
+    again = load(folder / "model.eigs")
+    assert isinstance(again.preprocessing_, Preprocessing)
+    assert repr(again.preprocessing_) == f"Preprocessing([{', '.join(map(repr, steps))}])"
+    other = ROWS[::-1].copy()
+    expected = model.transform(model.preprocessing_.transform(other))
+    found = again.transform(open_stream(other, chunk_rows=17).prepared(again))
+    np.testing.assert_allclose(np.concatenate([c.rows for c in found]), expected, atol=1e-12)
+
+
+def test_what_a_file_says_about_its_origin(folder):
+    stream = open_stream(f"{folder}/run*.csv", columns=["wind", "heat"]).through(LagEmbedding(2))
+    save(StreamPCA(1).fit(stream), folder / "model.eigs", date="2026-01-31")
+    told = describe(folder / "model.eigs")
+    assert told["provenance"] == {
+        "date": "2026-01-31",
+        "rows_seen": 298,
+        "sources": [str(folder / f"run{k}.csv") for k in range(2)],
+        "n_sources": 2,
+        "columns": ["wind", "heat"],
+        "sequences": 2,
+        "preprocessing": ["LagEmbedding(n_delays=2, lag=1)"],
+    }
+    assert load(folder / "model.eigs").provenance_["sequences"] == 2
+
+
+@pytest.mark.parametrize(
+    "model", [StreamPCA(1), ClassSubspace(1, eta=2.0), Perceptron(random_state=0)], ids=repr
+)
+def test_an_array_leaves_nothing_of_a_stream(model):
+    labels = np.arange(300) % 2
+    model.fit(open_stream(ROWS).through(UnitNorm()).with_labels(labels))
+    assert model.provenance_["n_sources"] == 1
+    assert repr(model.preprocessing_) == "Preprocessing([UnitNorm()])"
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(ROWS * np.nan, labels)
+    assert model.provenance_["n_sources"] == 1
+    model.fit(ROWS, labels)
+    assert not hasattr(model, "provenance_")
+    assert not hasattr(model, "preprocessing_")
+
+
+def test_sequences_are_counted_across_an_interruption(tmp_path):
+    def made():
+        return open_stream(np.array_split(ROWS, 10), chunk_rows=7).through(Standardize())
+
+    for model, passes in [(StreamPCA(1), 1), (StreamPCA(1, solver="sketch"), 2)]:
+        path = tmp_path / "fit.eigs"
+        path.unlink(missing_ok=True)
+        with pytest.raises(Interrupted):
+            model.fit(made(), passes=passes, checkpoint=Stopping(path, 13))
+        assert load(path).provenance_["sequences"] == 3
+        assert repr(load(path).preprocessing_) == "Preprocessing([Standardize(running=False)])"
+        for _ in range(2):  # the second time it is over
+            model.fit(made(), passes=passes, checkpoint=path, resume=True)
+            assert model.provenance_["sequences"] == 10
+            assert model.preprocessing_.learned
+
+
+def test_merged(folder):
+    whole = open_stream(ROWS).through(Standardize())
+    one = StreamPCA(1).fit(whole)
+    two = StreamPCA(1).fit(open_stream({"b": ROWS[:9], "c": ROWS}).prepared(one))
+    merged = one.merge(two, new_sequence=True)
+    assert merged.provenance_["sources"] == ["the source", "b", "c"]
+    assert (merged.provenance_["n_sources"], merged.provenance_["sequences"]) == (3, 3)
+    assert one.merge(two).provenance_["sequences"] == 2
+    other = StreamPCA(1).fit(open_stream(ROWS * 2).through(Standardize()))
+    with pytest.raises(ValueError, match="which have learned something else"):
+        one.merge(other)
+    with pytest.raises(ValueError, match="the other behind None"):
+        one.merge(StreamPCA(1).fit(ROWS))
+    # Of rows in memory nothing is known, and so nothing is said of both.
+    assert not hasattr(
+        StreamPCA(1).fit(open_stream(ROWS)).merge(StreamPCA(1).fit(ROWS)), "provenance_"
+    )
+
+
+def test_a_file_with_a_step_that_is_none(tmp_path):
+    path = tmp_path / "model.eigs"
+    save(StreamPCA(1).fit(open_stream(ROWS).through(UnitNorm())), path)
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace(b'\\"kinds\\": \\"unit norm', b'\\"kinds\\": \\"unit mill'))
+    with pytest.raises(ModelError, match="no step of preprocessing is called 'unit mill'"):
+        load(path)
+
+
+def test_prepared_by_what_is_no_model():
+    with pytest.raises(TypeError, match="an estimator or a Preprocessing is due, got a dict"):
+        open_stream(ROWS).prepared({})
