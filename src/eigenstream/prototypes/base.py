@@ -85,11 +85,7 @@ class PrototypeEstimator(
         rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
         learner = self._new_learner(rows.shape[1], self._seed())
         self._note_parameters()
-        step = chunk_rows(rows.shape[1])
-        for _ in range(self._passes()):
-            for start in range(0, len(rows), step):
-                here = slice(start, start + step)
-                learner.add(rows[here], None if weights is None else weights[here])
+        self._learn_rows(learner, rows, weights)
         self._learner = learner
         ahead = learner.ahead()
         self._told(ahead)
@@ -97,6 +93,15 @@ class PrototypeEstimator(
         self.labels_ = labels
         squares = distances.astype(np.float64) ** 2
         self.inertia_ = float(squares.sum() if weights is None else weights @ squares)
+
+    def _learn_rows(self, learner: Any, rows: Any, weights: Float64s | None) -> None:
+        """Learn from all rows, as often as it takes."""
+        step = chunk_rows(rows.shape[1])
+        for n in range(self._passes()):
+            self.n_iter_ = n + 1
+            for start in range(0, len(rows), step):
+                here = slice(start, start + step)
+                learner.add(rows[here], None if weights is None else weights[here])
 
     def _fit_stream(self, stream: Any, sample_weight: Any) -> None:
         if sample_weight is not None:
@@ -214,6 +219,11 @@ class PrototypeEstimator(
     def _n_features_out(self) -> int:
         return self._ahead().alive
 
+    @property
+    def bits_per_vector_(self) -> float:
+        """How many bits the number of a prototype takes: what ``quantise`` makes of a row."""
+        return float(np.log2(self._ahead().alive))
+
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the number of the nearest prototype of each row."""
         rows, vectors = self._rows_to_read(X)
@@ -235,6 +245,42 @@ class PrototypeEstimator(
         if sample_weight is not None:
             squares = squares * check_weights(sample_weight, len(rows))
         return -float(squares.sum())
+
+    def quantise(self, X: Any) -> NDArray[Any]:
+        """Return the number of the nearest prototype of each row, in as few bytes as hold it.
+
+        >>> import numpy as np
+        >>> from eigenstream import CompetitiveLearning
+        >>> rows = np.array([[0.0], [1.0], [5.0], [6.0]])
+        >>> book = CompetitiveLearning(2, init=[[0.0], [5.0]]).fit(rows)
+        >>> codes = book.quantise(rows)
+        >>> codes, book.reconstruct(codes).ravel(), book.distortion(rows), book.bits_per_vector_
+        (array([0, 0, 1, 1], dtype=uint8), array([0.33..., 5.33...]), 0.27..., 1.0)
+        """
+        rows, vectors = self._rows_to_read(X)
+        return self._nearest(rows, vectors)[0].astype(np.min_scalar_type(len(vectors) - 1))
+
+    def reconstruct(self, codes: Any) -> Float64s:
+        """Return the prototypes by their numbers: rows as near to the quantised ones as it goes."""
+        vectors = self._ahead().vectors
+        numbers = np.asarray(codes)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise TypeError(
+                "codes must be whole numbers in one dimension, as quantise gives them, got shape "
+                f"{numbers.shape} of {numbers.dtype}."
+            )
+        bad = np.flatnonzero((numbers < 0) | (numbers >= len(vectors)))
+        if bad.size:
+            raise ValueError(
+                f"code {bad[0]} is {numbers[bad[0]]}, and there are prototypes 0 to "
+                f"{len(vectors) - 1}. Pass codes that quantise has made."
+            )
+        return np.asarray(vectors[numbers])
+
+    def distortion(self, X: Any, sample_weight: Any = None) -> float:
+        """Return the mean squared distance of rows to their nearest prototypes."""
+        n = np.shape(X)[0] if sample_weight is None else float(np.sum(sample_weight))
+        return -self.score(X, sample_weight=sample_weight) / n
 
     def _nearest(self, rows: Any, vectors: Float64s) -> tuple[NDArray[np.int64], Any]:
         """Return the number of the nearest prototype, and how far it is."""

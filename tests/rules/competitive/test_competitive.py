@@ -4,29 +4,46 @@ import numpy as np
 import pytest
 
 from eigenstream import rules
-from eigenstream.rules.competitive import WINNER, Competition, Competitors, RowSteps, Seen
+from eigenstream.rules.competitive import (
+    RANK,
+    SOFT,
+    WINNER,
+    Competition,
+    Competitors,
+    RowSteps,
+    Seen,
+)
 
 
 def winner(squares, numbers):
     return np.eye(len(squares))[np.argmin(squares)]
 
 
+def soft(squares, numbers):
+    p = np.exp(-(squares - squares.min()) / (2 * numbers[0] ** 2))
+    return p / p.sum()
+
+
+def rank(squares, numbers):
+    return np.exp(-squares.argsort().argsort() / numbers[0])
+
+
 #: Every rule, its plain twin (shares by squared distances), and the numbers that it reads.
-RULES = {WINNER: (winner, ())}
+RULES = {WINNER: (winner, ()), SOFT: (soft, (2.0,)), RANK: (rank, (1.5,))}
 
 EPS = float(np.finfo(float).eps)
 
 
 def sequential(assign, J, rows, gains=None, weights=None, keep=1.0, numbers=()):
     """J_k += a_k (x - J_k), a row at a time: the prototypes, counts, and whom each row met."""
-    J, counts = np.array(J), np.zeros(len(J))
+    J, counts = np.array(J), np.ones(len(J))
     weights = np.ones(len(rows)) if weights is None else weights
     nearest, errors = [], []
     for t, (x, w) in enumerate(zip(rows, weights, strict=True)):
         squares = ((x - J) ** 2).sum(axis=1)
         p = assign(squares, numbers)
         counts = keep * counts + w * p
-        a = w * p / np.maximum(counts, 1e-300) if gains is None else 1 - (1 - gains[t] * p) ** w
+        a = w * p / counts if gains is None else 1 - (1 - gains[t] * p) ** w
         J = J + a[:, None] * (x - J)
         nearest.append(squares.argmin())
         errors.append(squares.min())
@@ -37,6 +54,7 @@ def run(rule, J, rows, size, gains=None, weights=None, keep=1.0, numbers=()):
     them = Competitors.zeros(*J.shape)
     them.vectors[:], them.alive[0] = J, len(J)
     them.squares[:] = (J**2).sum(axis=1)
+    them.counts[:] = 1.0
     n = len(rows)
     steps = RowSteps(
         0,

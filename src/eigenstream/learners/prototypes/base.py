@@ -45,8 +45,15 @@ class PrototypePlan:
     #: Where they begin: a word for the learner, or an array.
     init: Any = "data"
     seed: int = 0
-    #: RowSteps between two matrix products, 0 for steps on the rows, None for what is quicker.
+    #: Steps between two matrix products, 0 for steps on the rows, None for what is quicker.
     block_size: int | None = None
+    #: Steps between two records of the overlaps with ``directions``.
+    record_every: int | None = None
+    directions: Any = None
+    #: How far the assignment reaches, for rules that ask; None for what the data suggest.
+    width: Schedule | None = None
+    #: Steps without being the nearest after which a prototype is placed anew.
+    reseed: int | None = None
 
 
 class PrototypeLearner(ABC):
@@ -73,6 +80,8 @@ class PrototypeLearner(ABC):
         given = plan.block_size
         size = default_block_size(plan.n_prototypes, n_features) if given is None else given
         self._size = size
+        #: The steps at which overlaps were recorded, and those with directions and of prototypes.
+        self.recorded: list[tuple[int, Float64s, Float64s]] = []
 
     # ---- what a kind of prototypes says ----------------------------------------------------
 
@@ -106,12 +115,14 @@ class PrototypeLearner(ABC):
                 return self
             rows, weights = rows[lacking:], weights[lacking:]
             self._begin()
-        lacking = -self.waiting % self._size if self._size else 0
+        # Blocks end where the number of steps is a multiple of their size, whatever the chunks.
+        size = self._size or 1
+        lacking = -self.n_steps % size
         self._keep(rows[:lacking], weights[:lacking])
-        if self._size == 0 or self.waiting % self._size == 0:
+        if self.n_steps % size == 0:
             self._learn_kept()
             whole = len(rows) - lacking
-            whole -= whole % self._size if self._size else 0
+            whole -= whole % size
             self._learn(rows[lacking : lacking + whole], weights[lacking : lacking + whole])
             self._keep(rows[lacking + whole :], weights[lacking + whole :])
         return self
@@ -135,23 +146,32 @@ class PrototypeLearner(ABC):
             self._kept.append(np.array(rows, np.float64))
             self._kept_weights.append(np.array(weights, np.float64))
 
-    def _take(self) -> tuple[Float64s, Float64s]:
+    def _waiting(self) -> tuple[Float64s, Float64s]:
+        """Return the rows that wait, and their weights."""
         if not self._kept:
             return np.zeros((0, self.n_features)), np.zeros(0)
-        rows, weights = np.concatenate(self._kept), np.concatenate(self._kept_weights)
+        return np.concatenate(self._kept), np.concatenate(self._kept_weights)
+
+    def _take(self) -> tuple[Float64s, Float64s]:
+        found = self._waiting()
         self._kept, self._kept_weights = [], []
-        return rows, weights
+        return found
 
     def _begin(self) -> None:
         """Place the prototypes among the rows that wait; those wait on to be learned."""
         rows, weights = self._take()
-        places = self._placed(rows, weights)
         self.mean = np.average(rows, axis=0, weights=weights)
+        places = self._placed(rows, weights)
         self.them.vectors[: len(places)] = places - self.mean
         self.them.alive[0] = len(places)
+        # Where a prototype begins counts as a row: from 0, the first row would take all of them to
+        # itself that have a share in it.
+        self.them.counts[: len(places)] = 1.0
         np.einsum("kj,kj->k", self.them.vectors, self.them.vectors, out=self.them.squares)
         self._begun = True
         self._keep(rows, weights)
+        if self.plan.record_every is not None:
+            self._record()
 
     def _learn_kept(self) -> None:
         if self._kept:
@@ -162,13 +182,42 @@ class PrototypeLearner(ABC):
         with blas_threads(1):
             for start, stop in self._stretches(len(rows)):
                 self._advance(rows[start:stop], weights[start:stop])
+                self._pause()
 
     def _stretches(self, n: int) -> Iterator[tuple[int, int]]:
-        """Cut steps so that what goes with them fits into a few MiB, at the ends of blocks."""
+        """Cut steps where there is a pause, and so that what goes with them fits into a few MiB.
+
+        A block that a pause has cut ends where it would have ended.
+        """
+        size, first = self._size or 1, self.steps
         most = max(2**19 // self.n_features, 1)
-        most = max(most - most % self._size, self._size) if self._size else most
-        for start in range(0, n, most):
-            yield start, min(start + most, n)
+        most = max(most - most % size, size)
+        at = first
+        while at < first + n:
+            ends = [at + every - at % every for every in self._pauses()]
+            stop = min([at + most - at % size, first + n, *ends])
+            if at % size:
+                stop = min(stop, at - at % size + size)
+            yield at - first, stop - first
+            at = stop
+
+    def _pauses(self) -> list[int]:
+        """Return after how many steps, again and again, there is something to do."""
+        return [] if self.plan.record_every is None else [self.plan.record_every]
+
+    def _pause(self) -> None:
+        """Do what is due after so many steps."""
+        every = self.plan.record_every
+        if every is not None and self.steps % every == 0:
+            self._record()
+
+    def _record(self) -> None:
+        """Keep R = J B^T and Q = J J^T, once all prototypes are there."""
+        if self.alive == self.plan.n_prototypes:
+            vectors = self.vectors
+            given = self.plan.directions
+            R = np.zeros((len(vectors), 0)) if given is None else vectors @ np.transpose(given)
+            self.recorded.append((self.steps, R, vectors @ vectors.T))
 
     def _advance(self, rows: Any, weights: Float64s) -> None:
         n, plan = len(rows), self.plan
@@ -182,8 +231,13 @@ class PrototypeLearner(ABC):
             self._ground(),
         )
         seen = Seen(np.empty(n, np.int64), np.empty(n))
-        self.rule.advance(self.them, rows - self.mean, steps, seen, self._size)
+        centred = np.subtract(rows, self.mean, dtype=np.float64)
+        self.rule.advance(self.them, centred, steps, seen, self._size)
         self.steps += n
+        self._met(centred, weights, seen)
+
+    def _met(self, rows: Float64s, weights: Float64s, seen: Seen) -> None:
+        """Note what rows met when they came."""
         # Row by row, as cumsum adds: a sum of another order would depend on the chunks.
         self.error = float(np.cumsum(np.append(self.error, weights * seen.errors))[-1])
         self.weight = float(np.cumsum(np.append(self.weight, weights))[-1])
@@ -234,9 +288,8 @@ class PrototypeLearner(ABC):
 
     def state(self) -> State:
         """Return all that has been learned as a flat dict of arrays and numbers."""
-        kept = np.concatenate(self._kept) if self._kept else np.zeros((0, self.n_features))
-        weights = np.concatenate(self._kept_weights) if self._kept else np.zeros(0)
-        return {
+        kept, weights = self._waiting()
+        state = {
             "n_features": self.n_features,
             "steps": self.steps,
             "error": self.error,
@@ -247,6 +300,10 @@ class PrototypeLearner(ABC):
             "kept_weights": weights,
             **self.them.copy()._asdict(),
         }
+        if self.recorded:
+            steps, R, Q = (np.array(one) for one in zip(*self.recorded, strict=True))
+            state |= {"recorded": steps, "recorded_R": R, "recorded_Q": Q}
+        return state
 
     def restore(self, state: State) -> None:
         """Take over what ``state`` gave, into a learner made with the same plan."""
@@ -266,3 +323,7 @@ class PrototypeLearner(ABC):
             raise ValueError(f"{self.alive} of {self.plan.n_prototypes} prototypes are none")
         self._kept, self._kept_weights = [], []
         self._keep(state["kept"], state["kept_weights"])
+        self.recorded = []
+        if "recorded" in state:
+            kept = (state[name] for name in ("recorded", "recorded_R", "recorded_Q"))
+            self.recorded = [(int(t), R, Q) for t, R, Q in zip(*kept, strict=True)]

@@ -4,6 +4,8 @@ Write another like ``winner.py``, and its plain NumPy twin in ``tests/rules/comp
 """
 
 from eigenstream.rules.competitive.base import Competition, Competitors, RowSteps, Seen
+from eigenstream.rules.competitive.rank import RANK
+from eigenstream.rules.competitive.soft import SOFT
 from eigenstream.rules.competitive.winner import WINNER
 
-__all__ = ["WINNER", "Competition", "Competitors", "RowSteps", "Seen"]
+__all__ = ["RANK", "SOFT", "WINNER", "Competition", "Competitors", "RowSteps", "Seen"]

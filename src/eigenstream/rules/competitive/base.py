@@ -22,6 +22,10 @@ __all__ = ["Competition", "Competitors", "RowSteps", "Seen"]
 #: A row this near to its nearest prototype, relative to the squares of both, is the same again.
 SAME = 1e-12
 
+#: Shares of exp(-z) beyond it are zero: they move nothing that a float64 could tell, and further
+#: down arithmetic on denormal numbers is slow.
+NEGLIGIBLE = 34.0
+
 
 class Competitors(NamedTuple):
     """Prototypes and what each has won; all arrays are updated in place.
@@ -112,7 +116,7 @@ class Competition:
         >>> them.vectors
         array([[1., 1.]])
         """
-        on_rows, on_products = _loops(self.assign)
+        on_rows, on_products, _ = _loops(self.assign)
         if size == 0:
             on_rows(them, rows, steps, seen)
             return
@@ -131,6 +135,17 @@ class Competition:
                 np.multiply(them.vectors, scales[:, None], out=them.vectors)
                 np.add(them.vectors, moved @ block, out=them.vectors)
             np.einsum("kj,kj->k", them.vectors, them.vectors, out=them.squares)
+
+    def shares(self, fields: Float64s, numbers: Float64s, ground: Any) -> Float64s:
+        """Return the share of each prototype (column) in each row, at the same numbers for all.
+
+        >>> from eigenstream.rules.competitive import WINNER
+        >>> WINNER.shares(np.array([[-2.0, -1.0]]), np.zeros(0), np.zeros((0, 0)))
+        array([[0., 1.]])
+        """
+        out = np.zeros(fields.shape)
+        _loops(self.assign)[2](fields, numbers, ground, out)
+        return out
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
@@ -277,17 +292,34 @@ def _on_rows(them: Competitors, rows: Any, steps: RowSteps, seen: Seen) -> None:
                 line[j] = (1.0 - a) * line[j] + a * row[j]
 
 
+def _all_shares(fields: Any, numbers: Any, ground: Any, out: Any) -> None:
+    """Write the shares of each row into ``out``, which comes with zeros."""
+    n_prototypes = fields.shape[1]
+    who, shares = np.empty(n_prototypes, np.int64), np.empty(n_prototypes)
+    for t in range(fields.shape[0]):
+        near = _nearest(fields[t], n_prototypes)
+        count = assign(  # type: ignore[name-defined]  # noqa: F821
+            fields[t], near, numbers, ground, who, shares
+        )
+        for i in range(count):
+            out[t, who[i]] = shares[i]
+
+
 @cache
-def _loops(assign: Any) -> tuple[Callable[..., None], Callable[..., int]]:
-    """Return both loops with a rule's ``assign`` in their middle, each compiled as one.
+def _loops(assign: Any) -> tuple[Callable[..., None], Callable[..., int], Callable[..., None]]:
+    """Return the loops with a rule's ``assign`` in their middle, each compiled as one.
 
     numba caches no function that is handed another, so each rule gets a copy of the code in which
     the name ``assign`` means its own, cached under a name of its own.
     """
     compiled: list[Any] = []
-    for template, options in ((_on_rows, {"reassoc", "contract"}), (_on_products, {"contract"})):
+    for template, options in (
+        (_on_rows, {"reassoc", "contract"}),
+        (_on_products, {"contract"}),
+        (_all_shares, {"contract"}),
+    ):
         name = f"{assign.__name__}{template.__name__}"
         filled = FunctionType(template.__code__, {**globals(), "assign": assign}, name)
         filled.__qualname__, filled.__module__ = name, __name__
         compiled.append(njit(cache=True, error_model="numpy", nogil=True, fastmath=options)(filled))
-    return compiled[0], compiled[1]
+    return compiled[0], compiled[1], compiled[2]
