@@ -141,6 +141,8 @@ def owed(kind):
 
 #: Laws that are checked beside the member's own tests, and why not here.
 NOT_HERE = {
+    # Prototypes are no subspace, and their merging is approximate: tests/prototypes.
+    "CompetitiveLearning": {1, 2, 4, 5, 6},
     "GradientOrientation": {SCIKIT_LEARN},  # on rows that are images: tests/features
 }
 

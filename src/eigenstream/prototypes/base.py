@@ -1,7 +1,8 @@
 """What estimators with prototypes share: rows in, the cluster contract of scikit-learn out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
 from typing import Any, Self
 
 import numpy as np
@@ -22,11 +23,17 @@ from eigenstream._linalg import Float64s
 from eigenstream._memory import chunk_rows
 from eigenstream._refusals import refuse_unread, unchanged_on_error
 from eigenstream._state import Restorable, State, joined, part
+from eigenstream._streams import Passes, fits_streams_by, fresh, maps_streams
 from eigenstream.learners.prototypes import PrototypeLearner
 
 __all__ = ["PrototypeEstimator"]
 
 SKIP_REMEDY = "Remove or impute such rows, or pass missing='skip'."
+
+NOTHING_LEFT = "no row is left to learn from: all have a weight of zero or a missing value."
+
+#: Rows with their weights, or None, part by part.
+Parts = Iterator[tuple[Any, Any]]
 
 #: Left out of what learning began with: it concerns one fit alone.
 OF_FIT = ("max_iter", "tol", "missing", "random_state")
@@ -62,12 +69,14 @@ class PrototypeEstimator(
 
     # ---- learning --------------------------------------------------------------------------
 
+    @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows, one step a row in the order given.
 
         Parameters
         ----------
         X : array-like of shape (n, D), or a stream of ``eigenstream.open_stream``
+            Of a stream there are no ``labels_`` and no ``inertia_``, which take another pass.
         y : ignored
         sample_weight : array-like of shape (n,)
             How often each row counts.
@@ -75,68 +84,49 @@ class PrototypeEstimator(
         with unchanged_on_error(self):
             self._check()
             self._n_skipped = 0
-            if all(hasattr(X, name) for name in ("chunks", "rereadable")):
-                self._fit_stream(X, sample_weight)
-            else:
-                self._fit_rows(X, sample_weight)
+            self._note_parameters()
+            rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
+            step = chunk_rows(rows.shape[1])
+            parts = [slice(at, at + step) for at in range(0, len(rows), step)]
+            self._learner = self._learned(
+                lambda: ((rows[one], None if weights is None else weights[one]) for one in parts)
+            )
+            ahead = self._learner.ahead()
+            self._told(ahead)
+            self.labels_, distances = self._nearest(rows, ahead.vectors)
+            squares = distances.astype(np.float64) ** 2
+            self.inertia_ = float(squares.sum() if weights is None else weights @ squares)
         return self
 
-    def _fit_rows(self, X: Any, sample_weight: Any) -> None:
-        rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
-        learner = self._new_learner(rows.shape[1], self._seed())
-        self._note_parameters()
-        self._learn_rows(learner, rows, weights)
-        self._learner = learner
-        ahead = learner.ahead()
-        self._told(ahead)
-        labels, distances = self._nearest(rows, ahead.vectors)
-        self.labels_ = labels
-        squares = distances.astype(np.float64) ** 2
-        self.inertia_ = float(squares.sum() if weights is None else weights @ squares)
+    def _fit_stream(self, stream: Any) -> Self:
+        """Learn from as many passes as ``fit`` makes over an array, chunk by chunk."""
+        made, counted = fresh(self), _Counted(stream)
+        made._check()
+        made._note_parameters()
+        several = Passes(counted, f"fit of {type(self).__name__}") if self._passes() > 1 else None
 
-    def _learn_rows(self, learner: Any, rows: Any, weights: Float64s | None) -> None:
-        """Learn from all rows, as often as it takes."""
-        step = chunk_rows(rows.shape[1])
+        def start() -> Parts:
+            for rows, weights in counted.parts() if several is None else several:
+                if several is not None or weights is None or weights.any():
+                    first = not hasattr(made, "n_features_in_")
+                    rows = made._validated(rows, reset=first)
+                    yield rows, None if several is not None else weights
+
+        made._learner = made._learned(start)
+        made._n_skipped = counted.skipped
+        made._told(made._learner.ahead())
+        return made
+
+    def _learned(self, start: Callable[[], Parts]) -> PrototypeLearner:
+        """Return what has learned from passes over parts of the rows; ``start`` begins each."""
+        learner: PrototypeLearner | None = None
         for n in range(self._passes()):
             self.n_iter_ = n + 1
-            for start in range(0, len(rows), step):
-                here = slice(start, start + step)
-                learner.add(rows[here], None if weights is None else weights[here])
-
-    def _fit_stream(self, stream: Any, sample_weight: Any) -> None:
-        if sample_weight is not None:
-            raise ValueError("the rows of a stream have no weights yet: leave sample_weight out.")
-        learner: PrototypeLearner | None = None
-        for _ in range(self._passes()):
-            for chunk in stream.chunks():
-                if len(chunk) == 0:
-                    continue
-                if learner is None:
-                    learner = self._begin_stream(stream, chunk.rows.shape[1])
-                if chunk.rows.shape[1] != learner.n_features:
-                    raise ValueError(
-                        f"{chunk.source} has rows of {chunk.rows.shape[1]} features, and "
-                        f"{learner.n_features} came before."
-                    )
-                check_finite(chunk.rows, name=chunk.source, first_row=chunk.first_row)
-                if chunk.weights is not None:
-                    self._n_skipped += int((chunk.weights == 0).sum())
-                learner.add(chunk.rows, chunk.weights)
+            for rows, weights in start():
+                learner = learner or self._new_learner(rows.shape[1], self._seed())
+                learner.add(rows, weights)
         if learner is None:
-            raise ValueError(f"{stream!r} holds no rows.")
-        self._learner = learner
-        self._told(learner.ahead())
-        # They take as much memory as there are rows: predict gives them chunk by chunk.
-        for name in ("labels_", "inertia_"):
-            self.__dict__.pop(name, None)
-
-    def _begin_stream(self, stream: Any, width: int) -> PrototypeLearner:
-        self.n_features_in_ = width
-        self.__dict__.pop("feature_names_in_", None)
-        if stream.feature_names is not None:
-            self.feature_names_in_ = np.array(stream.feature_names, dtype=object)
-        learner = self._new_learner(width, self._seed())
-        self._note_parameters()
+            raise ValueError(NOTHING_LEFT)
         return learner
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -164,9 +154,7 @@ class PrototypeEstimator(
     def _told(self, learner: PrototypeLearner) -> None:
         """Look at what ``fit`` has learned; a subclass warns of what a user should know."""
         if learner.alive == 0:
-            raise ValueError(
-                "no row is left to learn from: all have a weight of zero or a missing value."
-            )
+            raise ValueError(NOTHING_LEFT)
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -224,11 +212,13 @@ class PrototypeEstimator(
         """How many bits the number of a prototype takes: what ``quantise`` makes of a row."""
         return float(np.log2(self._ahead().alive))
 
+    @maps_streams
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the number of the nearest prototype of each row."""
         rows, vectors = self._rows_to_read(X)
         return self._nearest(rows, vectors)[0]
 
+    @maps_streams
     def transform(self, X: Any) -> Any:
         """Return the distance of each row to each prototype, in the rows' own precision."""
         rows, vectors = self._rows_to_read(X)
@@ -246,6 +236,7 @@ class PrototypeEstimator(
             squares = squares * check_weights(sample_weight, len(rows))
         return -float(squares.sum())
 
+    @maps_streams
     def quantise(self, X: Any) -> NDArray[Any]:
         """Return the number of the nearest prototype of each row, in as few bytes as hold it.
 
@@ -368,3 +359,32 @@ def _parts(rows: Any) -> Iterator[slice]:
     step = max(chunk_rows(rows.shape[1]) // 4, 1)
     for start in range(0, len(rows), step):
         yield slice(start, start + step)
+
+
+class _Counted:
+    """A stream that counts the rows that it leaves out, in the last pass that has begun."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.skipped = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __repr__(self) -> str:
+        return repr(self._stream)
+
+    def chunks(self) -> Generator[Any]:
+        """Start a pass."""
+        self.skipped = 0
+        for chunk in self._stream.chunks():
+            if chunk.weights is not None:
+                self.skipped += int((chunk.weights == 0).sum())
+            yield chunk
+
+    def parts(self) -> Parts:
+        """Start a pass over rows and their weights."""
+        with closing(self.chunks()) as chunks:
+            for chunk in chunks:
+                if len(chunk):
+                    yield chunk.rows, chunk.weights

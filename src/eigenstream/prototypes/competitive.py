@@ -15,9 +15,8 @@ from eigenstream._checks import (
     warn_user,
 )
 from eigenstream._linalg import Float64s
-from eigenstream._memory import chunk_rows
-from eigenstream.learners.prototypes import CompetingLearner, PrototypePlan
-from eigenstream.prototypes.base import PrototypeEstimator
+from eigenstream.learners.prototypes import CompetingLearner, PrototypeLearner, PrototypePlan
+from eigenstream.prototypes.base import NOTHING_LEFT, PrototypeEstimator
 from eigenstream.rules.competitive import RANK, SOFT, WINNER
 from eigenstream.schedules import Auto, Constant, Schedule, as_schedule
 
@@ -282,26 +281,24 @@ class CompetitiveLearning(PrototypeEstimator):
         return CompetingLearner(RULES[self.assignment], plan, n_features)
 
     def _passes(self) -> int:
-        return (self.max_iter or 1) if self.method == "sequential" else 1
+        return self.max_iter or (1 if self.method == "sequential" else 300)
 
-    def _learn_rows(self, learner: Any, rows: Any, weights: Float64s | None) -> None:
+    def _learned(self, start: Any) -> PrototypeLearner:
         if self.method == "sequential":
-            super()._learn_rows(learner, rows, weights)
-            return
-        first = learner.plan.n_first if isinstance(self.init, str) else len(rows)
-        learner.add_first(rows[:first], None if weights is None else weights[:first])
-        step = chunk_rows(rows.shape[1])
-        parts = [slice(start, start + step) for start in range(0, len(rows), step)]
-        settled = self.tol * learner.variance(
-            (rows[here], None if weights is None else weights[here]) for here in parts
-        )
-        for n in range(self.max_iter or 300):
-            self.n_iter_ = n + 1
-            moved = learner.batch(
-                ((rows[here], None if weights is None else weights[here]) for here in parts), n
-            )
-            if moved <= settled:
+            return super()._learned(start)
+        begun: CompetingLearner | None = None
+        for rows, weights in start():
+            begun = begun or self._new_learner(rows.shape[1], self._seed())
+            if begun.add_first(rows, weights):
                 break
+        if begun is None:
+            raise ValueError(NOTHING_LEFT)
+        settled = self.tol * begun.placed().variance(start())
+        for n in range(self._passes()):
+            self.n_iter_ = n + 1
+            if begun.batch(start(), n) <= settled:
+                break
+        return begun
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning with a chunk of rows; any chunking, from one row on, learns the same.

@@ -1,6 +1,7 @@
 """Prototypes without neighbours: where they begin, how far they reach, and dead ones."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,9 @@ FALLING = 2
 
 #: How often the first rows are gone through by k-means, at most.
 SETTLING = 10
+
+#: Among how many first rows batches begin, at least.
+FIRST = 1000
 
 
 class CompetingLearner(PrototypeLearner):
@@ -163,17 +167,24 @@ class CompetingLearner(PrototypeLearner):
 
     # ---- batch -----------------------------------------------------------------------------
 
-    def add_first(self, rows: Any, weights: Float64s | None) -> None:
-        """Place the prototypes among these rows, which have been learned nowhere else."""
+    def add_first(self, rows: Any, weights: Float64s | None) -> bool:
+        """Keep rows that batches begin among; say whether there are enough of them."""
         weights = np.ones(len(rows)) if weights is None else weights
-        self._keep(rows[weights > 0], weights[weights > 0])
-        if self.waiting == 0:
-            return
-        self._begin()
-        self._take()
-        if self.alive < self.plan.n_prototypes:
-            lacking = CompetingLearner(WINNER, self.plan, self.n_features).add(rows, weights)
-            self.restore(lacking.ahead().state())
+        lacking = max(self.plan.n_first, FIRST) - self.waiting
+        self._keep(rows[weights > 0][:lacking], weights[weights > 0][:lacking])
+        return self.waiting >= max(self.plan.n_first, FIRST)
+
+    def placed(self) -> Self:
+        """Place the prototypes among the rows kept, which batches are to go through again."""
+        if self.waiting:
+            rows, weights = self._waiting()
+            self._begin()
+            self._take()
+            if self.alive < self.plan.n_prototypes:  # those that differ, one after the other
+                plan = replace(self.plan, init="data", n_first=1, width=None, reseed=None)
+                found = CompetingLearner(WINNER, plan, self.n_features).add(rows, weights).ahead()
+                self.mean, self.them = found.mean, found.them
+        return self
 
     def variance(self, parts: Iterable[tuple[Any, Any]]) -> float:
         """Return the mean over the features of the variance of rows."""
