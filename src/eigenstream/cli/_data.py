@@ -16,20 +16,15 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 __all__ = [
-    "Columns",
     "Data",
-    "Gap",
     "Json",
     "Missing",
-    "Sequence",
-    "Time",
     "Watched",
     "check_output",
     "column",
     "listed",
     "loaded",
     "names_of",
-    "opened",
     "print_facts",
     "print_json",
     "saved",
@@ -54,45 +49,10 @@ Data = Annotated[
         metavar="DATA...",
     ),
 ]
-Columns = Annotated[
-    str | None,
-    typer.Option(help="The features: names or numbers (from 0) of columns, as x,y or 0,2."),
-]
-Sequence = Annotated[
-    str | None,
-    typer.Option(help="The column whose change begins a new sequence; none: files go on."),
-]
-Time = Annotated[str | None, typer.Option(help="The column that says when a row was taken.")]
-Gap = Annotated[
-    float | None, typer.Option(help="A longer step of --time than this begins a new sequence.")
-]
 Missing = Annotated[
     str, typer.Option(help="What to do about missing values: raise, skip or interpolate.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
-
-
-def opened(
-    data: list[str],
-    columns: Any = None,
-    sequence: str | None = None,
-    time: str | None = None,
-    gap: float | None = None,
-    missing: str = "raise",
-) -> Any:
-    """Return the stream that the options of a command stand for."""
-    from eigenstream.streams import open_stream
-
-    if data.count("-") and len(data) > 1:
-        raise ValueError("- (standard input) goes alone, without other files.")
-    return open_stream(
-        data[0] if len(data) == 1 else data,
-        columns=listed(columns) if isinstance(columns, str) else columns,
-        sequence=False if sequence == "none" else column(sequence),
-        time=column(time),
-        gap=gap,
-        missing=missing,
-    )
 
 
 def column(text: str | None) -> str | int | None:

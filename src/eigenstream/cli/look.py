@@ -6,21 +6,20 @@ import numpy as np
 import typer
 
 from eigenstream.cli import _data
+from eigenstream.cli._options import Reading, grouped
 
 
+@grouped
 def look(
     data: _data.Data,
-    columns: _data.Columns = None,
-    sequence: _data.Sequence = None,
-    time: _data.Time = None,
-    gap: _data.Gap = None,
+    reading: Reading,
     quick: Annotated[
         bool, typer.Option("--quick", help="Read headers only: no pass over the rows.")
     ] = False,
     json: _data.Json = False,
 ) -> None:
     """Say what the reader sees: rows, columns, types, sequences, missing values, and how fast."""
-    stream = _data.opened(data, columns, sequence, time, gap, missing="skip")
+    stream = reading.opened(data, "skip")
     found: dict[str, Any] = {"sources": list(stream.sources)}
     passed = {} if quick else _passed(stream)
     names = stream.feature_names

@@ -11,8 +11,10 @@ import typer
 
 from eigenstream._files import replacing
 from eigenstream.cli import _data
+from eigenstream.cli._options import Reading, grouped
 
 
+@grouped
 def transform(
     model: Annotated[Path, typer.Argument(help="A file that fit -o has written.")],
     data: _data.Data,
@@ -20,10 +22,7 @@ def transform(
         Path,
         typer.Option("--out", "-o", help="The file of features: .npy, .csv or .parquet."),
     ],
-    columns: _data.Columns = None,
-    sequence: _data.Sequence = None,
-    time: _data.Time = None,
-    gap: _data.Gap = None,
+    reading: Reading,
     missing: _data.Missing = "raise",
     json: _data.Json = False,
 ) -> None:
@@ -42,10 +41,10 @@ def transform(
     if due is None:
         raise ValueError(f"{model} holds a {type(estimator).__name__} that has learned nothing.")
     names = getattr(estimator, "feature_names_in_", None)
-    stream = _data.opened(data, columns, sequence, time, gap, missing)
-    if columns is None and names is not None and stream.feature_names is not None:
+    stream = reading.opened(data, missing)
+    if reading.columns is None and names is not None and stream.feature_names is not None:
         # By name, whatever other columns there are.
-        stream = _data.opened(data, list(map(str, names)), sequence, time, gap, missing)
+        stream = reading.opened(data, missing, columns=list(map(str, names)))
     _data.check_output(out, list(stream.sources), ENDINGS)
     if stream.n_features not in (None, due):
         raise ValueError(

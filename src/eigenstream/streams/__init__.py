@@ -1,5 +1,6 @@
 """Rows in time order out of files and of whatever else holds them: read chunk by chunk."""
 
+from eigenstream.streams._aside import columns_of, labels_of
 from eigenstream.streams._chunk import Chunk
 from eigenstream.streams._opening import open_stream
 from eigenstream.streams._steps import Preprocessing, Step
@@ -24,5 +25,7 @@ __all__ = [
     "Stream",
     "StreamError",
     "UnitNorm",
+    "columns_of",
+    "labels_of",
     "open_stream",
 ]

@@ -186,7 +186,7 @@ def picked(values: Any, wanted: Wanted, first_row: int = 0, stride: int = 1) -> 
     features = values
     if wanted.features is not None:
         places = wanted.features
-        first, last = places[0], places[-1] + 1
+        first, last = (places[0], places[-1] + 1) if places else (0, 0)
         side_by_side = places == tuple(range(first, last))
         features = values[:, first:last] if side_by_side else values[:, list(places)]
     sequence, times = (

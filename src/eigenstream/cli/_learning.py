@@ -1,0 +1,165 @@
+"""What the commands of ``fit`` share: options, maps in front, a pass, and the words for it."""
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+
+from eigenstream.cli import _data
+from eigenstream.cli._options import Reading, Saving
+
+__all__ = ["Learning", "count", "features_of", "fitted", "number", "opened"]
+
+
+@dataclass
+class Learning:
+    """How it is learned."""
+
+    solver: Annotated[
+        str, typer.Option(help="How to learn: auto, dense, krylov, flow, sketch, where it applies.")
+    ] = "auto"
+    features: Annotated[
+        str | None,
+        typer.Option(
+            help="A map in front: rbf:500 (that many prototypes; rbf:500:0.5 with gamma) or "
+            "gradients (of images; gradients:7 for 7 x 7 cells)."
+        ),
+    ] = None
+    missing: _data.Missing = "raise"
+    seed: Annotated[int, typer.Option(help="Of what is drawn at random.")] = 0
+
+
+def features_of(text: str | None, stream: Any, seed: int) -> Any:
+    """Return the feature map that --features asks for.
+
+    >>> features_of("rbf:500", None, 0)
+    RBFNetwork(gamma='median', random_state=0)
+    """
+    if text is None:
+        return None
+    from eigenstream import RBFNetwork
+    from eigenstream.features import GradientOrientation
+
+    kind, _, rest = text.partition(":")
+    size, _, sharpness = rest.partition(":")
+    try:
+        if kind == "rbf" and size:
+            gamma: Any = "median" if not sharpness or sharpness == "median" else float(sharpness)
+            return RBFNetwork(int(size), gamma=gamma, random_state=seed)
+        if kind == "gradients" and not sharpness:
+            shape = stream.row_shape if len(stream.row_shape or ()) == 2 else None
+            cells = {"cells": int(size)} if size else {}
+            return GradientOrientation(shape=shape, **cells)
+    except ValueError:
+        pass
+    raise ValueError(
+        f"--features must be rbf:500, rbf:500:0.5, gradients or gradients:7, got {text!r}."
+    )
+
+
+def count(text: str, shares: bool = False) -> Any:
+    """Return how many components are asked for.
+
+    >>> count("3"), count("all"), count("0.95", shares=True)
+    (3, None, 0.95)
+    """
+    if text == "all":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        if shares:
+            return float(text)
+    except ValueError:
+        pass
+    share = ", a share as 0.95" if shares else ""
+    raise ValueError(f"-d must be a whole number{share} or all, got {text!r}.")
+
+
+def number(text: str, option: str, words: tuple[str, ...], extent: str = "a number") -> Any:
+    """Return a number, or one of some words.
+
+    >>> number("auto", "--eta", ("auto",)), number("0.5", "--eta", ("auto",))
+    ('auto', 0.5)
+    """
+    if text in words:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        listed = ", ".join(words)
+        raise ValueError(f"{option} must be {listed} or {extent}, got {text!r}.") from None
+
+
+def opened(data: list[str], reading: Reading, saving: Saving, missing: str, **more: Any) -> Any:
+    """Return the stream, once it is clear that the model can be written."""
+    out = saving.out
+    if out is not None:
+        _data.check_output(out, data, (".eigs",))
+    stream = reading.opened(data, missing, **more)
+    if out is not None:
+        _data.check_output(out, list(stream.sources), (".eigs",))
+    return stream
+
+
+def fitted(estimator: Any, stream: Any, saving: Saving) -> None:
+    """Learn from a stream, save, and say what was found."""
+    begun = perf_counter()
+    with _data.warnings_in_one_line(), _data.Watched(stream) as watched:
+        estimator.fit(watched)
+    told(estimator, stream, saving, perf_counter() - begun)
+
+
+def told(estimator: Any, stream: Any, saving: Saving, seconds: float, unit: str = "rows") -> None:
+    """Save what was learned from a stream in so many seconds, and say what it is."""
+    if saving.out is not None:
+        _data.saved(estimator, saving.out)
+    found = {
+        "sources": list(stream.sources),
+        "rows": estimator.n_samples_seen_,
+        "rows_skipped": estimator.n_samples_skipped_,
+        "columns": estimator.n_features_in_,
+        "solver": estimator.solver_,
+        "eigenvalues": estimator.eigenvalues_,
+        "alpha": getattr(estimator, "alpha_", None),
+        "explained": getattr(estimator, "explained_variance_ratio_", None),
+        "eta": getattr(estimator, "eta_", None),
+        "risk": getattr(estimator, "risk_", None),
+        "threshold": getattr(estimator, "threshold_", None),
+        "seconds": seconds,
+        "model": None if saving.out is None else str(saving.out),
+    }
+    if saving.json:
+        _data.print_json(found)
+        return
+    _data.print_facts(type(estimator).__name__, _words(found, unit), found["eigenvalues"])
+    print()
+    where = saving.out
+    print(
+        "Nothing was saved: -o model.eigs does." if where is None else f"The model is in {where}."
+    )
+
+
+def _words(found: dict[str, Any], unit: str) -> dict[str, str]:
+    """Return what was found in words."""
+    skipped, seconds = found["rows_skipped"], found["seconds"]
+    facts = {
+        "sources": _data.names_of(found["sources"]),
+        unit: f"{found['rows']:,}" + (f", {skipped:,} left out" if skipped else ""),
+        "columns": str(found["columns"]),
+        "solver": found["solver"],
+        "time": f"{seconds:.2f} s, {found['rows'] / max(seconds, 1e-9):,.0f} {unit} a second",
+    }
+    if found["alpha"] is not None:
+        facts["alpha"] = f"{found['alpha']:.6g}"
+    if found["explained"] is not None:
+        facts["explained"] = f"{100 * float(found['explained'].sum()):.1f} % of the variance"
+    if found["eta"] is not None:
+        facts["eta"] = f"{found['eta']:.6g}"
+    if found["risk"] is not None:
+        facts["risk"] = f"{100 * found['risk']:.1f} % of pairs misjudged, the kinds weighing alike"
+        facts["threshold"] = f"pairs nearer than {found['threshold']:.6g} count as equal"
+    return facts
