@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream.cli import _data
-from eigenstream.cli._options import Reading, Saving
+from eigenstream.cli._options import ReadingOptions, SavingOptions
 
-__all__ = ["Learning", "count", "features_of", "fitted", "number", "opened"]
+__all__ = ["LearningOptions", "count", "features_of", "fitted", "number", "opened"]
 
 
 @dataclass
-class Learning:
+class LearningOptions:
     """How it is learned."""
 
     solver: Annotated[
@@ -94,7 +94,9 @@ def number(text: str, option: str, words: tuple[str, ...], extent: str = "a numb
         raise ValueError(f"{option} must be {listed} or {extent}, got {text!r}.") from None
 
 
-def opened(data: list[str], reading: Reading, saving: Saving, missing: str, **more: Any) -> Any:
+def opened(
+    data: list[str], reading: ReadingOptions, saving: SavingOptions, missing: str, **more: Any
+) -> Any:
     """Return the stream, once it is clear that the model can be written."""
     out = saving.out
     if out is not None:
@@ -105,15 +107,17 @@ def opened(data: list[str], reading: Reading, saving: Saving, missing: str, **mo
     return stream
 
 
-def fitted(estimator: Any, stream: Any, saving: Saving) -> None:
+def fitted(estimator: Any, stream: Any, saving: SavingOptions) -> None:
     """Learn from a stream, save, and say what was found."""
     begun = perf_counter()
     with _data.warnings_in_one_line(), _data.Watched(stream) as watched:
         estimator.fit(watched)
-    told(estimator, stream, saving, perf_counter() - begun)
+        told(estimator, stream, saving, perf_counter() - begun)
 
 
-def told(estimator: Any, stream: Any, saving: Saving, seconds: float, unit: str = "rows") -> None:
+def told(
+    estimator: Any, stream: Any, saving: SavingOptions, seconds: float, unit: str = "rows"
+) -> None:
     """Save what was learned from a stream in so many seconds, and say what it is."""
     if saving.out is not None:
         _data.saved(estimator, saving.out)

@@ -11,7 +11,7 @@ import typer
 
 from eigenstream.cli import _data
 
-__all__ = ["Reading", "Saving", "grouped"]
+__all__ = ["ReadingOptions", "SavingOptions", "grouped"]
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -62,7 +62,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @dataclass
-class Reading:
+class ReadingOptions:
     """How data are read."""
 
     columns: Annotated[
@@ -147,7 +147,7 @@ def size_of(text: str) -> tuple[int, int]:
 
 
 @dataclass
-class Saving:
+class SavingOptions:
     """What is done with a model."""
 
     out: Annotated[

@@ -10,14 +10,15 @@ import typer
 from numpy.typing import NDArray
 
 from eigenstream.cli import _data
-from eigenstream.cli._learning import Learning, count, features_of, number, opened, told
-from eigenstream.cli._options import Reading, Saving, grouped
+from eigenstream.cli._learning import LearningOptions, count, features_of, number, opened, told
+from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 
 __all__ = ["fit_pairs"]
 
 #: How a table may say that the rows of a pair are of one class, and that they are not.
 EQUAL = ("1", "+1", "equal", "same", "true", "yes", "positive")
 UNEQUAL = ("-1", "0", "unequal", "different", "false", "no", "negative")
+OPPOSITES = dict(zip(EQUAL + UNEQUAL, UNEQUAL + EQUAL, strict=True))
 
 
 @grouped
@@ -41,9 +42,9 @@ def fit_pairs(
         str,
         typer.Option(help="The weight of unequal pairs: auto, margin_risk or a number above 0."),
     ] = "auto",
-    learning: Learning,
-    reading: Reading,
-    saving: Saving,
+    learning: LearningOptions,
+    reading: ReadingOptions,
+    saving: SavingOptions,
 ) -> None:
     """Find the features in which equal pairs are near and unequal ones far apart."""
     from eigenstream import PairSubspace
@@ -60,7 +61,7 @@ def fit_pairs(
         missing="raise" if learning.missing == "raise" else "skip",
         random_state=learning.seed,
     )
-    first, second, kind = columns_of(pairs, 3, "pairs are")
+    first, second, kind = columns_of(pairs, 3, "pairs are", OPPOSITES)
     signs = _signs(kind, pairs)
     begun = perf_counter()
     with _data.warnings_in_one_line(), _data.Watched(stream) as watched:
@@ -70,7 +71,7 @@ def fit_pairs(
         # The items are the user's; the model is what was learned from them.
         estimator.set_params(preprocessor=None)
         note_columns(estimator, stream)
-    told(estimator, stream, saving, perf_counter() - begun, "pairs")
+        told(estimator, stream, saving, perf_counter() - begun, "pairs")
 
 
 def _items(stream: Any) -> tuple[Any, Sequence[Any] | None]:

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream.cli import _data
-from eigenstream.cli._learning import Learning, count, features_of, fitted, number, opened
-from eigenstream.cli._options import Reading, Saving, grouped
+from eigenstream.cli._learning import LearningOptions, count, features_of, fitted, number, opened
+from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._pairs import fit_pairs
 
 app = typer.Typer(help="Learn from your own files: slow features, components, classes, pairs.")
@@ -29,9 +29,9 @@ def fit_slow(
     ] = "auto",
     lag: Annotated[int, typer.Option(help="The time step of the velocity, in rows.")] = 1,
     standardize: Standardize = False,
-    learning: Learning,
-    reading: Reading,
-    saving: Saving,
+    learning: LearningOptions,
+    reading: ReadingOptions,
+    saving: SavingOptions,
 ) -> None:
     """Find the slowest features of rows in time order."""
     from eigenstream import SlowSubspace
@@ -57,9 +57,9 @@ def fit_pca(
         str, typer.Option("-d", "--d", help="How many components, a share as 0.95, or all.")
     ] = "2",
     standardize: Standardize = False,
-    learning: Learning,
-    reading: Reading,
-    saving: Saving,
+    learning: LearningOptions,
+    reading: ReadingOptions,
+    saving: SavingOptions,
 ) -> None:
     """Find the principal components of rows, in one pass."""
     from eigenstream import StreamPCA
@@ -91,9 +91,9 @@ def fit_classes(
         typer.Option(help="The weight of unequal pairs: auto, margin_risk or a number above 0."),
     ] = "auto",
     standardize: Standardize = False,
-    learning: Learning,
-    reading: Reading,
-    saving: Saving,
+    learning: LearningOptions,
+    reading: ReadingOptions,
+    saving: SavingOptions,
 ) -> None:
     """Find the features that tell classes apart by distance, from labelled rows."""
     from eigenstream import ClassSubspace
@@ -120,7 +120,7 @@ app.command(
 )(fit_pairs)
 
 
-def _behind(estimator: Any, learning: Learning, stream: Any) -> Any:
+def _behind(estimator: Any, learning: LearningOptions, stream: Any) -> Any:
     """Return the estimator behind the map that is asked for."""
     features = features_of(learning.features, stream, learning.seed)
     if features is not None and estimator.scale:

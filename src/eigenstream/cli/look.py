@@ -6,13 +6,13 @@ import numpy as np
 import typer
 
 from eigenstream.cli import _data
-from eigenstream.cli._options import Reading, grouped
+from eigenstream.cli._options import ReadingOptions, grouped
 
 
 @grouped
 def look(
     data: _data.Data,
-    reading: Reading,
+    reading: ReadingOptions,
     quick: Annotated[
         bool, typer.Option("--quick", help="Read headers only: no pass over the rows.")
     ] = False,

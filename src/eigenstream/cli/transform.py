@@ -11,7 +11,7 @@ import typer
 
 from eigenstream._files import replacing
 from eigenstream.cli import _data
-from eigenstream.cli._options import Reading, grouped
+from eigenstream.cli._options import ReadingOptions, grouped
 
 
 @grouped
@@ -22,7 +22,7 @@ def transform(
         Path,
         typer.Option("--out", "-o", help="The file of features: .npy, .csv or .parquet."),
     ],
-    reading: Reading,
+    reading: ReadingOptions,
     missing: _data.Missing = "raise",
     json: _data.Json = False,
 ) -> None:

@@ -1,6 +1,6 @@
 """Short tables beside the data, in memory as a whole: labels, and pairs of rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -11,7 +11,6 @@ from eigenstream.streams._formats import tables_of
 from eigenstream.streams._labels import plain
 from eigenstream.streams._places import resolved
 from eigenstream.streams.base import RowTable, StreamError, Wanted
-from eigenstream.streams.delimited import is_number
 
 __all__ = ["columns_of", "labels_of"]
 
@@ -19,11 +18,13 @@ __all__ = ["columns_of", "labels_of"]
 BLOCK_ROWS = 1 << 16
 
 
-def columns_of(path: str | PathLike[str], count: int, what: str) -> list[NDArray[Any]]:
+def columns_of(
+    path: str | PathLike[str], count: int, what: str, opposites: Mapping[str, str] | None = None
+) -> list[NDArray[Any]]:
     """Return the columns of a table of so many, as numbers where all of one are, else as text.
 
-    A first line of a text table that is no names, but one more row, is that row: where it holds
-    what the last column holds below, too.
+    A first line of a text table that is no names, but one more row, is that row: where it holds a
+    number, or in the last column what that column holds below, too, or its opposite.
 
     >>> from tempfile import mkdtemp
     >>> path = mkdtemp() + "/pairs.csv"
@@ -43,8 +44,10 @@ def columns_of(path: str | PathLike[str], count: int, what: str) -> list[NDArray
         blocks = [block.labels for block in table.blocks(wanted)]
         for place, piece in enumerate(pieces):
             piece.extend(plain(block[place]) for block in blocks)
-        for piece, cell in zip(pieces, _first_row(table, pieces[-1]), strict=False):
-            numbers = all(one.dtype.kind not in "US" for one in piece) and is_number(cell)
+        for piece, cell in zip(
+            pieces, _first_row(table, pieces[-1], opposites or {}), strict=False
+        ):
+            numbers = all(one.dtype.kind not in "US" for one in piece) and _is_number(cell)
             piece.insert(0, plain(np.array([float(cell) if numbers else cell], dtype=object)))
     return [_joined(piece) for piece in pieces]
 
@@ -61,12 +64,25 @@ def labels_of(path: str | PathLike[str]) -> NDArray[Any]:
     return columns_of(path, 1, "labels is")[0]
 
 
-def _first_row(table: RowTable, last: Sequence[NDArray[Any]]) -> Sequence[str]:
+def _first_row(
+    table: RowTable, last: Sequence[NDArray[Any]], opposites: Mapping[str, str]
+) -> Sequence[str]:
     """Return the names of the columns if they are a row like the others, else nothing."""
     if not getattr(table, "headed", False) or not table.columns:
         return ()
-    known = any(piece.dtype.kind in "US" and (piece == table.columns[-1]).any() for piece in last)
+    known = any(_is_number(cell) for cell in table.columns)
+    end = table.columns[-1]
+    for word in {end, opposites.get(end.lower(), end)}:
+        known |= any(piece.dtype.kind in "US" and (piece == word).any() for piece in last)
     return table.columns if known else ()
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:

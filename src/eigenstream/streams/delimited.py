@@ -48,7 +48,7 @@ class Delimited(RowTable):
         if not lines:
             raise StreamError(f"{self.name} is empty.")
         self.width = len(lines[0])
-        self.headed = not all(is_number(cell) for cell in lines[0]) or _is_numbered(lines[:2])
+        self.headed = not all(_is_number(cell) for cell in lines[0]) or _is_numbered(lines[:2])
         if self.headed:
             self.columns = tuple(cell.strip() for cell in lines[0])
             twice = [one for at, one in enumerate(self.columns) if one in self.columns[:at]]
@@ -58,7 +58,7 @@ class Delimited(RowTable):
                 raise StreamError(f"{self.name} has a line of names, and no rows.")
         below = lines[1:] if self.headed else lines
         self._numbers = [
-            bool(below) and all(is_number(line[one]) for line in below if one < len(line))
+            bool(below) and all(_is_number(line[one]) for line in below if one < len(line))
             for one in range(self.width)
         ]
 
@@ -223,12 +223,7 @@ def _is_numbered(lines: list[list[str]]) -> bool:
     return counted and not any(cell.strip().lstrip("+-").isdigit() for cell in lines[1])
 
 
-def is_number(cell: str) -> bool:
-    """Tell whether a cell of text is a number, or says that there is none.
-
-    >>> is_number("-1e3"), is_number("NA"), is_number("one")
-    (True, True, False)
-    """
+def _is_number(cell: str) -> bool:
     try:
         float(cell)
     except ValueError:

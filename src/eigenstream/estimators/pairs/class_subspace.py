@@ -215,7 +215,11 @@ class ClassSubspace(PairwiseEstimator):
             learner._map = _mapping.fitted_to(self.features, stream)
             check_map(learner._map)
         learn_chunks(learner, stream)
-        learner._check_ready(learner._knowledge())
+        if (n_rows := learner._knowledge().n_rows) and learner._knowledge().n_terms == 0:
+            raise ValueError(
+                f"the labels of {stream!r} name one class only, so that no pair is of different "
+                f"classes; give rows of at least two (n_samples={n_rows})."
+            )
         return learner
 
     @available_if(lambda self: self._check_incremental())
