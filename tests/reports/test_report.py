@@ -1,0 +1,212 @@
+"""Pages about one's own result: what stands on them, in files that load nothing, on any screen."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import oracles
+from eigenstream import (
+    ClassSubspace,
+    PairMetric,
+    PairSubspace,
+    RBFNetwork,
+    SlowSubspace,
+    StreamPCA,
+    open_stream,
+    report,
+)
+from eigenstream.reports import SeenRows
+
+ROWS = oracles.slow_sources(m=300)
+WIDTH = ROWS.shape[1]
+LABELS = np.arange(300) % 3
+CLASSES = ROWS + 3.0 * np.eye(WIDTH)[LABELS]
+PAIRS = np.stack([CLASSES[:150], CLASSES[:149:-1]], axis=1)
+SIGNS = np.where(LABELS[:150] == LABELS[:149:-1], 1, -1)
+
+#: Of every kind and way: the estimator, fitted, and what its page is given.
+MADE = {
+    "slow": lambda: (SlowSubspace(3).fit([ROWS[:100], ROWS[100:]]), [ROWS[:100], ROWS[100:]], None),
+    "slow, all": lambda: (SlowSubspace(None, alpha=0.9).fit(ROWS), ROWS, LABELS),
+    "ratio": lambda: (SlowSubspace(2, criterion="ratio", lag=3).fit(ROWS), ROWS, None),
+    "one": lambda: (SlowSubspace(1).fit(ROWS), None, None),
+    "mapped": lambda: (SlowSubspace(2, features=RBFNetwork(9)).fit(ROWS), ROWS, None),
+    "krylov": lambda: (SlowSubspace(2, solver="krylov").fit(ROWS), ROWS, None),
+    "flow": lambda: (SlowSubspace(2, alpha=0.9, solver="flow").fit(ROWS), ROWS, None),
+    "sketch": lambda: (StreamPCA(2, solver="sketch").fit(ROWS), ROWS, None),
+    "pca": lambda: (StreamPCA(0.9, scale=True).fit(ROWS), open_stream(ROWS), None),
+    "classes": lambda: (ClassSubspace(2).fit(CLASSES, LABELS), CLASSES, LABELS),
+    "kernel": lambda: (ClassSubspace(2, kernel="rbf").fit(CLASSES, LABELS), CLASSES, LABELS),
+    "pairs": lambda: (PairSubspace(2, eta=1.0).fit(PAIRS, SIGNS), PAIRS, SIGNS),
+    "metric": lambda: (PairMetric(max_iter=9, tol=0.9).fit(PAIRS, SIGNS), PAIRS, SIGNS),
+}
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+class Words(HTMLParser):
+    """The text of a page, and what it refers to."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.words, self.sources, self.ids = [], [], []
+        self.feed(page)
+        self.text = re.sub(r"\s+", " ", " ".join(self.words))
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.sources += [found[name] for name in ("src", "href", "xlink:href") if name in found]
+        self.ids += [found["id"]] if "id" in found else []
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Every page, made once."""
+    folder = tmp_path_factory.mktemp("pages")
+    for name, make in MADE.items():
+        estimator, X, y = make()
+        estimator.report(folder / f"{name}.html", X, y)
+    return folder
+
+
+def read(pages, name):
+    return Words((pages / f"{name}.html").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_page_is_one_file(pages, name):
+    page = read(pages, name)
+    assert all(one.startswith(("data:image/png;base64,", "#")) for one in page.sources)
+    assert len(set(page.ids)) == len(page.ids)
+    assert "nan" not in page.text.lower().split()
+    assert "What was read" in page.text
+    assert "How long it took" in page.text
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+@pytest.mark.parametrize("name", ["slow", "slow, all", "pca", "classes", "pairs"])
+def test_a_browser_shows_it_whole(pages, name, width, browser):
+    shown = browser.open(pages / f"{name}.html", width=width)
+    assert (shown.wider(), shown.complaints(), shown.loaded()) == ([], [], [])
+    shown.close()
+
+
+def test_slow_pages_say_what_was_kept_and_how_slow_it_is(pages):
+    slow, text = MADE["slow"]()[0], read(pages, "slow").text
+    assert "n_components=3 asked for 3 components" in text
+    assert f"alpha = {slow.alpha_:.4g}, was chosen from the data" in text
+    for value, rho in zip(slow.eigenvalues_, slow.autocorrelations_, strict=True):
+        assert f"{value:.5g}" in text
+        assert f"{rho:.4f}" in text
+    assert "2, of 100 to 200 rows" in text
+    assert "What alpha does" in text
+    assert "2 of 2 sequences" in text
+    assert "raise the objective were kept (n_components=None)" in read(pages, "slow, all").text
+    # What a way of learning does not keep is left out, not guessed.
+    for name in ("krylov", "flow"):
+        text = read(pages, name).text
+        assert "others were not computed" in text
+        assert "time scale" not in text
+        assert "What alpha does" not in text
+
+
+def test_the_ten_largest_weights_by_name(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.tile(ROWS, 3)[:, :14], columns=[f"sensor {k}" for k in range(14)])
+    slow = SlowSubspace(2, alpha=0.9).fit(frame)
+    slow.report(tmp_path / "page.html", frame)
+    text = Words((tmp_path / "page.html").read_text()).text
+    for component in slow.components_:
+        order = np.argsort(-np.abs(component), kind="stable")
+        for place in order[:10]:
+            assert f"sensor {place} {component[place]:+.3f}" in text
+        for place in order[10:]:
+            assert f"sensor {place} {component[place]:+.3f}" not in text
+
+
+def test_images_by_their_shape(tmp_path):
+    images = np.random.default_rng(0).random((200, 12))
+    pca = StreamPCA(3).fit(images)
+    pca.report(tmp_path / "page.html", shape=(3, 4))
+    page = Words((tmp_path / "page.html").read_text())
+    assert len(page.sources) == 4 + sum(one.startswith("#") for one in page.sources)  # and a mean
+    for shape, words in (((3, 5), "15 pixels"), ((12,), "height, width"), ((-3, -4), "least 1")):
+        with pytest.raises((ValueError, TypeError), match=words):
+            pca.report(tmp_path / "other.html", shape=shape)
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_pairs_and_classes_have_thresholds_and_curves(pages):
+    for name in ("pairs", "classes", "metric", "kernel"):
+        learned, text = MADE[name]()[0], read(pages, name).text
+        assert f"threshold {learned.threshold_:.5g}" in text
+        assert f"R* {learned.risk_:.4f}" in text
+        assert "ROC area" in text
+    learned = MADE["pairs"]()[0]
+    assert f"ROC area {learned.score(PAIRS, SIGNS):.4f}" in read(pages, "pairs").text
+    learned = MADE["classes"]()[0]
+    assert f"{learned.score(CLASSES, LABELS):.4f}" in read(pages, "classes").text
+
+
+def test_no_number_is_lost_in_a_chart():
+    """The histogram's bars add up to all pairs: but for one in a thousand, the farthest."""
+    from eigenstream import plotting
+
+    learned = MADE["classes"]()[0]
+    ax = plotting.distances(learned.pair_counts_, learned.threshold_)
+    for drawn in ax.patches:
+        assert 99.0 < drawn.get_data().values.sum() <= 100.0 + 1e-9
+
+
+@pytest.mark.parametrize("sizes", [(7,), (1, 2, 3), (300,), (50, 1, 249), (60,) * 5])
+def test_a_reading_counts_and_keeps_a_sample(sizes):
+    X = [np.arange(sum(sizes[:k]), sum(sizes[: k + 1]))[:, None] * 1.0 for k in range(len(sizes))]
+    reading = SeenRows.of([np.where(rows == 2, np.nan, rows) for rows in X], most_rows=40)
+    assert reading.n_rows == sum(sizes)
+    assert reading.n_missing == (sum(sizes) > 2)
+    assert reading.lengths == (len(sizes), min(sizes), max(sizes))
+    assert [len(rows) for rows in reading.first] == [min(size, 40) for size in sizes[:4]]
+    for rows, whole in zip(reading.first, X, strict=False):
+        there = np.isfinite(rows)
+        assert (rows == whole[:40])[there].all()
+    kept = reading.thin[:, 0]
+    assert len(kept) <= 80
+    expected = np.arange(0, sum(sizes), reading.step)
+    np.testing.assert_array_equal(kept, np.where(expected == 2, np.nan, expected))
+
+
+def test_chunks_do_not_matter_and_what_is_spent_is_left_alone():
+    by_rows = SeenRows()
+    for chunk in open_stream([ROWS[:100], ROWS[100:]], chunk_rows=7).chunks():
+        by_rows.add(chunk)
+    whole = SeenRows.of([ROWS[:100], ROWS[100:]])
+    np.testing.assert_array_equal(by_rows.thin, whole.thin)
+    assert by_rows.lengths == whole.lengths
+    spent = open_stream(iter([ROWS]))
+    pca = StreamPCA(2).fit(spent)
+    assert not SeenRows.of(spent).whole
+    assert pca.n_samples_seen_ == 300
+
+
+def test_what_is_refused(tmp_path):
+    pca = StreamPCA(2).fit(ROWS)
+    page = tmp_path / "page.html"
+    for call, words in (
+        (lambda: pca.report(tmp_path / "page.pdf"), "must end in .html"),
+        (lambda: pca.report(tmp_path / "nowhere" / "page.html"), "cannot write"),
+        (lambda: StreamPCA(2).report(page), "not fitted|learned nothing"),
+        (lambda: pca.report(page, y=LABELS), "give these rows"),
+        (lambda: pca.report(page, ROWS, LABELS[:9]), "one label a row"),
+        (lambda: pca.report(page, ROWS[:, :2]), "features|columns"),
+        (lambda: report(np.ones(3), page), "no report about a ndarray"),
+    ):
+        with pytest.raises((ValueError, TypeError, OSError), match=words):
+            call()
+    assert list(tmp_path.iterdir()) == []
