@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,8 +18,9 @@ from eigenstream.experiments.base import Clock
 from eigenstream.experiments.data.base import VARIABLE
 from eigenstream.experiments.data.real import SOURCES
 from eigenstream.experiments.report.figures import NARROW
-from eigenstream.experiments.slow import _learners, _recipe, _run
+from eigenstream.experiments.slow import _recipe
 from eigenstream.experiments.slow._numbers import mean, verdict, with_spread
+from eigenstream.experiments.slow._recipe import SlowSettings
 from eigenstream.processes import ImageWalk, noise_image
 
 NAMES = ("slow-rotation", "slow-scale")
@@ -28,16 +30,20 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-def make_tiny(patch):
-    """Far fewer of everything: what is tested is the page, not the learning."""
-    for module in (_recipe, _learners, _run):
-        patch.setattr(module, "SIZE", 14)
-    for module in (_recipe, _run):
-        patch.setattr(module, "VIEWS", {"quick": 1500, "default": 1500, "full": 1500})
-        patch.setattr(module, "PROTOTYPES", {"quick": (30,), "default": (30,), "full": (30, 40)})
-        patch.setattr(module, "ALPHAS", (0.2, 1.0))
-        patch.setattr(module, "MOMENTS", 3)
-        patch.setattr(module, "STATES", 5)
+#: Far fewer of everything: what is tested is the page, not the learning.
+TINY = SlowSettings(
+    size=14,
+    states=5,
+    views=dict.fromkeys(("quick", "default", "full"), 1500),
+    prototypes={"quick": (30,), "default": (30,), "full": (30, 40)},
+    alphas=(0.2, 1.0),
+    moments=3,
+)
+
+
+def with_settings(settings):
+    """The experiments of this family, with these settings."""
+    return {name: replace(known()[name], settings=settings) for name in NAMES}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +52,8 @@ def made(tmp_path_factory):
     out = tmp_path_factory.mktemp("made") / "reports"
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(VARIABLE, raising=False)
-        make_tiny(patch)
+        tiny = with_settings(TINY)
+        patch.setattr("eigenstream.experiments.known", lambda: tiny)
         result = run("reproduce", *NAMES, "--quick", "--seeds", 2, "--out", out)
     return result, out
 
@@ -93,7 +100,7 @@ def test_the_paper_stands_beside(one):
 def test_every_kind_of_features_is_there(one):
     _, _, numbers = one
     names = {row["features"] for row in numbers["printed"]}
-    spaces = ["linear", *(f"RBF 30, gamma {gamma:g}" for gamma in _recipe.GAMMAS)]
+    spaces = ["linear", *(f"RBF 30, gamma {gamma:g}" for gamma in TINY.gammas)]
     for space in spaces:
         for variant in (*_recipe.RBF_VARIANTS, *_recipe.ONLINE, _recipe.ONLINE_UNIT):
             assert f"{space}, {variant.name}" in names
@@ -122,8 +129,7 @@ def test_without_real_data_the_page_says_how_to_get_them(one):
 def test_same_seed_same_numbers(made, tmp_path, monkeypatch):
     _, out = made
     monkeypatch.delenv(VARIABLE, raising=False)
-    make_tiny(monkeypatch)
-    outcome = known()["slow-scale"].run("quick", 1, Clock())
+    outcome = with_settings(TINY)["slow-scale"].run("quick", 1, Clock())
     earlier = json.loads((out / "slow-scale.json").read_text(encoding="utf-8"))
     for mine, theirs in zip(outcome.numbers["printed"], earlier["printed"], strict=True):
         assert mine["features"] == theirs["features"]
@@ -132,9 +138,8 @@ def test_same_seed_same_numbers(made, tmp_path, monkeypatch):
         assert mine["area"]["sd"] is None
 
 
-def test_with_real_data(data_folder, tmp_path, monkeypatch):
-    make_tiny(monkeypatch)
-    outcome = known()["slow-rotation"].run("quick", 1, Clock())
+def test_with_real_data(data_folder):
+    outcome = with_settings(TINY)["slow-rotation"].run("quick", 1, Clock())
     assert set(outcome.numbers["sources"]) == set(SOURCES)
     names = {row["features"] for row in outcome.numbers["handwritten"]}
     assert {"raw pixels", "linear, PCA", "linear, alpha auto, centred"} <= names
@@ -143,23 +148,22 @@ def test_with_real_data(data_folder, tmp_path, monkeypatch):
 
 def test_the_batch_rotation_figures_are_reached_already_with_few_views(monkeypatch):
     """The figures of the linear rotation rows are reached from few views."""
-    make_tiny(monkeypatch)
     monkeypatch.delenv(VARIABLE, raising=False)
-    for module in (_recipe, _learners, _run):
-        monkeypatch.setattr(module, "SIZE", 28)
-    for module in (_recipe, _run):
-        monkeypatch.setattr(module, "VIEWS", {"quick": 2000})
-        monkeypatch.setattr(module, "STATES", 40)
-        monkeypatch.setattr(module, "GAMMAS", (4.0,))
-        monkeypatch.setattr(
-            module,
-            "LINEAR_VARIANTS",
-            (*_recipe.ON_VARIANCE, _recipe.AUTO, *_recipe.ON_VELOCITY, _recipe.BOUND),
-        )
-    rows = {
-        row["features"]: row
-        for row in known()["slow-rotation"].run("quick", 1, Clock()).numbers["printed"]
-    }
+    few = replace(
+        TINY,
+        size=28,
+        states=40,
+        views={"quick": 2000},
+        gammas=(4.0,),
+        linear_variants=(
+            *_recipe.ON_VARIANCE,
+            _recipe.AUTO,
+            *_recipe.ON_VELOCITY,
+            _recipe.BOUND,
+        ),
+    )
+    outcome = with_settings(few)["slow-rotation"].run("quick", 1, Clock())
+    rows = {row["features"]: row for row in outcome.numbers["printed"]}
     best = rows["linear, alpha auto, centred"]
     assert best["area"]["mean"] >= 0.999
     assert best["error"]["mean"] <= 0.01

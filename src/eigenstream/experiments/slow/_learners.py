@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 from eigenstream._linalg import Float64s, Floats
 from eigenstream.estimators import SlowSubspace
 from eigenstream.experiments.base import Clock
-from eigenstream.experiments.slow._recipe import CHUNK, FEATURES, ONLINE, SIZE, Online, Variant
+from eigenstream.experiments.slow._recipe import CHUNK, FEATURES, ONLINE, Online, Variant
 from eigenstream.features import RBFNetwork
 from eigenstream.solvers import dense
 
@@ -61,14 +61,14 @@ class SpaceLearner:
         """Return images in the space of the features."""
         return images if self.network is None else self.network.transform(images)
 
-    def floor(self, views: int) -> float:
+    def floor(self, views: int, width: int) -> float:
         """Return the seconds that the bare matrix products of one pass take on one core."""
         rng = np.random.default_rng(0)
-        rows = rng.standard_normal((CHUNK, SIZE**2)).astype(np.float32)
+        rows = rng.standard_normal((CHUNK, width)).astype(np.float32)
         seconds, wide = 0.0, rows
         if self.network is not None:
             p = len(self.network.prototypes_)
-            exponent = rng.standard_normal((SIZE**2, p)).astype(np.float32)
+            exponent = rng.standard_normal((width, p)).astype(np.float32)
             square = rng.standard_normal((p, p)).astype(np.float32)
             wide = rows @ exponent
             seconds += _usual(lambda: rows @ exponent) + _usual(lambda: wide @ square)

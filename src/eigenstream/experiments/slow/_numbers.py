@@ -8,11 +8,7 @@ import numpy as np
 from eigenstream.experiments.base import Effort
 from eigenstream.experiments.report.figures import mean_with_spread, spread
 from eigenstream.experiments.slow._recipe import (
-    ALPHAS,
     FEATURES,
-    GAMMAS,
-    PROTOTYPES,
-    STATES,
     FeatureKey,
     SlowFindings,
     SlowRecipe,
@@ -32,9 +28,9 @@ def numbers(
             "observations": found.views,
             "seeds": list(range(found.seeds)),
             "features": FEATURES,
-            "prototypes": list(PROTOTYPES[effort]),
-            "gammas": list(GAMMAS),
-            "states": STATES,
+            "prototypes": list(recipe.settings.prototypes[effort]),
+            "gammas": list(recipe.settings.gammas),
+            "states": recipe.settings.states,
             "walk": dict(recipe.walk),
         },
         "paper": {
@@ -43,7 +39,7 @@ def numbers(
         "printed": _rows(found.printed),
         "handwritten": _rows(found.handwritten),
         "sources": {name: _rows(rows) for name, rows in found.sources.items()},
-        "sweep": {"alphas": list(ALPHAS), "areas": found.sweeps},
+        "sweep": {"alphas": list(recipe.settings.alphas), "areas": found.sweeps},
         "chosen": {**found.chosen, "bound value": found.bounds},
         "learning_curve": {
             "observations": found.moments,

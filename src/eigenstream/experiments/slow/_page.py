@@ -50,8 +50,9 @@ class _Page:
     ) -> None:
         self.recipe, self.found, self.effort = recipe, found, effort
         self.seconds = dict(seconds)
-        size = max(_recipe.PROTOTYPES[effort])
-        self.rbf = f"RBF {size}, gamma {_recipe.GAMMAS[0]:g}"
+        self.settings = settings = recipe.settings
+        size = max(settings.prototypes[effort])
+        self.rbf = f"RBF {size}, gamma {settings.gammas[0]:g}"
 
     # ---- beside the paper --------------------------------------------------------------------
 
@@ -169,7 +170,7 @@ class _Page:
             auto = float(mean(self.found.printed[FeatureKey(space, _recipe.AUTO.name)])[0])
             alpha = float(np.mean(self.found.chosen[space]["auto"]))
             texts.append(
-                f"{space}: the best alpha of the sweep is {_recipe.ALPHAS[top]:g} with area "
+                f"{space}: the best alpha of the sweep is {self.settings.alphas[top]:g} with area "
                 f"{areas[top]:.3f}; “auto” takes {alpha:.3f} and gets {auto:.3f}"
             )
         bound = float(np.mean(self.found.chosen["linear"]["bound"]))
@@ -196,7 +197,10 @@ class _Page:
                 ("observations", f"{found.views:,}"),
                 ("seeds", str(found.seeds)),
                 ("features", str(_recipe.FEATURES)),
-                ("prototypes", " and ".join(map(str, _recipe.PROTOTYPES[self.effort]))),
+                (
+                    "prototypes",
+                    " and ".join(map(str, self.settings.prototypes[self.effort])),
+                ),
                 ("seconds", f"{found.wall:.0f}"),
             ),
             sections=(
@@ -273,7 +277,7 @@ class _Page:
             self.automatic(),
             (
                 Drawing(
-                    plotting.svg(plotting.sweep(_recipe.ALPHAS, curves, marks), "sweep"),
+                    plotting.svg(plotting.sweep(self.settings.alphas, curves, marks), "sweep"),
                     "The sweep",
                     "Mean area over the seeds, centred. The dashed lines are what the two rules "
                     "choose for the linear features.",
@@ -295,7 +299,7 @@ class _Page:
                 [
                     (plotting.png_uri(picture), f"{value:.1e}")
                     for picture, value in zip(
-                        plotting.signed(rows, _recipe.SIZE), values, strict=True
+                        plotting.signed(rows, self.settings.size), values, strict=True
                     )
                 ],
                 f"Filters learned with {names[name]}",
@@ -308,13 +312,13 @@ class _Page:
             "Of the first seed.",
             (
                 Tiles(
-                    _sources(shown.watched),
+                    _sources(shown.watched, self.settings.size),
                     "The first 36 views",
                     "As the learner got them, brightness normalised.",
                     columns=6,
                 ),
                 Tiles(
-                    _sources(shown.digits[some]),
+                    _sources(shown.digits[some], self.settings.size),
                     "Test digits",
                     "Two of each, all in the same font.",
                     columns=5 if len(some) % 5 == 0 else 6,
@@ -355,7 +359,10 @@ class _Page:
         )
         step = len(shown.handwritten) // 12
         tiles = Tiles(
-            _sources(shown.handwritten[::step][:12]), "Some of these digits", "", columns=6
+            _sources(shown.handwritten[::step][:12], self.settings.size),
+            "Some of these digits",
+            "",
+            columns=6,
         )
         return Section(title, "Harder tests, and other things to watch.", (*tables, tiles))
 
@@ -379,8 +386,8 @@ class _Page:
         )
 
 
-def _sources(images: Any) -> list[tuple[str, str]]:
-    return [(plotting.png_uri(image), "") for image in plotting.gray(images, _recipe.SIZE)]
+def _sources(images: Any, size: int) -> list[tuple[str, str]]:
+    return [(plotting.png_uri(image), "") for image in plotting.gray(images, size)]
 
 
 def _seeds(count: int) -> str:

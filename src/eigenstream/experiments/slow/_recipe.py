@@ -10,47 +10,12 @@ from eigenstream._linalg import Float64s, Floats
 from eigenstream.experiments.base import Curve, Effort
 from eigenstream.schedules import Power
 
-#: Side of a view, and how many features are learned: both as in the paper.
-SIZE, FEATURES = 28, 10
-#: States of each digit in a test set, as in the paper.
-STATES = 100
-#: Observations; the last is the paper's number.
-VIEWS: dict[Effort, int] = {"quick": 10_000, "default": 100_000, "full": 1_000_000}
-#: Sizes of the RBF networks; the last is the paper's.
-PROTOTYPES: dict[Effort, tuple[int, ...]] = {
-    "quick": (500,),
-    "default": (500,),
-    "full": (500, 2000),
-}
-#: The paper's gamma, and a flatter kernel: views of unit norm lie close together.
-GAMMAS = (4.0, 0.25)
+#: How many features are learned, as in the paper.
+FEATURES = 10
 #: Views of a real image are watched up to this many.
 SOURCE_VIEWS = 50_000
 #: Views read and learned at a time, in float32: twice the speed, added up in float64.
 CHUNK = 4096
-#: The alphas of the sweep.
-ALPHAS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8, 1.0)
-#: Points of the learning curve.
-MOMENTS = 8
-
-
-@dataclass(frozen=True)
-class SlowRecipe:
-    """What the paper did, what it left open, what we chose, and the paper's figures."""
-
-    name: str
-    summary: str
-    title: str
-    lead: str
-    #: Which moved digits make the test: "rotation" or "scale"; and in words.
-    invariance: Literal["rotation", "scale"]
-    test: str
-    #: The laws of the walk, as ImageWalk takes them.
-    walk: Mapping[str, Any]
-    #: The paper's (ROC area, error) for "raw", "linear" and "RBF".
-    paper: Mapping[str, tuple[float, float]]
-    #: Questions that the paper does not answer, and our answers.
-    left_open: tuple[tuple[str, str], ...] = ()
 
 
 #: What the paper leaves open in both experiments, and what is done here.
@@ -164,6 +129,49 @@ CURVES = (AUTO, ONLINE[0], ONLINE[2])
 HARD_VARIANTS = (PCA, ON_VELOCITY[1], AUTO, UNIT[1])
 
 
+@dataclass(frozen=True)
+class SlowSettings:
+    """How much is watched and asked."""
+
+    #: Side of a view, and states of each digit in a test set: both as in the paper.
+    size: int = 28
+    states: int = 100
+    #: Observations, and sizes of the RBF networks; the last are the paper's.
+    views: Mapping[Effort, int] = field(
+        default_factory=lambda: {"quick": 10_000, "default": 100_000, "full": 1_000_000}
+    )
+    prototypes: Mapping[Effort, tuple[int, ...]] = field(
+        default_factory=lambda: {"quick": (500,), "default": (500,), "full": (500, 2000)}
+    )
+    #: The paper's gamma, and a flatter kernel: views of unit norm lie close together.
+    gammas: tuple[float, ...] = (4.0, 0.25)
+    #: The alphas of the sweep.
+    alphas: tuple[float, ...] = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8, 1.0)
+    #: Points of the learning curve.
+    moments: int = 8
+    linear_variants: tuple[Variant, ...] = LINEAR_VARIANTS
+
+
+@dataclass(frozen=True)
+class SlowRecipe:
+    """What the paper did, what it left open, what we chose, and the paper's figures."""
+
+    name: str
+    summary: str
+    title: str
+    lead: str
+    #: Which moved digits make the test: "rotation" or "scale"; and in words.
+    invariance: Literal["rotation", "scale"]
+    test: str
+    #: The laws of the walk, as ImageWalk takes them.
+    walk: Mapping[str, Any]
+    #: The paper's (ROC area, error) for "raw", "linear" and "RBF".
+    paper: Mapping[str, tuple[float, float]]
+    #: Questions that the paper does not answer, and our answers.
+    left_open: tuple[tuple[str, str], ...] = ()
+    settings: SlowSettings = field(default_factory=SlowSettings)
+
+
 @dataclass
 class SlowFindings:
     """What all seeds found; each list has an entry a seed."""
@@ -175,7 +183,7 @@ class SlowFindings:
     handwritten: dict[FeatureKey, list[tuple[float, float]]] = field(default_factory=dict)
     #: By source image, what a subspace learned on it does on the printed digits.
     sources: dict[str, dict[FeatureKey, list[tuple[float, float]]]] = field(default_factory=dict)
-    #: By space: areas at each of ALPHAS; the alphas chosen; the value of the bound.
+    #: By space: areas at each alpha of the sweep; the alphas chosen; the value of the bound.
     sweeps: dict[str, list[list[float]]] = field(default_factory=dict)
     chosen: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     bounds: list[float] = field(default_factory=list)

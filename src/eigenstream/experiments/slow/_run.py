@@ -18,28 +18,21 @@ from eigenstream.experiments.base import Clock, Curve, Effort, Judged, judge
 from eigenstream.experiments.data.real import RealImages, real_images
 from eigenstream.experiments.slow._learners import Solved, SpaceLearner, online_rule, taught
 from eigenstream.experiments.slow._recipe import (
-    ALPHAS,
     CHUNK,
     CURVES,
-    GAMMAS,
     HARD_VARIANTS,
-    LINEAR_VARIANTS,
-    MOMENTS,
     ONLINE,
     ONLINE_UNIT,
-    PROTOTYPES,
     RAW,
     RBF_VARIANTS,
     REVERSED,
-    SIZE,
     SOURCE_VIEWS,
-    STATES,
-    VIEWS,
     FeatureKey,
     Online,
     SlowFindings,
     SlowPictures,
     SlowRecipe,
+    SlowSettings,
     Variant,
 )
 from eigenstream.features import RBFNetwork
@@ -50,8 +43,8 @@ from eigenstream.processes import ImageWalk, digit_set, page_image
 def run(recipe: SlowRecipe, effort: Effort, seeds: int, clock: Clock) -> SlowFindings:
     """Run a recipe of this family for seeds 0, 1, ..."""
     seeds = check_whole(seeds, "seeds")
-    real = real_images(STATES)
-    findings = SlowFindings(VIEWS[effort], seeds, real=real is not None)
+    real = real_images(recipe.settings.states)
+    findings = SlowFindings(recipe.settings.views[effort], seeds, real=real is not None)
     for seed in range(seeds):
         _one_seed(recipe, effort, seed, clock, findings, real)
     spaces = list(dict.fromkeys(key.space for key in findings.printed))
@@ -72,20 +65,23 @@ def _one_seed(
 ) -> None:
     """Make the views of one seed, learn from them, and test."""
     parts = np.random.SeedSequence(seed).spawn(4)
+    settings = recipe.settings
     label = f"seed {seed + 1} of {found.seeds}"
     clock.listener.begin(f"{label}: page, digits, prototypes", 3)
     with clock.spent("page and digits"):
         page = page_image(random_state=parts[0])
         clock.listener.advance(1)
-        digits, labels = digit_set(recipe.invariance, STATES, size=SIZE, random_state=parts[2])
+        digits, labels = digit_set(
+            recipe.invariance, settings.states, size=settings.size, random_state=parts[2]
+        )
         clock.listener.advance(1)
-    walk = ImageWalk(page, size=SIZE, random_state=parts[1], **recipe.walk)
+    walk = ImageWalk(page, size=settings.size, random_state=parts[1], **recipe.walk)
     learners = [SpaceLearner("linear")]
     with clock.spent("prototypes"):
-        for count in PROTOTYPES[effort]:
+        for count in settings.prototypes[effort]:
             # Independent views, as views farther apart than the mixing time nearly are.
             prototypes = walk.stationary().take(count, np.float32)
-            for gamma in GAMMAS:
+            for gamma in settings.gammas:
                 network = RBFNetwork(count, gamma=gamma, random_state=0).fit(prototypes)
                 learners.append(SpaceLearner(f"RBF {count}, gamma {gamma:g}", network))
     clock.listener.advance(1)
@@ -97,13 +93,13 @@ def _one_seed(
             rehearsal.online[ONLINE[0].name].components_  # noqa: B018
         clock.listener.advance(1)
 
-    moments = _watch(walk, found.views, learners, clock, label, (digits, labels), found)
+    moments = _watch(settings, walk, learners, clock, label, (digits, labels), found)
     found.moments = moments
     hard = None
     if real is not None:
         classes = len(np.unique(labels))
-        hard = real.moved(recipe.invariance, SIZE, classes, STATES, parts[3])
-    _judge(learners, (digits, labels), hard, clock, label, found)
+        hard = real.moved(recipe.invariance, settings.size, classes, settings.states, parts[3])
+    _judge(settings, learners, (digits, labels), hard, clock, label, found)
     _watch_reversed(recipe, page, parts, clock, label, found)
     if seed == 0:
         linear = Solved(learners[0])
@@ -114,14 +110,16 @@ def _one_seed(
         written = None if hard is None else hard[0]
         found.shown = SlowPictures(page, walk.take(36), digits, labels, written, filters)
     for learner in learners:
-        found.floors.setdefault(learner.space, []).append(learner.floor(found.views))
+        found.floors.setdefault(learner.space, []).append(
+            learner.floor(found.views, settings.size**2)
+        )
     if real is not None:
         _watch_sources(recipe, real, parts[1], (digits, labels), clock, label, found)
 
 
 def _watch(
+    settings: SlowSettings,
     walk: ImageWalk,
-    views: int,
     learners: list[SpaceLearner],
     clock: Clock,
     label: str,
@@ -129,8 +127,9 @@ def _watch(
     found: SlowFindings,
 ) -> list[int]:
     """Let all learners see the same views, once; return when the learning curve was measured."""
+    views = found.views
     clock.listener.begin(f"{label}: watching {views:,} views", views)
-    spread = np.geomspace(min(1000, views), views, MOMENTS)
+    spread = np.geomspace(min(1000, views), views, settings.moments)
     moments = sorted({int(count) for count in np.round(spread)})
     curves: dict[str, list[tuple[float, float]]] = {}
     seen = 0
@@ -162,6 +161,7 @@ def _cut(chunks: Iterator[Floats], counts: list[int]) -> Iterator[Floats]:
 
 
 def _judge(
+    settings: SlowSettings,
     learners: list[SpaceLearner],
     test: tuple[Floats, NDArray[Any]],
     hard: tuple[Floats, NDArray[Any]] | None,
@@ -170,7 +170,9 @@ def _judge(
     found: SlowFindings,
 ) -> None:
     """Test every variant of every learner on printed digits, and some on handwritten ones."""
-    steps = sum(1 + len(_variants(learner)) + len(ALPHAS) for learner in learners)
+    steps = sum(
+        1 + len(_variants(learner, settings)) + len(settings.alphas) for learner in learners
+    )
     clock.listener.begin(f"{label}: judging", steps)
     first = not found.curves
     with clock.spent("judging"):
@@ -185,7 +187,7 @@ def _judge(
             solved, images = Solved(learner), learner.mapped(test[0])
             written = None if hard is None else learner.mapped(hard[0])
             clock.listener.advance(1)
-            for variant in _variants(learner):
+            for variant in _variants(learner, settings):
                 key = FeatureKey(learner.space, variant.name)
                 judged = judge(solved.features(variant, images), test[1])
                 found.printed.setdefault(key, []).append(_figures(judged))
@@ -196,7 +198,7 @@ def _judge(
                     found.handwritten.setdefault(key, []).append(_figures(judged))
                 clock.listener.advance(1)
             areas = []
-            for alpha in ALPHAS:
+            for alpha in settings.alphas:
                 areas.append(judge(solved.features(Variant("", alpha), images), test[1]).area)
                 clock.listener.advance(1)
             found.sweeps.setdefault(learner.space, []).append(areas)
@@ -207,8 +209,8 @@ def _judge(
             found.bounds.append(solved.bound)
 
 
-def _variants(learner: SpaceLearner) -> tuple[Variant | Online, ...]:
-    batch = LINEAR_VARIANTS if learner.network is None else RBF_VARIANTS
+def _variants(learner: SpaceLearner, settings: SlowSettings) -> tuple[Variant | Online, ...]:
+    batch = settings.linear_variants if learner.network is None else RBF_VARIANTS
     return (*batch, *ONLINE, ONLINE_UNIT)
 
 
@@ -221,9 +223,14 @@ def _watch_reversed(
     found: SlowFindings,
 ) -> None:
     """Run the online rule on the same page in white ink on black."""
-    walk = ImageWalk(1.0 - page, size=SIZE, random_state=parts[1], **recipe.walk)
+    settings = recipe.settings
+    walk = ImageWalk(1.0 - page, size=settings.size, random_state=parts[1], **recipe.walk)
     digits, labels = digit_set(
-        recipe.invariance, STATES, size=SIZE, polarity="white_on_black", random_state=parts[2]
+        recipe.invariance,
+        settings.states,
+        size=settings.size,
+        polarity="white_on_black",
+        random_state=parts[2],
     )
     clock.listener.begin(f"{label}: watching white on black", found.views)
     learners = {key: online_rule(rule) for rule, key in REVERSED.items()}
@@ -252,7 +259,7 @@ def _watch_sources(
     clock.listener.begin(f"{label}: watching real images", views * len(real.sources))
     for name, image in real.sources.items():
         learner = SpaceLearner("linear", online={})
-        walk = ImageWalk(image, size=SIZE, random_state=seed, **recipe.walk)
+        walk = ImageWalk(image, size=recipe.settings.size, random_state=seed, **recipe.walk)
         quiet = Clock()
         with clock.spent("real images"):
             for chunk in taught(walk.chunks(views, CHUNK, np.float32), [learner], quiet):
