@@ -3,18 +3,14 @@
 import numpy as np
 import pytest
 
-from eigenstream.experiments import known
 from eigenstream.experiments.base import Clock
-from eigenstream.experiments.dynamics import _competitive, _principal
+from eigenstream.experiments.dynamics.paper import Figures
 
 
 @pytest.fixture(scope="module")
 def outcome():
-    patch = pytest.MonkeyPatch()
-    patch.setattr(_competitive, "N", 300)
-    patch.setattr(_principal, "TRIED", ((200, 6), (500, 6)))
-    yield known()["dynamics"].run("quick", 1, Clock())
-    patch.undo()
+    small = Figures(n_features=300, tried=((200, 6), (500, 6)))
+    return small.run("quick", 1, Clock())
 
 
 def test_the_numbers_are_those_of_theory(outcome):

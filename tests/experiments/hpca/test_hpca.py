@@ -10,7 +10,6 @@ from sklearn import datasets
 from typer.testing import CliRunner
 
 from eigenstream.cli import app
-from eigenstream.estimators.pairs import _parameters
 from eigenstream.evaluation import balanced_risk, one_shot_error
 from eigenstream.experiments import known
 from eigenstream.experiments.base import Clock
@@ -24,7 +23,6 @@ from eigenstream.experiments.hpca import (
     faces,
     handwritten,
     rotated,
-    rotated_scaled,
     scaled,
     unsupervised,
 )
@@ -34,6 +32,7 @@ from eigenstream.experiments.hpca._recipe import (
     RAW,
     LabelledSet,
     Learned,
+    PairSettings,
     ResultKey,
 )
 from eigenstream.experiments.report.figures import NARROW
@@ -49,22 +48,26 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-def make_tiny(patch):
-    """Far fewer of everything: what is tested is the page, not the learning."""
-    patch.setattr(_parameters, "ETAS", (1.0, 0.18, 0.032))
-    patch.setattr(_rendered, "SIZE", 14)
-    patch.setattr(unsupervised, "SIZE", 14)
-    patch.setattr(unsupervised, "STATES", 5)
-    patch.setitem(unsupervised.FRAMES, "quick", 400)
-    patch.setitem(_recipe.PRODUCTS, "quick", (0.5, 1.0))
-    patch.setitem(_recipe.SEARCH_ROWS, "quick", 60)
-    patch.setitem(_recipe.LANDMARKS, "quick", 30)
-    patch.setitem(handwritten.LETTERS, "quick", 2)
-    patch.setitem(handwritten.DIGITS, "quick", 4)
-    patch.setitem(faces.SPLITS, "quick", 2)
-    for module in (rotated, scaled, rotated_scaled):
-        few = replace(module.EXPERIMENT.runs, few=4)
-        patch.setattr(module, "EXPERIMENT", replace(module.EXPERIMENT, runs=few))
+#: Far fewer of everything: what is tested is the page, not the learning.
+TINY = PairSettings(
+    products={"quick": (0.5, 1.0)},
+    search_rows={"quick": 60},
+    landmarks={"quick": 30},
+    etas=(1.0, 0.18, 0.032),
+)
+
+
+def tiny(name):
+    """An experiment with far fewer images, too."""
+    experiment = replace(known()[name], settings=TINY)
+    if name in RENDERED:
+        return replace(experiment, runs=replace(experiment.runs, few=4, size=14))
+    runs = {
+        "hpca-unsupervised": unsupervised.Films(frames={"quick": 400}, states=5, size=14),
+        "hpca-handwritten": handwritten.Handwriting(letters={"quick": 2}, digits={"quick": 4}),
+        "hpca-faces": faces.Splits(count={"quick": 2}),
+    }
+    return replace(experiment, runs=runs[name])
 
 
 def write_data(folder):
@@ -87,7 +90,8 @@ def made(tmp_path_factory):
     out = tmp_path_factory.mktemp("made") / "reports"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(data))
-        make_tiny(patch)
+        few = {name: tiny(name) for name in (*FREE, *WITH_DATA)}
+        patch.setattr("eigenstream.experiments.known", lambda: few)
         result = run("reproduce", *FREE, *WITH_DATA, "--quick", "--seeds", 2, "--out", out)
     assert result.exit_code == 0, result.output
     return result, out
@@ -186,10 +190,9 @@ def test_the_film_tells_how_often_pairs_are_wrong(made):
     assert "How often the pairs are wrong" in page
 
 
-def test_same_seed_same_numbers(made, monkeypatch):
+def test_same_seed_same_numbers(made):
     _, out = made
-    make_tiny(monkeypatch)
-    outcome = known()["hpca-rotated"].run("quick", 1, Clock())
+    outcome = tiny("hpca-rotated").run("quick", 1, Clock())
     earlier = json.loads((out / "hpca-rotated.json").read_text(encoding="utf-8"))
     for mine, theirs in zip(outcome.numbers["rows"], earlier["rows"], strict=True):
         assert (mine["task"], mine["way"]) == (theirs["task"], theirs["way"])
@@ -205,12 +208,12 @@ def test_same_seed_same_numbers(made, monkeypatch):
 @pytest.mark.parametrize(
     ("module", "few", "page"), [(rotated, 25, "white page"), (scaled, 14, "black page")]
 )
-def test_figures_are_reached_already_with_few_images(module, few, page, monkeypatch):
+def test_figures_are_reached_already_with_few_images(module, few, page):
     """Error at most 0.005 and risk at most 0.01, by rows chosen without the digits."""
     runs = replace(module.EXPERIMENT.runs, few=few)
-    monkeypatch.setitem(_recipe.PRODUCTS, "quick", (0.5,))
+    recipe = replace(module.EXPERIMENT, settings=PairSettings(products={"quick": (0.5,)}))
     task = runs.task(page, page, 0, few, few)
-    learner = _run._TaskLearner(module.EXPERIMENT, task, "quick")
+    learner = _run._TaskLearner(recipe, task, "quick")
     learned, what = learner.learn(CHOSEN)
     test = task.tests[_rendered.SAME]
     features = learned.transform(test.rows)
@@ -220,11 +223,12 @@ def test_figures_are_reached_already_with_few_images(module, few, page, monkeypa
     assert what.product == pytest.approx(0.5)
 
 
-def test_a_film_teaches_without_labels(monkeypatch):
-    monkeypatch.setitem(unsupervised.FRAMES, "quick", 2500)
-    monkeypatch.setattr(unsupervised, "PAGES", {"white page": "black_on_white"})
-    monkeypatch.setattr(unsupervised, "METHODS", (unsupervised.LINEAR_SHARE,))
-    rows = known()["hpca-unsupervised"].run("quick", 1, Clock()).numbers["rows"]
+def test_a_film_teaches_without_labels():
+    films = unsupervised.Films(
+        frames={"quick": 2500}, pages=("white page",), methods=(unsupervised.LINEAR_SHARE,)
+    )
+    recipe = replace(unsupervised.EXPERIMENT, runs=films)
+    rows = recipe.run("quick", 1, Clock()).numbers["rows"]
     found = {row["way"]: row["error"]["mean"] for row in rows if "letters' font" in row["test"]}
     assert found["raw"] > 0.7
     assert found[unsupervised.LINEAR_SHARE.name] <= 0.01
@@ -233,12 +237,11 @@ def test_a_film_teaches_without_labels(monkeypatch):
 # ---- choosing ---------------------------------------------------------------------------------
 
 
-def test_the_choice_is_the_least_loss(monkeypatch):
-    monkeypatch.setitem(_recipe.PRODUCTS, "quick", (40.0, 0.7))
-    monkeypatch.setitem(_recipe.SEARCH_ROWS, "quick", 100)
+def test_the_choice_is_the_least_loss():
+    settings = PairSettings(products={"quick": (40.0, 0.7)}, search_rows={"quick": 100})
     rows, labels = characters("abcdefgh", 20, size=10, height=6, rotation=0.6, random_state=0)
     task = _recipe.Task("t", LabelledSet(rows, labels), {})
-    learner = _run._TaskLearner(rotated.EXPERIMENT, task, "quick")
+    learner = _run._TaskLearner(replace(rotated.EXPERIMENT, settings=settings), task, "quick")
     assert len(learner.some) <= 100
     for method in (CHOSEN, CHOSEN_MARGIN):
         learned, what = learner.learn(method)
@@ -406,15 +409,15 @@ def test_real_data_are_read(data_folder):
     assert faces.pixels.max() <= 1.0
 
 
-def test_gradients_of_letters_teach_digits(data_folder, monkeypatch):
+def test_gradients_of_letters_teach_digits(data_folder):
     """Already a fifth of the letters bring one-example errors far below those of pixels."""
     letters, digits = labelled.letters(), labelled.digits()
-    made = handwritten.one_run(letters, digits, "quick", 0)
+    made = handwritten.one_run(letters, digits, "quick", 0, (15, 25))
     tasks = {task.name: task for task, _ in made.tasks}
     task = tasks["gradients"]
     test = task.tests[handwritten.TEST]
-    monkeypatch.setitem(_recipe.PRODUCTS, "quick", (0.5,))
-    learner = _run._TaskLearner(handwritten.EXPERIMENT, task, "quick")
+    recipe = replace(handwritten.EXPERIMENT, settings=PairSettings(products={"quick": (0.5,)}))
+    learner = _run._TaskLearner(recipe, task, "quick")
     learned, what = learner.learn(_recipe.QUOTIENT)
     assert what.threshold is None
     pixels = tasks["black page"].tests[handwritten.TEST]

@@ -26,14 +26,14 @@ def _with_error(values: Any) -> tuple[Any, Any]:
     return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
-def learning_curves(seed: int) -> tuple[Section, dict[str, Any]]:
+def learning_curves(seed: int, *, n_features: int = N) -> tuple[Section, dict[str, Any]]:
     """Figure 1a: R and S against alpha, theory and chain."""
     model = CompetitiveDynamics(np.eye(2), eta=0.5)
     # Seeded well above the noise, so that runs agree on who goes where and when.
     R, Q = overlaps_of_pair(0.1, 0.2, 0.2, 0.2)
     fine, coarse = np.linspace(0, 60, 121), np.linspace(0, 60, 16)
     course = model.solve(R, Q, fine)
-    runs = model.simulate(R, Q, coarse, n_features=10 * N, runs=RUNS, random_state=seed)
+    runs = model.simulate(R, Q, coarse, n_features=10 * n_features, runs=RUNS, random_state=seed)
     (mean, _), (error, _) = runs.mean, runs.standard_error
     lines = {"R": (fine, course.R[:, 0, 0]), "S": (fine, course.R[:, 0, 1])}
     points = {
@@ -42,7 +42,8 @@ def learning_curves(seed: int) -> tuple[Section, dict[str, Any]]:
     }
     text = (
         f"b = 1, eta = 0.5 and the start (R- = 0.2) are chosen by us: those of the paper cannot be "
-        f"read. Points: the exact chain at N = {10 * N}, {RUNS} runs, with standard errors."
+        f"read. Points: the exact chain at N = {10 * n_features}, {RUNS} runs, with standard "
+        "errors."
     )
     worst = float(np.nanmax(np.abs(mean - model.solve(R, Q, coarse).R)))
     drawing = Drawing(
@@ -89,7 +90,7 @@ def phase_line(seed: int) -> tuple[Section, dict[str, Any]]:
     return section, {"points on the wrong side": len(wrong)}
 
 
-def rest_states(seed: int) -> tuple[Section, dict[str, Any]]:
+def rest_states(seed: int, *, n_features: int = N) -> tuple[Section, dict[str, Any]]:
     """Figure 2: R, S and Q at rest, against the learning rate."""
     pair = SymmetricPair(1.0)
     etas = np.linspace(0.01, 0.999, 120) * pair.critical_rate
@@ -104,7 +105,7 @@ def rest_states(seed: int) -> tuple[Section, dict[str, Any]]:
     for eta in tried:
         model = CompetitiveDynamics(np.eye(2), eta=eta)
         runs = model.simulate(
-            *pair.specialised(eta), [30.0], n_features=N, runs=RUNS, random_state=seed
+            *pair.specialised(eta), [30.0], n_features=n_features, runs=RUNS, random_state=seed
         )
         # Prototypes may have changed names: the larger overlap is R.
         overlaps = np.sort(runs.R[:, 0].reshape(RUNS, 4), axis=1)
@@ -117,7 +118,7 @@ def rest_states(seed: int) -> tuple[Section, dict[str, Any]]:
     points = {name: (tried, *np.array(values).T) for name, values in kept.items()}
     text = (
         "b = 1, inferred from the axes: eta from 0 to 2 and S from -0.2 on. S(0) = -0.1996: the "
-        f"prototypes overshoot the centres. Points: the chain at N = {N}, {RUNS} runs."
+        f"prototypes overshoot the centres. Points: the chain at N = {n_features}, {RUNS} runs."
     )
     ax = plotting.courses(lines, points, labels=("eta", ""))
     section = Section(

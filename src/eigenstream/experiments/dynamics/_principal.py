@@ -69,7 +69,7 @@ def lost_overlaps(_: int) -> tuple[Section, dict[str, Any]]:
     return section, {"largest R21": float(np.abs(course.R[:, 1, 0]).max())}
 
 
-def lengths(seed: int) -> tuple[Section, dict[str, Any]]:
+def lengths(seed: int, *, tried: Any = TRIED) -> tuple[Section, dict[str, Any]]:
     """Figure 4a, and what finite N makes of it."""
     model, seeds = PrincipalDynamics(STRENGTHS[:2], eta=ETA), 10.0 ** -np.arange(3, 11)
     half = float(model.fixed_point()[0][1, 1]) / 2
@@ -79,7 +79,7 @@ def lengths(seed: int) -> tuple[Section, dict[str, Any]]:
         course = model.solve(_pair_start(X), np.eye(2), times)
         ends.append(course.when(np.abs(course.R[:, 1, 1]), half))
     points, medians = {}, {}
-    for N, runs in TRIED:
+    for N, runs in tried:
         found = []
         for X in seeds[::3]:
             grid = np.arange(0.0, 130.0)

@@ -1,24 +1,27 @@
 """All figures of [DYN] on one page: theory as lines, simulations as points with error bars."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 from eigenstream.experiments.base import Clock, Effort, Outcome
-from eigenstream.experiments.dynamics._competitive import learning_curves, phase_line, rest_states
+from eigenstream.experiments.dynamics._competitive import (
+    N,
+    learning_curves,
+    phase_line,
+    rest_states,
+)
 from eigenstream.experiments.dynamics._explorer import explorer
-from eigenstream.experiments.dynamics._principal import cascade, lengths, lost_overlaps, stability
+from eigenstream.experiments.dynamics._principal import (
+    TRIED,
+    cascade,
+    lengths,
+    lost_overlaps,
+    stability,
+)
 from eigenstream.experiments.report import PageTable, Report, Section
-
-FIGURES = {
-    "1a": learning_curves,
-    "1b": phase_line,
-    "2": rest_states,
-    "3a, 4b": cascade,
-    "3b": lost_overlaps,
-    "4a": lengths,
-    "stability": stability,
-}
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,22 @@ class Figures:
 
     name: str = "dynamics"
     summary: str = "Plateaus and critical rates of competitive learning and Sanger's rule ([DYN])"
+    #: Of the simulations in figure 2, a tenth of those in figure 1a.
+    n_features: int = N
+    #: N and the number of runs, where finite N ends the plateau.
+    tried: Any = TRIED
+
+    def figures(self) -> dict[str, Callable[[int], Any]]:
+        """Return what makes each figure from a seed."""
+        return {
+            "1a": partial(learning_curves, n_features=self.n_features),
+            "1b": phase_line,
+            "2": partial(rest_states, n_features=self.n_features),
+            "3a, 4b": cascade,
+            "3b": lost_overlaps,
+            "4a": partial(lengths, tried=self.tried),
+            "stability": stability,
+        }
 
     def missing(self) -> str | None:
         """Return None: no data are needed."""
@@ -40,8 +59,9 @@ class Figures:
         start = perf_counter()
         sections: list[Section] = []
         numbers: dict[str, Any] = {}
-        clock.listener.begin("figures", len(FIGURES))
-        for name, figure in FIGURES.items():
+        figures = self.figures()
+        clock.listener.begin("figures", len(figures))
+        for name, figure in figures.items():
             with clock.spent(name):
                 section, numbers[name] = figure(seeds)
             sections.append(section)

@@ -8,10 +8,7 @@ import numpy as np
 
 from eigenstream.experiments.base import Effort
 from eigenstream.experiments.hpca._recipe import (
-    LANDMARKS,
     PAPER_MARGIN,
-    PRODUCTS,
-    SEARCH_ROWS,
     Learned,
     PairFindings,
     PairRecipe,
@@ -78,9 +75,9 @@ def numbers(
             "effort": effort,
             "repetitions": found.runs,
             "components": recipe.dimensions,
-            "products": list(PRODUCTS[effort]),
-            "search_rows": SEARCH_ROWS[effort],
-            "landmarks": LANDMARKS[effort],
+            "products": list(recipe.settings.products[effort]),
+            "search_rows": recipe.settings.search_rows[effort],
+            "landmarks": recipe.settings.landmarks[effort],
             "margin": PAPER_MARGIN,
             "sizes": {
                 name: {"classes": classes, "rows": rows}

@@ -18,9 +18,7 @@ from eigenstream.experiments.hpca._pictures import neighbours, rings
 from eigenstream.experiments.hpca._recipe import (
     PAPER_MARGIN,
     PAPER_SCALE,
-    PRODUCTS,
     RAW,
-    SEARCH_ROWS,
     Learned,
     PairFindings,
     ResultKey,
@@ -237,7 +235,7 @@ class Page:
             Section(self.recipe.heading, self.verdict(), (self.beside_the_paper(),)),
             Section(
                 "What was chosen",
-                self.recipe.deciding.format(rows=SEARCH_ROWS[self.effort]),
+                self.recipe.deciding.format(rows=self.recipe.settings.search_rows[self.effort]),
                 tuple(self.learned(test) for test in self.tests),
             ),
             self._curves(),
@@ -322,7 +320,7 @@ class Page:
             for key, found in self.rows(self.tests[0]).items()
             if values_of(found, "seconds")
         ]
-        products = ", ".join(f"{p:g}" for p in PRODUCTS[self.effort])
+        products = ", ".join(f"{p:g}" for p in self.recipe.settings.products[self.effort])
         return Section(
             "How long it took",
             "Seconds of one repetition on a core, the choice of eta and C included where it "

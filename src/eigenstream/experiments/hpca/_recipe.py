@@ -12,19 +12,33 @@ from eigenstream.experiments.data.labelled import DataFile
 
 #: Margin of the paper's rule for the weight.
 PAPER_MARGIN = 0.01
-#: C times the median squared distance of the training images, where C is chosen; of two values
-#: that do equally well the first is taken.
-PRODUCTS: dict[Effort, tuple[float, ...]] = {
-    "quick": (0.5, 1.0),
-    "default": (0.5, 1.0, 2.0, 0.25),
-    "full": (0.5, 1.0, 2.0, 0.25, 4.0),
-}
-#: Rows, evenly out of every class, by which weights and kernels are compared; all rows are learned.
-SEARCH_ROWS: dict[Effort, int] = {"quick": 300, "default": 600, "full": 1200}
-#: Prototypes that stand for the kernel where there are too many rows for the kernel itself.
-LANDMARKS: dict[Effort, int] = {"quick": 200, "default": 500, "full": 1000}
 #: How much of the like pairs' scatter is replaced by a multiple of the identity in a quotient.
 SHRINKAGE = 0.1
+
+
+@dataclass(frozen=True)
+class PairSettings:
+    """How much is searched, by effort."""
+
+    #: C times the median squared distance of the training images, where C is chosen; of two values
+    #: that do equally well the first is taken.
+    products: Mapping[Effort, tuple[float, ...]] = field(
+        default_factory=lambda: {
+            "quick": (0.5, 1.0),
+            "default": (0.5, 1.0, 2.0, 0.25),
+            "full": (0.5, 1.0, 2.0, 0.25, 4.0),
+        }
+    )
+    #: Rows, evenly out of every class, by which weights and kernels are compared; all are learned.
+    search_rows: Mapping[Effort, int] = field(
+        default_factory=lambda: {"quick": 300, "default": 600, "full": 1200}
+    )
+    #: The weights compared on held-out classes; by default those of the estimator.
+    etas: Any = "auto"
+    #: Prototypes that stand for the kernel where there are too many rows for the kernel itself.
+    landmarks: Mapping[Effort, int] = field(
+        default_factory=lambda: {"quick": 200, "default": 500, "full": 1000}
+    )
 
 
 @dataclass(frozen=True)
@@ -65,7 +79,7 @@ class Method:
 
     name: str
     space: Literal["kernel", "landmarks", "linear"] = "kernel"
-    #: The paper's C, or one of PRODUCTS.
+    #: The paper's C, or one of the products.
     scale: Literal["paper", "chosen"] = "chosen"
     #: By the error on held-out classes, or by the margin risk of the training pairs.
     rule: Literal["classes", "margin"] = "classes"
@@ -240,3 +254,4 @@ class PairRecipe:
     )
     #: Whether to look for rings in what the linear method learns from the first task.
     rings: bool = False
+    settings: PairSettings = field(default_factory=PairSettings)

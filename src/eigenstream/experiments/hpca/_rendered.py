@@ -21,8 +21,6 @@ from eigenstream.experiments.hpca._recipe import (
 from eigenstream.processes import digit_set, letter_set
 from eigenstream.processes.characters import Invariance
 
-#: Side of an image.
-SIZE = 28
 #: The two pages: paper 1 and ink 0, or the other way round; then every image has unit norm.
 PAGES = {"white page": "black_on_white", "black page": "white_on_black"}
 #: The digits of the paper's figures, and harder ones.
@@ -65,6 +63,8 @@ class Rendered:
     few: int
     #: With the full effort, so many of each class are learned as well.
     many: int = 0
+    #: Side of an image.
+    size: int = 28
 
     def __call__(self, effort: Effort, seeds: int) -> list[tuple[str, Callable[[], Run]]]:
         """Return the repetitions."""
@@ -88,13 +88,13 @@ class Rendered:
             tasks.append((self.task(name, "black page", seed, self.many, count), (MANY,)))
         first = tasks[0][0]
         test = next(iter(first.tests.values()))
-        pictures = Pictures(first.train.rows, test.rows, (SIZE, SIZE))
+        pictures = Pictures(first.train.rows, test.rows, (self.size, self.size))
         return Run(tasks, pictures, (first.name, CHOSEN))
 
     def task(self, name: str, page: str, seed: int, n_train: int, n_test: int) -> Task:
         """Draw the letters and digits of one page; the motions are those of the other, too."""
         parts: Sequence[np.random.SeedSequence] = np.random.SeedSequence(seed).spawn(4)
-        style = {"size": SIZE, "polarity": PAGES[page]}
+        style = {"size": self.size, "polarity": PAGES[page]}
         letters = letter_set(self.invariance, n_train, random_state=parts[0], **style)
         tests = {
             test: LabelledSet(

@@ -23,10 +23,7 @@ from eigenstream.estimators import ClassSubspace, median_square
 from eigenstream.evaluation import BalancedRisk, balanced_risk
 from eigenstream.experiments.base import Clock, Curve, Effort, judge
 from eigenstream.experiments.hpca._recipe import (
-    LANDMARKS,
-    PRODUCTS,
     RAW,
-    SEARCH_ROWS,
     SHRINKAGE,
     LabelledSet,
     Learned,
@@ -131,7 +128,7 @@ class _TaskLearner:
     def __init__(self, recipe: PairRecipe, task: Task, effort: Effort) -> None:
         self.recipe, self.task, self.effort = recipe, task, effort
         self.median = median_square(np.asarray(task.train.rows, np.float64))
-        self.some = some_of_each(task.train.labels, SEARCH_ROWS[effort])
+        self.some = some_of_each(task.train.labels, recipe.settings.search_rows[effort])
         self.choices: dict[Method, _Choice] = {}
         #: By space, prototypes, sharpness and weight.
         self.fits: dict[Any, ClassSubspace] = {}
@@ -190,7 +187,7 @@ class _TaskLearner:
         """Return the weight and sharpness with the least loss; of equals, the first."""
         if method in self.choices:
             return self.choices[method]
-        gammas = [product / self.median for product in PRODUCTS[self.effort]]
+        gammas = [product / self.median for product in self.recipe.settings.products[self.effort]]
         if method.scale == "paper":
             gammas = [next(iter(self.recipe.paper.values())).scale]
         some: Any = self.some if method.space == "kernel" else slice(None)
@@ -209,12 +206,12 @@ class _TaskLearner:
 
     def _estimator(self, method: Method, gamma: float | None, eta: Any = None) -> ClassSubspace:
         if eta is None:
-            eta = "auto" if method.rule == "classes" else "margin_risk"
+            eta = self.recipe.settings.etas if method.rule == "classes" else "margin_risk"
         how: dict[str, Any] = {}
         if method.space == "kernel":
             how = {"kernel": "rbf", "gamma": gamma}
         elif method.space == "landmarks":
-            count = min(LANDMARKS[self.effort], len(self.task.train.rows))
+            count = min(self.recipe.settings.landmarks[self.effort], len(self.task.train.rows))
             how = {"features": RBFNetwork(count, gamma=gamma or 1.0, random_state=0)}
         return ClassSubspace(self.recipe.dimensions, eta=eta, **how)
 

@@ -1,6 +1,7 @@
 """[HPCA] section 7, faces: some people's to learn from, other people's to be told apart."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -22,26 +23,33 @@ from eigenstream.experiments.hpca._recipe import (
 #: People to learn from; the others are the test.
 TRAINING = 31
 FIRST, RANDOM = "the last 9 people", "9 people at random"
-#: Random splits, whatever the number of seeds.
-SPLITS: dict[Effort, int] = {"quick": 4, "default": 20, "full": 20}
 
 
-def repetitions(effort: Effort, seeds: int) -> list[tuple[str, Callable[[], Run]]]:
-    """Return the split by numbers, then random ones."""
-    images = faces()
-    people = np.unique(images.labels)
-    if len(people) <= TRAINING + 1:
-        raise ValueError(
-            f"faces of more than {TRAINING + 1} people are needed, found {len(people)} "
-            f"({TRAINING} are learned from)."
-        )
-    rng = np.random.default_rng(0)
-    count = SPLITS[effort]
-    runs = [("the split by numbers", partial(one_run, images, people[:TRAINING], FIRST))]
-    for k in range(count):
-        chosen = rng.permutation(people)[:TRAINING]
-        runs.append((f"split {k + 1} of {count}", partial(one_run, images, chosen, RANDOM)))
-    return list(runs)
+@dataclass(frozen=True)
+class Splits:
+    """The split by numbers, then random ones."""
+
+    #: Random splits, whatever the number of seeds.
+    count: Mapping[Effort, int] = field(
+        default_factory=lambda: {"quick": 4, "default": 20, "full": 20}
+    )
+
+    def __call__(self, effort: Effort, seeds: int) -> list[tuple[str, Callable[[], Run]]]:
+        """Return the repetitions."""
+        images = faces()
+        people = np.unique(images.labels)
+        if len(people) <= TRAINING + 1:
+            raise ValueError(
+                f"faces of more than {TRAINING + 1} people are needed, found {len(people)} "
+                f"({TRAINING} are learned from)."
+            )
+        rng = np.random.default_rng(0)
+        count = self.count[effort]
+        runs = [("the split by numbers", partial(one_run, images, people[:TRAINING], FIRST))]
+        for k in range(count):
+            chosen = rng.permutation(people)[:TRAINING]
+            runs.append((f"split {k + 1} of {count}", partial(one_run, images, chosen, RANDOM)))
+        return list(runs)
 
 
 def one_run(images: Images, training: NDArray[np.int64], test: str) -> Run:
@@ -79,7 +87,7 @@ EXPERIMENT = PairReproduction(
         "brings those together and keeps others apart; then the nine others are told apart from a "
         "single known photograph of each."
     ),
-    runs=repetitions,
+    runs=Splits(),
     sources=(FACES,),
     paper={FIRST: _PAPER, RANDOM: _PAPER},
     dimensions=20,

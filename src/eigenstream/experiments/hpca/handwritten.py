@@ -1,6 +1,7 @@
 """[HPCA] section 7, handwriting: letters of many writers to learn from, digits of others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -26,9 +27,6 @@ from eigenstream.experiments.hpca._recipe import (
 from eigenstream.features import GradientOrientation
 
 TEST = "MNIST digits"
-#: Letters and digits of each class: the paper's numbers; and fewer, for a quick look.
-LETTERS: dict[Effort, int] = {"quick": 15, "default": 80, "full": 80}
-DIGITS: dict[Effort, int] = {"quick": 25, "default": 50, "full": 50}
 #: Moved copies of each letter, beside itself.
 COPIES: dict[Effort, int] = {"quick": 1, "default": 4, "full": 4}
 #: Cells and orientations of the gradients.
@@ -38,20 +36,38 @@ GRID, ORIENTATIONS = 6, 12
 SHEAR, TURN, SHIFT, ZOOM = 0.4, 0.1, 1.5, 0.1
 
 
-def repetitions(effort: Effort, seeds: int) -> list[tuple[str, Callable[[], Run]]]:
-    """Return repetitions with seeds 0, 1, ..., each with other letters and digits drawn."""
-    written, numerals = letters(), digits()
-    return [
-        (f"seed {seed + 1} of {seeds}", partial(one_run, written, numerals, effort, seed))
-        for seed in range(seeds)
-    ]
+@dataclass(frozen=True)
+class Handwriting:
+    """Repetitions with seeds 0, 1, ..., each with other letters and digits drawn."""
+
+    #: Letters and digits of each class: the paper's numbers; and fewer, for a quick look.
+    letters: Mapping[Effort, int] = field(
+        default_factory=lambda: {"quick": 15, "default": 80, "full": 80}
+    )
+    digits: Mapping[Effort, int] = field(
+        default_factory=lambda: {"quick": 25, "default": 50, "full": 50}
+    )
+
+    def __call__(self, effort: Effort, seeds: int) -> list[tuple[str, Callable[[], Run]]]:
+        """Return the repetitions."""
+        written, numerals = letters(), digits()
+        counts = self.letters[effort], self.digits[effort]
+        return [
+            (
+                f"seed {seed + 1} of {seeds}",
+                partial(one_run, written, numerals, effort, seed, counts),
+            )
+            for seed in range(seeds)
+        ]
 
 
-def one_run(written: Images, numerals: Images, effort: Effort, seed: int) -> Run:
-    """Draw letters and digits, and make every kind of rows of them."""
+def one_run(
+    written: Images, numerals: Images, effort: Effort, seed: int, counts: tuple[int, int]
+) -> Run:
+    """Draw so many letters and digits of each class, and make every kind of rows of them."""
     rng = np.random.default_rng(seed)
-    train = written.drawn(LETTERS[effort], "the letter", rng)
-    test = numerals.drawn(DIGITS[effort], "the digit", rng)
+    train = written.drawn(counts[0], "the letter", rng)
+    test = numerals.drawn(counts[1], "the digit", rng)
     edges = GradientOrientation(GRID, orientations=ORIENTATIONS).fit(flat(train.pixels))
     more = [moved(train.pixels, rng) for _ in range(COPIES[effort])]
     copies = np.concatenate([train.pixels, *more])
@@ -105,7 +121,7 @@ EXPERIMENT = PairReproduction(
         "others apart; then handwritten digits, never seen, by other writers, are named from a "
         "single known example of each."
     ),
-    runs=repetitions,
+    runs=Handwriting(),
     sources=(labelled.LETTERS, labelled.DIGITS),
     paper={
         TEST: Paper(

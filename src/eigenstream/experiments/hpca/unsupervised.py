@@ -1,7 +1,8 @@
 """[HPCA] section 7, the last paragraph: learning from a film, without any label."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from time import thread_time
 from typing import Any
@@ -17,7 +18,6 @@ from eigenstream.estimators import PairSubspace, median_square
 from eigenstream.experiments.base import Clock, Effort
 from eigenstream.experiments.hpca._page import PairReproduction
 from eigenstream.experiments.hpca._recipe import (
-    LANDMARKS,
     RAW,
     LabelledSet,
     Learned,
@@ -28,14 +28,12 @@ from eigenstream.experiments.hpca._recipe import (
     Run,
     Task,
 )
-from eigenstream.experiments.hpca._rendered import PAGES, SAME, SIZE, Rendered
+from eigenstream.experiments.hpca._rendered import PAGES, SAME, Rendered
 from eigenstream.experiments.hpca._run import record, shown
 from eigenstream.experiments.report import PageTable, Section
 from eigenstream.features import RBFNetwork
 from eigenstream.processes import turning_characters
 
-#: Frames of the film.
-FRAMES: dict[Effort, int] = {"quick": 2000, "default": 8000, "full": 20_000}
 #: How many frames a letter stays on average, and how far it turns at most from frame to frame.
 HOLD, SPEED = 40.0, 1.0
 #: Steps back in time of the positive pairs.
@@ -44,8 +42,6 @@ NEAR = (1, 2, 4, 8)
 TIMES_WRONG = 1.5
 #: C times the median squared distance of the frames.
 PRODUCT = 0.5
-#: Digits of each class.
-STATES = 100
 
 LINEAR_SHARE = Method("linear, eta by rate of change", space="linear")
 KERNEL_SHARE = Method("landmarks, eta by rate of change", space="landmarks")
@@ -64,32 +60,45 @@ def wrong_share() -> float:
     return float(np.mean([1.0 - (1.0 - 1.0 / HOLD) ** lag for lag in NEAR]))
 
 
-def repetitions(effort: Effort, seeds: int) -> list[tuple[str, Callable[[], Run]]]:
-    """Return films with seeds 0, 1, ..."""
-    return [
-        (f"seed {seed + 1} of {seeds}", partial(one_run, effort, seed)) for seed in range(seeds)
-    ]
+@dataclass(frozen=True)
+class Films:
+    """Films with seeds 0, 1, ..., and digits to be asked about."""
 
+    #: Frames of a film, and digits of each class.
+    frames: Mapping[Effort, int] = field(
+        default_factory=lambda: {"quick": 2000, "default": 8000, "full": 20_000}
+    )
+    states: int = 100
+    size: int = 28
+    pages: tuple[str, ...] = tuple(PAGES)
+    methods: tuple[Method, ...] = METHODS
 
-def one_run(effort: Effort, seed: int) -> Run:
-    """Film letters, and draw digits to be asked about."""
-    tasks = []
-    draws = Rendered("rotation", STATES, STATES)
-    for page, polarity in PAGES.items():
-        film = np.random.SeedSequence([seed, 1])
-        frames, labels = turning_characters(
-            n_frames=FRAMES[effort],
-            hold=HOLD,
-            speed=SPEED,
-            size=SIZE,
-            polarity=polarity,  # type: ignore[arg-type]
-            random_state=film,
-        )
-        tests = draws.task(page, page, seed, 1, STATES).tests
-        tasks.append((Task(page, LabelledSet(frames, labels), tests), METHODS))
-    first = tasks[0][0]
-    pictures = Pictures(first.train.rows, first.tests[SAME].rows, (SIZE, SIZE))
-    return Run(tasks, pictures, (first.name, LINEAR_SHARE))
+    def __call__(self, effort: Effort, seeds: int) -> list[tuple[str, Callable[[], Run]]]:
+        """Return the repetitions."""
+        return [
+            (f"seed {seed + 1} of {seeds}", partial(self.run, effort, seed))
+            for seed in range(seeds)
+        ]
+
+    def run(self, effort: Effort, seed: int) -> Run:
+        """Film letters, and draw digits to be asked about."""
+        tasks = []
+        draws = Rendered("rotation", self.states, self.states, size=self.size)
+        for page in self.pages:
+            film = np.random.SeedSequence([seed, 1])
+            frames, labels = turning_characters(
+                n_frames=self.frames[effort],
+                hold=HOLD,
+                speed=SPEED,
+                size=self.size,
+                polarity=PAGES[page],  # type: ignore[arg-type]
+                random_state=film,
+            )
+            tests = draws.task(page, page, seed, 1, self.states).tests
+            tasks.append((Task(page, LabelledSet(frames, labels), tests), self.methods))
+        first = tasks[0][0]
+        pictures = Pictures(first.train.rows, first.tests[SAME].rows, (self.size, self.size))
+        return Run(tasks, pictures, (first.name, LINEAR_SHARE))
 
 
 def temporal_pairs(n_frames: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
@@ -112,7 +121,9 @@ class FromFilms(PairReproduction):
             with clock.spent("images"):
                 one = make()
             clock.listener.advance(1)
-            clock.listener.begin(f"{label}: learning", len(one.tasks) * len(METHODS))
+            clock.listener.begin(
+                f"{label}: learning", sum(len(methods) for _, methods in one.tasks)
+            )
             for task, methods in one.tasks:
                 self._watch(task, methods, effort, seed, clock, one, found)
             found.runs.append(label)
@@ -152,10 +163,11 @@ class FromFilms(PairReproduction):
         median = median_square(np.asarray(frames, np.float64))
         for test, sample in task.tests.items():
             record(found, ResultKey(task.name, RAW, test), sample, Learned(0, 0, None, 0))
+        landmarks = self.settings.landmarks[effort]
         for method in methods:
             start = thread_time()
             with clock.spent(f"{task.name}: {method.name}"):
-                learned = fitted(method, frames, pairs, signs, median, effort, self.dimensions)
+                learned = fitted(method, frames, pairs, signs, median, landmarks, self.dimensions)
             what = Learned(
                 error=0.0,
                 risk=0.0,
@@ -186,7 +198,7 @@ def fitted(
     pairs: NDArray[np.intp],
     signs: NDArray[np.int64],
     median: float,
-    effort: Effort,
+    landmarks: int,
     dimensions: int,
 ) -> PairSubspace:
     """Learn from index pairs of frames."""
@@ -196,7 +208,7 @@ def fitted(
     )
     features = None
     if method.space == "landmarks":
-        features = RBFNetwork(LANDMARKS[effort], gamma=PRODUCT / median, random_state=0)
+        features = RBFNetwork(landmarks, gamma=PRODUCT / median, random_state=0)
     learned = PairSubspace(dimensions, eta=eta, features=features, preprocessor=frames)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # too few positive eigenvalues: in the tables
@@ -213,7 +225,7 @@ EXPERIMENT = FromFilms(
         "sometimes wrong; nobody says which letter it is, nor when it changes. Then nine digits, "
         "never seen, at any angle, are named from a single known example of each."
     ),
-    runs=repetitions,
+    runs=Films(),
     paper={},
     dimensions=18,
     test="digits 0 to 8 (a 9 turned is a 6), 100 angles of each",
