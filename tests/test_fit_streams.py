@@ -369,7 +369,7 @@ def test_weights_cannot_be_given_beside_a_stream():
 
 
 def test_what_would_not_fit_in_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(_streams, "MEMORY_SHARE", 1e-12)
+    monkeypatch.setattr(_streams, "physical_memory", lambda: 1.0)
     refused(lambda: Perceptron().fit(streamed(X, Y)), ValueError, "in memory.*partial_fit")
     chunks = lambda rows: iter(np.array_split(rows, 9))  # noqa: E731
     refused(lambda: Perceptron().fit(streamed(X, Y, chunks)), ValueError, "in memory")

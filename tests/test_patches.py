@@ -32,7 +32,8 @@ def patched(tree):
             yield node.lineno, node.args[1].value
 
 
-@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: str(path.relative_to(TESTS))
+@pytest.mark.parametrize(
+    "path", sorted(TESTS.rglob("*.py")), ids=lambda path: str(path.relative_to(TESTS))
 )
 def test_no_test_replaces_a_constant(path):
     for line, name in patched(ast.parse(path.read_text(encoding="utf-8"))):
