@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from eigenstream import ClassSubspace, SlowSubspace, plotting
+from eigenstream import ClassSubspace, SlowSubspace, lag_path, plotting
 from eigenstream.experiments import demo
 from eigenstream.experiments.hpca._run import rings_of
 from eigenstream.processes import Autoregressive, letter_set
@@ -118,6 +118,20 @@ def make_theory() -> None:
     save(figure, "theory")
 
 
+def make_lags() -> None:
+    """Time scales of three sources behind noise, measured with several lags."""
+    scales = np.array([50.0, 10.0, 2.0])
+    process = Autoregressive(np.exp(-1 / scales), n_features=6, noise=0.05, random_state=0)
+    lags = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40)
+    path = lag_path(SlowSubspace(3, criterion="ratio"), process.take(100_000), lags)
+    figure = Figure(figsize=(5.6, 3.8), layout="constrained")
+    ax = plotting.lags(path, ax=figure.add_subplot())
+    for scale in scales:
+        ax.axhline(scale, color="#8a8f98", lw=1, ls=":")
+    ax.spines[["top", "right"]].set_visible(False)
+    save(figure, "lags")
+
+
 def make_rings() -> None:
     """Turned letters, and what a linear projection learned from pairs of them looks at."""
     letters, names = letter_set("rotation", random_state=0)
@@ -150,7 +164,13 @@ def make_rings() -> None:
     save(figure, "rings")
 
 
-PICTURES = {"demo": make_demo, "rings": make_rings, "alanine": make_alanine, "theory": make_theory}
+PICTURES = {
+    "demo": make_demo,
+    "rings": make_rings,
+    "alanine": make_alanine,
+    "theory": make_theory,
+    "lags": make_lags,
+}
 
 
 def main() -> None:
