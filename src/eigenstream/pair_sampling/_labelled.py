@@ -1,6 +1,7 @@
 """Pairs from a stream of labelled rows."""
 
 from collections.abc import Hashable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,15 @@ class LabelledPairs:
         self._seen += len(rows)
         self._rows, self._codes = (values[-self.memory :].copy() for values in (both, codes))
         return found, np.repeat([1, -1], [len(ends) for ends in first])
+
+    def anew(self) -> "LabelledPairs":
+        """Return a stream that has seen nothing, and draws other pairs than this one has drawn.
+
+        What it is handed again meets no row of before.
+        """
+        fresh = type(self)(per_row=self.per_row, memory=self.memory, balanced=self.balanced)
+        fresh._how_many, *fresh._whom = deepcopy([self._how_many, *self._whom])
+        return fresh
 
     def state(self) -> State:
         """Return all that the pairs to come depend on."""

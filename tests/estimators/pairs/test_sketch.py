@@ -118,3 +118,105 @@ def test_the_flow_and_the_sketch_do_not_continue_each_other(first, then):
         pairs.set_params(solver=then).partial_fit(PAIRS, SIGNS)
     with pytest.raises(ValueError, match="Call fit to start anew"):
         labels.set_params(solver=then).partial_fit(ROWS, LABELS)
+
+
+# ---- several of them, several passes -------------------------------------------------------------
+
+FEW_LABELS = RNG.integers(0, 8, 1500)
+WIDE = RNG.standard_normal((1500, 250)) * np.r_[np.full(30, 0.7), np.full(220, 1.5)]
+WIDE += (RNG.standard_normal((8, 250)) * np.r_[np.full(6, 1.0), np.full(244, 0.05)])[FEW_LABELS]
+WIDE_INDEX, WIDE_SIGNS = sample_pairs(FEW_LABELS, 2500, random_state=1)
+WIDE_PAIRS = WIDE[WIDE_INDEX]
+
+
+def test_where_nothing_is_cut_parts_merge_exactly_those_that_wait_included():
+    """Pairs that wait for the other sign in one part find a partner in the next one."""
+    rows = ROWS[:, :8]
+    pairs, signs = rows[INDEX[:1200]], np.repeat([1, -1, 1, -1], [400, 200, 200, 400])
+    learner = PairSubspace(2, eta=1.0, solver="sketch")
+    whole = clone(learner).partial_fit(pairs, signs)
+    merged = None
+    for part in np.split(np.arange(1200), [390, 410, 700, 705]):
+        piece = clone(learner).partial_fit(pairs[part], signs[part])
+        merged = piece if merged is None else merged.merge(piece)
+    dense = PairSubspace(2, eta=1.0).fit(pairs, signs)
+    for model in (whole, merged):
+        assert model.n_samples_seen_ == 1200
+        np.testing.assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-9)
+        assert principal_angles(model.components_.T, dense.components_.T).max() < 1e-6
+        assert model.risk_ == pytest.approx(dense.risk_, abs=1e-12)
+        assert model.diameter_ == dense.diameter_
+
+
+def test_parts_of_pairs_merge():
+    learner = PairSubspace(3, eta=1.0, solver="sketch")
+    left = clone(learner).partial_fit(PAIRS[:3000], SIGNS[:3000])
+    right = clone(learner).partial_fit(PAIRS[3000:], SIGNS[3000:])
+    both, dense = left.merge(right), PairSubspace(3, eta=1.0).fit(PAIRS, SIGNS)
+    assert both.n_samples_seen_ == len(PAIRS)
+    assert share(both, dense) > 0.98
+    with pytest.raises(ValueError, match="what they keep does not add up"):
+        left.merge(dense)
+    with pytest.raises(ValueError, match="one width"):
+        left.merge(clone(learner).partial_fit(PAIRS[:9, :, :8], SIGNS[:9]))
+    with pytest.raises(ValueError, match="same parameters"):
+        left.merge(clone(learner).set_params(eta=2.0).partial_fit(PAIRS, SIGNS))
+
+
+def test_parts_of_labelled_rows_merge_and_go_on():
+    learner = ClassSubspace(3, eta=1.0, solver="sketch", random_state=0)
+    left = clone(learner).partial_fit(ROWS[:700], LABELS[:700])
+    right = clone(learner).partial_fit(ROWS[700:], LABELS[700:])
+    both, dense = left.merge(right), ClassSubspace(3, eta=1.0).fit(ROWS, LABELS)
+    assert both.n_samples_seen_ == len(ROWS)
+    np.testing.assert_allclose(both.mean_, ROWS.mean(axis=0), atol=1e-12)
+    assert share(both, dense) > 0.9
+    more = both.partial_fit(ROWS, LABELS)
+    assert more.n_samples_seen_ == 2 * len(ROWS)
+    assert share(more, dense) > 0.95
+    with pytest.raises(ValueError, match="y holds text, and held numbers"):
+        left.merge(clone(learner).partial_fit(ROWS, LABELS.astype(str)))
+
+
+def test_a_second_pass_over_pairs_comes_nearer():
+    """To the optimum of those pairs: the very couples are learned again, and none is added."""
+    negative, positive = (np.flatnonzero(sign * WIDE_SIGNS > 0)[:1000] for sign in (-1, 1))
+    chosen = np.sort(np.concatenate([negative, positive]))
+    pairs, signs = WIDE_PAIRS[chosen], WIDE_SIGNS[chosen]
+    dense = PairSubspace(4, eta=0.8).fit(pairs, signs)
+    models = [PairSubspace(4, eta=0.8, solver="sketch").fit(pairs, signs, passes=k) for k in (1, 2)]
+    once, twice = (share(model, dense) for model in models)
+    assert once < twice < 1.0 + 1e-9
+    assert [model.n_samples_seen_ for model in models] == [len(pairs)] * 2
+    # Where nothing is cut off, a second pass finds what the first one has found.
+    narrow = PAIRS[:, :, :8]
+    one, two = (
+        PairSubspace(2, eta=1.0, solver="sketch").fit(narrow, SIGNS, passes=k) for k in (1, 2)
+    )
+    np.testing.assert_allclose(two.eigenvalues_, one.eigenvalues_, rtol=1e-12)
+
+
+def test_a_second_pass_over_labels_adds_other_pairs():
+    dense = ClassSubspace(4, eta=0.8).fit(WIDE, FEW_LABELS)
+    learner = ClassSubspace(4, eta=0.8, solver="sketch", random_state=0)
+    models = [clone(learner).fit(WIDE, FEW_LABELS, passes=k) for k in (1, 2, 4)]
+    shares = [share(model, dense) for model in models]
+    assert shares[0] < shares[1] < shares[2] < 1.0
+    terms = [model._learner.n_terms for model in models]
+    assert terms[1] > 1.9 * terms[0]
+    assert {model.n_samples_seen_ for model in models} == {len(WIDE)}
+    np.testing.assert_allclose(models[2].mean_, WIDE.mean(axis=0), atol=1e-12)
+    again = clone(learner).fit(WIDE, FEW_LABELS, passes=2)
+    np.testing.assert_array_equal(again.components_, models[1].components_)
+
+
+@pytest.mark.parametrize("solver", ["auto", "krylov", "flow"])
+def test_passes_are_for_the_sketch(solver):
+    for learner, data in ((PairSubspace, (PAIRS, SIGNS)), (ClassSubspace, (ROWS, LABELS))):
+        model = learner(2, eta=1.0, solver=solver, random_state=0).fit(*data)
+        before = model.components_
+        with pytest.raises(ValueError, match=r"passes=2 is not for solver=.*Use solver='sketch'"):
+            model.fit(*data, passes=2)
+        with pytest.raises(ValueError, match="passes must be"):
+            model.fit(*data, passes=0)
+        np.testing.assert_array_equal(model.components_, before)

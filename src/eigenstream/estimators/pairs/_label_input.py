@@ -30,8 +30,11 @@ Kinds = Mapping[str, str]
 class MappedRows:
     """Labelled rows behind a feature map, as often as they are asked for."""
 
-    def __init__(self, given: LabelledRows, features: Any, random_state: Any) -> None:
+    def __init__(
+        self, given: LabelledRows, features: Any, random_state: Any, passes: int = 1
+    ) -> None:
         self.given = given
+        self.passes = passes
         self._features = features
         self._random_state = random_state
 

@@ -31,8 +31,9 @@ SHAPES = (
 class MappedPairs:
     """Pairs behind a feature map, as often as they are asked for."""
 
-    def __init__(self, given: Pairs, features: Any) -> None:
+    def __init__(self, given: Pairs, features: Any, passes: int = 1) -> None:
         self.given = given
+        self.passes = passes
         self._features = features
         self._points: Any = None
 

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_number, is_sparse
 from eigenstream._linalg import Float64s
+from eigenstream._streams import merge_sources
 from eigenstream._streams import maps_streams
 from eigenstream.estimators import _input
 from eigenstream.estimators._parameters import Uses
@@ -91,6 +92,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _learn_all(self, source: PairSource, width: int) -> None:
         """Learn from all of a source, forgetting what was learned before."""
         learner = self._begin(width, len(source.given))
+        if source.passes > 1:
+            table.require(self.DATA, self.solver_, "more_passes", f"passes={source.passes}")
         if self.kernel == "linear":
             self._check_apart(source.parts(), learner)
         self._forget(learner)
@@ -113,6 +116,15 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     @abstractmethod
     def _check_apart(self, parts: Iterable[Any], learner: PairLearner) -> None:
         """Refuse a ``diameter`` that the data disprove, before any of them is learned."""
+
+    def _merged(self, other: Self) -> Self:
+        """Return an estimator that has learned what both have; neither is changed."""
+        self._check_mergeable(other)
+        learner: Any = self._learner
+        merged = self._with(learner.merge(other._learner))
+        merged._skipped = self._skipped.merged(other._skipped)
+        merge_sources(merged, other, follows=False)
+        return merged
 
     def _forget(self, learner: PairLearner) -> None:
         """Take over a learner that has changed: results are found again when they are read."""

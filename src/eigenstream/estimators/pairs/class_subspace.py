@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_choice
+from eigenstream._checks import check_choice, check_whole
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._streams import (
     all_rows,
@@ -16,7 +16,6 @@ from eigenstream._streams import (
     fits_streams_by,
     fresh,
     learn_chunks,
-    merge_sources,
 )
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._documented import documented
@@ -33,12 +32,7 @@ from eigenstream.estimators.pairs._parameters import check_rows_apart
 from eigenstream.estimators.pairs.base import PairwiseEstimator
 from eigenstream.evaluation.base import PairCounts, counts_of_classes, roc_area
 from eigenstream.learners import table
-from eigenstream.learners.pairs import (
-    LabelsFromScatters,
-    PairLearner,
-    check_map,
-    codes_of,
-)
+from eigenstream.learners.pairs import PairLearner, check_map, codes_of
 from eigenstream.theory.bounds import RiskBound
 
 
@@ -167,7 +161,9 @@ class ClassSubspace(PairwiseEstimator):
     # ---- learning --------------------------------------------------------------------------
 
     @fits_streams_by("_fit_stream")
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, passes: int = 1
+    ) -> Self:
         """Learn from all pairs of rows, forgetting what was learned before.
 
         Parameters
@@ -180,9 +176,13 @@ class ClassSubspace(PairwiseEstimator):
         groups : array-like of shape (n,), optional
             The learning task of each row. Pairs are formed inside tasks only; equal labels in
             different tasks are different classes.
+        passes : int, default=1
+            How many times the rows are learned from, for solver="sketch": each pass adds other
+            pairs of them, and comes nearer to the best answer.
         """
         with unchanged_on_error(self):
             self._check_parameters()
+            passes = check_whole(passes, "passes")
             self._check_weighable(sample_weight)
             self._check_groups(groups, self.solver)
             given = checked(self, X, y, sample_weight, groups, reset=True)
@@ -199,7 +199,7 @@ class ClassSubspace(PairwiseEstimator):
                 rows = _input.Sequence(given.weighing.rows, None)
                 self._map = _mapping.fitted(self.features, [rows])
                 check_map(self._map)
-            source = MappedRows(given, self._map, self.random_state)
+            source = MappedRows(given, self._map, self.random_state, passes)
             self._learn_all(source, source.width)
         return self
 
@@ -242,18 +242,13 @@ class ClassSubspace(PairwiseEstimator):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Return an estimator that has learned from the rows of both, pairs across them included.
+        """Return an estimator that has learned from the rows of both; neither is changed.
 
-        Exact: the same as one pass over both. Neither estimator is changed.
+        Exact from scatters, pairs across the two included: the same as one pass over both. With
+        solver="sketch" each has its own pairs only, and what either has cut off is lost.
         """
-        self._check_mergeable(other)
-        kinds = same_kinds(self._kinds, other._kinds)
-        ours, theirs = self._learner, other._learner
-        assert isinstance(ours, LabelsFromScatters)
-        assert isinstance(theirs, LabelsFromScatters)
-        merged = self._with(ours.merge(theirs))
-        merged._skipped = self._skipped.merged(other._skipped)
-        merge_sources(merged, other, follows=False)
+        kinds = same_kinds(self._kinds, other._kinds) if isinstance(other, type(self)) else {}
+        merged = self._merged(other)
         merged._kinds = kinds
         return merged
 

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from eigenstream._checks import check_whole
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._streams import (
     Passes,
@@ -13,7 +14,6 @@ from eigenstream._streams import (
     check_labelled,
     fits_streams_by,
     fresh,
-    merge_sources,
 )
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._documented import documented
@@ -26,7 +26,7 @@ from eigenstream.estimators.pairs._parameters import check_pairs_apart
 from eigenstream.estimators.pairs.base import PairwiseEstimator
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.learners import table
-from eigenstream.learners.pairs import PairLearner, Pairs, PairsFromScatters, check_map
+from eigenstream.learners.pairs import PairLearner, Pairs, check_map
 from eigenstream.theory.bounds import RiskBound
 
 
@@ -133,7 +133,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     # ---- learning --------------------------------------------------------------------------
 
     @fits_streams_by("_fit_stream")
-    def fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, pairs: Any, y: Any, sample_weight: Any = None, passes: int = 1) -> Self:
         """Learn from pairs, forgetting what was learned before.
 
         Parameters
@@ -143,9 +143,13 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             +1 for pairs of the same class, -1 for pairs of different ones.
         sample_weight : array of shape (n,), optional
             Non-negative weights of the pairs.
+        passes : int, default=1
+            How many times the pairs are learned from, for solver="sketch": each pass comes nearer
+            to the best answer.
         """
         with unchanged_on_error(self):
             self._check_parameters()
+            passes = check_whole(passes, "passes")
             given = self._checked(pairs, y, sample_weight, reset=True)
             self._check_dense_rows(given.points)
             check_signs(given, self.criterion)
@@ -158,7 +162,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             if self.features is not None:
                 self._map = _mapping.ready(self.features, None, self._rows_to_map(given))
                 check_map(self._map)
-            source = MappedPairs(given, self._map)
+            source = MappedPairs(given, self._map, passes)
             self._learn_all(source, source.width)
         return self
 
@@ -195,15 +199,11 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Return an estimator that has learned from the pairs of both; neither is changed."""
-        self._check_mergeable(other)
-        ours, theirs = self._learner, other._learner
-        assert isinstance(ours, PairsFromScatters)
-        assert isinstance(theirs, PairsFromScatters)
-        merged = self._with(ours.merge(theirs))
-        merged._skipped = self._skipped.merged(other._skipped)
-        merge_sources(merged, other, follows=False)
-        return merged
+        """Return an estimator that has learned from the pairs of both; neither is changed.
+
+        Exact from scatters; with solver="sketch" what either has cut off is lost.
+        """
+        return self._merged(other)
 
     def _learn_map(self, given: Pairs) -> int:
         """Let the map learn from a stream first; return how many pairs that took."""

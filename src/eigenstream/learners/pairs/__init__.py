@@ -15,14 +15,10 @@ from eigenstream.learners.pairs._eta import (
 )
 from eigenstream.learners.pairs._gram import KERNEL_VALUES, check_map, median_square, rbf_with
 from eigenstream.learners.pairs._hashes import pair_hashes
-from eigenstream.learners.pairs._online import (
-    LabelsOnline,
-    LabelsSketched,
-    PairsOnline,
-    PairsSketched,
-)
+from eigenstream.learners.pairs._online import LabelsOnline, PairsOnline
 from eigenstream.learners.pairs._pair_graph import PairsInDual, PairsMatrixFree
 from eigenstream.learners.pairs._pair_scatters import PairsFromScatters
+from eigenstream.learners.pairs._sketched import LabelsSketched, PairsSketched
 from eigenstream.learners.pairs._training import Kind, TrainingPairs, all_alike, kinds_of
 from eigenstream.learners.pairs._values import (
     LabelledRows,

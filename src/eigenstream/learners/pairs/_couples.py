@@ -56,12 +56,22 @@ class Couples:
             for sign in (1, -1):
                 kept = self.waiting.get(sign, apart[:0])
                 self.waiting[sign] = np.concatenate([kept, apart[some.signs == sign]])
-            while min(map(len, self.waiting.values())) >= COUPLES:
-                _learn(self.solver, self._taken(-1), self._taken(1))
+            self._learn_waiting()
+
+    def _learn_waiting(self) -> None:
+        """Learn from the pairs that have a partner, and from those that have waited too long."""
+        while min(map(len, self.waiting.values())) >= COUPLES:
+            _learn(self.solver, self._taken(-1), self._taken(1))
+        while max(map(len, self.waiting.values())) >= WAITING:
             self._recycle()
 
     def solution(self) -> FlowSolution | SketchSolution:
         """Return the subspace after all pairs that have a partner; nothing is changed."""
+        found: FlowSolution | SketchSolution = self._ahead().solution()
+        return found
+
+    def _ahead(self) -> Any:
+        """Return the solver after the last pairs that have a partner, too: a copy where some do."""
         rest = min((len(rows) for rows in self.waiting.values()), default=0)
         solver = self.solver
         if rest or (solver.n_terms == 0 and len(self.waiting.get(-1, ()))):
@@ -69,7 +79,24 @@ class Couples:
             negative = self.waiting[-1][: rest or COUPLES]
             positive = self.waiting[1][:rest] if rest else np.zeros_like(negative)
             _learn(solver, negative, positive)
-        return solver.solution()
+        return solver
+
+    def merged(self, later: "Couples") -> "Couples":
+        """Return the couples of both, for the sketch: those that wait here find partners there."""
+        solver: Any = self.solver
+        both = Couples(solver.merge(later.solver, new_sequence=True))
+        both.seen = self.seen + later.seen
+        for sign in self.waiting.keys() | later.waiting.keys():
+            parts = [one.waiting[sign] for one in (self, later) if sign in one.waiting]
+            both.waiting[sign] = np.concatenate(parts)
+        both.latest = {**self.latest, **later.latest}
+        if both.waiting:
+            both._learn_waiting()
+        return both
+
+    def another_pass(self) -> "Couples":
+        """Return couples that have seen nothing, for a sketch that begins with what is known."""
+        return Couples(self._ahead().another_pass())
 
     @property
     def n_terms(self) -> int:

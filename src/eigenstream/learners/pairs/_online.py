@@ -1,6 +1,6 @@
 """Learning from pairs and from labels in one pass without any D x D matrix."""
 
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from eigenstream._state import State, joined, part
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.learners.base import Abilities, Solution
 from eigenstream.learners.online import FlowSolver
-from eigenstream.learners.pairs._couples import READS, SKETCH_READS, Couples, flow_for, sketch_for
+from eigenstream.learners.pairs._couples import READS, Couples, flow_for
 from eigenstream.learners.pairs._hashes import pair_hashes
 from eigenstream.learners.pairs._labels import columns_of, training_rows, with_training_rows
 from eigenstream.learners.pairs._pair_folds import folds_by_hash
@@ -25,11 +25,10 @@ from eigenstream.learners.pairs.base import (
     PairTask,
     with_training,
 )
-from eigenstream.learners.sketch import OperatorSketch
 from eigenstream.pair_sampling import LabelledPairs
 from eigenstream.scatters.radius_bound import RadiusBound
 
-__all__ = ["LabelsOnline", "LabelsSketched", "PairsOnline", "PairsSketched"]
+__all__ = ["LabelsOnline", "PairsOnline"]
 
 #: How many rows back a labelled row finds its partners, at most: as far as 32 MB of rows reach.
 REACH = 4096
@@ -47,9 +46,6 @@ ONLINE = Abilities(
     all_positive=False,
     any_shares=False,
 )
-
-#: The sketch also finds how many directions raise the objective.
-SKETCHED = replace(ONLINE, all_positive=True)
 
 
 class PairsOnline(PairLearner):
@@ -178,15 +174,25 @@ class LabelsOnline(PairLearner):
         """Learn from the next checked rows of the stream."""
         self.radius.add(given.rows, given.weights)
         self.sample.add(given)
-        given = given.weighing
-        for start in range(0, len(given), ROWS_AT_A_TIME):
-            some = given.chosen(slice(start, start + ROWS_AT_A_TIME))
-            rows = np.asarray(plain(some.rows), np.float64)
-            pairs, signs = self.stream.pairs(rows, some.labels, some.groups)
+        for some in self._pieces(given):
+            rows = self._learn(some)
             self.seen += len(rows)
             self.mean += (rows - self.mean).sum(axis=0) / self.seen
-            if len(pairs):
-                self.couples.add(Pairs(pairs, None, None, signs, None))
+
+    @staticmethod
+    def _pieces(given: LabelledRows) -> Iterator[LabelledRows]:
+        """Hand out the rows that weigh anything, some at a time."""
+        given = given.weighing
+        for start in range(0, len(given), ROWS_AT_A_TIME):
+            yield given.chosen(slice(start, start + ROWS_AT_A_TIME))
+
+    def _learn(self, some: LabelledRows) -> Float64s:
+        """Learn from the pairs that some rows make; return the rows."""
+        rows = np.asarray(plain(some.rows), np.float64)
+        pairs, signs = self.stream.pairs(rows, some.labels, some.groups)
+        if len(pairs):
+            self.couples.add(Pairs(pairs, None, None, signs, None))
+        return rows
 
     def read(self, source: PairSource, question: PairQuestion) -> Solution | None:
         """Learn from all the rows of a source; return the answer to a question."""
@@ -242,23 +248,3 @@ class LabelsOnline(PairLearner):
         learner.sample = ClassSample.restored(part(state, "sample"))
         learner.radius = RadiusBound.restored(part(state, "radius"))
         return learner
-
-
-class PairsSketched(PairsOnline):
-    """Keeps the operator sketch of couples of pairs, and a sample of the pairs."""
-
-    kind = "pairs_sketch"
-    abilities = SKETCHED
-    reads = SKETCH_READS
-    SOLVER = OperatorSketch
-    COUPLES_FOR = staticmethod(sketch_for)
-
-
-class LabelsSketched(LabelsOnline):
-    """Keeps the operator sketch of couples of pairs that a stream of labelled rows makes."""
-
-    kind = "labels_sketch"
-    abilities = SKETCHED
-    reads = SKETCH_READS
-    SOLVER = OperatorSketch
-    COUPLES_FOR = staticmethod(sketch_for)

@@ -59,6 +59,10 @@ class PairSource(Protocol):
     def given(self) -> Any:
         """All of them, in front of the feature map."""
 
+    @property
+    def passes(self) -> int:
+        """How many times all of them are to be learned from, where that makes a difference."""
+
     def whole(self) -> Any:
         """Return all of them, behind the feature map."""
 
@@ -97,6 +101,10 @@ class PairLearner(Learner):
     @abstractmethod
     def add(self, given: Any) -> None:
         """Learn from more checked pairs, or labelled rows."""
+
+    def merge(self, later: Self) -> Self:
+        """Refuse: what this way of learning keeps does not add up."""
+        raise TypeError(f"a learner of the kind {self.kind!r} does not merge.")
 
     @abstractmethod
     def read(self, source: PairSource, question: PairQuestion) -> Solution | None:
