@@ -16,6 +16,7 @@ WORDS = {
     "scatters": "keeps scatters",
     "ratios": "ratio",
     "any_weights": "data choose the weights",
+    "weights_in_passes": "in several passes",
     "any_number": "all directions",
     "all_positive": "all that gain",
     "any_shares": "weighted pairs",

@@ -16,7 +16,7 @@ from eigenstream.learners.pairs import (
 from eigenstream.learners.temporal import FromScatters, MatrixFree, OnlineFlow, Sketched
 from eigenstream.solvers.base import fits_dense
 
-__all__ = ["WAYS", "chosen", "goes_on_with", "names", "readers", "require", "special"]
+__all__ = ["WAYS", "able", "chosen", "goes_on_with", "names", "readers", "require", "special"]
 
 #: By what the data are and by the name that ``solver=`` gives it, every way to learn.
 WAYS: dict[str, dict[str, type[Learner]]] = {
@@ -48,6 +48,7 @@ LACKS = {
     "scatters": "never forms the scatters",
     "ratios": "never forms the scatters",
     "any_weights": "learns with one given weight",
+    "weights_in_passes": "looks for no weight, or reads once",
     "merges": "keeps nothing that adds up",
     "any_number": "finds a fixed number of directions",
     "all_positive": "finds a fixed number of directions",
@@ -125,6 +126,16 @@ def goes_on_with(data: str, solver: str) -> tuple[type[Learner], ...]:
     return tuple(WAYS[data][name] for name in names if name in WAYS[data])
 
 
+def able(data: str, solver: str, ability: str) -> bool:
+    """Tell whether a way of learning can do something.
+
+    >>> able("time", "dense", "merges"), able("time", "auto", "merges")
+    (True, False)
+    """
+    way = WAYS[data].get(solver)
+    return way is not None and bool(getattr(way.abilities, ability))
+
+
 def require(data: str, solver: str, ability: str, what: str, remedy: str = "") -> None:
     """Refuse what a way of learning cannot do; name those that can.
 
@@ -134,11 +145,10 @@ def require(data: str, solver: str, ability: str, what: str, remedy: str = "") -
     ValueError: partial_fit is not for solver='krylov', which reads the data many times and cannot
     learn chunk by chunk. Use solver='dense' or 'flow' or 'sketch'.
     """
-    ways = WAYS[data]
-    if solver not in ways or getattr(ways[solver].abilities, ability):
+    if solver not in WAYS[data] or able(data, solver, ability):
         return
-    able = [repr(name) for name, way in ways.items() if getattr(way.abilities, ability)]
-    use = f"se solver={' or '.join(able)}"
+    others = [repr(name) for name in WAYS[data] if able(data, name, ability)]
+    use = f"se solver={' or '.join(others)}"
     raise ValueError(
         f"{what} is not for solver={solver!r}, which {LACKS[ability]}. "
         f"{f'{remedy}, or u{use}' if remedy else f'U{use}'}."

@@ -13,6 +13,10 @@ from eigenstream._memory import physical_memory
 MEMORY_SHARE = 0.25
 DENSE_MATRICES = 4
 
+#: alpha="auto" goes this share of the way from the threshold to 1, so that the last eigenvalue is
+#: positive by more than rounding.
+AUTO_STEP = 0.01
+
 #: A Krylov solve reads the data about this many times, at about a twelfth of the speed that
 #: matrix-matrix products reach (measured; it is bound by memory).
 KRYLOV_PASSES = 200
@@ -63,6 +67,15 @@ def krylov_cost(n_rows: int, n_features: int) -> float:
     True
     """
     return 4.0 * n_rows * n_features * KRYLOV_PASSES * KRYLOV_SLOWNESS
+
+
+def above(threshold: float) -> float:
+    """Return the alpha that "auto" takes: a step above the least one with enough positive values.
+
+    >>> round(above(0.2), 3)
+    0.208
+    """
+    return threshold + AUTO_STEP * (1.0 - threshold)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """solver="sketch" of the temporal estimators: one pass, near the batch answer, any chunking."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,8 +10,9 @@ from sklearn.base import clone
 from eigenstream import RBFNetwork, SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
 from eigenstream.learners import table
+from eigenstream.learners.sketch import OperatorSketch
 from eigenstream.solvers import base
-from eigenstream.testing import chunked
+from eigenstream.testing import assert_same_state, chunked
 
 
 def slow_rows(n=3000, width=60, seed=0):
@@ -145,7 +148,7 @@ def test_only_what_raises_the_objective():
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (SlowSubspace(2, solver="sketch"), "alpha='auto' is not for solver='sketch'"),
+        (SlowSubspace(2, solver="sketch"), "alpha='auto' in one pass is not for .*passes=2"),
         (SlowSubspace(2, alpha="bound", solver="sketch"), "alpha='bound' is not for"),
         (SlowSubspace(2, criterion="ratio", solver="sketch"), "criterion='ratio' is not for"),
         (StreamPCA(0.9, solver="sketch"), "n_components=0.9 is not for solver='sketch'"),
@@ -169,7 +172,7 @@ def test_streams_too_wide_for_matrices_take_the_sketch(monkeypatch):
     dense = StreamPCA(3, solver="dense").fit(ROWS)
     assert share(model, dense) > 0.99
     assert StreamPCA(3).fit(ROWS).solver_ == "krylov"
-    with pytest.raises(ValueError, match="alpha='auto' is not for solver='sketch'"):
+    with pytest.raises(ValueError, match="alpha='auto' in one pass is not for solver='sketch'"):
         SlowSubspace(3).partial_fit(ROWS)
     with pytest.raises(ValueError, match="scale=True needs the scatters"):
         StreamPCA(3, scale=True).partial_fit(ROWS)
@@ -180,3 +183,95 @@ def test_parameters_that_it_has_read_cannot_change():
     model.set_params(alpha=0.5)
     with pytest.raises(ValueError, match=r"[Cc]all fit to start anew"):
         model.partial_fit(ROWS)
+
+
+# ---- alpha="auto" ------------------------------------------------------------------------------
+
+
+def sources(seed):
+    """A random problem: so many sources, slow to several degrees, in noise nearly white."""
+    rng = np.random.default_rng(seed)
+    d, width, noise = rng.integers(2, 7), rng.integers(60, 160), rng.uniform(0.5, 1.5)
+    n = int(rng.uniform(25, 60) * width)
+    memory = np.r_[1.0 - 10 ** rng.uniform(-2, -1, d), rng.uniform(-0.3, 0.3, width - d)]
+    rows = rng.standard_normal((n, width)) * np.sqrt(1 - memory**2)
+    for t in range(1, n):
+        rows[t] += memory * rows[t - 1]
+    rows *= np.r_[np.ones(d), np.full(width - d, noise)]
+    return int(d), rows @ np.linalg.qr(rng.standard_normal((width, width)))[0]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_alpha_is_right_to_five_per_cent_with_a_second_pass(seed):
+    d, rows = sources(seed)
+    dense = SlowSubspace(d).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # how far the first pass was off
+        model = SlowSubspace(d, solver="sketch").fit(rows, passes=2)
+    assert abs(model.alpha_ / dense.alpha_ - 1.0) < 0.05
+    assert (model.eigenvalues_ > 0).all()
+    at_that = dense.solved_with(alpha=model.alpha_)
+    assert at_that.n_positive_ >= d
+    assert share(model, at_that) > 0.95
+
+
+def test_an_alpha_that_still_moves_is_said_to():
+    """Few rows for their width in large noise: no second pass finds it, and none says it has."""
+    rng = np.random.default_rng(0)
+    memory = np.r_[0.99, 0.98, 0.97, 0.96, 0.95, rng.uniform(-0.3, 0.3, 195)]
+    rows = rng.standard_normal((4000, 200)) * np.sqrt(1 - memory**2)
+    for t in range(1, len(rows)):
+        rows[t] += memory * rows[t - 1]
+    rows[:, 5:] *= 2.0
+    rows = rows @ np.linalg.qr(rng.standard_normal((200, 200)))[0]
+    with pytest.warns(UserWarning, match=r"the last pass has moved alpha .* give passes=3"):
+        model = SlowSubspace(5, solver="sketch").fit(rows, passes=2)
+    assert model.alpha_ > SlowSubspace(5).fit(rows).alpha_  # to the safe side
+
+
+def test_where_nothing_is_cut_off_alpha_is_that_of_the_scatters():
+    rows = slow_rows(800, 12)
+    dense, model = SlowSubspace(2).fit(rows), SlowSubspace(2, solver="sketch").fit(rows, passes=2)
+    np.testing.assert_allclose(model.alpha_, dense.alpha_, rtol=1e-9)
+    np.testing.assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-6)
+
+
+def test_what_has_looked_for_alpha_goes_on_merges_and_is_saved():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        left, right = (
+            SlowSubspace(3, solver="sketch").fit(some, passes=2) for some in np.split(ROWS, 2)
+        )
+    dense, both = SlowSubspace(3).fit(ROWS), left.merge(right)
+    assert both.alpha_ == pytest.approx(dense.alpha_, rel=0.05)
+    copy = type(left._learner).restored(left._learner.state())
+    assert_same_state(copy.state(), left._learner.state())
+    left.partial_fit(ROWS[1500:])
+    assert left.n_samples_seen_ == len(ROWS)
+    assert left.alpha_ == pytest.approx(dense.alpha_, rel=0.05)
+
+
+def test_alpha_is_looked_for_in_the_same_way_however_rows_come():
+    rows = slow_rows(3000, 80)
+    whole, grown = (
+        OperatorSketch(3, weights=(0.4, 0.6), lag=1, search=True, block_size=64) for _ in "ab"
+    )
+    whole.add(rows)
+    for part in chunked(rows, range(0, 3000, 37)):
+        grown.add(part)
+    one, other = whole.solution(), grown.solution()
+    assert one.weights == other.weights
+    np.testing.assert_array_equal(one.components, other.components)
+    again, saved = whole.another_pass(), OperatorSketch.restored(whole.another_pass().state())
+    for sketch in (again, saved):
+        sketch.add(rows)
+    np.testing.assert_array_equal(again.solution().components, saved.solution().components)
+
+
+def test_no_number_of_directions_no_alpha():
+    with pytest.raises(ValueError, match="n_components=None is no number"):
+        SlowSubspace(None, solver="sketch").fit(ROWS, passes=2)
+    with pytest.raises(ValueError, match="in one pass is not for solver='sketch'"):
+        SlowSubspace(2, solver="sketch").partial_fit(ROWS)
+    with pytest.raises(ValueError, match="n_components"):
+        OperatorSketch(None, weights=(0.4, 0.6), lag=1, search=True)

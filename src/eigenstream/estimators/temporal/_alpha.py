@@ -12,10 +12,7 @@ from eigenstream._checks import check_number, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
 from eigenstream.solvers import dense
-
-#: alpha="auto" goes this share of the way from the threshold to 1, so that the last eigenvalue is
-#: positive by more than rounding.
-AUTO_STEP = 0.01
+from eigenstream.solvers.base import above
 
 
 @dataclass(frozen=True)
@@ -65,11 +62,6 @@ def path(contrast: Contrast, n_components: int, alphas: Any, radius: float) -> A
         np.array(bounds),
         automatic(contrast, n_components),
     )
-
-
-def above(threshold: float) -> float:
-    """Return an alpha a step above the threshold."""
-    return threshold + AUTO_STEP * (1.0 - threshold)
 
 
 def automatic(contrast: Contrast, wanted: int) -> float:

@@ -1,5 +1,6 @@
 """What SlowSubspace asks: directions with much variance and little velocity, at which alpha."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,10 @@ from eigenstream.estimators.temporal import _alpha
 from eigenstream.learners.base import Solution
 from eigenstream.learners.temporal import Estimate
 from eigenstream.solvers import dense, krylov
-from eigenstream.solvers.base import Eigenpairs
+from eigenstream.solvers.base import Eigenpairs, above
+
+#: Two passes that find the same alpha but for this share have found it.
+SETTLED = 0.05
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Slowness:
         """Solve by passes over the data."""
         assert self.n_components is not None
         if self.alpha == "auto":
-            alpha = _alpha.above(krylov.smallest_positive_weight(operator, self.n_components))
+            alpha = above(krylov.smallest_positive_weight(operator, self.n_components))
         else:
             alpha = float(self.alpha)
         weights = (alpha, 1.0 - alpha)
@@ -65,10 +69,17 @@ class Slowness:
         mean = operator.mean if self.center else np.zeros_like(operator.mean)
         return Solution(pairs, mean, n_rows, {"alpha": alpha, "weights": weights})
 
-    def of_estimate(self, estimate: Estimate) -> Solution:
-        """Take over what a learner without scatters has found."""
-        mean = np.asarray(estimate.mean)
-        return Solution(estimate.pairs, mean, estimate.n_rows, {"alpha": float(self.alpha)})
+    def of_estimate(self, estimate: Estimate, alphas: Sequence[float] = ()) -> Solution:
+        """Take over what a learner without scatters has found, and the alpha of its last pass."""
+        alpha = alphas[-1] if alphas else float(self.alpha)
+        if len(alphas) > 1 and abs(alphas[-2] / alpha - 1.0) > SETTLED:
+            warn_user(
+                f"the last pass has moved alpha from {alphas[-2]:.3g} to {alpha:.3g}, and another "
+                f"one may move it further, as a rule down: give passes={len(alphas) + 1} to see."
+            )
+        return Solution(
+            estimate.pairs, np.asarray(estimate.mean), estimate.n_rows, {"alpha": alpha}
+        )
 
     def middle(self, contrast: Contrast) -> Float64s:
         """Return the point that rows are centred by."""

@@ -65,8 +65,8 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return the empty contrast for rows of this width."""
 
     @abstractmethod
-    def _check_able(self, solver: str) -> None:
-        """Refuse what a way of learning cannot do for these parameters."""
+    def _check_able(self, solver: str, passes: int = 1) -> None:
+        """Refuse what a way of learning cannot do for these parameters, in so many passes."""
 
     @abstractmethod
     def _question(self, n_features: int) -> StreamQuestion:
@@ -115,7 +115,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
                 table.require(self.DATA, self.solver, "goes_on", "checkpoint=")
             source = source_of(self, X, sample_weight, check_whole(passes, "passes"), keeper)
             self._check_width(source.width)
-            learner = self._begun_learner(source.width, source.expected_rows)
+            learner = self._begun_learner(source.width, source.expected_rows, passes)
             if passes > 1:
                 table.require(self.DATA, self.solver_, "more_passes", f"passes={passes}")
             if keeper is not None:
@@ -225,11 +225,11 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     # ---- from the data to the learner --------------------------------------------------------
 
-    def _begun_learner(self, width: int, n_rows: int | None) -> StreamLearner:
+    def _begun_learner(self, width: int, n_rows: int | None, passes: int = 1) -> StreamLearner:
         """Return a learner for rows of this width: so many, or (None) a stream of them."""
         scatters = "scale=True" if self.scale else ""
         self.solver_ = table.chosen(self.DATA, self.solver, width, n_rows, scatters)
-        self._check_able(self.solver_)
+        self._check_able(self.solver_, passes)
         given = self.get_params(deep=False)
         task = StreamTask(self._new_contrast(width), self._wanted(width), given)
         way: Any = table.WAYS[self.DATA][self.solver_]

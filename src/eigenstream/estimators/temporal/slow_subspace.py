@@ -51,7 +51,9 @@ class SlowSubspace(SlowBounds):
         again and again, for D too large for a matrix. "sketch" reads once and keeps a few times
         n_components vectors and the exact trace: near the best answer on long streams that stay as
         they are, nearer with ``passes=2``; no step size, mergeable. "flow" learns online by the
-        Oja-Karhunen flow [SLOW], one observation at a time. These two need a number for ``alpha``.
+        Oja-Karhunen flow [SLOW], one observation at a time. These two need a number for ``alpha``;
+        the sketch finds "auto" with ``passes=2``, as a rule to five per cent, and warns when the
+        second pass has still moved it.
         "auto" takes "dense" where matrices fit in memory; beyond, "krylov" in ``fit`` and "sketch"
         in ``partial_fit``.
     center : bool, default=True
@@ -149,19 +151,32 @@ class SlowSubspace(SlowBounds):
                 "alpha='bound' is about data of a known size, and scale=True divides by what the "
                 "data say: use alpha='auto', or scale the data by constants first."
             )
-        self._check_able(self.solver)
+        self._check_able(self.solver, passes=2)  # how many there are, only fit knows
 
-    def _check_able(self, solver: str) -> None:
+    def _check_able(self, solver: str, passes: int = 1) -> None:
         data, n = self.DATA, self.n_components
         if self.criterion == "ratio":
             table.require(data, solver, "ratios", "criterion='ratio'")
         elif self.alpha == "bound":
             table.require(data, solver, "scatters", "alpha='bound'")
         elif self.alpha == "auto":
-            number = "Give alpha as a number (that of a dense fit to a part of the stream, for one)"
-            table.require(data, solver, "any_weights", "alpha='auto'", number)
+            self._check_search(solver, passes)
         if n is None:
             table.require(data, solver, "all_positive", "n_components=None", "Give a whole number")
+
+    def _check_search(self, solver: str, passes: int) -> None:
+        """Refuse to let the data choose alpha where a way of learning cannot."""
+        number = "Give alpha as a number (that of a dense fit to a part of the stream, for one)"
+        if not table.able(self.DATA, solver, "weights_in_passes"):
+            table.require(self.DATA, solver, "any_weights", "alpha='auto'", number)
+        elif passes < 2:
+            again = f"{number}, fit with passes=2"
+            table.require(self.DATA, solver, "any_weights", "alpha='auto' in one pass", again)
+        elif self.n_components is None:
+            raise ValueError(
+                f"solver={solver!r} looks for the alpha at which n_components eigenvalues are "
+                "positive, and n_components=None is no number: give one, or alpha."
+            )
 
     def _uses(self) -> Uses:
         return super()._uses() | {"alpha": ("criterion", ("difference",))}

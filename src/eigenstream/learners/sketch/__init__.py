@@ -1,5 +1,6 @@
 """The operator sketch: the top eigenspace of a signed sum, in one pass and bounded memory."""
 
+from eigenstream.learners.sketch._search import FIRST
 from eigenstream.learners.sketch.operator_sketch import OperatorSketch, SketchSolution
 
-__all__ = ["OperatorSketch", "SketchSolution"]
+__all__ = ["FIRST", "OperatorSketch", "SketchSolution"]

@@ -21,6 +21,7 @@ class SketchSolution:
     """
 
     pairs: Eigenpairs
+    weights: tuple[float, float]  # of the rewarded and the penalised mean in T
     mean: Float64s
     n_terms: int
     n_rows: int
@@ -63,6 +64,7 @@ def read(
         )
     return SketchSolution(
         pairs=_pairs(core, values, turn, wanted),
+        weights=weights,
         mean=totals.mean.copy(),
         n_terms=totals.n_terms,
         n_rows=n_rows,

@@ -78,7 +78,14 @@ class SketchCore:
                 operator.forget(share, plan.lowest)
         decay = plan.keep ** np.arange(count - 1.0, -1.0, -1.0)
         terms = SketchTerms(
-            now, past, weights * decay, pasts * decay, *plan.weights, plan.center, operator.weight
+            now,
+            past,
+            weights * decay,
+            pasts * decay,
+            operator.reward,
+            operator.penalty,
+            plan.center,
+            operator.weight,
         )
         if plan.center and not self.totals.n_terms and not operator.again:
             self.mean = _mean(pieces, terms)

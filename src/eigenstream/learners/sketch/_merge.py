@@ -9,7 +9,9 @@ from eigenstream.learners.sketch._block import kept_pairs
 from eigenstream.learners.sketch._core import SketchCore
 from eigenstream.learners.sketch._frame import SketchFrame
 from eigenstream.learners.sketch._operator import SketchedSums
+from eigenstream.learners.sketch._search import AIM, least_weight, reweighed
 from eigenstream.learners.sketch._transient import Transient
+from eigenstream.solvers.base import above
 
 #: A direction of one frame is new to the other if this share of its square lies outside it.
 OUTSIDE = 1e-10
@@ -35,7 +37,9 @@ def on_its_own(core: SketchCore) -> SketchCore:
 
 def further_pass(core: SketchCore, weight: float) -> SketchCore:
     """Return a core that has seen nothing, and begins with ``weight`` of what this one knows."""
-    known = on_its_own(deepcopy(core))
+    first, known = not core.operator.again, on_its_own(deepcopy(core))
+    if known.plan.search and known.totals.n_terms:
+        reweighed(known, above((AIM if first else 1.0) * least_weight(known)))
     fresh = SketchCore.empty(known.plan, known.operator.n_features, known.dtype)
     if known.frame is None or not known.totals.n_terms:
         return fresh  # a sum that is exact needs no start
@@ -45,6 +49,7 @@ def further_pass(core: SketchCore, weight: float) -> SketchCore:
     start.forms[0] = weight * known.operator.forms[0]
     start.traces[0] = weight * known.operator.traces[0]
     start.lossy = known.operator.lossy
+    start.reward, start.penalty = known.operator.reward, known.operator.penalty
     fresh.operator, fresh.frame, fresh.mean = start, known.frame, known.mean
     return fresh
 
@@ -60,6 +65,8 @@ def merged_cores(left: SketchCore, right: SketchCore, keep: float) -> SketchCore
     if not right.totals.n_terms or not left.totals.n_terms:
         return right if right.totals.n_terms else left
     a, b = left.operator, right.operator
+    if a.reward != b.reward:
+        reweighed(right, a.reward)
     step = right.mean - left.mean
     square = float(step @ step) * a.weight * b.weight / (a.weight + b.weight)
     if left.frame is None or right.frame is None:

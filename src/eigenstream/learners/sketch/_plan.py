@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Self
 
-from eigenstream._checks import check_number, check_whole
+from eigenstream._checks import check_flag, check_number, check_whole
 from eigenstream._state import State
 
 #: Where any number of components may be asked for, the frame is that of so many.
@@ -25,6 +25,7 @@ class SketchPlan:
     forgetting: float | None = None
     oversampling: float | None = None
     block_size: int | None = None
+    search: bool = False
 
     def checked(self) -> Self:
         """Return the plan, refusing values that make no sense."""
@@ -35,6 +36,12 @@ class SketchPlan:
         check_whole(self.lag, "lag", least=0)
         if self.weights[1] > 0 and self.lag == 0:
             raise ValueError("a penalty on velocities needs lag >= 1, got lag=0.")
+        check_flag(self.search, "search")
+        if self.search and (self.n_components is None or not self.weights[1]):
+            raise ValueError(
+                "search=True looks for the weights at which n_components eigenvalues are positive:"
+                " give their number, and a penalty to weigh against."
+            )
         if self.forgetting is not None:
             check_number(self.forgetting, "forgetting", above=0, below=1)
         if self.oversampling is not None:
@@ -93,4 +100,5 @@ class SketchPlan:
             forgetting=float(state["forgetting"]) or None,
             oversampling=float(state["oversampling"]) or None,
             block_size=int(state["block_size"]) or None,
+            search=bool(state["search"]),
         )

@@ -11,7 +11,9 @@ from eigenstream.learners.sketch._answer import SketchSolution, read
 from eigenstream.learners.sketch._core import SketchCore
 from eigenstream.learners.sketch._merge import further_pass, merged_cores
 from eigenstream.learners.sketch._plan import SketchPlan
+from eigenstream.learners.sketch._search import least_weight, search
 from eigenstream.scatters.base import SequenceEnds
+from eigenstream.solvers.base import above
 from eigenstream.terms import Block, TermStream
 
 __all__ = ["OperatorSketch", "SketchSolution"]
@@ -48,6 +50,10 @@ class OperatorSketch:
     block_size : int, optional
         Terms that are learned together; by default twice as many as the frame has vectors, and
         at least 128. Larger blocks are a little better and need more memory.
+    search : bool
+        Look for (alpha, 1 - alpha), a step above the least alpha with ``n_components`` positive
+        eigenvalues, and only begin with ``weights``. Alpha comes out too large after one pass, by
+        1 to 50 per cent and more; ``another_pass`` brings it near (docs/mathematics.md).
 
     Examples
     --------
@@ -76,9 +82,10 @@ class OperatorSketch:
         forgetting: float | None = None,
         oversampling: float | None = None,
         block_size: int | None = None,
+        search: bool = False,
     ) -> None:
         self.plan = SketchPlan(
-            n_components, weights, lag, center, forgetting, oversampling, block_size
+            n_components, weights, lag, center, forgetting, oversampling, block_size, search
         ).checked()
         self._stream = TermStream(lag, room=self.plan.block + lag)
         self._ends: SequenceEnds | None = None
@@ -163,7 +170,11 @@ class OperatorSketch:
                 "row(s) back."
             )
         with blas_threads(1):
-            return read(self._learned(), self.n_rows, positive, weights or self.plan.weights)
+            core = self._learned()
+            if weights is None and self.plan.search:
+                alpha = above(least_weight(core))
+                weights = alpha, 1.0 - alpha
+            return read(core, self.n_rows, positive, weights or self.plan.weights)
 
     @property
     def n_features(self) -> int:
@@ -279,6 +290,7 @@ def _learn_block(core: SketchCore, block: Block) -> None:
         count = int(block.needed.stop - block.needed.start)
         now, past = slice(count - len(now), count), slice(0, len(past))
     core.learn(block.pieces(core.dtype), now, past, block.weights, block.past_weights)
+    search(core)
 
 
 def _learn_crossing(core: SketchCore, now: Any, past: Any) -> None:

@@ -2,9 +2,11 @@
 
 from typing import Any, Self
 
+import numpy as np
+
 from eigenstream._state import State, joined, part
 from eigenstream.learners.base import Abilities, Solution
-from eigenstream.learners.sketch import OperatorSketch
+from eigenstream.learners.sketch import FIRST, OperatorSketch
 from eigenstream.learners.temporal.base import (
     Source,
     StreamLearner,
@@ -28,21 +30,24 @@ class Sketched(StreamLearner):
         any_shares=False,
         all_positive=True,
         more_passes=True,
+        weights_in_passes=True,
     )
     reads = ("forgetting", "block_size", "oversampling")
 
     def __init__(self, n_features: int, sketch: OperatorSketch) -> None:
         self.n_features = n_features
         self._sketch = sketch
+        #: The alpha found after each pass, where it is looked for.
+        self._alphas: list[float] = []
 
     @classmethod
     def begun(cls, task: StreamTask) -> Self:
         """Return a learner that has seen nothing."""
         reward, weights = task.reward, task.contrast.weights
-        assert weights is not None
         sketch = OperatorSketch(
             task.n_components,
-            weights=weights,
+            weights=weights or (FIRST, 1.0 - FIRST),
+            search=weights is None,
             lag=reward.lag,
             center=reward.center,
             **{name: task.given[name] for name in cls.reads},
@@ -59,6 +64,8 @@ class Sketched(StreamLearner):
             if k > source.first_turn:
                 self._sketch = self._sketch.another_pass()
             super().read(source, question)
+            if self._sketch.plan.search and self._sketch.n_terms:
+                self._alphas.append(self._sketch.solution().weights[0])
 
     def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
         """Return what has learned this one's rows and then the later one's; neither is changed.
@@ -73,7 +80,8 @@ class Sketched(StreamLearner):
         found = self._sketch.solution()
         size = max(float(abs(found.mean).max()), found.total**0.5)
         check_not_vanishing(size, found.total)
-        return question.of_estimate(found)
+        search = self._sketch.plan.search
+        return question.of_estimate(found, [*self._alphas[:-1], found.weights[0]] if search else ())
 
     @property
     def n_rows(self) -> int:
@@ -98,10 +106,12 @@ class Sketched(StreamLearner):
     def state(self) -> State:
         """Return all that has been learned as a flat dict of arrays, numbers and strings."""
         own = {"kind": self.kind, "n_features": self.n_features}
-        return own | joined(sketch=self._sketch.state())
+        return own | {"alphas": np.array(self._alphas)} | joined(sketch=self._sketch.state())
 
     @classmethod
     def restored(cls, state: State) -> Self:
         """Return a learner that goes on from a ``state``, to the last bit."""
         sketch = OperatorSketch.restored(part(state, "sketch"))
-        return cls(int(state["n_features"]), sketch)
+        learner = cls(int(state["n_features"]), sketch)
+        learner._alphas = np.asarray(state["alphas"], np.float64).tolist()
+        return learner

@@ -1,0 +1,68 @@
+"""The same sums at other weights, and the search for those at which so many directions gain."""
+
+from math import ceil
+
+import numpy as np
+
+from eigenstream.learners.sketch._core import SketchCore
+from eigenstream.learners.sketch._transient import Transient
+from eigenstream.solvers import dense
+from eigenstream.solvers.base import above
+
+#: The reward's weight that a search begins with.
+FIRST = 0.4
+
+#: In the first pass the weight that is read is too large: the frame does not hold yet what the
+#: d-th direction is made of. A search goes to this share of it, where the frame finds more of it.
+AIM = 0.8
+
+#: The block after which the weights change for the first time; then whenever there are so many
+#: times as many.
+FIRST_TURN, TURNS = 4, 1.5
+
+#: A weight in use is so far from 0 and from 1, at least.
+LEAST = 1e-12
+
+
+def reweighed(core: SketchCore, reward: float) -> None:
+    """Let the sums of a core that has both be those for another weight of the reward."""
+    operator = core.operator
+    if operator.again:
+        raise ValueError("the sums of a further pass begin with others, at weights of their own.")
+    reward = min(max(reward, LEAST), 1.0 - LEAST)
+    scale = reward / operator.reward
+    change = scale * operator.penalty - (1.0 - reward)
+    forms, traces = operator.forms.copy(), operator.traces.copy()
+    # reward A - penalty B, of the sums S = reward' A - penalty' B and B.
+    forms[0] = scale * forms[0] + change * forms[1]
+    traces[0] = scale * traces[0] + change * traces[1]
+    operator.reward, operator.penalty = reward, 1.0 - reward
+    operator.forms, operator.traces = forms, traces
+    if core.frame is None or not operator.r:
+        return
+    values, vectors = np.linalg.eigh(forms[0])
+    operator.cut(forms, values, vectors)
+    core.frame.turn(vectors)
+    n, core.transient = core.transient.n, Transient()
+    core.transient.n = n
+
+
+def least_weight(core: SketchCore) -> float:
+    """Return the weight above which ``n_components`` eigenvalues are positive in the frame.
+
+    The frame's share of a direction is less than all of it, so this is too large, as a rule.
+    """
+    rewarded, penalised, _, _ = core.operator.means()
+    cut = core.operator.n_features * float(np.finfo(np.float64).eps)
+    return dense.smallest_positive_weight(rewarded, penalised, core.plan.d, cut)
+
+
+def search(core: SketchCore) -> None:
+    """Go to the weight that is read, from time to time: by blocks, so that chunks do not matter."""
+    if not core.plan.search or core.operator.again or not core.operator.r:
+        return
+    turn = FIRST_TURN
+    while turn < core.blocks:
+        turn = ceil(TURNS * turn)
+    if turn == core.blocks:
+        reweighed(core, above(AIM * least_weight(core)))
