@@ -371,7 +371,12 @@ def _unnamed() -> Iterator[None]:
 
 
 def _refuse_weights(others: Mapping[str, Any]) -> None:
-    given = [name for name, value in others.items() if value is not None]
+    if others.get("passes", 1) != 1:
+        raise ValueError(
+            f"passes={others['passes']} is for arrays here: a stream of pairs, or of labelled rows,"
+            " is learned in one pass. Pass its rows as an array, or leave passes out."
+        )
+    given = [name for name, value in others.items() if name != "passes" and value is not None]
     if given:
         raise ValueError(
             f"{given[0]} cannot be given with a stream, whose rows have no weights of their own: "

@@ -8,6 +8,7 @@ from eigenstream import ClassSubspace, PairSubspace, sample_pairs
 from eigenstream._linalg import principal_angles
 from eigenstream.learners import table
 from eigenstream.solvers import base
+from eigenstream.streams import open_stream
 from eigenstream.testing import assert_same_state
 
 RNG = np.random.default_rng(0)
@@ -220,3 +221,11 @@ def test_passes_are_for_the_sketch(solver):
         with pytest.raises(ValueError, match="passes must be"):
             model.fit(*data, passes=0)
         np.testing.assert_array_equal(model.components_, before)
+
+
+def test_a_stream_is_learned_in_one_pass():
+    learner = ClassSubspace(2, eta=1.0, solver="sketch", random_state=0)
+    stream = open_stream(ROWS).with_labels(LABELS)
+    assert learner.fit(stream, passes=1).n_samples_seen_ == len(ROWS)
+    with pytest.raises(ValueError, match="passes=2 is for arrays here"):
+        learner.fit(stream, passes=2)
