@@ -172,7 +172,9 @@ def letters(eta: float, seed: int) -> float:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table, and the one of all ways to learn."""
+    from benchmarks import _shares  # which begins with the cases of this one
+
     table, missing = [], set()
     for case in CASES:
         if case.file and not at_hand(case.file):
@@ -195,6 +197,7 @@ def main() -> None:
         missing.add("letters.npz")
     if missing:
         console.print(f"left out: no {', '.join(sorted(missing))} in EIGENSTREAM_DATA")
+    _shares.table()
 
 
 if __name__ == "__main__":

@@ -10,58 +10,11 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import IncrementalPCA
 
-from benchmarks import online
+from benchmarks._shares import SEEDS, STREAMS
 from benchmarks._tools import console, race, show
 from benchmarks.online import Case, best_of
 from eigenstream.learners.online import FlowSolver
 from eigenstream.learners.sketch import OperatorSketch
-from eigenstream.processes import ImageWalk, page_image
-
-SEEDS = (0, 1, 2)
-
-
-def near_equal(n: int, seed: int, gap: float) -> Any:
-    """Return rows of D=50 whose fifth and sixth source are as slow as each other, but for a gap."""
-    rng = np.random.default_rng(seed)
-    memory = np.r_[0.99, 0.98, 0.97, 0.96, 0.95, 0.95 - gap, rng.uniform(-0.3, 0.3, 44)]
-    rows = rng.standard_normal((n, 50)) * np.sqrt(1.0 - memory**2)
-    for t in range(1, n):
-        rows[t] += memory * rows[t - 1]
-    return rows @ online.orthogonal(50, rng)
-
-
-def fast_channels(seed: int) -> Any:
-    """Return a stream of D=784 with twelve channels of white noise thirty times as large."""
-    rows, mixing = online.slow(10_000, seed, D=784, noise=1.0)
-    rows[:, 7:19] *= 30.0
-    return rows @ mixing
-
-
-def walk(n: int, seed: int) -> Any:
-    return ImageWalk(page_image(random_state=0), random_state=seed).take(n)
-
-
-def jump(seed: int) -> Any:
-    rows = online.mixed(20_000, seed)
-    rows[0] += 1e3
-    return rows
-
-
-def silent(seed: int) -> Any:
-    return np.concatenate([np.zeros((2000, 50)), online.mixed(20_000, seed)])
-
-
-WALK = {"d": 10, "alpha": 0.2}
-CASES = [
-    *online.CASES,
-    Case("D=300, d=5, noise 2, n=3000", lambda k: online.mixed(3000, k, D=300), -np.inf),
-    Case("twelve fast channels, D=784, n=10000", fast_channels, 0.95),
-    Case("walk of views, n=5000", lambda k: walk(5000, k), 0.9, **WALK),
-    Case("walk of views, n=20000", lambda k: walk(20_000, k), 0.95, **WALK),
-    Case("near-equal, gap 0.001", lambda k: near_equal(20_000, k, 0.001), 0.99),
-    Case("2000 zero rows first", silent, 0.997),
-    Case("first row plus 1e3", jump, 0.997),
-]
 
 
 def runs_of(rows: Any) -> list[Any]:
@@ -109,7 +62,7 @@ def shares(case: Case, seed: int) -> list[float]:
 
 def quality(names: list[str]) -> None:
     table, missing = [], set()
-    for case in CASES:
+    for case in STREAMS:
         if names and not any(name in case.name for name in names):
             continue
         try:

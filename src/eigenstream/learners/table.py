@@ -13,6 +13,7 @@ from eigenstream.learners.pairs import (
     PairsOnline,
     PairsSketched,
 )
+from eigenstream.learners.sketch import SketchPlan
 from eigenstream.learners.temporal import FromScatters, MatrixFree, OnlineFlow, Sketched
 from eigenstream.solvers.base import fits_dense
 
@@ -90,10 +91,13 @@ def chosen(
     scatters: str = "",
     *,
     kernel: bool = False,
+    sketch: SketchPlan | None = None,
+    passes: int = 1,
 ) -> str:
     """Return the name of the way to learn from so many rows; None is a stream without an end.
 
-    ``scatters`` names what only scatters can give, if that is asked for.
+    ``scatters`` names what only scatters can give, if that is asked for. ``sketch`` is what a
+    sketch would do, where one can answer the question.
 
     >>> chosen("time", "auto", 784, 30_000), chosen("time", "auto", 100_000, 30_000)
     ('dense', 'krylov')
@@ -101,6 +105,9 @@ def chosen(
     ('dense', 'sketch')
     >>> chosen("pairs", "auto", 784, 10**6), chosen("pairs", "auto", 784, 1000, kernel=True)
     ('dense', 'dual')
+    >>> plan = SketchPlan(10, (0.3, 0.7), lag=1)
+    >>> [chosen("time", "auto", 100_000, n, sketch=plan) for n in (30_000, 3_000_000)]
+    ['krylov', 'sketch']
     """
     if solver != "auto":
         return solver
@@ -116,8 +123,14 @@ def chosen(
         )
     if n_rows is None:
         return "sketch"
-    able = ("dense", "krylov") if fits else ("krylov",)
-    return min(able, key=lambda name: WAYS[data][name].cost(n_rows, n_features))
+    if not fits and sketch is not None:
+        # Only a sketch comes nearer with every pass, or finds as many directions as gain.
+        alone = passes > 1 or sketch.n_components is None
+        quicker = sketch.cost(n_rows, n_features) < WAYS[data]["krylov"].cost(n_rows, n_features)
+        if alone or (quicker and sketch.promises(n_rows, n_features)):
+            return "sketch"
+    exact = ("dense", "krylov") if fits else ("krylov",)
+    return min(exact, key=lambda name: WAYS[data][name].cost(n_rows, n_features))
 
 
 def goes_on_with(data: str, solver: str) -> tuple[type[Learner], ...]:

@@ -19,6 +19,7 @@ from eigenstream.estimators.base import SubspaceEstimator
 from eigenstream.estimators.temporal._sources import source_of
 from eigenstream.learners import table
 from eigenstream.learners.base import Learner
+from eigenstream.learners.sketch import FIRST_ALPHA, SketchPlan
 from eigenstream.learners.temporal import FromScatters, StreamLearner, StreamQuestion, StreamTask
 from eigenstream.rules.base import UnstableStepError
 
@@ -228,7 +229,10 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _begun_learner(self, width: int, n_rows: int | None, passes: int = 1) -> StreamLearner:
         """Return a learner for rows of this width: so many, or (None) a stream of them."""
         scatters = "scale=True" if self.scale else ""
-        self.solver_ = table.chosen(self.DATA, self.solver, width, n_rows, scatters)
+        plan = self._sketch_plan(width, passes)
+        self.solver_ = table.chosen(
+            self.DATA, self.solver, width, n_rows, scatters, sketch=plan, passes=passes
+        )
         self._check_able(self.solver_, passes)
         given = self.get_params(deep=False)
         task = StreamTask(self._new_contrast(width), self._wanted(width), given)
@@ -236,6 +240,16 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         learner: StreamLearner = way.begun(task)
         self._note_parameters(learner)
         return learner
+
+    def _sketch_plan(self, width: int, passes: int) -> SketchPlan | None:
+        """Return what a sketch would do for these parameters, None where it cannot."""
+        try:
+            self._check_able("sketch", passes)
+        except ValueError:
+            return None
+        weights = self._fixed_weights() or (FIRST_ALPHA, 1.0 - FIRST_ALPHA)
+        oversampling = self.oversampling
+        return SketchPlan(self._wanted(width), weights, self._lag(), oversampling=oversampling)
 
     def _scored_contrast(self, X: Any) -> Contrast:
         """Return the contrast of other data."""

@@ -54,8 +54,8 @@ class SlowSubspace(SlowBounds):
         Oja-Karhunen flow [SLOW], one observation at a time. These two need a number for ``alpha``;
         the sketch finds "auto" with ``passes=2``, as a rule to five per cent, and warns when the
         second pass has still moved it.
-        "auto" takes "dense" where matrices fit in memory; beyond, "krylov" in ``fit`` and "sketch"
-        in ``partial_fit``.
+        "auto" takes "dense" where matrices fit in memory; beyond, "sketch" in ``partial_fit``, and
+        in ``fit`` where it is quicker than "krylov" and rows are many (25 a column).
     center : bool, default=True
         Take the variance about the mean.
     scale : bool, default=False

@@ -37,8 +37,8 @@ class StreamPCA(StreamEstimator):
         reads the data again and again, for D too large for a matrix. "sketch" reads once and keeps
         a few times n_components vectors and the exact trace: near the best answer on long streams
         that stay as they are, nearer with ``passes=2``; no step size, mergeable. "auto" takes
-        "dense" where matrices fit in memory; beyond, "krylov" in ``fit`` and "sketch" in
-        ``partial_fit``. ``solver_`` says what it chose.
+        "dense" where matrices fit in memory; beyond, "sketch" in ``partial_fit``, and in ``fit``
+        where it is quicker than "krylov". ``solver_`` says what it chose.
         "flow" learns online by the Oja-Karhunen flow [SLOW], one observation at a time: one pass,
         no D x D matrix, an approximate answer at any moment. Its eigenvalues are estimates.
     center : bool, default=True

@@ -1,6 +1,7 @@
 """The operator sketch: the top eigenspace of a signed sum, in one pass and bounded memory."""
 
-from eigenstream.learners.sketch._search import FIRST
+from eigenstream.learners.sketch._plan import SketchPlan
+from eigenstream.learners.sketch._search import FIRST_ALPHA
 from eigenstream.learners.sketch.operator_sketch import OperatorSketch, SketchSolution
 
-__all__ = ["FIRST", "OperatorSketch", "SketchSolution"]
+__all__ = ["FIRST_ALPHA", "OperatorSketch", "SketchPlan", "SketchSolution"]

@@ -14,6 +14,14 @@ ANY_NUMBER = 20
 LEAST_BLOCK, BLOCK_PER_VECTOR = 128, 2
 
 
+#: The small problem of a block takes, a row, the time of so many products times the frame's vectors
+#: squared (measured).
+SMALL_PROBLEM = 160.0
+
+#: A signed sum needs so many rows a column before a sketch of it is near the best answer.
+ROWS_A_COLUMN = 25
+
+
 @dataclass(frozen=True)
 class SketchPlan:
     """What a sketch is asked for; see ``OperatorSketch`` for the meaning of each."""
@@ -76,6 +84,29 @@ class SketchPlan:
         """The number of terms of a block."""
         wanted = BLOCK_PER_VECTOR * (self.highest + self.lowest)
         return self.block_size or max(LEAST_BLOCK, wanted)
+
+    def cost(self, n_rows: int, n_features: int) -> float:
+        """Return about how many products of numbers it takes to learn so many rows once.
+
+        With r vectors in the frame and blocks of b = 2 r rows: a row with the frame and d older
+        vectors, r + d, and with the rows of its block, b / 2; out again the rows, r, and the frame,
+        r^2 / b. Two operations each: D (7 r + 2 d). And a small problem of 3 r dimensions a block.
+
+        >>> SketchPlan(10, (0.3, 0.7), lag=1).cost(1, 100_000) / 100_000
+        445.76
+        """
+        r = min(self.highest + self.lowest, n_features)
+        return n_rows * (n_features * (7.0 * r + 2.0 * self.d) + SMALL_PROBLEM * r**2)
+
+    def promises(self, n_rows: int, n_features: int) -> bool:
+        """Tell whether so many rows are enough for an answer near the best one (docs/online.md).
+
+        A plain sum of squares has no transient to speak of.
+
+        >>> SketchPlan(10).promises(100, 784), SketchPlan(10, (0.3, 0.7), lag=1).promises(100, 784)
+        (True, False)
+        """
+        return not self.weights[1] or n_rows >= ROWS_A_COLUMN * n_features
 
     @property
     def keep(self) -> float:

@@ -10,7 +10,7 @@ from eigenstream.solvers import dense
 from eigenstream.solvers.base import above
 
 #: The reward's weight that a search begins with.
-FIRST = 0.4
+FIRST_ALPHA = 0.4
 
 #: In the first pass the weight that is read is too large: the frame does not hold yet what the
 #: d-th direction is made of. A search goes to this share of it, where the frame finds more of it.

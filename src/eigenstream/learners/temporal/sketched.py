@@ -6,7 +6,7 @@ import numpy as np
 
 from eigenstream._state import State, joined, part
 from eigenstream.learners.base import Abilities, Solution
-from eigenstream.learners.sketch import FIRST, OperatorSketch
+from eigenstream.learners.sketch import FIRST_ALPHA, OperatorSketch
 from eigenstream.learners.temporal.base import (
     Source,
     StreamLearner,
@@ -46,7 +46,7 @@ class Sketched(StreamLearner):
         reward, weights = task.reward, task.contrast.weights
         sketch = OperatorSketch(
             task.n_components,
-            weights=weights or (FIRST, 1.0 - FIRST),
+            weights=weights or (FIRST_ALPHA, 1.0 - FIRST_ALPHA),
             search=weights is None,
             lag=reward.lag,
             center=reward.center,

@@ -1,0 +1,283 @@
+"""One table: the share of the batch optimum that every way to learn reaches, on all streams.
+
+tr V T V^T over the sum of the top eigenvalues of the T of each stream itself, mean (worst) of three
+seeds: the table of docs/online.md. Below 0: the optimum is a small positive sum among large
+negative eigenvalues. Cases on real data are left out where EIGENSTREAM_DATA names no folder that
+holds them.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import IncrementalPCA
+
+from benchmarks import online
+from benchmarks._tools import console, show
+from benchmarks.online import Case, best_of
+from eigenstream import ClassSubspace, PairSubspace, SlowSubspace, StreamPCA, sample_pairs
+from eigenstream.processes import ImageWalk, page_image
+from eigenstream.schedules import Auto
+
+SEEDS = (0, 1, 2)
+
+#: How each column learns: parameters of an estimator, and those of its ``fit``.
+WAYS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "dense": ({"solver": "dense"}, {}),
+    "krylov": ({"solver": "krylov"}, {}),
+    "sketch": ({"solver": "sketch"}, {}),
+    "sketch, two passes": ({"solver": "sketch"}, {"passes": 2}),
+    "flow": ({"solver": "flow"}, {}),
+    "flow, last iterate": ({"solver": "flow", "schedule": Auto(averaging=None)}, {}),
+}
+PEER = "IncrementalPCA"
+
+
+# ---- streams -------------------------------------------------------------------------------------
+
+
+def sources(memory: Any, n: int, rng: np.random.Generator) -> Any:
+    """Return autoregressive rows of power one."""
+    rows = rng.standard_normal((n, len(memory))) * np.sqrt(1.0 - memory**2)
+    for t in range(1, n):
+        rows[t] += memory * rows[t - 1]
+    return rows
+
+
+def near_equal(n: int, seed: int, gap: float) -> Any:
+    """Return rows of D=50 whose fifth and sixth source are as slow as each other, but for a gap."""
+    rng = np.random.default_rng(seed)
+    memory = np.r_[0.99, 0.98, 0.97, 0.96, 0.95, 0.95 - gap, rng.uniform(-0.3, 0.3, 44)]
+    return sources(memory, n, rng) @ online.orthogonal(50, rng)
+
+
+def fast_channels(seed: int) -> Any:
+    """Return a stream of D=784 with twelve channels of white noise thirty times as large."""
+    rows, mixing = online.slow(10_000, seed, D=784, noise=1.0)
+    rows[:, 7:19] *= 30.0
+    return rows @ mixing
+
+
+def walk(n: int, seed: int) -> Any:
+    return ImageWalk(page_image(random_state=0), random_state=seed).take(n)
+
+
+def jump(seed: int) -> Any:
+    rows = online.mixed(20_000, seed)
+    rows[0] += 1e3
+    return rows
+
+
+def silent(seed: int) -> Any:
+    return np.concatenate([np.zeros((2000, 50)), online.mixed(20_000, seed)])
+
+
+def growing(seed: int) -> Any:
+    """Return 300 random walks, whose variance grows, in white noise."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((3000, 300)).cumsum(axis=0) / 30 + rng.standard_normal((3000, 300))
+
+
+def heavy(seed: int) -> Any:
+    """Return sources whose steps have no variance, nor much of a mean."""
+    rng = np.random.default_rng(seed)
+    memory = np.r_[0.99, 0.98, 0.97, 0.96, 0.95, rng.uniform(-0.3, 0.3, 45)]
+    rows = rng.standard_t(1.2, (20_000, 50)) * np.sqrt(1.0 - memory**2)
+    for t in range(1, len(rows)):
+        rows[t] += memory * rows[t - 1]
+    return rows * np.r_[np.ones(5), np.full(45, 2.0)] @ online.orthogonal(50, rng)
+
+
+def sines(seed: int) -> Any:
+    """Return eight sines of periods from 60 to 4000 rows in noise of D=200."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(12_000)[:, None]
+    rows = 1.5 * rng.standard_normal((12_000, 200))
+    rows[:, :8] += 3.0 * np.sin(2 * np.pi * t / np.geomspace(60, 4000, 8) + rng.uniform(0, 6, 8))
+    return rows @ online.orthogonal(200, rng)
+
+
+def bursts(seed: int) -> Any:
+    """Return slow sources that are silent nine tenths of the time, in bursts of 200 rows."""
+    rng = np.random.default_rng(seed)
+    rows, mixing = online.slow(20_000, seed, D=200, noise=1.0)
+    rows[:, :5] *= 3.0 * np.repeat(rng.random((100, 5)) < 0.1, 200, axis=0)
+    return rows @ mixing
+
+
+def regimes(seed: int) -> Any:
+    """Return a stream whose scale changes a hundredfold every 2500 rows."""
+    rows = online.mixed(20_000, seed, D=200, noise=1.0)
+    return rows * np.repeat(np.tile([0.1, 10.0], 4), 2500)[:, None]
+
+
+def weather(seed: int) -> Any:
+    """Return a year of an airport's weather, every hour with the 23 before it."""
+    with online.data("nyc_weather.npz") as file:
+        hours = file["values"][seed].astype(float)
+    known = np.isfinite(hours)
+    hours = np.where(known, hours, np.nanmean(hours, axis=0))
+    hours = (hours - hours.mean(axis=0)) / np.maximum(hours.std(axis=0), 1e-9)
+    return np.lib.stride_tricks.sliding_window_view(hours, 24, axis=0).reshape(len(hours) - 23, -1)
+
+
+def turning(seed: int, angle: float) -> Any:
+    """Return a stream whose sources turn by so many radians into other directions."""
+    rng = np.random.default_rng(seed)
+    rows, mixing = online.slow(20_000, seed)
+    angles = np.linspace(0.0, angle, len(rows))[:, None]
+    first, others = rows[:, :5].copy(), rows[:, 5:10].copy()
+    rows[:, :5] = np.cos(angles) * first - np.sin(angles) * others
+    rows[:, 5:10] = np.sin(angles) * first + np.cos(angles) * others
+    return rows @ mixing @ online.orthogonal(50, rng)
+
+
+WALK = {"d": 10, "alpha": 0.2}
+STREAMS = [
+    *online.CASES,
+    Case("D=300, d=5, noise 2, n=3000", lambda k: online.mixed(3000, k, D=300), -np.inf),
+    Case("twelve fast channels, D=784, n=10000", fast_channels, 0.95),
+    Case("walk of views, n=5000", lambda k: walk(5000, k), 0.9, **WALK),
+    Case("walk of views, n=20000", lambda k: walk(20_000, k), 0.95, **WALK),
+    Case("near-equal, gap 0.001", lambda k: near_equal(20_000, k, 0.001), 0.99),
+    Case("2000 zero rows first", silent, 0.997),
+    Case("first row plus 1e3", jump, 0.997),
+    Case("300 growing walks", growing, 0.7, d=3, alpha=0.4),
+    Case("t(1.2) tails", heavy, 0.99),
+    Case("eight sines, D=200, d=8", sines, 0.98, d=8, alpha=0.5),
+    Case("sources in bursts, D=200", bursts, 0.98),
+    Case("scale changes hundredfold, D=200", regimes, 0.98),
+    Case("weather, 24 hours a row, d=4", weather, 0.99, d=4, alpha=0.8, file="nyc_weather.npz"),
+]
+
+
+# ---- what is reached ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Problem:
+    """T, the sum to be reached, and what learns: a column's parameters to components."""
+
+    T: Any
+    best: float
+    learned: Callable[[dict[str, Any], dict[str, Any]], Any]
+    peer: Callable[[], Any] | None = None
+
+    def share(self, V: Any) -> float:
+        return float(np.sum((V @ self.T) * V)) / self.best
+
+
+def of_stream(case: Case, seed: int) -> Problem:
+    rows = case.rows(seed)
+    T, best = best_of(rows, case.alpha, case.d)
+
+    def learned(how: dict[str, Any], fit: dict[str, Any]) -> Any:
+        given = {**how, "random_state": seed}
+        if case.alpha == 1.0:
+            return StreamPCA(case.d, **given).fit(rows, **fit).components_
+        return SlowSubspace(case.d, alpha=case.alpha, **given).fit(rows, **fit).components_
+
+    def peer() -> Any:
+        return IncrementalPCA(case.d, batch_size=max(100, case.d)).fit(rows).components_
+
+    return Problem(T, best, learned, peer if case.alpha == 1.0 else None)
+
+
+def of_drift(angle: float, seed: int) -> Problem:
+    """Return the recent T to be reached, a row 2000 rows ago counting for 1 / e."""
+    rows, keep = turning(seed, angle), 1.0 - 1.0 / 2000
+    now, moved = rows[1:], np.diff(rows, axis=0)
+    w = keep ** np.arange(len(now) - 1.0, -1.0, -1.0)
+    w /= w.sum()
+    now = now - w @ now
+    T = 0.3 * now.T @ (w[:, None] * now) - 0.7 * moved.T @ (w[:, None] * moved)
+
+    def learned(how: dict[str, Any], fit: dict[str, Any]) -> Any:
+        forgets = {} if how["solver"] in ("dense", "krylov") else {"forgetting": 1 - keep}
+        given = {**how, **forgets, "random_state": seed}
+        return SlowSubspace(5, alpha=0.3, **given).fit(rows, **fit).components_
+
+    return Problem(T, float(np.linalg.eigvalsh(T)[-5:].sum()), learned)
+
+
+def images(name: str) -> tuple[Any, Any]:
+    with online.data(name) as file:
+        return file["images"].reshape(-1, 784) / 255.0, file["labels"]
+
+
+def positive_sum(T: Any, d: int) -> float:
+    values = np.linalg.eigvalsh(T)[-d:]
+    return float(values[values > 0].sum())
+
+
+def of_labels(eta: float, seed: int) -> Problem:
+    """Return all pairs of letters: no more than the directions that gain are asked for."""
+    X, y = images("letters.npz")
+    T = ClassSubspace(10, eta=eta, solver="dense").fit(X, y).contrast_.matrix()
+
+    def learned(how: dict[str, Any], fit: dict[str, Any]) -> Any:
+        return ClassSubspace(10, eta=eta, random_state=seed, **how).fit(X, y, **fit).components_
+
+    return Problem(T, positive_sum(T, 10), learned)
+
+
+def of_pairs(eta: float, n: int, seed: int) -> Problem:
+    """Return n couples of pairs of letters."""
+    X, y = images("letters.npz")
+    pairs, signs = sample_pairs(y, 2 * n, random_state=seed)
+    pairs = X[pairs]
+    T = PairSubspace(10, eta=eta, solver="dense").fit(pairs, signs).contrast_.matrix()
+
+    def learned(how: dict[str, Any], fit: dict[str, Any]) -> Any:
+        given = {**how, "random_state": seed}
+        return PairSubspace(10, eta=eta, **given).fit(pairs, signs, **fit).components_
+
+    return Problem(T, positive_sum(T, 10), learned)
+
+
+def problems() -> Iterator[tuple[str, str | None, Callable[[int], Problem]]]:
+    """Return the name of each case, the file of data it needs, and what makes it from a seed."""
+    for case in STREAMS:
+        yield case.name, case.file, lambda k, case=case: of_stream(case, k)  # type: ignore[misc]
+    yield "forgetting 1/2000, standing", None, lambda k: of_drift(0.0, k)
+    yield "forgetting 1/2000, turning 1 rad", None, lambda k: of_drift(1.0, k)
+    for eta in (0.3, 0.5, 1.0):
+        name = f"letters, all pairs, eta={eta:g}"
+        yield name, "letters.npz", lambda k, eta=eta: of_labels(eta, k)  # type: ignore[misc]
+    for n in (5000, 20_000):
+        name = f"letters, {n} couples, eta=0.3"
+        yield name, "letters.npz", lambda k, n=n: of_pairs(0.3, n, k)  # type: ignore[misc]
+
+
+def shares(problem: Problem, ways: list[str]) -> list[float]:
+    """Return what each way reaches; not a number where it does not apply."""
+    found = []
+    for name in ways:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # negative eigenvalues are asked for on purpose
+            if name == PEER:
+                found.append(np.nan if problem.peer is None else problem.share(problem.peer()))
+            else:
+                found.append(problem.share(problem.learned(*WAYS[name])))
+    return found
+
+
+def table(names: Sequence[str] = ()) -> None:
+    """Print the shares of the cases whose names hold one of these, of all for none."""
+    ways, lines, missing = [*WAYS, PEER], [], set()
+    for name, file, made in problems():
+        if names and not any(one in name for one in names):
+            continue
+        if file and not online.at_hand(file):
+            missing.add(file)
+            continue
+        found = np.array([shares(made(seed), ways) for seed in SEEDS])
+        columns = zip(found.mean(axis=0), found.min(axis=0), strict=True)
+        line = ["" if np.isnan(m) else f"{m:.4f} ({w:.4f})" for m, w in columns]
+        console.print(" | ".join([name, *line]))
+        lines.append([name, *line])
+    show("Share of the batch optimum: mean (worst) of three seeds", ["", *ways], lines)
+    if missing:
+        console.print(f"left out: no {', '.join(sorted(missing))} in EIGENSTREAM_DATA")
