@@ -345,7 +345,7 @@ class PrototypeEstimator(
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there is anything to read."""
-        return hasattr(self, "_learner") and self._learner.n_steps > 0
+        return hasattr(self, "_learner") and self._learner.n_steps + self._learner.alive > 0
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""

@@ -325,7 +325,14 @@ class CompetitiveLearning(PrototypeEstimator):
             raise TypeError(
                 f"merge takes another fitted {type(self).__name__}, got {other!r:.200}."
             )
-        check_unchanged(self._begun, other._begun | {})
+        try:
+            check_unchanged(self._begun, other._begun)
+        except ValueError as refusal:
+            what = str(refusal).split(" comes too late")[0]
+            raise ValueError(
+                f"the other one has learned with {what}, and this one with "
+                f"{self._begun[what.split('=')[0]]!r}: merge what was learned alike."
+            ) from None
         if ours.n_features != theirs.n_features:
             raise ValueError(
                 f"the other one has learned rows of {theirs.n_features} features, and this one of "

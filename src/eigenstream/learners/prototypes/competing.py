@@ -134,7 +134,11 @@ class CompetingLearner(PrototypeLearner):
     def dead(self, steps: int) -> Any:
         """Return the numbers of prototypes that were the nearest in none of the last ``steps``."""
         latest = self.them.latest[: self.alive]
-        return np.flatnonzero(latest < self.steps - steps)
+        return np.flatnonzero(latest < max(self.steps - steps, 0))
+
+    def _check_steps(self, n: int) -> None:
+        super()._check_steps(n)
+        self._numbers(self.n_steps, n)  # a function may give widths that are none
 
     def _pauses(self) -> list[int]:
         return super()._pauses() + ([] if self.plan.reseed is None else [self.plan.reseed])
@@ -205,7 +209,8 @@ class CompetingLearner(PrototypeLearner):
         them, ground = self.them, self._ground()
         numbers = self._numbers(iteration, 1)[0]
         sums, counts = np.zeros_like(them.vectors), np.zeros_like(them.counts)
-        self.error = self.weight = 0.0
+        self.error, self.weight, self.steps = 0.0, 0.0, 0
+        them.latest[:] = -1
         for rows, weights in parts:
             weights = np.ones(len(rows)) if weights is None else weights
             centred = np.subtract(rows, self.mean, dtype=np.float64)
@@ -217,6 +222,8 @@ class CompetingLearner(PrototypeLearner):
             errors = np.maximum((centred**2).sum(axis=1) - 2.0 * fields.max(axis=1), 0.0)
             self.error += float(weights @ errors)
             self.weight += float(weights.sum())
+            them.latest[fields.argmax(axis=1)] = self.steps
+            self.steps += len(rows)
         won = counts > 0
         before = them.vectors.copy()
         them.vectors[won] = sums[won] / counts[won, None]
