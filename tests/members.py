@@ -30,6 +30,7 @@ from eigenstream import (
     Perceptron,
     RBFNetwork,
     SangerNetwork,
+    SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
     TemporalPairs,
@@ -39,6 +40,7 @@ from eigenstream import (
     evaluation,
     models,
     processes,
+    prototypes,
     reports,
     rules,
     schedules,
@@ -152,6 +154,8 @@ IN_ORDER = {
     WEIGHTS[0]: "a row of weight two moves prototypes as two rows in its place do; the check "
     "shuffles the rows, and an online rule goes by their order"
 }
+SHUFFLED = {WEIGHTS[0]: "fit of a map takes the rows in an order of its own in each pass"}
+PARTIAL = {"check_estimators_nan_inf": "missing='partial' learns from what there is of such rows"}
 NO_WEIGHTS = dict.fromkeys(
     (
         "check_sample_weights_pandas_series",
@@ -267,6 +271,12 @@ PROTOTYPES = [
     Member(CompetitiveLearning(3, learning_rate=0.05), "rows", (SCIKIT_LEARN,), IN_ORDER),
     Member(CompetitiveLearning(4, random_state=0), "rows", (8,)),
     Member(CompetitiveLearning(4, missing="skip", random_state=0), "rows", ()),
+    Member(SelfOrganizingMap(), "rows", (SCIKIT_LEARN,), SHUFFLED),
+    Member(SelfOrganizingMap((3, 4), topology="hexagonal"), "rows", (SCIKIT_LEARN,), SHUFFLED),
+    Member(SelfOrganizingMap(5, training="batch", shuffle=False), "rows", (SCIKIT_LEARN,)),
+    Member(SelfOrganizingMap(4, missing="partial"), "rows", (SCIKIT_LEARN,), SHUFFLED | PARTIAL),
+    Member(SelfOrganizingMap((3, 4), random_state=0), "rows", (8,)),
+    Member(SelfOrganizingMap((3, 4), training="batch", random_state=0), "rows", (8,)),
 ]
 
 MEMBERS = [*ESTIMATORS, *FEATURES, *NEURONS, *PROTOTYPES]
@@ -528,6 +538,7 @@ MADE_BY_USERS = {
     schedules.Steps: [lambda: schedules.Steps(lambda t: t - 5.0).gains(0, 3)],
     flow.FlowMonitor: [lambda: flow.FlowMonitor(0), lambda: flow.FlowMonitor(exact=1)],
     processes.Autoregressive: [lambda: processes.Autoregressive([[2.0]])],
+    prototypes.Grid: [lambda: prototypes.Grid(0, 3), lambda: prototypes.Grid(3, 3, "ring")],
     processes.GaussianMixture: [lambda: processes.GaussianMixture(spoiled(X0))],
     processes.SpikedGaussian: [lambda: processes.SpikedGaussian(0)],
     processes.ImageWalk: [lambda: processes.ImageWalk(np.full((50, 50), np.nan), size=9)],
@@ -597,6 +608,8 @@ RESULTS = {
     models.Interrupted,
     models.ModelError,
     processes.ViewStates,
+    prototypes.ClassMap,
+    prototypes.MapQuality,
     rules.UnstableStepError,
     schedules.Verdict,
     streams.Chunk,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         SangerNetwork,
     )
     from eigenstream.pair_sampling import LabelledPairs, TemporalPairs, sample_pairs
-    from eigenstream.prototypes import CompetitiveLearning
+    from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
     from eigenstream.reports import report
     from eigenstream.scatters import (
         ClassScatter,
@@ -68,6 +68,7 @@ __all__ = [
     "RBFNetwork",
     "SangerNetwork",
     "Scatter",
+    "SelfOrganizingMap",
     "SlowSubspace",
     "StreamPCA",
     "SubspaceBound",

@@ -29,7 +29,7 @@ from eigenstream.neurons import (
     Perceptron,
     SangerNetwork,
 )
-from eigenstream.prototypes import CompetitiveLearning
+from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.rules.supervised import Network, Units
 from eigenstream.scatters import KINDS
 from eigenstream.streams import Preprocessing
@@ -65,7 +65,7 @@ ESTIMATORS = _named(
     *(StreamPCA, SlowSubspace, PairSubspace, ClassSubspace, PairMetric, ThresholdClassifier),
     *(RBFNetwork, GradientOrientation, OjaNeuron, SangerNetwork, Perceptron, Adaline),
     *(AdalineRegressor, MultilayerPerceptron, MultilayerPerceptronRegressor),
-    CompetitiveLearning,
+    *(CompetitiveLearning, SelfOrganizingMap),
 )
 
 #: Restored from a flat state.

@@ -2,5 +2,6 @@
 
 from eigenstream.learners.prototypes.base import PrototypeLearner, PrototypePlan
 from eigenstream.learners.prototypes.competing import CompetingLearner
+from eigenstream.learners.prototypes.mapping import MapLearner, MapPlan
 
-__all__ = ["CompetingLearner", "PrototypeLearner", "PrototypePlan"]
+__all__ = ["CompetingLearner", "MapLearner", "MapPlan", "PrototypeLearner", "PrototypePlan"]

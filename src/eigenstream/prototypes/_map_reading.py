@@ -1,0 +1,251 @@
+"""What a map is read by: how good it is, its planes, and which rows and classes lie where."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_names, check_whole
+from eigenstream._linalg import Float64s
+from eigenstream._memory import chunk_rows
+from eigenstream._streams import is_stream
+from eigenstream.prototypes._trust import trustworthiness
+from eigenstream.rules.competitive import Grid, nearest_units, unit_squares
+
+__all__ = ["ClassMap", "MapQuality", "MapReading"]
+
+
+@dataclass(frozen=True)
+class MapQuality:
+    """How well a map stands for some rows."""
+
+    n_rows: int
+    #: The mean distance of the rows to their nearest units.
+    quantization_error: float
+    #: The share of rows whose two nearest units are no neighbours on the grid.
+    topographic_error: float
+    #: How many rows are nearest to each unit, in the shape of the grid.
+    hits: Float64s
+
+
+@dataclass(frozen=True)
+class ClassMap:
+    """Which classes lie where on a map."""
+
+    classes: NDArray[Any]
+    #: How many rows of each class are nearest to each unit, (units, classes).
+    counts: Float64s
+    shape: tuple[int, ...]
+
+    @property
+    def majority(self) -> NDArray[np.int64]:
+        """The place in ``classes`` of each unit's most frequent one; -1 where no row is."""
+        found = np.where(self.counts.sum(axis=1) > 0, self.counts.argmax(axis=1), -1)
+        return found.reshape(self.shape)
+
+    @property
+    def unit_purity(self) -> Float64s:
+        """The share of each unit's rows that are of its most frequent class; NaN without rows."""
+        totals = self.counts.sum(axis=1)
+        share = np.full(len(totals), np.nan)
+        np.divide(self.counts.max(axis=1), totals, out=share, where=totals > 0)
+        return share.reshape(self.shape)
+
+    @property
+    def purity(self) -> float:
+        """The share of all rows that are of the most frequent class of their unit."""
+        return float(self.counts.max(axis=1).sum() / self.counts.sum())
+
+
+class MapReading:
+    """The reading half of a map; what learns is the other."""
+
+    _grid: Any
+    _ahead: Any
+    _rows_to_read: Any
+    _hits: Float64s
+    prototypes_: Float64s
+    random_state: Any
+
+    @property
+    def grid_(self) -> Grid:
+        """The grid: where the units lie, which are neighbours."""
+        check_is_fitted(self)
+        grid: Grid = self._grid()
+        return grid
+
+    # ---- rows on the map -------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Return the distance of each row to each unit, in the rows' own precision.
+
+        Of values that are missing, with ``missing="partial"``, as scaled up from the others.
+        """
+        rows, units = self._rows_to_read(X)
+        centre = units.mean(axis=0)
+        out = np.empty((len(rows), len(units)), rows.dtype)
+        for start in range(0, len(rows), 512):
+            part = np.asarray(rows[start : start + 512], np.float64) - centre
+            lacking = np.isnan(part)
+            squares = unit_squares(part, units - centre)
+            squares += (np.where(lacking, 0.0, part) ** 2).sum(axis=1)[:, None]
+            squares *= part.shape[1] / np.maximum((~lacking).sum(axis=1), 1)[:, None]
+            out[start : start + 512] = np.sqrt(np.maximum(squares, 0.0))
+        return out
+
+    def _met(self, rows: Any, units: Float64s) -> tuple[NDArray[np.int64], Float64s, Any]:
+        """Return the nearest unit of each row, how far it is, and the next nearest."""
+        centre, step = units.mean(axis=0), chunk_rows(rows.shape[1])
+        first, second = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+        squares = np.empty(len(rows))
+        for start in range(0, len(rows), step):
+            here = slice(start, start + step)
+            part = np.subtract(rows[here], centre, dtype=np.float64)
+            first[here], second[here], squares[here] = nearest_units(part, units - centre)
+        return first, np.sqrt(squares), second
+
+    def _nearest(self, rows: Any, vectors: Float64s) -> tuple[NDArray[np.int64], Any]:
+        return self._met(rows, vectors)[:2]
+
+    def positions(self, X: Any) -> Float64s:
+        """Return where rows lie on the map: their nearest units' places in the plane, (n, 2)."""
+        rows, units = self._rows_to_read(X)
+        return np.asarray(self.grid_.positions[self._met(rows, units)[0]])
+
+    # ---- how good it is --------------------------------------------------------------------
+
+    def evaluate(self, X: Any, sample_weight: Any = None) -> MapQuality:
+        """Say how well the map stands for rows: in one pass, whose memory does not grow with them.
+
+        Parameters
+        ----------
+        X : array-like, a stream of ``eigenstream.open_stream``, or an iterator over arrays
+        """
+        if is_stream(X):
+            parts: Iterable[Any] = (
+                c.rows if c.weights is None else c.rows[c.weights > 0] for c in X.chunks()
+            )
+        elif hasattr(X, "__next__"):
+            parts = X
+        else:
+            parts = [X]
+        total = distance = astray = 0.0
+        hits: Float64s = np.zeros(self.grid_.n_units)
+        n_rows, adjacent = 0, _adjacent(self.grid_)
+        for part in parts:
+            if np.shape(part)[:1] == (0,):
+                continue
+            rows, units = self._rows_to_read(part)
+            first, far, second = self._met(rows, units)
+            weights = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight)
+            total += float(weights.sum())
+            distance += float(weights @ far)
+            astray += float(weights @ ~adjacent(first, second))
+            np.add.at(hits, first, weights)
+            n_rows += len(rows)
+        if not total:
+            raise ValueError("there is no row to look at: X holds none.")
+        shape = self.grid_.shape
+        return MapQuality(n_rows, distance / total, astray / total, hits.reshape(shape))
+
+    def trustworthiness(self, X: Any, n_neighbors: int = 5, max_rows: int = 2000) -> float:
+        """Return how far neighbours on the map are neighbours in the data, 1 at best [VENNA].
+
+        It takes the distances of all pairs of rows: of more than ``max_rows`` some are drawn.
+        Rows at the same place of the map are its neighbours in any order: the mean over all.
+        """
+        check_whole(n_neighbors, "n_neighbors")
+        rows, _ = self._rows_to_read(X)
+        if len(rows) > check_whole(max_rows, "max_rows"):
+            random = check_random_state(self.random_state)
+            rows = rows[np.sort(random.choice(len(rows), max_rows, replace=False))]
+        if 2 * n_neighbors >= len(rows):
+            raise ValueError(
+                f"n_neighbors={n_neighbors} of {len(rows)} rows are no neighbourhood: use less "
+                "than half of them."
+            )
+        nearest = self._met(rows, self._ahead().vectors)[0]
+        return trustworthiness(rows, self.grid_.squared_distances(nearest)[:, nearest], n_neighbors)
+
+    def _note_quality(self, first: Any, second: Any, far: Any, weights: Any) -> None:
+        grid = self._grid()
+        weights = np.ones(len(first)) if weights is None else weights
+        total = weights.sum()
+        self.quantization_error_ = float(weights @ far / total)
+        self.topographic_error_ = float(weights @ ~_adjacent(grid)(first, second) / total)
+        self._hits = np.asarray(np.bincount(first, weights, grid.n_units), np.float64)
+
+    def _forget_quality(self) -> None:
+        for name in ("labels_", "inertia_", "quantization_error_", "topographic_error_", "_hits"):
+            self.__dict__.pop(name, None)
+
+    # ---- planes ----------------------------------------------------------------------------
+
+    def u_matrix(self) -> Float64s:
+        """Return the mean distance of each unit to its neighbours, in the shape of the grid.
+
+        High values are borders between regions of similar units [ULTSCH].
+        """
+        units, grid = self._ahead().vectors, self.grid_
+        pairs = grid.neighbors()
+        if len(pairs) == 0:
+            return np.zeros(grid.shape)
+        left, right = pairs.T
+        far = np.empty(len(pairs))
+        for start in range(0, len(pairs), 4096):
+            here = slice(start, start + 4096)
+            far[here] = np.linalg.norm(units[left[here]] - units[right[here]], axis=1)
+        both = pairs.ravel()
+        sums = np.bincount(both, np.repeat(far, 2), grid.n_units)
+        return np.asarray((sums / np.bincount(both, minlength=grid.n_units)).reshape(grid.shape))
+
+    def hits(self, X: Any = None) -> Float64s:
+        """Return how many rows are nearest to each unit; without ``X``, of the rows of ``fit``."""
+        check_is_fitted(self)
+        if X is not None:
+            return self.evaluate(X).hits
+        if not hasattr(self, "_hits"):
+            raise ValueError("hits of a stream are not kept: pass the rows to count, hits(X).")
+        return self._hits.reshape(self.grid_.shape).copy()
+
+    def component_planes(self) -> Float64s:
+        """Return each feature's values at the units, (n_features, *shape of the grid)."""
+        units = self._ahead().vectors
+        return np.asarray(units.T.reshape(-1, *self.grid_.shape))
+
+    def class_map(self, X: Any, y: Any) -> ClassMap:
+        """Return which classes lie where: counts, majorities and purities.
+
+        >>> import numpy as np
+        >>> from eigenstream import SelfOrganizingMap
+        >>> rows = np.repeat([[0.0], [1.0], [8.0], [9.0]], 5, axis=0)
+        >>> som = SelfOrganizingMap(4, random_state=0).fit(rows)
+        >>> found = som.class_map(rows, np.repeat(["low", "high"], 10))
+        >>> found.purity, found.classes[found.majority[[0, 3]]].tolist()
+        (1.0, ['low', 'high'])
+        """
+        rows, units = self._rows_to_read(X)
+        names = check_names(y, "y", len(rows))
+        classes, codes = np.unique(names, return_inverse=True)
+        counts = np.zeros((self.grid_.n_units, len(classes)))
+        np.add.at(counts, (self._met(rows, units)[0], codes), 1.0)
+        return ClassMap(classes, counts, self.grid_.shape)
+
+
+def _adjacent(grid: Grid) -> Any:
+    """Return what tells of arrays of units whether each is itself, or a neighbour, of the other."""
+    n = grid.n_units
+    pairs = grid.neighbors()
+    known = np.sort(pairs[:, 0] * n + pairs[:, 1])
+
+    def adjacent(one: Any, other: Any) -> NDArray[np.bool_]:
+        codes = np.minimum(one, other) * n + np.maximum(one, other)
+        places = np.minimum(np.searchsorted(known, codes), max(len(known) - 1, 0))
+        found = known[places] == codes if len(known) else np.zeros(len(codes), bool)
+        return np.asarray(found | (one == other))
+
+    return adjacent

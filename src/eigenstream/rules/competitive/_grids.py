@@ -1,0 +1,118 @@
+"""The grids that maps are: units in rows and columns, and how far apart they lie on the grid."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._checks import check_choice, check_flag, check_whole
+from eigenstream._linalg import Float64s
+
+__all__ = ["TOPOLOGIES", "Grid", "as_grid"]
+
+TOPOLOGIES = ("rectangular", "hexagonal")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Units in ``rows`` and ``columns``, numbered row by row; a chain is a single row.
+
+    Neighbours in a row are 1 apart. On a hexagonal grid every second row is shifted by half a
+    column, and rows are sqrt(3) / 2 apart, so that a unit has six neighbours at distance 1. On a
+    periodic grid the last column is beside the first one, and the last row beside the first one.
+
+    >>> grid = Grid(2, 3, "hexagonal")
+    >>> grid.positions[3:].tolist()  # of the second row, as (x, y)
+    [[0.5, 0.866...], [1.5, 0.866...], [2.5, 0.866...]]
+    >>> grid.squared_distances()[0].tolist()
+    [0.0, 1.0, 4.0, 1.0, 3.0, 7.0]
+    """
+
+    rows: int
+    columns: int
+    topology: str = "rectangular"
+    periodic: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole(self.rows, "rows")
+        check_whole(self.columns, "columns")
+        check_choice(self.topology, "topology", TOPOLOGIES)
+        check_flag(self.periodic, "periodic")
+        if self.periodic and self.hexagonal and self.rows > 1 and self.rows % 2:
+            raise ValueError(
+                f"a periodic hexagonal grid of {self.rows} rows does not close: the last row and "
+                f"the first would be shifted alike. Use {self.rows + 1} rows."
+            )
+
+    @property
+    def hexagonal(self) -> bool:
+        """Whether every second row is shifted."""
+        return self.topology == "hexagonal"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of rows and columns; of a chain, that of its units."""
+        return (self.columns,) if self.rows == 1 else (self.rows, self.columns)
+
+    @property
+    def n_units(self) -> int:
+        """The number of units."""
+        return self.rows * self.columns
+
+    @property
+    def row_square(self) -> float:
+        """The squared distance between rows."""
+        return 0.75 if self.hexagonal else 1.0
+
+    @property
+    def positions(self) -> Float64s:
+        """Where the units lie in the plane, (n_units, 2), as (x, y)."""
+        row, column = np.divmod(np.arange(self.n_units), self.columns)
+        x = column + (0.5 * (row % 2) if self.hexagonal else 0.0)
+        return np.column_stack([x, row * np.sqrt(self.row_square)])
+
+    def squared_distances(self, units: Any = slice(None)) -> Float64s:
+        """Return the squared distances on the grid from some units to all, (units, n_units).
+
+        They are exact: multiples of a quarter.
+        """
+        row, column = np.divmod(np.arange(self.n_units), self.columns)
+        x = column + (0.5 * (row % 2) if self.hexagonal else 0.0)
+        across, up = np.abs(x[units, None] - x), np.abs(row[units, None] - row).astype(np.float64)
+        if self.periodic:
+            across, up = np.minimum(across, self.columns - across), np.minimum(up, self.rows - up)
+        return np.asarray(across**2 + self.row_square * up**2, np.float64)
+
+    def neighbors(self) -> NDArray[np.int64]:
+        """Return the pairs of units that are neighbours, (pairs, 2), the smaller number first.
+
+        On a rectangular grid a unit has eight of them, on a hexagonal one six, on a chain two.
+
+        >>> Grid(1, 3).neighbors().tolist(), len(Grid(3, 3).neighbors())
+        ([[0, 1], [1, 2]], 20)
+        """
+        reach = 1.0 if self.hexagonal else 2.0
+        found = []
+        for first in range(0, self.n_units, 512):
+            some = np.arange(first, min(first + 512, self.n_units))
+            left, right = np.nonzero(self.squared_distances(some) <= reach)
+            found.append(np.column_stack([some[left], right]))
+        pairs = np.concatenate(found)
+        return np.asarray(pairs[pairs[:, 0] < pairs[:, 1]], np.int64)
+
+
+def as_grid(shape: Any, topology: str = "rectangular", periodic: bool = False) -> Grid:
+    """Return the grid that a user's ``shape=`` names: (rows, columns), or a number of a chain.
+
+    >>> as_grid((20, 30)).n_units, as_grid(50).shape
+    (600, (50,))
+    """
+    sides = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    if isinstance(shape, str) or not 1 <= len(sides) <= 2:
+        raise ValueError(
+            f"shape must be (rows, columns), or the number of units of a chain, got {shape!r}."
+        )
+    sides = tuple(check_whole(side, "shape", least=1) for side in sides)
+    rows, columns = (1, sides[0]) if len(sides) == 1 else sides
+    return Grid(rows, columns, topology, periodic)

@@ -1,0 +1,320 @@
+"""The self-organising map's sequential rule, at the speed of matrix products and as it stands.
+
+The rule [KOHONEN]: with the winner c = argmin_k |x - w_k|, every unit takes the step
+w_k += h_k (x - w_k), h_k = rate * influence of c on k.
+
+Over a block of rows x_0 .. x_(b-1) a unit stays a combination of itself and the rows,
+
+    w_k(t) = a_k (base_k w_k(0) + sum_(j < t) f_jk x_j),
+
+so that the block needs the inner products of units and rows, and of rows with each other: two
+products of matrices. Between them a step takes <w_k, x_t> out of the products and the factors so
+far, finds the winner by |w_k|^2 - 2 <w_k, x_t>, and writes the factors of the units that move:
+a_k <- (1 - h_k) a_k, f_tk = h_k / a_k. Nothing is approximated: to rounding, the block's steps are
+those of the rule.
+
+With few features the plain rule is quicker, and it is the one that can leave out missing values.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eigenstream.kernels.base import njit
+from eigenstream.rules.competitive._neighborhoods import N_TABLES, Lattice, influence
+
+__all__ = ["Room", "block_steps", "lift_few", "plain_steps", "scaled"]
+
+#: Distances that differ by less than this, relative to the squares they are differences of, are
+#: equal: of equal units the first one wins.
+EQUAL = 16 * float(np.finfo(np.float64).eps)
+
+#: Ranges of units are joined where that makes no more than so many times as many.
+JOINED = 6
+
+#: Smaller factors are taken into the others, so that none of them overflows.
+SMALLEST = 1e-60
+
+
+class Room(NamedTuple):
+    """What a block of steps works in; nothing in it outlives the block but what it returns."""
+
+    factors: Any  # f (b, units)
+    scale: Any  # a (units,)
+    base: Any  # (units,)
+    products: Any  # (b, units): of the rows with the units as the block begins
+    gram: Any  # (b, b): of the rows
+    values: Any  # (2, units): distances, inner products
+    shares: Any  # (units,): zero between steps
+    runs: Any  # (b, 2 * rows, 2)
+    counts: Any  # (b,): how many runs
+    tables: Any  # (N_TABLES, ...)
+
+    @classmethod
+    def of(cls, lattice: Lattice, size: int) -> "Room":
+        """Return room for blocks of up to ``size`` steps."""
+        units = lattice.rows * lattice.columns
+        return cls(
+            np.zeros((size, units)),
+            np.ones(units),
+            np.ones(units),
+            np.empty((size, units)),
+            np.empty((size, size)),
+            np.empty((2, units)),
+            np.zeros(units),
+            np.zeros((size, 2 * lattice.rows, 2), np.int64),
+            np.zeros(size, np.int64),
+            np.zeros((N_TABLES, max(lattice.rows, lattice.columns) + 1)),
+        )
+
+
+#: Sums may be reordered, so that they go in parallel; NaN and infinity keep their meaning.
+LOOSE = {"reassoc", "contract", "nsz"}
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+def block_steps(
+    lattice: Lattice, room: Room, squares: Any, pace: Any, winners: Any, nearest: Any
+) -> int:
+    """Take the steps of a block, whose products and Gram matrix are in ``room``.
+
+    ``squares`` are the units' |w|^2, kept up to date; ``pace`` (3, b) are rates, radii and
+    the rows' weights. ``winners`` and ``nearest`` (b,) are filled with the winners and the squared
+    distances to them, before the step. The factors of the block are left in ``room``; how many of
+    them are not zero is returned.
+    """
+    moves = 0
+    units = squares.shape[0]
+    products, distances = room.values[1], room.values[0]
+    a, base, f, gram, counts = room.scale, room.base, room.factors, room.gram, room.counts
+    a[:] = 1.0
+    base[:] = 1.0
+    for t in range(winners.shape[0]):
+        for k in range(units):
+            products[k] = base[k] * room.products[t, k]
+        _add_factors(room, t, products)
+        own = gram[t, t]
+        for k in range(units):
+            distances[k] = squares[k] - 2.0 * a[k] * products[k]
+        least = _least(distances)
+        slack = least + EQUAL * (2.0 * own + least)
+        winner = _first_within(distances, slack)
+        winners[t], nearest[t] = winner, max(least + own, 0.0)
+        count = influence(
+            lattice, winner, pace[0, t], pace[1, t], room.shares, room.runs[t], room.tables
+        )
+        if pace[2, t] != 1.0:
+            _weigh(room.shares, room.runs[t], count, pace[2, t])
+        for i in range(count):
+            moves += room.runs[t, i, 1] - room.runs[t, i, 0]
+        count = _joined(room.runs[t], count)
+        counts[t] = count
+        if room.runs[t, 0, 0] > 0 or room.runs[t, 0, 1] < units:
+            f[t, :] = 0.0
+        for i in range(count):
+            start, stop = room.runs[t, i, 0], room.runs[t, i, 1]
+            _move(room, t, squares, start, stop)
+            room.shares[start:stop] = 0.0
+    return moves
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _joined(runs: Any, count: int) -> int:
+    """Join runs that lie close to one, which the loops are quicker with; return how many are left.
+
+    The shares between them are zero.
+    """
+    moved = 0
+    for i in range(count):
+        moved += runs[i, 1] - runs[i, 0]
+    if runs[count - 1, 1] - runs[0, 0] > JOINED * moved:
+        return count
+    runs[0, 1] = runs[count - 1, 1]
+    return 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _first_within(distances: Any, slack: float) -> int:
+    """Return the first place with at most so much; eight are looked at a time.
+
+    >>> _first_within(np.array([3.0, 1.0, 0.5]), 1.0)
+    1
+    """
+    k, n = 0, distances.shape[0]
+    while k + 8 <= n:
+        found = 0
+        for i in range(8):
+            found += distances[k + i] <= slack
+        if found:
+            break
+        k += 8
+    while k < n - 1 and distances[k] > slack:
+        k += 1
+    return k
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _least(values: Any) -> float:
+    """Return the smallest of some finite numbers; eight are watched at a time.
+
+    >>> _least(np.array([3.0, 1.0, 2.0]))
+    1.0
+    """
+    n, k = values.shape[0], 0
+    a = b = c = d = e = f = g = h = np.inf
+    while k + 8 <= n:
+        a, b = min(a, values[k]), min(b, values[k + 1])
+        c, d = min(c, values[k + 2]), min(d, values[k + 3])
+        e, f = min(e, values[k + 4]), min(f, values[k + 5])
+        g, h = min(g, values[k + 6]), min(h, values[k + 7])
+        k += 8
+    while k < n:
+        a = min(a, values[k])
+        k += 1
+    return min(min(min(a, b), min(c, d)), min(min(e, f), min(g, h)))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+def _add_factors(room: Room, t: int, products: Any) -> None:
+    """Add sum_(j < t) f_jk <x_j, x_t> to each unit's product."""
+    f, gram, counts, runs, j = room.factors, room.gram, room.counts, room.runs, 0
+    while j < t:
+        if j + 4 <= t and counts[j] + counts[j + 1] + counts[j + 2] + counts[j + 3] == 4:
+            first, last = runs[j, 0, 0], runs[j, 0, 1]
+            total = last - first
+            for i in range(j + 1, j + 4):
+                first, last = min(first, runs[i, 0, 0]), max(last, runs[i, 0, 1])
+                total += runs[i, 0, 1] - runs[i, 0, 0]
+            if total >= 2 * (last - first):
+                f0, f1, f2, f3 = (
+                    f[j, first:last],
+                    f[j + 1, first:last],
+                    f[j + 2, first:last],
+                    f[j + 3, first:last],
+                )
+                g0, g1, g2, g3 = gram[t, j], gram[t, j + 1], gram[t, j + 2], gram[t, j + 3]
+                some = products[first:last]
+                for k in range(last - first):
+                    some[k] += (g0 * f0[k] + g1 * f1[k]) + (g2 * f2[k] + g3 * f3[k])
+                j += 4
+                continue
+        g = gram[t, j]
+        for i in range(counts[j]):
+            first, last = runs[j, i, 0], runs[j, i, 1]
+            some, own = products[first:last], f[j, first:last]
+            for k in range(last - first):
+                some[k] += g * own[k]
+        j += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+def _move(room: Room, t: int, squares: Any, start: int, stop: int) -> None:
+    """Move a run of units towards row t, by their shares: norms, scales and factors."""
+    # Slices, whose indices begin at 0, are what the compiler makes vector code of.
+    a, products, squares = room.scale[start:stop], room.values[1, start:stop], squares[start:stop]
+    shares, factors, own = room.shares[start:stop], room.factors[t, start:stop], room.gram[t, t]
+    for k in range(stop - start):
+        h = shares[k]
+        s = 1.0 - h
+        # |s w + h x|^2
+        squares[k] = s * (s * squares[k] + 2.0 * h * a[k] * products[k]) + h * h * own
+        a[k] *= s
+        factors[k] = h / a[k]
+    if _least(a) < SMALLEST:
+        for k in range(stop - start):
+            if a[k] < SMALLEST:
+                room.base[start + k] *= a[k]
+                for j in range(t):
+                    room.factors[j, start + k] *= a[k]
+                a[k] = 1.0
+                factors[k] = shares[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+def scaled(units: Any, room: Room, steps: int) -> None:
+    """Scale the units and the factors of the rows that come on top of them, as the steps did."""
+    for k in range(units.shape[0]):
+        by = room.scale[k] * room.base[k]
+        if by != 1.0:
+            for i in range(units.shape[1]):
+                units[k, i] *= by
+    for j in range(steps):
+        for k in range(units.shape[0]):
+            room.factors[j, k] *= room.scale[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+def lift_few(units: Any, room: Room, rows: Any) -> None:
+    """Scale the units and add the rows with their factors, most of which are zero."""
+    for k in range(units.shape[0]):
+        line, a = units[k], room.scale[k]
+        by = a * room.base[k]
+        if by != 1.0:
+            for i in range(line.shape[0]):
+                line[i] *= by
+        for j in range(rows.shape[0]):
+            factor = room.factors[j, k] * a
+            if factor != 0.0:
+                row = rows[j]
+                for i in range(line.shape[0]):
+                    line[i] += factor * row[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _weigh(shares: Any, runs: Any, count: int, weight: float) -> None:
+    """Let each unit that moves go as far as ``weight`` steps would."""
+    for i in range(count):
+        for k in range(runs[i, 0], runs[i, 1]):
+            shares[k] = 1.0 - (1.0 - shares[k]) ** weight
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def plain_steps(
+    lattice: Lattice, columns: Any, rows: Any, room: Room, pace: Any, winners: Any, nearest: Any
+) -> None:
+    """Take the rule's steps one by one on units that lie as ``columns`` (D, units).
+
+    What a row lacks (NaN) is left out of its distances and of the steps [KOHONEN, section 3.3];
+    the squared distances are then scaled up by the share of features that are there.
+
+    >>> from eigenstream.rules.competitive._grids import Grid
+    >>> lattice = Lattice.of(Grid(1, 3), "bubble")
+    >>> columns, pace = np.array([[0.0, 1.0, 2.0]]), np.array([[0.5], [0.0], [1.0]])
+    >>> winners, nearest = np.zeros(1, np.int64), np.zeros(1)
+    >>> rows = np.array([[2.5]])
+    >>> plain_steps(lattice, columns, rows, Room.of(lattice, 1), pace, winners, nearest)
+    >>> columns.tolist(), winners.tolist(), nearest.tolist()
+    ([[0.0, 1.0, 2.25]], [2], [0.25])
+    """
+    D, units = columns.shape
+    distances, shares = room.values[0], room.shares
+    for t in range(rows.shape[0]):
+        distances[:] = 0.0
+        there = 0
+        for i in range(D):
+            x, line = rows[t, i], columns[i]
+            if np.isnan(x):
+                continue
+            there += 1
+            for k in range(units):
+                gap = x - line[k]
+                distances[k] += gap * gap
+        least = _least(distances)
+        winner = _first_within(distances, least)
+        winners[t], nearest[t] = winner, least * (D / max(there, 1))
+        count = influence(
+            lattice, winner, pace[0, t], pace[1, t], shares, room.runs[0], room.tables
+        )
+        if pace[2, t] != 1.0:
+            _weigh(shares, room.runs[0], count, pace[2, t])
+        count = _joined(room.runs[0], count)
+        for i in range(D):
+            x, line = rows[t, i], columns[i]
+            if np.isnan(x):
+                continue
+            for j in range(count):
+                start, stop = room.runs[0, j, 0], room.runs[0, j, 1]
+                some, share = line[start:stop], shares[start:stop]
+                for k in range(stop - start):
+                    some[k] += share[k] * (x - some[k])
+        shares[:] = 0.0

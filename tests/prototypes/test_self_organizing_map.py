@@ -1,0 +1,294 @@
+"""SelfOrganizingMap: chunks, passes, what is read from a map, and what is refused."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.manifold import trustworthiness
+
+from eigenstream import SelfOrganizingMap, open_stream
+from eigenstream.schedules import Constant, Power
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*most of them will lie between rows")
+
+
+def rows_of(width, n=300):
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((n, 3)) @ rng.standard_normal((3, width)) + 50.0
+
+
+MAPS = [
+    SelfOrganizingMap((4, 5), init_size=40, random_state=0, max_iter=1, shuffle=False),
+    SelfOrganizingMap(
+        6, init="random", init_size=25, n_steps=200, max_iter=1, shuffle=False, random_state=0
+    ),
+    SelfOrganizingMap(
+        (4, 3), topology="hexagonal", neighborhood="bubble", radius=(2.0, 0.0), max_iter=1,
+        shuffle=False, missing="partial", init_size=20, random_state=0,
+    ),
+    SelfOrganizingMap((2, 2), periodic=True, learning_rate=Power(5, 20), radius=1.0, max_iter=1,
+        shuffle=False, neighborhood="cut-gaussian", init_size=400, random_state=0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [3, 30])
+@pytest.mark.parametrize("number", range(len(MAPS)))
+@settings(max_examples=8, deadline=None)
+@given(cuts=st.lists(st.integers(1, 299), max_size=299))
+def test_any_chunking_is_one_pass(number, width, cuts):
+    som, rows = clone(MAPS[number]), rows_of(width)
+    if som.missing == "partial":
+        rows = np.where(np.random.default_rng(1).random(rows.shape) < 0.2, np.nan, rows)
+    if som.n_steps is None:
+        som.set_params(n_steps=300)
+    whole, parts = clone(som).fit(rows), clone(som)
+    for a, b in pairwise([0, *sorted(set(cuts)), 300]):
+        parts.partial_fit(rows[a:b])
+        assert len(parts.prototypes_) == som._grid().n_units
+    np.testing.assert_array_equal(parts.prototypes_, whole.prototypes_)
+    np.testing.assert_array_equal(parts.counts_, whole.counts_)
+    assert parts.n_steps_ == whole.n_steps_ == 300 - parts.n_samples_skipped_
+    assert parts.error_ == pytest.approx(whole.error_, rel=1e-12)
+
+
+def test_one_row_a_call_from_the_first_call():
+    rows = rows_of(20)
+    whole = clone(MAPS[0]).set_params(n_steps=300).fit(rows)
+    parts = clone(MAPS[0]).set_params(n_steps=300)
+    for row in rows:
+        parts.partial_fit(row[None])
+    np.testing.assert_array_equal(parts.prototypes_, whole.prototypes_)
+
+
+def test_the_number_of_the_step_survives_chunks():
+    rows = rows_of(5)
+    # A rate that falls to zero within the first chunk: what comes later changes nothing.
+    som = SelfOrganizingMap(5, n_steps=100, learning_rate=(0.5, 0.0), init_size=50)
+    som.partial_fit(rows[:100])
+    before = som.prototypes_
+    np.testing.assert_array_equal(som.partial_fit(rows[100:]).prototypes_, before)
+    # Without n_steps it falls for ever.
+    rates = clone(som).set_params(n_steps=None).partial_fit(rows)._learner.plan.schedule
+    gains = rates.gains(0, 10**6)
+    assert (np.diff(gains) < 0).all()
+    assert gains[25] == pytest.approx(0.25)
+
+
+def test_fit_makes_passes_in_an_order_of_its_own():
+    rows = np.sort(rows_of(4), axis=0)
+    som = SelfOrganizingMap(5, max_iter=3, random_state=0)
+    plain, shuffled = clone(som).set_params(shuffle=False).fit(rows), clone(som).fit(rows)
+    assert plain.n_steps_ == shuffled.n_steps_ == 900
+    assert not np.array_equal(plain.prototypes_, shuffled.prototypes_)
+    np.testing.assert_array_equal(clone(som).fit(rows).prototypes_, shuffled.prototypes_)
+    other = clone(plain).set_params(n_steps=900)
+    for _ in range(3):
+        other.partial_fit(rows)
+    np.testing.assert_allclose(other.prototypes_, plain.prototypes_, rtol=1e-12)
+
+
+def batch_twin(W, rows, weights, som, radii):
+    squares_on_grid = som._grid().squared_distances()
+    for radius in radii:
+        winners = ((rows[:, None] - W) ** 2).sum(axis=2).argmin(axis=1)
+        h = np.exp(-squares_on_grid[:, winners] / (2 * radius**2)) * weights
+        W = h @ rows / h.sum(axis=1, keepdims=True)
+    return W
+
+
+@pytest.mark.parametrize("topology", ["rectangular", "hexagonal"])
+def test_batch_training_by_its_formula(topology):
+    rows, weights = rows_of(6), np.random.default_rng(3).choice([0.0, 1.0, 2.5], 300)
+    init = rows[:12] + 0.5
+    som = SelfOrganizingMap((3, 4), topology=topology, training="batch", init=init, max_iter=4)
+    som.set_params(radius=(2.0, 0.5)).fit(rows, sample_weight=weights)
+    expected = batch_twin(init, rows, weights, som, np.geomspace(2.0, 0.5, 4))
+    np.testing.assert_allclose(som.prototypes_, expected, rtol=1e-10)
+    # Whatever lacks is left out of the means.
+    rows[::7, 2] = np.nan
+    with_gaps = clone(som).set_params(missing="partial", max_iter=1, radius=1.0).fit(rows)
+    centred = np.where(np.isnan(rows), 0, rows)
+    there = 1.0 - np.isnan(rows)
+    squares = ((centred[:, None] - init) ** 2 * there[:, None]).sum(axis=2) * 6
+    winners = (squares / there.sum(axis=1)[:, None]).argmin(axis=1)
+    h = np.exp(-som._grid().squared_distances()[:, winners] / 2)
+    np.testing.assert_allclose(with_gaps.prototypes_, h @ centred / (h @ there), rtol=1e-10)
+
+
+def test_a_batch_map_has_no_chunks():
+    som = SelfOrganizingMap(5, training="batch")
+    assert not hasattr(som, "partial_fit")
+    with pytest.raises(AttributeError, match="partial_fit") as refusal:
+        som.partial_fit(rows_of(3))
+    assert "training='sequential'" in str(refusal.value.__cause__)
+
+
+@pytest.mark.parametrize("training", ["sequential", "batch"])
+def test_a_stream_is_learned_as_an_array(training):
+    rows = rows_of(20, 500)
+    som = SelfOrganizingMap((4, 5), training=training, shuffle=False, max_iter=3, random_state=0)
+    whole = clone(som).fit(rows)
+    streamed = clone(som).fit(open_stream(rows, chunk_rows=70))
+    np.testing.assert_allclose(streamed.prototypes_, whole.prototypes_, rtol=1e-9)
+    assert streamed.quantization_error_ == pytest.approx(whole.quantization_error_)
+    assert streamed.topographic_error_ == pytest.approx(whole.topographic_error_)
+    np.testing.assert_array_equal(streamed.hits(), whole.hits())
+    found = whole.evaluate(open_stream(rows, chunk_rows=70))
+    assert found.n_rows == 500
+    assert found.quantization_error == pytest.approx(whole.quantization_error_)
+    found = whole.evaluate(iter(np.array_split(rows, 9)))
+    np.testing.assert_array_equal(found.hits, whole.hits())
+
+
+def test_what_is_read_from_a_map():
+    rows = rows_of(7)
+    som = SelfOrganizingMap((4, 5), topology="hexagonal", random_state=0).fit(rows)
+    W, grid = som.prototypes_, som.grid_
+    squares = ((rows[:, None] - W) ** 2).sum(axis=2)
+    np.testing.assert_allclose(som.transform(rows) ** 2, squares, rtol=1e-7, atol=1e-9)
+    two = squares.argsort(axis=1)[:, :2]
+    np.testing.assert_array_equal(som.predict(rows), two[:, 0])
+    np.testing.assert_array_equal(som.positions(rows), grid.positions[two[:, 0]])
+    assert som.quantization_error_ == pytest.approx(np.sqrt(squares.min(axis=1)).mean())
+    apart = grid.squared_distances()[two[:, 0], two[:, 1]]
+    assert som.topographic_error_ == pytest.approx((apart > 1.0).mean())
+    np.testing.assert_array_equal(som.hits().ravel(), np.bincount(two[:, 0], minlength=20))
+    np.testing.assert_array_equal(som.hits(rows[:9]).sum(), 9)
+    assert som.component_planes().shape == (7, 4, 5)
+    np.testing.assert_array_equal(som.component_planes()[2].ravel(), W[:, 2])
+    near = (grid.squared_distances() > 0) & (grid.squared_distances() <= 1)
+    between = np.sqrt(((W[:, None] - W) ** 2).sum(axis=2))
+    mean = (between * near).sum(axis=1) / near.sum(axis=1)
+    np.testing.assert_allclose(som.u_matrix().ravel(), mean, rtol=1e-9)
+
+
+def test_values_that_are_missing_are_scaled_up():
+    rows = rows_of(6)
+    som = SelfOrganizingMap((3, 3), missing="partial", random_state=0).fit(rows)
+    one = rows[:1].copy()
+    one[0, 4] = np.nan
+    there = np.arange(6) != 4
+    squares = ((one - som.prototypes_)[:, there] ** 2).sum(axis=1) * 6 / 5
+    np.testing.assert_allclose(som.transform(one)[0] ** 2, squares, rtol=1e-7)
+    assert som.predict(one)[0] == squares.argmin()
+    assert som.fit(np.vstack([rows, np.full((1, 6), np.nan)])).n_samples_skipped_ == 1
+
+
+def test_trustworthiness_without_and_with_ties():
+    rows = rows_of(7, 80)
+    grown = SelfOrganizingMap((3, 7), random_state=0).fit(rows)
+    far = grown.grid_.squared_distances()[grown.predict(rows)][:, grown.predict(rows)]
+    rng = np.random.default_rng(0)
+    orders = []
+    for _ in range(200):
+        noisy = far + 1e-6 * rng.random(far.shape)
+        np.fill_diagonal(noisy, 0)
+        orders.append(trustworthiness_by_ranks(rows, noisy, 5))
+    # The mean over all orders, within four standard errors of that over some.
+    error = np.std(orders) / np.sqrt(len(orders))
+    assert abs(grown.trustworthiness(rows) - np.mean(orders)) <= 4 * error
+    plain = rng.standard_normal((60, 2))
+    squares = ((plain[:, None] - plain) ** 2).sum(axis=2)
+    assert trustworthiness_by_ranks(rows[:60], squares, 5) == pytest.approx(
+        trustworthiness(rows[:60], plain, n_neighbors=5)
+    )
+
+
+def trustworthiness_by_ranks(rows, squares, k):
+    n, total = len(rows), 0
+    for i in range(n):
+        ranks = np.argsort(np.argsort(((rows[i] - rows) ** 2).sum(axis=1)))
+        near = np.argsort(np.where(np.arange(n) == i, np.inf, squares[i]))[:k]
+        total += np.maximum(ranks[near] - k, 0).sum()
+    return 1 - 2 * total / (n * k * (2 * n - 3 * k - 1))
+
+
+def test_a_class_map():
+    rows = rows_of(4)
+    som = SelfOrganizingMap((2, 3), random_state=0).fit(rows)
+    y = np.where(rows[:, 0] > 50, "high", "low")
+    found, nearest = som.class_map(rows, y), som.predict(rows)
+    for k in range(6):
+        mine = y[nearest == k]
+        count = max((mine == "high").sum(), (mine == "low").sum())
+        if len(mine):
+            assert found.unit_purity.ravel()[k] == count / len(mine)
+            assert (mine == found.classes[found.majority.ravel()[k]]).sum() == count
+        else:
+            assert found.majority.ravel()[k] == -1
+    with pytest.raises(ValueError, match="one name a row"):
+        som.class_map(rows, y[:-1])
+
+
+@pytest.mark.parametrize("training", ["sequential", "batch"])
+@pytest.mark.parametrize("topology", ["rectangular", "hexagonal"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.ones((30, 5)),
+        np.zeros((3, 5)),
+        np.outer(np.arange(30.0), np.arange(1.0, 6.0)),
+        np.repeat(np.random.default_rng(0).standard_normal((3, 5)), 10, axis=0),
+        1e-100 * np.random.default_rng(0).standard_normal((30, 5)),
+        1e100 * np.random.default_rng(0).standard_normal((30, 20)),
+        np.eye(5)[[0] * 30] * np.arange(30.0)[:, None],
+        np.ones((1, 20)),
+    ],
+    ids=["constant", "zero", "rank one", "duplicated", "tiny", "huge", "one column", "one row"],
+)
+def test_degenerate_rows_give_finite_maps(rows, topology, training):
+    som = SelfOrganizingMap((4, 4), topology=topology, training=training, random_state=0)
+    for radius in ("auto", 0.0, (3.0, 0.0)):
+        one, two = (clone(som).set_params(radius=radius).fit(rows) for _ in range(2))
+        assert np.isfinite(one.prototypes_).all()
+        assert np.isfinite(one.transform(rows)).all()
+        assert np.isfinite([one.quantization_error_, one.topographic_error_]).all()
+        np.testing.assert_array_equal(one.prototypes_, two.prototypes_)
+        assert np.abs(one.prototypes_).max() <= 4 * np.abs(rows).max(initial=0)
+
+
+def test_a_common_offset_costs_no_precision():
+    rows = rows_of(20)
+    som = SelfOrganizingMap((4, 5), random_state=0)
+    near, far = clone(som).fit(rows), clone(som).fit(rows + 2.0**23)
+    np.testing.assert_allclose(far.prototypes_ - 2.0**23, near.prototypes_, atol=1e-6)
+
+
+REFUSED = {
+    "shape": [{"shape": (0, 3)}, {"shape": "20x20"}, {"shape": (2, 3, 4)}],
+    "rows": [{"shape": (3, 4), "topology": "hexagonal", "periodic": True}],
+    "radius": [{"radius": -1.0}, {"radius": (1.0, 3.0)}, {"radius": "wide"}, {"radius": (1, 2, 3)}],
+    "learning_rate": [{"learning_rate": 1.5}, {"learning_rate": 0.0}, {"learning_rate": (0.1, 1)}],
+    "training": [{"training": "online"}],
+    "neighborhood": [{"neighborhood": "mexican hat"}],
+    "init": [{"init": "zeros"}, {"init": np.zeros((3, 3))}, {"init": np.full((400, 4), np.nan)}],
+    "grows": [{"learning_rate": lambda t: 0.001 * (1 + t)}, {"radius": lambda t: 1.0 + t}],
+    "above 1": [{"learning_rate": Constant(1.5)}],
+}
+
+
+@pytest.mark.parametrize(
+    ("word", "given"), [(word, one) for word, several in REFUSED.items() for one in several]
+)
+def test_bad_parameters_are_refused(word, given):
+    rows = rows_of(4)
+    with pytest.raises((ValueError, TypeError), match=word):
+        SelfOrganizingMap(**given).fit(rows)
+
+
+def test_a_schedule_that_grows_between_two_chunks():
+    rows = rows_of(4)
+    som = SelfOrganizingMap(5, radius=lambda t: np.where(t < 100, 1.0, 2.0), init_size=10)
+    som.partial_fit(rows[:100])
+    before = som.prototypes_
+    with pytest.raises(ValueError, match="radius grows from 1 at step 99 to 2"):
+        som.partial_fit(rows[100:110])
+    np.testing.assert_array_equal(som.prototypes_, before)
+
+
+def test_more_units_than_rows_are_said():
+    with pytest.warns(UserWarning, match="X has 7 rows, and the map 20 units"):
+        SelfOrganizingMap((4, 5)).fit(rows_of(3)[:7])
