@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_names, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream._memory import chunk_rows
-from eigenstream._streams import is_stream
+from eigenstream._streams import is_stream, maps_streams
 from eigenstream.prototypes._trust import trustworthiness
 from eigenstream.rules.competitive import Grid, nearest_units, unit_squares
 
@@ -80,6 +80,7 @@ class MapReading:
 
     # ---- rows on the map -------------------------------------------------------------------
 
+    @maps_streams
     def transform(self, X: Any) -> Any:
         """Return the distance of each row to each unit, in the rows' own precision.
 
@@ -97,7 +98,7 @@ class MapReading:
             out[start : start + 512] = np.sqrt(np.maximum(squares, 0.0))
         return out
 
-    def _met(self, rows: Any, units: Float64s) -> tuple[NDArray[np.int64], Float64s, Any]:
+    def _two_nearest(self, rows: Any, units: Float64s) -> tuple[NDArray[np.int64], Float64s, Any]:
         """Return the nearest unit of each row, how far it is, and the next nearest."""
         centre, step = units.mean(axis=0), chunk_rows(rows.shape[1])
         first, second = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
@@ -109,12 +110,12 @@ class MapReading:
         return first, np.sqrt(squares), second
 
     def _nearest(self, rows: Any, vectors: Float64s) -> tuple[NDArray[np.int64], Any]:
-        return self._met(rows, vectors)[:2]
+        return self._two_nearest(rows, vectors)[:2]
 
     def positions(self, X: Any) -> Float64s:
         """Return where rows lie on the map: their nearest units' places in the plane, (n, 2)."""
         rows, units = self._rows_to_read(X)
-        return np.asarray(self.grid_.positions[self._met(rows, units)[0]])
+        return np.asarray(self.grid_.positions[self._two_nearest(rows, units)[0]])
 
     # ---- how good it is --------------------------------------------------------------------
 
@@ -140,7 +141,7 @@ class MapReading:
             if np.shape(part)[:1] == (0,):
                 continue
             rows, units = self._rows_to_read(part)
-            first, far, second = self._met(rows, units)
+            first, far, second = self._two_nearest(rows, units)
             weights = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight)
             total += float(weights.sum())
             distance += float(weights @ far)
@@ -168,7 +169,7 @@ class MapReading:
                 f"n_neighbors={n_neighbors} of {len(rows)} rows are no neighbourhood: use less "
                 "than half of them."
             )
-        nearest = self._met(rows, self._ahead().vectors)[0]
+        nearest = self._two_nearest(rows, self._ahead().vectors)[0]
         return trustworthiness(rows, self.grid_.squared_distances(nearest)[:, nearest], n_neighbors)
 
     def _note_quality(self, first: Any, second: Any, far: Any, weights: Any) -> None:
@@ -232,7 +233,7 @@ class MapReading:
         names = check_names(y, "y", len(rows))
         classes, codes = np.unique(names, return_inverse=True)
         counts = np.zeros((self.grid_.n_units, len(classes)))
-        np.add.at(counts, (self._met(rows, units)[0], codes), 1.0)
+        np.add.at(counts, (self._two_nearest(rows, units)[0], codes), 1.0)
         return ClassMap(classes, counts, self.grid_.shape)
 
 

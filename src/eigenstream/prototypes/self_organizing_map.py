@@ -1,6 +1,6 @@
 """The self-organising map: prototypes on a grid, whose neighbours learn together."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,6 @@ from eigenstream._checks import (
     check_choice,
     check_finite,
     check_flag,
-    check_number,
     check_weights,
     check_whole,
     real_array,
@@ -21,12 +20,13 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s
 from eigenstream._memory import chunk_rows
-from eigenstream._streams import Passes
+from eigenstream._refusals import unchanged_on_error
+from eigenstream._streams import Passes, fits_streams_by, fresh
 from eigenstream.learners.prototypes import MapLearner, MapPlan
 from eigenstream.prototypes._map_reading import MapReading
-from eigenstream.prototypes.base import PrototypeEstimator
+from eigenstream.prototypes._pace import pace
+from eigenstream.prototypes.base import NOTHING_LEFT, PrototypeEstimator
 from eigenstream.rules.competitive import NEIGHBORHOODS, Grid, as_grid, map_block_size
-from eigenstream.schedules import Auto, Schedule, as_schedule
 
 __all__ = ["SelfOrganizingMap"]
 
@@ -40,10 +40,6 @@ ROWS_TO_HALF = 5.0
 TRAININGS = ("sequential", "batch")
 MISSING = ("raise", "skip", "partial")
 INITS = ("pca", "random")
-PACES = (
-    "'auto', a number, a pair (first, last), a schedule of eigenstream.schedules or a function of "
-    "the step number"
-)
 
 
 def _learns_in_steps(self: Any) -> bool:
@@ -172,8 +168,8 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             if getattr(self, name) is not None:
                 check_whole(getattr(self, name), name)
         check_random_state(self.random_state)
-        self._pace("radius", self._first_radius(grid), None)
-        self._pace("learning_rate", RATES, 1.0)
+        self._radii(grid)
+        self._rates()
         if isinstance(self.init, str):
             check_choice(self.init, "init", INITS)
         else:
@@ -182,32 +178,12 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
     def _grid(self) -> Grid:
         return as_grid(self.shape, self.topology, self.periodic)
 
-    @staticmethod
-    def _first_radius(grid: Grid) -> tuple[float, float]:
-        return max(0.5 * max(grid.rows, grid.columns), LAST_RADIUS), LAST_RADIUS
+    def _radii(self, grid: Grid) -> Any:
+        first = max(0.5 * max(grid.rows, grid.columns), LAST_RADIUS)
+        return pace("radius", self.radius, (first, LAST_RADIUS))
 
-    def _pace(self, name: str, auto: tuple[float, float], most: float | None) -> Any:
-        """Return what radius or learning rate go by: a schedule, or a pair (first, last)."""
-        value = getattr(self, name)
-        if isinstance(value, str) and value == "auto":
-            return auto
-        if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-            value = (value, value)
-        if isinstance(value, tuple | list) and len(value) == 2:
-            above = None if most is None else 0.0
-            first = check_number(
-                value[0], name, least=None if above == 0 else 0, above=above, most=most
-            )
-            last = check_number(value[1], name, least=0, most=most)
-            if last > first:
-                raise ValueError(
-                    f"{name}={value!r} grows: a map takes shape while it falls. Use "
-                    f"{name}=({last:g}, {first:g}), or a constant."
-                )
-            return (first, last)
-        if isinstance(value, str | Auto) or not (isinstance(value, Schedule) or callable(value)):
-            raise TypeError(f"{name} must be {PACES}, got {value!r}.")
-        return as_schedule(value)
+    def _rates(self) -> Any:
+        return pace("learning_rate", self.learning_rate, RATES, most=1.0)
 
     def _given(self, n_units: int, n_features: int | None) -> Float64s:
         """Return the units that ``init`` gives."""
@@ -235,8 +211,8 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             block_size=0 if slow else map_block_size(n_features),
             grid=grid,
             neighborhood=self.neighborhood,
-            rates=self._pace("learning_rate", RATES, 1.0),
-            radii=self._pace("radius", self._first_radius(grid), None),
+            rates=self._rates(),
+            radii=self._radii(grid),
             n_steps=self.n_steps or 0,
             tau=ROWS_TO_HALF * grid.n_units,
         )
@@ -253,6 +229,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
 
     # ---- learning --------------------------------------------------------------------------
 
+    @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn a map of the rows in ``max_iter`` passes.
 
@@ -263,7 +240,19 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         sample_weight : array-like of shape (n,)
             How often each row counts.
         """
-        return super().fit(X, y, sample_weight)
+        with unchanged_on_error(self):
+            self._check()
+            self._n_skipped = 0
+            self._note_parameters()
+            rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
+            self._forget_quality()
+            self._learner = self._learned_rows(rows, weights)
+            vectors = self._learner.vectors
+            self.labels_, distances, second = self._two_nearest(rows, vectors)
+            squares = distances**2
+            self.inertia_ = float(squares.sum() if weights is None else weights @ squares)
+            self._note_quality(self.labels_, second, distances, weights)
+        return self
 
     @available_if(_learns_in_steps)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -276,30 +265,18 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         self._forget_quality()
         return self
 
-    def _fit_rows(self, X: Any, sample_weight: Any) -> None:
-        rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
-        learner = self._new_learner(rows.shape[1], self._seed())
-        self._note_parameters()
-        n = len(rows) if weights is None else int((weights > 0).sum())
-        self._forget_quality()
-        if n:
-            if n < learner.plan.grid.n_units:
-                warn_user(
-                    f"X has {n} rows, and the map {learner.plan.grid.n_units} units: most of them "
-                    "will lie between rows. A smaller shape shows more."
-                )
-            self._learn_rows(learner, rows, weights)
-        self._learner = learner
-        self._told(learner)
-        self.labels_, distances, second = self._met(rows, learner.vectors)
-        squares = distances**2
-        self.inertia_ = float(squares.sum() if weights is None else weights @ squares)
-        self._note_quality(self.labels_, second, distances, weights)
-
-    def _learn_rows(self, learner: Any, rows: Any, weights: Float64s | None) -> None:
-        """Learn from all rows, as often as it takes."""
-        random = np.random.default_rng([learner.plan.seed, len(rows)])
+    def _learned_rows(self, rows: Any, weights: Float64s | None) -> MapLearner:
+        """Return what has learned from all rows, as often as it takes."""
         counted = np.arange(len(rows)) if weights is None else np.flatnonzero(weights)
+        if len(counted) == 0:
+            raise ValueError(NOTHING_LEFT)
+        learner = self._new_learner(rows.shape[1], self._seed())
+        if len(counted) < learner.plan.grid.n_units:
+            warn_user(
+                f"X has {len(counted)} rows, and the map {learner.plan.grid.n_units} units: most "
+                "of them will lie between rows. A smaller shape shows more."
+            )
+        random = np.random.default_rng([learner.plan.seed, len(rows)])
         step = chunk_rows(rows.shape[1])
 
         def parts(order: Any) -> Iterator[tuple[Any, Any]]:
@@ -313,46 +290,48 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
                 first = order[: learner.plan.n_first]
                 learner.place(rows[first], None if weights is None else weights[first])
                 self._foresee(learner, len(counted))
-            if self.training == "batch":
-                learner.batch_pass(parts(order), number)
-            else:
-                for part in parts(order):
-                    learner.add(*part)
-        learner.again()
-        self.n_iter_ = self.max_iter
+            self._pass(learner, parts(order), number)
+        return learner
+
+    def _pass(self, learner: MapLearner, parts: Iterable[tuple[Any, Any]], number: int) -> None:
+        """Learn from one pass over the rows; after the last one nothing waits."""
+        self.n_iter_ = number + 1
+        if self.training == "batch":
+            learner.batch_pass(parts, number)
+            return
+        for rows, weights in parts:
+            learner.add(rows, weights)
+        if self.n_iter_ == self.max_iter:
+            learner.again()
 
     def _foresee(self, learner: MapLearner, n_rows: int) -> None:
         if self.n_steps is None:
-            each = 1 if self.training == "batch" else n_rows
             # The last pass of a batch map has the last radius.
-            last = max(self.max_iter - 1, 1) if self.training == "batch" else self.max_iter
-            learner.foresee(last * each)
+            batch = self.training == "batch"
+            learner.foresee(max(self.max_iter - 1, 1) if batch else self.max_iter * n_rows)
 
-    def _fit_stream(self, stream: Any, sample_weight: Any = None) -> None:
-        if sample_weight is not None:
-            raise ValueError("the rows of a stream have no weights yet: leave sample_weight out.")
+    def _fit_stream(self, stream: Any) -> Self:
+        """Learn from as many passes as ``fit`` makes over an array, in the stream's order."""
+        made = fresh(self)
+        made._check()
+        made._note_parameters()
         passes = Passes(stream, f"fit of {type(self).__name__}")
-        n_rows = sum(part.rows.shape[0] for part in passes)
-        if n_rows == 0:
-            raise ValueError(f"{stream!r} holds no rows.")
-        first = self._first_of(passes, self._n_first())
-        learner: Any = self._begin_stream(stream, first.shape[1])
+        counts = [len(part.rows) for part in passes]
+        if not counts:
+            raise ValueError(NOTHING_LEFT)
+        first = made._validated(self._first_of(passes, made._n_first()), reset=True)
+        made._n_skipped = max((stream.n_rows or 0) - sum(counts), 0)
+        learner = made._new_learner(first.shape[1], made._seed())
         learner.place(first)
-        self._foresee(learner, n_rows)
-        for number in range(self.max_iter):
-            if self.training == "batch":
-                learner.batch_pass(((part.rows, None) for part in passes), number)
-            else:
-                for part in passes:
-                    learner.add(part.rows)
-        learner.again()
-        self._learner, self.n_iter_ = learner, self.max_iter
-        self._told(learner)
-        self._forget_quality()
-        found = self.evaluate(part.rows for part in passes)
-        self.quantization_error_ = found.quantization_error
-        self.topographic_error_ = found.topographic_error
-        self._hits = found.hits.ravel()
+        made._foresee(learner, sum(counts))
+        for number in range(made.max_iter):
+            made._pass(learner, ((part.rows, None) for part in passes), number)
+        made._learner = learner
+        found = made.evaluate(part.rows for part in passes)
+        made.quantization_error_ = found.quantization_error
+        made.topographic_error_ = found.topographic_error
+        made._hits = found.hits.ravel()
+        return made
 
     @staticmethod
     def _first_of(passes: Passes, n: int) -> Any:
