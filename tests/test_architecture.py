@@ -89,6 +89,7 @@ HOMES = {
     "soundfile": ("streams",),
     "fsspec": ("streams",),
     "safetensors": ("models",),
+    "skl2onnx": ("models",),
 }
 
 

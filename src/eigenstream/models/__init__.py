@@ -4,5 +4,6 @@ from eigenstream.models._reading import describe, load
 from eigenstream.models._writing import save
 from eigenstream.models.base import ModelError
 from eigenstream.models.checkpoints import Checkpoint, Interrupted
+from eigenstream.models.exports import export
 
-__all__ = ["Checkpoint", "Interrupted", "ModelError", "describe", "load", "save"]
+__all__ = ["Checkpoint", "Interrupted", "ModelError", "describe", "export", "load", "save"]

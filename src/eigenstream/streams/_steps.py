@@ -54,6 +54,13 @@ class Step(ABC):
         told = ", ".join(f"{name}={getattr(self, name)!r}" for name in given)
         return f"{type(self).__name__}({told})"
 
+    def to_sklearn(self, n_features: int) -> Any:
+        """Return the scikit-learn transformer that does the same to every row of this width."""
+        raise StreamError(
+            f"{self!r} has no form in scikit-learn, which takes every row for itself. Prepare the "
+            "rows by a stream, and export what comes behind it: to_sklearn()."
+        )
+
     def fresh(self) -> Self:
         """Return the step for another stream: with what it has learned, and no rows in hand."""
         return type(self).restored(self.state())
@@ -228,6 +235,20 @@ class Preprocessing:
     def fresh(self) -> "Preprocessing":
         """Return the steps for another stream: with what they have learned, and no rows in hand."""
         return Preprocessing(step.fresh() for step in self.steps)
+
+    def to_sklearn(self, n_features: int) -> list[tuple[str, Any]]:
+        """Return scikit-learn transformers that do the same, each with a name, for a pipeline.
+
+        ``n_features`` is the width of what comes out. Steps that look at other rows, such as
+        delays, are refused.
+        """
+        widths = next(
+            found for d in range(1, n_features + 1) if (found := self.widths(d))[-1] == n_features
+        )
+        return [
+            (f"step{k}", step.to_sklearn(width))
+            for k, (step, width) in enumerate(zip(self.steps, widths, strict=False))
+        ]
 
     def state(self) -> State:
         """Return all of it as a flat dict of arrays, numbers and short strings."""

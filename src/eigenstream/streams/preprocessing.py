@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import hstack
-from sklearn.preprocessing import PolynomialFeatures, normalize
+from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler, normalize
 
 from eigenstream._checks import check_flag, check_whole, is_sparse
 from eigenstream._state import State
@@ -105,6 +105,17 @@ class Standardize(Step):
         variance = np.maximum(squares / np.maximum(n, 1.0)[:, None] - mean**2, 0.0)
         return (apart - mean) / _scale(variance, mean)
 
+    def to_sklearn(self, n_features: int) -> Any:
+        """Return a StandardScaler; ``running`` scales every row in another way, and is refused."""
+        if self.running or self._n == 0:
+            return super().to_sklearn(n_features)
+        scaler = StandardScaler()
+        scale = _scale(self._squares / self._n, self._sum)
+        scaler.mean_, scaler.scale_ = self._sum.copy(), scale
+        scaler.var_, scaler.n_samples_seen_ = self._squares / self._n, int(self._n)
+        scaler.n_features_in_ = len(scale)
+        return scaler
+
     def fresh(self) -> Self:
         """Return the step with what it has learned; running, it begins anew."""
         return type(self)(True) if self.running else type(self).restored(self.state())
@@ -149,6 +160,10 @@ class UnitNorm(Step):
     """
 
     kind = "unit norm"
+
+    def to_sklearn(self, n_features: int) -> Any:
+        """Return a Normalizer."""
+        return Normalizer().fit(np.zeros((1, n_features)))
 
     def push(self, rows: Part) -> Part:
         """Return the rows at length one."""
@@ -298,6 +313,10 @@ class QuadraticExpansion(Step):
         if len(rows) == 0:
             return replace(rows, rows=np.empty((0, self.width(width)), rows.rows.dtype))
         return replace(rows, rows=self._expansion(width).transform(rows.rows))
+
+    def to_sklearn(self, n_features: int) -> Any:
+        """Return PolynomialFeatures, which know the number of columns and nothing else."""
+        return self._expansion(n_features)
 
     def _expansion(self, n_features: int) -> Any:
         return PolynomialFeatures(2, include_bias=False).fit(np.zeros((1, n_features)))

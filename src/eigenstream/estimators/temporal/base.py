@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
+import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +15,7 @@ from eigenstream._streams import merge_sources
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input
 from eigenstream.estimators._callbacks import CallbackSupportMixin, with_callbacks
+from eigenstream.estimators._exporting import as_sklearn
 from eigenstream.estimators._missing import FIRST
 from eigenstream.estimators.base import SubspaceEstimator
 from eigenstream.estimators.temporal._sources import source_of
@@ -223,6 +225,41 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         merged._skipped = self._skipped.merged(other._skipped)
         merge_sources(merged, other, follows=not new_sequence)
         return merged
+
+    def to_sklearn(self, preprocessing: bool = False) -> Any:
+        """Return a plain scikit-learn PCA that projects as ``transform`` does, to rounding.
+
+        With ``scale=True``, with a feature map, or with steps of preprocessing, it is a pipeline
+        that ends in the PCA. It holds the components, the mean and what is known of the variances
+        along them (NaN is not known), and learns nothing of what is kept here for going on.
+
+        Parameters
+        ----------
+        preprocessing : bool
+            Put the steps of the stream that was learned from in front. Steps that look back in
+            time (delays, differences) have no form in scikit-learn and are refused.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+        >>> slow = SlowSubspace(2).fit(rows)
+        >>> bool(np.allclose(slow.to_sklearn().transform(rows), slow.transform(rows)))
+        True
+        """
+        check_flag(preprocessing, "preprocessing")
+        return as_sklearn(self, self._variances(), preprocessing)
+
+    def _variances(self) -> Any:
+        """Return the variance along each component, with n - 1; NaN where it is not known."""
+        contrast = self._knowledge().contrast
+        components = self._columns.T
+        if contrast is None or not self.center:
+            return np.full(len(components), np.nan)
+        moments = np.einsum("ij,jk,ik->i", components, contrast.reward.matrix(), components)
+        n = contrast.reward.count
+        return moments * (n / (n - 1)) if n > 1 else moments
 
     # ---- from the data to the learner --------------------------------------------------------
 

@@ -148,6 +148,9 @@ class StreamPCA(StreamEstimator):
         variances: Float64s = solution.pairs.values * solution.details["freedom"]
         return variances
 
+    def _variances(self) -> Float64s:
+        return self.explained_variance_
+
     @property
     def explained_variance_ratio_(self) -> Float64s:
         """The share of the total variance that each component captures."""

@@ -1,0 +1,160 @@
+"""What was learned, for other programs: the same numbers come out there."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
+
+from eigenstream import (
+    OjaNeuron,
+    RBFNetwork,
+    SlowSubspace,
+    StreamPCA,
+    ThresholdClassifier,
+    open_stream,
+)
+from eigenstream.models import export
+from eigenstream.streams import (
+    Differences,
+    LagEmbedding,
+    QuadraticExpansion,
+    Standardize,
+    StreamError,
+    UnitNorm,
+)
+
+ROWS = np.random.default_rng(0).standard_normal((400, 5)).cumsum(axis=0) + 3
+
+MODELS = [
+    StreamPCA(3),
+    StreamPCA(0.9),
+    StreamPCA(3, center=False),
+    StreamPCA(2, scale=True),
+    StreamPCA(2, solver="sketch"),
+    SlowSubspace(2),
+    SlowSubspace(2, scale=True),
+    SlowSubspace(2, criterion="ratio"),
+    SlowSubspace(2, alpha=0.5, solver="sketch"),
+    SlowSubspace(2, solver="krylov", alpha=0.5),
+]
+
+
+def close(found, expected):
+    """To rounding, of products of so many numbers of this size."""
+    size = np.abs(ROWS).max() ** 2 * 100
+    np.testing.assert_allclose(found, expected, rtol=0, atol=size * np.finfo(np.float64).eps)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_scikit_learn_projects_the_same(model):
+    model = model.fit(ROWS)
+    plain = pickle.loads(pickle.dumps(model.to_sklearn()))
+    assert isinstance(plain, Pipeline if model.scale else PCA)
+    close(plain.transform(ROWS), model.transform(ROWS))
+    if getattr(model, "criterion", "") != "ratio":
+        back = model.inverse_transform(model.transform(ROWS))
+        close(plain.inverse_transform(plain.transform(ROWS)), back)
+    assert plain.n_features_in_ == 5
+
+
+def test_a_pca_is_scikit_learns_own():
+    mine, own = StreamPCA(3).fit(ROWS).to_sklearn(), PCA(3).fit(ROWS)
+    for name in (
+        "explained_variance_",
+        "explained_variance_ratio_",
+        "singular_values_",
+        "noise_variance_",
+        "mean_",
+        "n_samples_",
+        "n_components_",
+    ):
+        np.testing.assert_allclose(getattr(mine, name), getattr(own, name), rtol=1e-9)
+    np.testing.assert_allclose(mine.score(ROWS), own.score(ROWS), rtol=1e-9)
+
+
+def test_variances_along_slow_features():
+    slow = SlowSubspace(2).fit(ROWS)
+    expected = slow.transform(ROWS[1:]).var(axis=0, ddof=1)  # rows that have a past
+    np.testing.assert_allclose(slow.to_sklearn().explained_variance_, expected, rtol=1e-9)
+    flow = SlowSubspace(2, alpha=0.5, solver="krylov").fit(ROWS)
+    assert np.isnan(flow.to_sklearn().explained_variance_).all()
+
+
+def test_a_feature_map_comes_along():
+    model = SlowSubspace(2, features=RBFNetwork(20, random_state=0)).fit(ROWS)
+    close(model.to_sklearn().transform(ROWS), model.transform(ROWS))
+
+
+#: Made anew for every stream: a step keeps what it has learned.
+STEPS = {
+    "no steps": (),
+    "scaled": (Standardize,),
+    "length": (UnitNorm,),
+    "several": (Standardize, QuadraticExpansion, UnitNorm),
+}
+
+
+@pytest.mark.parametrize("steps", list(STEPS)[1:])
+def test_steps_come_along_where_they_are_asked_for(steps):
+    steps = [kind() for kind in STEPS[steps]]
+    rows = np.column_stack([ROWS, np.ones(400)])  # a constant column stays nothing
+    stream = open_stream(rows).through(*steps)
+    model = StreamPCA(2).fit(stream)
+    expected = np.concatenate([chunk.rows for chunk in model.transform(stream)])
+    close(model.to_sklearn(preprocessing=True).transform(rows), expected)
+    prepared = model.preprocessing_.transform(rows)
+    close(model.to_sklearn().transform(prepared), expected)
+
+
+@pytest.mark.parametrize(
+    "step", [LagEmbedding(2), Differences(), Standardize(running=True)], ids=repr
+)
+def test_steps_that_look_at_other_rows_are_refused(step):
+    model = StreamPCA(1).fit(open_stream(ROWS).through(step))
+    with pytest.raises(StreamError, match="has no form in scikit-learn"):
+        model.to_sklearn(preprocessing=True)
+
+
+def test_components_as_numbers(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS, columns=["a", "b,c", 'd"', "e", "f"])
+    model = StreamPCA(2).fit(frame)
+    export(model, tmp_path / "c.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "c.npy"), model.components_)
+    export(model, tmp_path / "c.csv")
+    found = pandas.read_csv(tmp_path / "c.csv")
+    assert list(found.columns) == list(frame.columns)
+    np.testing.assert_array_equal(found.to_numpy(), model.components_)
+    export(OjaNeuron(random_state=0).fit(ROWS), tmp_path / "c.npy")
+    assert np.load(tmp_path / "c.npy").shape == (1, 5)
+
+
+@pytest.mark.parametrize("model", MODELS[:1] + MODELS[3:4] + MODELS[5:8], ids=repr)
+@pytest.mark.parametrize("steps", STEPS)
+def test_onnx_projects_the_same(model, steps, tmp_path):
+    pytest.importorskip("skl2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    stream = open_stream(ROWS).through(*(kind() for kind in STEPS[steps]))
+    model = model.fit(stream)
+    export(model, tmp_path / "model.onnx")
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    (found,) = session.run(None, {"rows": ROWS})
+    close(found, np.concatenate([chunk.rows for chunk in model.transform(stream)]))
+
+
+def test_what_is_refused_writes_nothing(tmp_path):
+    mapped = StreamPCA(1, features=RBFNetwork(20, random_state=0)).fit(ROWS)
+    lagged = StreamPCA(1).fit(open_stream(ROWS).through(LagEmbedding(2)))
+    for model, name, words in [
+        (StreamPCA(1).fit(ROWS), "c.txt", "written to .npy, .csv, .onnx"),
+        (StreamPCA(1), "c.npy", "has learned nothing yet|no components"),
+        (ThresholdClassifier(1.0), "c.npy", "has no components"),
+        (OjaNeuron(random_state=0).fit(ROWS), "c.onnx", "not written as ONNX"),
+        (mapped, "c.onnx", "has no form in ONNX"),
+        (lagged, "c.onnx", "has no form in scikit-learn"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            export(model, tmp_path / name)
+    assert not list(tmp_path.iterdir())
