@@ -11,6 +11,7 @@ from eigenstream.cli import (
     advise,
     bound,
     demo,
+    export,
     fit,
     inspect,
     look,
@@ -81,6 +82,9 @@ app.command(
     "transform", epilog="Example: eigenstream transform model.eigs new.csv -o features.npy"
 )(transform.transform)
 app.command("inspect", epilog="Example: eigenstream inspect model.eigs")(inspect.inspect)
+app.command("export", epilog="Example: eigenstream export model.eigs -o components.csv")(
+    export.export
+)
 app.command("plot", epilog="Example: eigenstream plot model.eigs -o figure.png")(plot.plot)
 app.command("merge", epilog="Example: eigenstream merge monday.eigs tuesday.eigs -o both.eigs")(
     merge.merge

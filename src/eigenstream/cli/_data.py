@@ -21,6 +21,7 @@ __all__ = [
     "Missing",
     "Watched",
     "check_output",
+    "check_unread",
     "column",
     "listed",
     "loaded",
@@ -83,11 +84,16 @@ def check_output(out: Path, inputs: list[str], endings: tuple[str, ...]) -> None
     if out.suffix.lower() not in endings:
         known = ", ".join(endings)
         raise ValueError(f"-o {out}: the name must end in {known}, such as {out.stem}{endings[0]}.")
+    check_unread(out, inputs, "-o")
+    check_writable(out)
+
+
+def check_unread(out: Path, inputs: list[str], option: str) -> None:
+    """Refuse to write where something is read."""
     for name in inputs:
         source = Path(name.partition("::")[0])
         if out.exists() and source.exists() and out.samefile(source):
-            raise ValueError(f"-o {out}: this would replace what is read. Name another file.")
-    check_writable(out)
+            raise ValueError(f"{option} {out}: this would replace what is read. Name another file.")
 
 
 def loaded(path: Path) -> Any:
@@ -119,7 +125,7 @@ class Watched:
         self._progress: Progress | None = None
         self._task: Any = None
         self._since = perf_counter()
-        self.rows = 0
+        self.rows = self._behind = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -139,10 +145,12 @@ class Watched:
         """Return how long ago the last pass has begun."""
         return perf_counter() - self._since
 
-    def chunks(self, skip: int = 0) -> Iterator[Any]:
+    def chunks(self, skip: int = 0, *, after: Any = None, places: bool = False) -> Iterator[Any]:
         """Start a pass."""
         self._begin()
-        with closing(self._stream.chunks(skip)) as chunks:
+        # What was read before an interruption counts, but not for the rate.
+        self._behind = skip if after is None else int(after["rows"])
+        with closing(self._stream.chunks(skip, after=after, places=places)) as chunks:
             for chunk in chunks:
                 yield chunk
                 self._advance(len(chunk))
@@ -156,7 +164,7 @@ class Watched:
                 self._advance(block[0].shape[0] - lag)
 
     def _begin(self) -> None:
-        self._since, self.rows = perf_counter(), 0
+        self._since, self.rows, self._behind = perf_counter(), 0, 0
 
     def _advance(self, rows: int) -> None:
         self.rows += rows
@@ -173,7 +181,7 @@ class Watched:
             self._progress = Progress(*columns, console=self._console, transient=True)
             self._task = self._progress.add_task("", total=self._stream.n_rows, rate=rate)
             self._progress.start()
-        self._progress.update(self._task, completed=self.rows, rate=rate)
+        self._progress.update(self._task, completed=self._behind + self.rows, rate=rate)
 
 
 @contextmanager

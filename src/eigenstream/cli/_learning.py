@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream.cli import _data
+from eigenstream.cli._keeping import stoppable
 from eigenstream.cli._options import ReadingOptions, SavingOptions
 
 __all__ = ["LearningOptions", "count", "features_of", "fitted", "number", "opened"]
@@ -107,11 +108,12 @@ def opened(
     return stream
 
 
-def fitted(estimator: Any, stream: Any, saving: SavingOptions) -> None:
-    """Learn from a stream, save, and say what was found."""
+def fitted(estimator: Any, stream: Any, saving: SavingOptions, keeper: Any = None) -> None:
+    """Learn from a stream, save, and say what was found; keep what is learned on the way."""
     begun = perf_counter()
-    with _data.warnings_in_one_line(), _data.Watched(stream) as watched:
-        estimator.fit(watched)
+    how = {} if keeper is None else {"checkpoint": keeper}
+    with _data.warnings_in_one_line(), stoppable(keeper), _data.Watched(stream) as watched:
+        estimator.fit(watched, **how)
         told(estimator, stream, saving, perf_counter() - begun)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream.cli import _data
+from eigenstream.cli._keeping import KeepingOptions
 from eigenstream.cli._learning import LearningOptions, count, features_of, fitted, number, opened
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._pairs import fit_pairs
@@ -32,6 +33,7 @@ def fit_slow(
     learning: LearningOptions,
     reading: ReadingOptions,
     saving: SavingOptions,
+    keeping: KeepingOptions,
 ) -> None:
     """Find the slowest features of rows in time order."""
     from eigenstream import SlowSubspace
@@ -45,7 +47,8 @@ def fit_slow(
         random_state=learning.seed,
     )
     stream = opened(data, reading, saving, learning.missing)
-    fitted(_behind(estimator, learning, stream), stream, saving)
+    keeper = keeping.keeper([*data, *stream.sources], saving.out)
+    fitted(_behind(estimator, learning, stream), stream, saving, keeper)
 
 
 @app.command("pca", epilog="Example: eigenstream fit pca table.parquet -d 0.95 -o model.eigs")
@@ -60,6 +63,7 @@ def fit_pca(
     learning: LearningOptions,
     reading: ReadingOptions,
     saving: SavingOptions,
+    keeping: KeepingOptions,
 ) -> None:
     """Find the principal components of rows, in one pass."""
     from eigenstream import StreamPCA
@@ -71,7 +75,8 @@ def fit_pca(
         random_state=learning.seed,
     )
     stream = opened(data, reading, saving, learning.missing)
-    fitted(_behind(estimator, learning, stream), stream, saving)
+    keeper = keeping.keeper([*data, *stream.sources], saving.out)
+    fitted(_behind(estimator, learning, stream), stream, saving, keeper)
 
 
 @app.command(

@@ -37,13 +37,30 @@ def inspect(
         facts["columns"] = f"{found['columns']}{listed}{more}"
     if parameters:
         facts["parameters"] = ", ".join(f"{name}={one!r}" for name, one in parameters.items())
-    for name, value in told["provenance"].items():
-        if value is not None:
-            shown = f"{value:,}" if isinstance(value, int) else str(value)
-            facts[name.replace("_", " ")] = shown
+    facts |= _origin(told["provenance"])
+    if "checkpoint" in told:
+        over = "the fit is over" if told["checkpoint"]["complete"] else "fit --resume goes on"
+        facts["checkpoint"] = f"{told['checkpoint']['rows']:,} rows of its stream; {over}"
     facts["made by"] = ", ".join(f"{name} {one}" for name, one in told["versions"].items())
     facts["memory"] = f"{told['n_arrays']} arrays, {told['n_bytes'] / 1e6:.3g} MB in the file"
     _data.print_facts(f"{model}: {told['class']}", facts, values)
+
+
+def _origin(told: dict[str, Any]) -> dict[str, str]:
+    """Return in words where a model comes from."""
+    facts = {}
+    for name, value in told.items():
+        if value is None or name in ("n_sources", "columns"):
+            continue
+        if name == "sources":
+            more = told["n_sources"] - len(value[: _data.MOST_NAMED])
+            listed = ", ".join(value[: _data.MOST_NAMED]) + (f" and {more} more" if more else "")
+            facts[name] = f"{told['n_sources']}: {listed}"
+        elif isinstance(value, list):
+            facts[name] = ", ".join(map(str, value))
+        else:
+            facts[name.replace("_", " ")] = f"{value:,}" if isinstance(value, int) else str(value)
+    return facts
 
 
 def _given(estimator: Any) -> dict[str, Any]:

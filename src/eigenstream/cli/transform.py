@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from eigenstream._files import replacing
+from eigenstream._memory import chunk_rows
 from eigenstream.cli import _data
 from eigenstream.cli._options import ReadingOptions, grouped
 
@@ -28,9 +29,11 @@ def transform(
 ) -> None:
     """Write the features of every row into a file, in the order of the rows.
 
-    A file comes out whole or not at all. Rows that --missing skip leaves out become NaN, so that
-    every row keeps its place.
+    The steps of preprocessing that the model has learned behind go first. A file comes out whole or
+    not at all. Rows that --missing skip leaves out become NaN, and so do those that delays and
+    differences use up, so that every row keeps its place.
     """
+    from eigenstream.streams import preprocessing_of
     from eigenstream.streams.outputs import ENDINGS, rows_file
 
     _data.check_output(out, [str(model), *data], ENDINGS)
@@ -40,16 +43,18 @@ def transform(
     due = getattr(estimator, "n_features_in_", None)
     if due is None:
         raise ValueError(f"{model} holds a {type(estimator).__name__} that has learned nothing.")
-    names = getattr(estimator, "feature_names_in_", None)
+    names, steps = _columns(estimator), preprocessing_of(estimator).fresh()
     stream = reading.opened(data, missing)
     if reading.columns is None and names is not None and stream.feature_names is not None:
         # By name, whatever other columns there are.
         stream = reading.opened(data, missing, columns=list(map(str, names)))
     _data.check_output(out, list(stream.sources), ENDINGS)
-    if stream.n_features not in (None, due):
+    width = stream.n_features
+    if width is not None and steps.widths(width)[-1] != due:
+        behind = f" behind {steps!r}" if steps.steps else ""
         raise ValueError(
-            f"{stream.sources[0]} gives {stream.n_features} columns, and {model} has learned from "
-            f"{due}: choose them with --columns."
+            f"{stream.sources[0]} gives {width} columns, and {model} has learned from {due}"
+            f"{behind}: choose them with --columns."
         )
     with (
         _full_disk_named(out),
@@ -59,10 +64,8 @@ def transform(
     ):
         written = rows_file(file.buffer, out.suffix.lower(), _names(estimator))
         for chunk in watched.chunks():
-            features = np.asarray(estimator.transform(chunk.rows))
-            if chunk.weights is not None:
-                features[chunk.weights == 0] = np.nan
-            written.write(features)
+            for features in _features(estimator, steps, chunk):
+                written.write(features)
         written.close()
         seconds = watched.seconds
     found = {"rows": written.n_rows, "features": len(_names(estimator)), "seconds": seconds}
@@ -70,6 +73,28 @@ def transform(
         _data.print_json(found | {"output": str(out)})
     else:
         print(f"{found['rows']:,} rows of {found['features']} features are in {out}.")
+
+
+def _columns(estimator: Any) -> Any:
+    """Return the names of the columns that the model reads, before any step; or None."""
+    found = getattr(estimator, "provenance_", {}).get("columns")
+    return getattr(estimator, "feature_names_in_", None) if found is None else found
+
+
+def _features(estimator: Any, steps: Any, chunk: Any) -> Iterator[Any]:
+    """Yield the features of the rows of a chunk, NaN where a row has none."""
+    size = len(chunk)
+    if steps.steps:  # which may make rows wider
+        size = chunk_rows(max(steps.widths(chunk.rows.shape[1])))
+    for at in range(0, len(chunk), size):
+        made = steps.follow(chunk, at, at + size)
+        lost = min(at + size, len(chunk)) - at - len(made)
+        features = np.full((lost + len(made), len(_names(estimator))), np.nan, made.rows.dtype)
+        if len(made):
+            features[lost:] = estimator.transform(made.rows)
+            if made.weights is not None:
+                features[lost:][made.weights == 0] = np.nan
+        yield features
 
 
 #: What a disk says that has no room: in all, for this user, for a file of this size.

@@ -3,7 +3,7 @@
 from eigenstream.streams._aside import columns_of, labels_of
 from eigenstream.streams._chunk import Chunk
 from eigenstream.streams._opening import open_stream
-from eigenstream.streams._steps import Preprocessing, Step
+from eigenstream.streams._steps import Preprocessing, Step, preprocessing_of
 from eigenstream.streams._stream import Stream
 from eigenstream.streams.base import StreamError
 from eigenstream.streams.preprocessing import (
@@ -28,4 +28,5 @@ __all__ = [
     "columns_of",
     "labels_of",
     "open_stream",
+    "preprocessing_of",
 ]

@@ -222,6 +222,24 @@ class Preprocessing:
             rows = step.push(rows)
         return rows
 
+    def follow(self, chunk: Any, start: int = 0, stop: int | None = None) -> Any:
+        """Return the chunk of what is made of some rows of the next one.
+
+        Rows are held between two calls, as in a pass. What comes out belongs to the last rows that
+        went in: delays and differences have none for the first rows of a sequence.
+        """
+        whole = Part(
+            chunk.rows, chunk.new_sequence, chunk.source, chunk.first_row, weights=chunk.weights
+        )
+        made = self.push(whole.between(start, len(whole) if stop is None else stop))
+        return replace(
+            chunk,
+            **{name: getattr(made, name) for name in ("rows", "weights", "new_sequence")},
+            first_row=made.first_row,
+            labels=None,
+            mark=None,
+        )
+
     def transform(self, rows: Any) -> Any:
         """Return what is made of one whole sequence, by what has been learned; nothing is kept."""
         if not self.learned:
