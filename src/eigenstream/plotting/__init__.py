@@ -7,7 +7,7 @@ makes a figure of its own. Nothing here touches pyplot or any global state.
 from eigenstream.plotting._axes import axes, panels
 from eigenstream.plotting._bounds import bounds
 from eigenstream.plotting._detection import distances, risks, roc
-from eigenstream.plotting._dynamics import courses
+from eigenstream.plotting._dynamics import courses, overlaps
 from eigenstream.plotting._embedding import embedding
 from eigenstream.plotting._images import gray, mosaic, png_uri, signed
 from eigenstream.plotting._loadings import loadings
@@ -31,6 +31,7 @@ __all__ = [
     "lags",
     "loadings",
     "mosaic",
+    "overlaps",
     "panels",
     "png_uri",
     "risks",

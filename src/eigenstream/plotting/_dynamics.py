@@ -37,3 +37,32 @@ def courses(
     ax.set(xlabel=labels[0], ylabel=labels[1], xscale=scales[0], yscale=scales[1])
     legend(ax, "best")
     return ax
+
+
+def overlaps(course: Any, recorded: Any = None, *, ax: Axes | None = None) -> Axes:
+    """Draw the overlaps R of a solution of the equations, and those of a run upon them.
+
+    Parameters
+    ----------
+    course : Trajectory
+        What ``solve`` of a model of ``eigenstream.theory`` returns.
+    recorded : OrderParameters, optional
+        Such as ``order_parameters_`` of a ``CompetitiveLearning``, as points.
+
+    Examples
+    --------
+    >>> from eigenstream.theory import PrincipalDynamics
+    >>> course = PrincipalDynamics([1.0], eta=0.5).solve([[0.1]], [[1.0]], np.linspace(0, 9, 19))
+    >>> overlaps(course).get_legend_handles_labels()[1]
+    ['R11']
+    """
+    students, directions = course.R.shape[1:]
+    lines, points = {}, {}
+    for k in range(students):
+        for m in range(directions):
+            name = f"R{k + 1}{m + 1}"
+            lines[name] = course.alphas, course.R[:, k, m]
+            if recorded is not None:
+                values = recorded.R[:, k, m]
+                points[name] = recorded.alphas, values, np.zeros(len(values))
+    return courses(lines, points, ax=ax)

@@ -1,6 +1,6 @@
 """Competitive learning: on-line k-means and its kin, one step a row."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -16,11 +16,13 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s
 from eigenstream.learners.prototypes import CompetingLearner, PrototypeLearner, PrototypePlan
+from eigenstream.prototypes._separation import NOT_MEANS, clusters_of
 from eigenstream.prototypes.base import NOTHING_LEFT, PrototypeEstimator
 from eigenstream.rules.competitive import RANK, SOFT, WINNER
 from eigenstream.schedules import Auto, Constant, Schedule, as_schedule
+from eigenstream.theory import Advice, OrderParameters
 
-__all__ = ["CompetitiveLearning", "OrderParameters"]
+__all__ = ["CompetitiveLearning"]
 
 RULES = {"winner": WINNER, "soft": SOFT, "rank": RANK}
 
@@ -36,20 +38,6 @@ SCHEDULES = (
     "a number, a schedule of eigenstream.schedules (Constant, Power, Exponential) or a function of "
     "the step number"
 )
-
-
-class OrderParameters(NamedTuple):
-    """Overlaps of prototypes in the course of a run: ``R = J B^T`` and ``Q = J J^T``.
-
-    ``alphas`` are steps over the number of features, the time of ``theory.CompetitiveDynamics``.
-
-    >>> OrderParameters(np.zeros(1), np.zeros((1, 2, 2)), np.zeros((1, 2, 2))).R.shape
-    (1, 2, 2)
-    """
-
-    alphas: Float64s
-    R: Float64s  # (times, prototypes, directions)
-    Q: Float64s  # (times, prototypes, prototypes)
 
 
 class CompetitiveLearning(PrototypeEstimator):
@@ -370,6 +358,30 @@ class CompetitiveLearning(PrototypeEstimator):
         """How often a dead prototype has been placed anew."""
         learner: Any = self._ahead()
         return int(learner.n_reseeded)
+
+    def advise(self, rate: float) -> Advice:
+        """Say how many examples two prototypes would need at this rate to part on these data.
+
+        Their distance, and that of the rows from them, tell how far apart two clusters of equal
+        weight and variance are ([DYN] sec. 2). ``rate`` is that of a step; the theory's eta is as
+        many times that as there are features.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import CompetitiveLearning
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((4000, 100))
+        >>> X[np.arange(4000), rng.integers(2, size=4000)] += 2.0
+        >>> round(CompetitiveLearning(2, random_state=0).fit(X).advise(0.02).examples)
+        204
+        """
+        check_number(rate, "rate", above=0)
+        learner = self._ahead()
+        if learner.alive != 2 or self.assignment != "winner" or self.learning_rate != "count":
+            raise ValueError(NOT_MEANS)
+        pair = clusters_of(learner.vectors, self.counts_, self.error_)
+        return pair.advise(rate * learner.n_features, n_features=learner.n_features)
 
     @property
     def order_parameters_(self) -> OrderParameters:

@@ -14,6 +14,7 @@ from eigenstream.theory.dynamics.base import (
 )
 from eigenstream.theory.dynamics.competitive import CompetitiveDynamics
 from eigenstream.theory.dynamics.principal import PrincipalDynamics
+from eigenstream.theory.dynamics.recorded import OrderParameters
 from eigenstream.theory.dynamics.starts import random_overlaps, students_with
 from eigenstream.theory.dynamics.symmetric import (
     SymmetricPair,
@@ -26,6 +27,7 @@ __all__ = [
     "Annealing",
     "CompetitiveDynamics",
     "Dynamics",
+    "OrderParameters",
     "Plateau",
     "PrincipalDynamics",
     "SimulatedRuns",

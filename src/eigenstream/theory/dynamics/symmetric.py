@@ -71,6 +71,30 @@ class SymmetricPair:
         """Refuse what is no distance."""
         check_number(self.b, "b", above=0)
 
+    @classmethod
+    def of_distance(cls, distance: float) -> "SymmetricPair":
+        """Return the clusters whose k-means prototypes lie at this distance.
+
+        In standard deviations of a cluster. Means of the rows that are nearer to them lie farther
+        apart than the clusters, by sqrt(2) (b erf(b / 2) + 2 / sqrt(pi) exp(-b^2 / 4)): not even
+        one cluster's lie nearer than 2 sqrt(2 / pi).
+
+        >>> round(SymmetricPair.of_distance(2.0).b, 4)
+        1.0376
+        """
+        check_number(distance, "distance", above=0)
+        least = 2 * sqrt(2 / pi)
+        if distance <= least:
+            raise ValueError(
+                f"the prototypes of a single cluster lie {least:.3g} standard deviations apart, "
+                f"and these {distance:.3g}: there are no two clusters to be seen."
+            )
+
+        def beyond(b: float) -> float:
+            return sqrt(2) * float(b * erf(b / 2) + 2 / sqrt(pi) * exp(-b * b / 4)) - distance
+
+        return cls(brentq(beyond, 0.0, distance, xtol=1e-14))
+
     @property
     def critical_rate(self) -> float:
         """The eta at and above which prototypes stay together ([DYN] eq. 2.18)."""

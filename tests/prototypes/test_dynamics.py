@@ -1,0 +1,149 @@
+"""Competitive learning on vectors obeys the equations of its order parameters, and their advice."""
+
+import numpy as np
+import pytest
+
+from eigenstream import CompetitiveLearning, SangerNetwork, plotting
+from eigenstream.prototypes._separation import clusters_of
+from eigenstream.schedules import Constant
+from eigenstream.theory import (
+    CompetitiveDynamics,
+    OrderParameters,
+    PrincipalDynamics,
+    SymmetricPair,
+    students_with,
+)
+
+R0, Q0 = np.array([[0.3, 0.1], [-0.1, 0.2]]), np.array([[0.5, 0.1], [0.1, 0.6]])
+#: As in the tests of the chain: standard errors of a mean of so many runs, and the equations' bias.
+SIGMAS, BIAS = 5.5, 15.0
+
+
+def clusters(rng, m, width, b):
+    """Rows of the paper's model: two clusters at b B_1 and b B_2, variance 1."""
+    rows = rng.standard_normal((m, width))
+    rows[np.arange(m), rng.integers(2, size=m)] += b
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("b", "eta", "assignment"), [(1.0, 0.5, "winner"), (1.5, 1.0, "winner"), (1.2, 0.8, "soft")]
+)
+def test_prototypes_follow_the_chain_and_the_equations(b, eta, assignment):
+    N, runs, times = 400, 14, np.array([2.0, 5.0, 10.0])
+    softness = None if assignment == "winner" else 1.0
+    model, B = CompetitiveDynamics(b * np.eye(2), eta=eta, softness=softness), np.eye(2, N)
+    found = []
+    for run in range(runs):
+        rng = np.random.default_rng(run)
+        learning = CompetitiveLearning(
+            2,
+            assignment=assignment,
+            **({} if softness is None else {"width": 1.0}),
+            learning_rate=eta / N,
+            init=students_with(R0, Q0, B, random_state=rng),
+            directions=B,
+            record_every=N,
+        )
+        for _ in range(10):
+            learning.partial_fit(clusters(rng, N, N, b))
+        recorded = learning.order_parameters_
+        at = np.searchsorted(recorded.alphas, times)
+        np.testing.assert_allclose(recorded.alphas[at], times)
+        found.append((recorded.R[at], recorded.Q[at]))
+    course = model.solve(R0, Q0, times)
+    chain = model.simulate(R0, Q0, times, n_features=N, runs=4 * runs)
+    for ours, simulated, exact in (
+        (np.array([R for R, _ in found]), chain.R, course.R),
+        (np.array([Q for _, Q in found]), chain.Q, course.Q),
+    ):
+        spread = ours.var(axis=0, ddof=1) / runs
+        both = np.sqrt(spread + simulated.var(axis=0, ddof=1) / (4 * runs))
+        assert (np.abs(ours.mean(axis=0) - simulated.mean(axis=0)) < SIGMAS * both).all()
+        gap = np.abs(ours.mean(axis=0) - exact)
+        assert (gap < SIGMAS * np.sqrt(spread) + BIAS / N).all()
+
+
+def test_a_distance_of_prototypes_tells_the_clusters():
+    for b in (0.3, 1.0, 2.5):
+        state = SymmetricPair(b).specialised(1e-9)[1]
+        distance = np.sqrt(2 * (state[0, 0] - state[0, 1]))
+        assert SymmetricPair.of_distance(distance).b == pytest.approx(b, rel=1e-6)
+    with pytest.raises(ValueError, match="no two clusters to be seen"):
+        SymmetricPair.of_distance(1.5)
+
+
+@pytest.mark.parametrize(("b", "rate"), [(1.6, 0.008), (2.5, 0.01)])
+def test_prototypes_part_when_they_are_said_to(b, rate):
+    """At a constant rate from random starts, within a tenth and the runs' own error."""
+    N, runs = 200, 24
+    rows = clusters(np.random.default_rng(1), 12_000, N, b) * 2.0 + 1.0
+    predicted = CompetitiveLearning(2, random_state=0).fit(rows).advise(rate).examples
+    pair = SymmetricPair(b)
+    R, _ = pair.specialised(rate * N)
+    half, step, ends = (R[0, 0] - R[0, 1]) / 2, 20, []
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        start = rng.standard_normal((2, N))
+        start /= np.linalg.norm(start, axis=1)[:, None]
+        learning = CompetitiveLearning(2, learning_rate=rate, init=start)
+        seen, apart = 0, 0.0
+        while apart < half:
+            J = learning.partial_fit(clusters(rng, step, N, b)).prototypes_
+            apart, seen = abs(J[0, 0] - J[0, 1] - J[1, 0] + J[1, 1]) / 2, seen + step
+        ends.append(seen - step / 2)
+    error = np.std(ends, ddof=1) / np.sqrt(runs)
+    assert abs(predicted - np.mean(ends)) < 0.1 * np.mean(ends) + 3 * error
+
+
+def test_advice_wants_two_prototypes_that_are_means():
+    rows = clusters(np.random.default_rng(0), 500, 20, 2.0)
+    for clustering in (
+        CompetitiveLearning(3, random_state=0),
+        CompetitiveLearning(2, learning_rate=0.1, random_state=0),
+    ):
+        with pytest.raises(ValueError, match=r"fit CompetitiveLearning\(2\)"):
+            clustering.fit(rows).advise(0.01)
+    with pytest.raises(ValueError, match="no two clusters to be seen"):
+        SymmetricPair.of_distance(1.59)
+
+
+def test_how_far_apart_clusters_seem():
+    """To a few per cent from two standard deviations on, in few dimensions as in many."""
+    for seed, (N, b) in enumerate([(3, 1.8), (3, 3.0), (30, 2.0), (150, 1.6), (150, 3.0)]):
+        rows = 0.5 * clusters(np.random.default_rng(seed), 12_000, N, b) - 3.0
+        learning = CompetitiveLearning(2, random_state=seed).fit(rows)
+        found = clusters_of(learning.prototypes_, learning.counts_, learning.error_)
+        assert found.b == pytest.approx(b, rel=0.08)
+
+
+def test_a_run_is_laid_over_the_equations():
+    N, B = 60, np.eye(2, 60)
+    rng, model = np.random.default_rng(0), PrincipalDynamics([1.0, 0.6], eta=0.5)
+    J = students_with([[0.3, 0.1], [0.1, 0.3]], np.eye(2), B, random_state=0)
+    rows = rng.standard_normal((20 * N, N))
+    rows[:, :2] *= 1 + model.strengths
+    network = SangerNetwork(
+        2, normalize=True, center=False, schedule=Constant(0.5 / N), init=J, history_every=N,
+        max_iter=1,
+    ).fit(rows)  # fmt: skip
+    recorded = OrderParameters.of_history(network.history_, B)
+    assert len(recorded.alphas) >= 15
+    np.testing.assert_allclose(recorded.R[-1], network.history_[-1][1] @ B.T)
+    np.testing.assert_allclose(np.einsum("tkk->tk", recorded.Q), 1.0)
+    course = model.solve([[0.3, 0.1], [0.1, 0.3]], np.eye(2), np.linspace(0, 20, 81))
+    ax = plotting.overlaps(course, recorded)
+    assert len(ax.get_lines()) >= 8
+    # 60 entries are few: what is laid over is near all the same.
+    at = np.interp(recorded.alphas, course.alphas, np.abs(course.R[:, 0, 0]))
+    assert np.abs(np.abs(recorded.R[:, 0, 0]) - at).mean() < 0.15
+
+
+def test_a_history_that_fits_no_directions_is_refused():
+    weights = [(5, np.eye(2, 4))]
+    with pytest.raises(ValueError, match="history is empty"):
+        OrderParameters.of_history([], np.eye(2, 4))
+    with pytest.raises(ValueError, match="directions have 5 entries"):
+        OrderParameters.of_history(weights, np.eye(2, 5))
+    with pytest.raises(ValueError, match="orthonormal"):
+        OrderParameters.of_history(weights, np.ones((2, 4)))
