@@ -119,7 +119,8 @@ def reference() -> str:
 
 def plain_error(value: object) -> bool:
     """Say whether this is an exception that is made as every other one: it has no signature."""
-    return inspect.isclass(value) and value.__init__ in (ValueError.__init__, TypeError.__init__)
+    made = (one.__init__ for one in (ValueError, TypeError, KeyboardInterrupt))
+    return inspect.isclass(value) and value.__init__ in made
 
 
 def unbroken(cell: re.Match[str]) -> str:

@@ -16,10 +16,11 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s
 from eigenstream.learners.prototypes import CompetingLearner, PrototypeLearner, PrototypePlan
+from eigenstream.prototypes._rates import schedule_of
 from eigenstream.prototypes._separation import NOT_MEANS, clusters_of
 from eigenstream.prototypes.base import NOTHING_LEFT, PrototypeEstimator
 from eigenstream.rules.competitive import RANK, SOFT, WINNER
-from eigenstream.schedules import Auto, Constant, Schedule, as_schedule
+from eigenstream.schedules import Schedule
 from eigenstream.theory import Advice, OrderParameters
 
 __all__ = ["CompetitiveLearning"]
@@ -33,11 +34,6 @@ FIRST_EACH, FIRST = 20, 2000
 
 #: A prototype is called dead after so many steps for each in which others were the nearest.
 DEAD = 100
-
-SCHEDULES = (
-    "a number, a schedule of eigenstream.schedules (Constant, Power, Exponential) or a function of "
-    "the step number"
-)
 
 
 class CompetitiveLearning(PrototypeEstimator):
@@ -235,7 +231,7 @@ class CompetitiveLearning(PrototypeEstimator):
         """Return the schedule of learning rates; None for counts."""
         if isinstance(self.learning_rate, str) and self.learning_rate == "count":
             return None
-        return _schedule(self.learning_rate, "learning_rate", "count", most=1.0)
+        return schedule_of(self.learning_rate, "learning_rate", "count", most=1.0)
 
     def _width(self) -> Schedule | None:
         """Return the schedule of widths; None where the data suggest one."""
@@ -246,7 +242,7 @@ class CompetitiveLearning(PrototypeEstimator):
                 f"width={self.width!r} is of no use to assignment='winner', which moves one "
                 "prototype: leave it out, or use assignment='soft' or 'rank'."
             )
-        return _schedule(self.width, "width", "auto")
+        return schedule_of(self.width, "width", "auto")
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -394,14 +390,3 @@ class CompetitiveLearning(PrototypeEstimator):
             )
         steps, R, Q = (np.array(one) for one in zip(*learner.recorded, strict=True))
         return OrderParameters(steps / learner.n_features, R, Q)
-
-
-def _schedule(value: Any, name: str, word: str, most: float | None = None) -> Schedule:
-    """Return the schedule that a parameter stands for."""
-    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        return Constant(check_number(value, name, above=0, most=most))
-    if isinstance(value, str | Auto | type):
-        raise ValueError(f"{name} must be {word!r}, {SCHEDULES}, got {value!r}.")
-    if not isinstance(value, Schedule) and not callable(value):
-        raise TypeError(f"{name} must be {word!r}, {SCHEDULES}, got {value!r}.")
-    return as_schedule(value)

@@ -80,7 +80,7 @@ class SymmetricPair:
         one cluster's lie nearer than 2 sqrt(2 / pi).
 
         >>> round(SymmetricPair.of_distance(2.0).b, 4)
-        1.0376
+        1.0283
         """
         check_number(distance, "distance", above=0)
         least = 2 * sqrt(2 / pi)
