@@ -14,6 +14,9 @@ class OrderParameters(NamedTuple):
     """Overlaps of students in the course of a run: ``R = J B^T`` and ``Q = J J^T``.
 
     ``alphas`` are steps over the number of features, the time of the equations.
+
+    >>> OrderParameters(np.zeros(1), np.zeros((1, 2, 2)), np.zeros((1, 2, 2))).R.shape
+    (1, 2, 2)
     """
 
     alphas: Float64s
