@@ -622,6 +622,7 @@ RESULTS = {
     theory.Deviation,
     theory.EstimatedMixing,
     theory.MetricRuleError,
+    theory.OrderParameters,
     theory.Plateau,
     theory.RiskBound,
     theory.SimulatedRuns,
