@@ -219,7 +219,7 @@ def test_a_terminal_without_blocks_gets_other_bars(files):
 
 
 @pytest.mark.parametrize(
-    "command", ["look", "fit slow", "fit pca", "transform", "inspect", "merge"]
+    "command", ["look", "fit slow", "fit pca", "transform", "inspect", "merge", "export"]
 )
 def test_help_has_an_example(command):
     result = run(*command.split(), "--help")

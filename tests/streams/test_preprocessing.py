@@ -216,3 +216,11 @@ def test_what_would_not_fit_is_refused_before_it_is_made():
     # Chunks are so short that what is made of them stays bounded.
     stream = open_stream(np.zeros((4000, 200))).through(QuadraticExpansion())
     assert max(chunk.rows.nbytes for chunk in stream) <= 32 << 20
+
+
+def test_a_step_serves_several_streams():
+    step = Standardize()
+    for scale in (1.0, 10.0):
+        rows = np.array([[1.0], [3.0]]) * scale
+        (chunk,) = open_stream(rows).through(step)
+        np.testing.assert_array_equal(chunk.rows, [[-1.0], [1.0]])

@@ -134,7 +134,9 @@ class Stream:
         """
         made = Stream(self._tables, self._plan)
         made._beside = self._beside
-        made.preprocessing = Preprocessing([*self.preprocessing.fresh().steps, *steps])
+        made.preprocessing = Preprocessing(
+            [*self.preprocessing.fresh().steps, *Preprocessing(steps).fresh().steps]
+        )
         if made._width is not None:
             check_width(made.preprocessing.widths(made._width))
         return made
