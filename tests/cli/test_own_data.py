@@ -193,6 +193,9 @@ def test_the_page_of_the_documentation_runs(files, rows):
     (files / "all.npy").rename("rows.npy")
     write_csv("new.csv", rows)
     write_csv("table.csv", np.column_stack([rows[:4], [1, 1, 2, 2]]), ["x", "y", "z", "day"])
+    species = ["setosa" if one > 0 else "virginica" for one in rows[:, 0]]
+    (files / "species.csv").write_text("\n".join(["species", *species]))
+    write_iris(files, rows[:60], species)
     page = Path(__file__).parents[2] / "docs" / "command-line.md"
     lines = page.read_text(encoding="utf-8").splitlines()
     commands = [shlex.split(line, comments=True) for line in lines if line.startswith("    $ ")]
@@ -201,6 +204,18 @@ def test_the_page_of_the_documentation_runs(files, rows):
         assert name == "eigenstream"
         result = run(*arguments)
         assert result.exit_code == 0, (arguments, result.stderr)
+
+
+def write_iris(files, rows, species):
+    """Named items with labels, and pairs of them by number and by name."""
+    table = ["length,width,species,id"]
+    table += [f"{x},{y},{species[k]},i{k}" for k, (x, y, _) in enumerate(rows)]
+    (files / "iris.csv").write_text("\n".join(table))
+    words = ["same" if species[k] == species[k + 30] else "different" for k in range(30)]
+    pairs = [f"{k},{k + 30},{word}" for k, word in enumerate(words)]
+    (files / "pairs.csv").write_text("\n".join(pairs))
+    named = [f"i{k},i{k + 30},{word}" for k, word in enumerate(words)]
+    (files / "named.csv").write_text("\n".join(["one,two,kind", *named]))
 
 
 def test_a_terminal_without_blocks_gets_other_bars(files):

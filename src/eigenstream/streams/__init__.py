@@ -6,6 +6,7 @@ from eigenstream.streams._opening import open_stream
 from eigenstream.streams._steps import Preprocessing, Step, preprocessing_of
 from eigenstream.streams._stream import Stream
 from eigenstream.streams.base import StreamError
+from eigenstream.streams.outputs import write_stream
 from eigenstream.streams.preprocessing import (
     Differences,
     LagEmbedding,
@@ -29,4 +30,5 @@ __all__ = [
     "labels_of",
     "open_stream",
     "preprocessing_of",
+    "write_stream",
 ]

@@ -13,7 +13,7 @@ from eigenstream.streams._places import File, as_pipe
 from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, needed, rows_within
 
 #: Text that is parsed at a time.
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 2 << 20
 
 #: A line longer than this is none of a table.
 LONGEST_LINE = 16 << 20
@@ -142,7 +142,9 @@ class Delimited(RowTable):
                 use_threads=False, block_size=len(lines) + 1, column_names=names, skip_rows=header
             )
             try:
-                table = arrow_csv.read_csv(pyarrow.BufferReader(lines), read, parse, convert)
+                table = arrow_csv.read_csv(
+                    pyarrow.BufferReader(pyarrow.py_buffer(lines)), read, parse, convert
+                )
             except pyarrow.ArrowException as refusal:
                 if "Empty CSV" in str(refusal):
                     continue  # blank lines
@@ -154,33 +156,50 @@ class Delimited(RowTable):
         if n_rows == 0:
             raise StreamError(f"{self.name} has no rows.")
 
-    def _lines(self) -> Iterator[bytes]:
-        """Yield whole lines, as many as fit a block."""
-        rest = b""
+    def _lines(self) -> Iterator[memoryview]:
+        """Yield whole lines, as many as fit a block; they are overwritten by the next ones."""
+        held = bytearray(BLOCK_BYTES)
+        count = 0
         with self._bytes() as stream:
             while True:
-                piece = self._piece(stream, BLOCK_BYTES)
-                cut = piece.rfind(b"\n") + 1
-                if piece and not cut:
-                    rest += piece
-                    if len(rest) > LONGEST_LINE:
+                if count > len(held) // 2:  # a line that is longer than a block
+                    if len(held) >= 2 * LONGEST_LINE:
                         raise StreamError(
                             f"{self.name} has a line longer than {LONGEST_LINE >> 20} MB: no table."
                         )
-                    continue
-                lines, rest = rest + piece[:cut], piece[cut:]
-                if lines.strip():
-                    yield lines
-                if not piece:
+                    held = held + bytearray(len(held))
+                got = self._read_into(stream, memoryview(held)[count:])
+                end = count + got
+                cut = held.rfind(b"\n", count, end) + 1 if got else end
+                if cut:
+                    if not held[:64].isspace() or not held[:cut].isspace():
+                        yield memoryview(held)[:cut]
+                    held[: end - cut] = held[cut:end]
+                count = end - cut
+                if not got:
                     return
+
+    def _read_into(self, stream: Any, space: memoryview) -> int:
+        """Read what fits; return how much that was, and 0 at the end."""
+        try:
+            if self._piped:
+                some = stream.read_some(len(space))
+                space[: len(some)] = some
+                return len(some)
+            return int(stream.readinto(space))
+        except OSError as refusal:
+            raise self._unpackable(refusal) from None
 
     def _piece(self, stream: Any, count: int) -> bytes:
         try:
             found: bytes = stream.read_some(count) if self._piped else stream.read(count)
         except OSError as refusal:
-            said = " ".join(str(refusal).split())
-            raise StreamError(f"{self.name} cannot be unpacked: {said}.") from None
+            raise self._unpackable(refusal) from None
         return found
+
+    def _unpackable(self, refusal: OSError) -> StreamError:
+        said = " ".join(str(refusal).split())
+        return StreamError(f"{self.name} cannot be unpacked: {said}.")
 
     def _worded(self, said: str, before: int) -> str:
         said = " ".join(said.split())

@@ -2,13 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from contextlib import closing
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
+from eigenstream._files import replacing
 from eigenstream.streams.base import StreamError, needed
 
-__all__ = ["ENDINGS", "RowsFile", "rows_file"]
+__all__ = ["ENDINGS", "RowsFile", "rows_file", "write_stream"]
 
 
 class RowsFile(ABC):
@@ -104,6 +108,15 @@ KINDS: dict[str, type[RowsFile]] = {".npy": NpyFile, ".csv": CsvFile, ".parquet"
 ENDINGS = tuple(KINDS)
 
 
+def check_ending(ending: str) -> None:
+    """Refuse the ending of a file that cannot be written.
+
+    >>> check_ending(".npy")
+    """
+    if ending not in KINDS:
+        raise StreamError(f"rows are written to {', '.join(KINDS)}, and not to {ending!r}.")
+
+
 def rows_file(file: Any, ending: str, names: Sequence[str]) -> RowsFile:
     """Return the writer of a kind of file, by its ending.
 
@@ -114,6 +127,53 @@ def rows_file(file: Any, ending: str, names: Sequence[str]) -> RowsFile:
     >>> file.getvalue()
     b'x,y\\n1,0.10000000000000001\\n'
     """
-    if ending not in KINDS:
-        raise StreamError(f"rows are written to {', '.join(KINDS)}, and not to {ending!r}.")
+    check_ending(ending)
     return KINDS[ending](file, names)
+
+
+def write_stream(stream: Any, path: str | PathLike[str], names: Sequence[str] | None = None) -> int:
+    """Write the rows of a stream into a file, chunk by chunk; return how many they were.
+
+    The file comes out whole or not at all. Rows that weigh nothing are NaN, so that every row
+    keeps its place.
+
+    Parameters
+    ----------
+    stream : Stream, or what ``transform`` makes of one
+    path : name of a file, .npy, .csv or .parquet
+    names : of the columns; by default the stream's own, else numbers
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from eigenstream.streams import open_stream, write_stream
+    >>> path = mkdtemp() + "/rows.csv"
+    >>> write_stream(open_stream(np.eye(2)), path, names=["x", "y"])
+    2
+    >>> open(path).read()
+    'x,y\\n1,0\\n0,1\\n'
+    """
+    place = Path(path)
+    check_ending(place.suffix.lower())
+    with replacing(place) as file, closing(stream.chunks()) as chunks:
+        written: RowsFile | None = None
+        for chunk in chunks:
+            rows = np.asarray(chunk.rows)
+            if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+                raise StreamError(
+                    f"{stream!r} gives no rows of numbers, and {path} is due to hold them. Write "
+                    "its chunks yourself, such as with np.savetxt."
+                )
+            if chunk.weights is not None:
+                rows = np.where(chunk.weights[:, None] > 0, rows, np.nan).astype(rows.dtype)
+            if written is None:
+                own = names if names is not None else stream.feature_names
+                own = [str(k) for k in range(rows.shape[1])] if own is None else list(own)
+                if len(own) != rows.shape[1]:
+                    raise ValueError(f"{len(own)} names were given for {rows.shape[1]} columns.")
+                written = rows_file(cast(Any, file).buffer, place.suffix.lower(), own)
+            written.write(rows)
+        if written is None:
+            raise StreamError(f"{stream!r} holds no rows.")
+        written.close()
+    return written.n_rows
