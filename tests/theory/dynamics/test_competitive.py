@@ -130,6 +130,22 @@ def test_the_soft_grid_is_refined_where_the_sigmoid_is_steep():
     assert cross * 300.0 == pytest.approx(density, rel=1e-4)
 
 
+@pytest.mark.parametrize("beta", [0.1, 1.0, 4.0, 40.0])
+def test_the_soft_average_of_two_is_the_integral(beta):
+    mean, Q = np.array([0.4, -0.3]), np.array([[1.3, 0.2], [0.2, 0.9]])
+    gap, spread = 0.7, np.sqrt(1.3 + 0.9 - 0.4)
+
+    def average(power):
+        def at(z):
+            p = 0.5 * (1 + np.tanh(0.5 * beta * (gap + spread * z)))
+            return p**power * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+
+        return quad(at, -12, 12, points=[-gap / spread], epsabs=1e-13, limit=400)[0]
+
+    found = soft_products(mean, Q, beta)
+    np.testing.assert_allclose(found[0], [average(2), average(1) - average(2)], atol=1e-12)
+
+
 def test_more_prototypes_than_clusters_and_back():
     """Integrations reach a state at rest: no closed form is claimed."""
     rng = np.random.default_rng(5)

@@ -18,9 +18,9 @@ from eigenstream.theory.base import Float64s
 ORTHANT_POINTS = 1 << 10
 SOFT_POINTS = 1 << 11
 
-#: The grid of the soft average for two prototypes: points on +-9 standard deviations, right to
-#: 1e-9 while the sigmoid is not steeper than STEEPEST per standard deviation; finer beyond.
-GRID, REACH, STEEPEST = 3001, 9.0, 100.0
+#: The soft average of two prototypes is a sum over +-9 standard deviations. The sigmoid's poles lie
+#: pi / steepness off the line, so that steps of FINE / steepness leave exp(-2 pi^2 / FINE) = 1e-17.
+REACH, FINE = 9.0, 0.5
 
 TINY = 1e-300
 
@@ -137,8 +137,8 @@ def _soft_pair(mean: Float64s, covariance: Float64s, beta: float) -> Float64s:
     """Average over u = h_1 - h_2 alone, on a grid that resolves the sigmoid."""
     spread = covariance[0, 0] - 2 * covariance[0, 1] + covariance[1, 1]
     steepness = beta * np.sqrt(max(spread, 0.0))
-    points = GRID * int(max(1.0, np.ceil(steepness / STEEPEST)))
-    z = np.linspace(-REACH, REACH, points)
+    half = int(np.ceil(REACH * max(1.0, steepness) / FINE))
+    z = np.linspace(-REACH, REACH, 2 * half + 1)
     weight = np.exp(-0.5 * z * z)
     weight /= weight.sum()
     p = 0.5 * (1.0 + np.tanh(0.5 * (beta * (mean[0] - mean[1]) + steepness * z)))
