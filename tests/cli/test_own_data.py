@@ -234,7 +234,8 @@ def test_a_terminal_without_blocks_gets_other_bars(files):
 
 
 @pytest.mark.parametrize(
-    "command", ["look", "fit slow", "fit pca", "transform", "inspect", "merge", "export"]
+    "command",
+    ["look", "fit slow", "fit pca", "transform", "inspect", "merge", "plot", "evaluate", "export"],
 )
 def test_help_has_an_example(command):
     result = run(*command.split(), "--help")

@@ -11,6 +11,7 @@ from eigenstream.cli import (
     advise,
     bound,
     demo,
+    evaluate,
     export,
     fit,
     inspect,
@@ -85,6 +86,9 @@ app.command("inspect", epilog="Example: eigenstream inspect model.eigs")(inspect
 app.command("export", epilog="Example: eigenstream export model.eigs -o components.csv")(
     export.export
 )
+app.command(
+    "evaluate", epilog="Example: eigenstream evaluate model.eigs test.csv --labels species"
+)(evaluate.evaluate)
 app.command("plot", epilog="Example: eigenstream plot model.eigs -o figure.png")(plot.plot)
 app.command("merge", epilog="Example: eigenstream merge monday.eigs tuesday.eigs -o both.eigs")(
     merge.merge

@@ -9,6 +9,8 @@ import typer
 from eigenstream.cli import _data
 from eigenstream.cli._keeping import stoppable
 from eigenstream.cli._options import ReadingOptions, SavingOptions
+from eigenstream.cli._reporting import Noted, check_page, page_written
+from eigenstream.cli._shapes import shape_of
 
 __all__ = ["LearningOptions", "count", "features_of", "fitted", "number", "opened"]
 
@@ -99,13 +101,15 @@ def opened(
     data: list[str], reading: ReadingOptions, saving: SavingOptions, missing: str, **more: Any
 ) -> Any:
     """Return the stream, once it is clear that the model can be written."""
-    out = saving.out
+    out, page = saving.out, saving.report
     if out is not None:
         _data.check_output(out, data, (".eigs",))
+    check_page(page, saving.shape, data)
     stream = reading.opened(data, missing, **more)
     if out is not None:
         _data.check_output(out, list(stream.sources), (".eigs",))
-    return stream
+    check_page(page, saving.shape, list(stream.sources), stream.n_features)
+    return stream if page is None else Noted(stream)
 
 
 def fitted(estimator: Any, stream: Any, saving: SavingOptions, keeper: Any = None) -> None:
@@ -123,6 +127,8 @@ def told(
     """Save what was learned from a stream in so many seconds, and say what it is."""
     if saving.out is not None:
         _data.saved(estimator, saving.out)
+    if saving.report is not None:
+        page_written(estimator, stream, saving.report, shape_of(saving.shape), seconds)
     found = {
         "sources": list(stream.sources),
         "rows": estimator.n_samples_seen_,
@@ -137,6 +143,7 @@ def told(
         "threshold": getattr(estimator, "threshold_", None),
         "seconds": seconds,
         "model": None if saving.out is None else str(saving.out),
+        "report": None if saving.report is None else str(saving.report),
     }
     if saving.json:
         _data.print_json(found)
@@ -147,6 +154,8 @@ def told(
     print(
         "Nothing was saved: -o model.eigs does." if where is None else f"The model is in {where}."
     )
+    if saving.report is not None:
+        print(f"The report is in {saving.report}.")
 
 
 def _words(found: dict[str, Any], unit: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from eigenstream.cli import _data
+from eigenstream.cli._shapes import Shape
 
 __all__ = ["ReadingOptions", "SavingOptions", "grouped"]
 
@@ -154,4 +155,9 @@ class SavingOptions:
         Path | None,
         typer.Option("--out", "-o", help="Save the model into this file (.eigs).", dir_okay=False),
     ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write a page about what was found into this file (.html)."),
+    ] = None
+    shape: Shape = None
     json: _data.Json = False

@@ -13,7 +13,7 @@ from eigenstream.cli import _data
 from eigenstream.cli._learning import LearningOptions, count, features_of, number, opened, told
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 
-__all__ = ["fit_pairs"]
+__all__ = ["fit_pairs", "pairs_of"]
 
 #: How a table may say that the rows of a pair are of one class, and that they are not.
 EQUAL = ("1", "+1", "equal", "same", "true", "yes", "positive")
@@ -49,7 +49,6 @@ def fit_pairs(
     """Find the features in which equal pairs are near and unequal ones far apart."""
     from eigenstream import PairSubspace
     from eigenstream._streams import note_columns
-    from eigenstream.streams import columns_of
 
     more = {} if names is None else {"labels": _data.column(names)}
     stream = opened(items, reading, saving, learning.missing, **more)
@@ -61,17 +60,25 @@ def fit_pairs(
         missing="raise" if learning.missing == "raise" else "skip",
         random_state=learning.seed,
     )
-    first, second, kind = columns_of(pairs, 3, "pairs are", OPPOSITES)
-    signs = _signs(kind, pairs)
     begun = perf_counter()
     with _data.warnings_in_one_line(), _data.Watched(stream) as watched:
-        rows, called = _items(watched)
-        index = np.stack([_places(one, called, len(rows), pairs) for one in (first, second)], 1)
+        rows, index, signs = pairs_of(watched, pairs)
         estimator.set_params(preprocessor=rows).fit(index, signs)
         # The items are the user's; the model is what was learned from them.
         estimator.set_params(preprocessor=None)
         note_columns(estimator, stream)
         told(estimator, stream, saving, perf_counter() - begun, "pairs")
+
+
+def pairs_of(stream: Any, path: Path) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
+    """Return all rows of a stream, and the pairs of them that a table names, with their signs."""
+    from eigenstream.streams import columns_of
+
+    first, second, kind = columns_of(path, 3, "pairs are", OPPOSITES)
+    signs = _signs(kind, path)
+    rows, called = _items(stream)
+    index = np.stack([_places(one, called, len(rows), path) for one in (first, second)], 1)
+    return rows, index, signs
 
 
 def _items(stream: Any) -> tuple[Any, Sequence[Any] | None]:

@@ -1,0 +1,200 @@
+"""``eigenstream evaluate``: what the features of a model are worth on labelled rows."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from eigenstream.cli import _data
+from eigenstream.cli._options import ReadingOptions, grouped
+from eigenstream.cli._pairs import pairs_of
+
+#: Of more rows than this a sample is judged: measures over all pairs take time with their square.
+MOST_ROWS = 4000
+
+#: The measures, as they are called in JSON and in words.
+WORDS = {
+    "one_shot_error": "one-shot error",
+    "risk": "least risk R*",
+    "roc_area": "ROC area",
+    "error": "error at the threshold",
+}
+
+
+@grouped
+def evaluate(
+    model: Annotated[Path, typer.Argument(help="A file that fit -o has written.")],
+    data: _data.Data,
+    *,
+    labels: Annotated[
+        str | None,
+        typer.Option(help="The column of class labels, by name or number, or a file of them."),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(help="Instead of labels a table of pairs of these rows, as fit pairs takes."),
+    ] = None,
+    names: Annotated[
+        str | None, typer.Option(help="With --pairs: the column that holds the rows' names.")
+    ] = None,
+    most: Annotated[
+        int, typer.Option("--most", help="Of more rows, so many are drawn and judged.")
+    ] = MOST_ROWS,
+    seed: Annotated[int, typer.Option(help="Of the rows that are drawn.")] = 0,
+    reading: ReadingOptions,
+    missing: _data.Missing = "raise",
+    json: _data.Json = False,
+) -> None:
+    """Say how well distances between features tell which rows have the same label, or are a pair.
+
+    Beside them, the same of the columns themselves. One-shot error: of the nearest neighbour when
+    one example of each class is known. R*: the least balanced risk of a distance threshold. ROC
+    area: the chance that two rows of a class are nearer than two of different ones.
+    """
+    from eigenstream._checks import check_whole
+
+    check_whole(most, "--most", least=3)
+    check_whole(seed, "--seed", least=0)
+    estimator = _data.loaded(model)
+    due = getattr(estimator, "n_features_in_", None)
+    if not hasattr(estimator, "transform") or due is None:
+        kind = type(estimator).__name__
+        raise ValueError(f"{model} holds a {kind} that makes no features, or has learned nothing.")
+    if (labels is None) == (pairs is None):
+        raise ValueError("say what is to be told: --labels of the rows, or --pairs of them.")
+    if pairs is None and names is not None:
+        raise ValueError("--names is for --pairs: labels go with the rows as they come.")
+    known_by = names if labels is None else labels
+    stream = _labelled(estimator, data, known_by, reading, missing)
+    if stream.n_features not in (None, due):
+        raise ValueError(
+            f"{stream.sources[0]} gives {stream.n_features} columns, and {model} has learned from "
+            f"{due}: choose them with --columns."
+        )
+    with _data.warnings_in_one_line(), _data.Watched(stream) as watched:
+        if pairs is not None:
+            known, facts, found = _of_pairs(estimator, watched, pairs)
+        else:
+            known, facts, found = _of_labels(estimator, *_drawn(watched, most, seed))
+    if json:
+        _data.print_json(known | found)
+        return
+    _data.print_facts(f"{model}: {type(estimator).__name__}", facts)
+    print()
+    print(f"  {'':24}{'features':>12}{'columns':>12}")
+    for name, words in WORDS.items():
+        if name in found["features"]:
+            beside = found["columns"].get(name)
+            shown = "" if beside is None else f"{beside:12.4f}"
+            print(f"  {words:24}{found['features'][name]:12.4f}{shown}")
+
+
+def _labelled(
+    estimator: Any, data: list[str], labels: str | None, reading: ReadingOptions, missing: str
+) -> Any:
+    """Return the stream of rows with their labels; columns by name where the model knows names."""
+    from eigenstream.streams import labels_of
+
+    beside = labels if labels is not None and Path(labels).is_file() else None
+    given = labels is not None and beside is None
+    how: dict[str, Any] = {"labels": _data.column(labels)} if given else {}
+    stream = reading.opened(data, missing, **how)
+    names = getattr(estimator, "feature_names_in_", None)
+    if reading.columns is None and names is not None and stream.feature_names is not None:
+        stream = reading.opened(data, missing, **how, columns=list(map(str, names)))
+    return stream if beside is None else stream.with_labels(labels_of(beside))
+
+
+def _drawn(stream: Any, most: int, seed: int) -> tuple[Any, Any, int]:
+    """Return at most so many rows with their labels, each alike, and how many there are."""
+    rng = np.random.default_rng(seed)
+    rows, names, keys, n_rows = [], [], [], 0
+    for chunk in stream.chunks():
+        there = slice(None) if chunk.weights is None else chunk.weights > 0
+        part = chunk.rows[there]
+        rows.append(part.toarray() if hasattr(part, "toarray") else np.array(part))
+        names.append(np.asarray(chunk.labels)[there])
+        keys.append(rng.random(len(rows[-1])))
+        n_rows += len(rows[-1])
+        if sum(map(len, keys)) > 2 * most:
+            # The least keys so far are a sample in which every row is alike.
+            rows, names, keys = _least(rows, names, keys, most)
+    if n_rows == 0:
+        raise ValueError(f"{stream.sources[0]} has no row to judge by.")
+    rows, names, keys = _least(rows, names, keys, most)
+    return rows[0], names[0], n_rows
+
+
+def _least(rows: Any, names: Any, keys: Any, most: int) -> tuple[Any, Any, Any]:
+    """Return the rows with the least keys, in their order."""
+    all_rows, all_names, all_keys = (np.concatenate(parts) for parts in (rows, names, keys))
+    kept = np.sort(np.argsort(all_keys, kind="stable")[:most])
+    return [all_rows[kept]], [all_names[kept]], [all_keys[kept]]
+
+
+def _of_labels(estimator: Any, rows: Any, names: Any, n_rows: int) -> tuple[Any, Any, Any]:
+    """Return what labelled rows say: in numbers, in words, and the measures of two spaces."""
+    from eigenstream.evaluation import one_shot_error
+    from eigenstream.evaluation.base import all_pairs, labelled
+
+    found = {}
+    for space, points in _spaces(estimator, rows):
+        data = labelled(points, names)
+        found[space] = {"one_shot_error": one_shot_error(points, names).error}
+        threshold = _threshold(estimator, space)
+        unit = None if threshold is None else threshold / data.scale
+        found[space] |= _measures(all_pairs(data), unit)
+    classes = len(np.unique(names))
+    drawn = "" if n_rows == len(names) else f", {len(names):,} drawn of them"
+    known = {"rows": n_rows, "judged": len(names), "classes": classes}
+    return known, {"rows": f"{n_rows:,}{drawn}", "classes": str(classes)}, found
+
+
+def _of_pairs(estimator: Any, stream: Any, path: Path) -> tuple[Any, Any, Any]:
+    """Return the same of a table of pairs; those of rows that lack values are left out."""
+    from eigenstream.evaluation.base import counts_of_pairs, distances_of
+
+    items, index, signs = pairs_of(stream, path)
+    there = np.isfinite(items).all(axis=1)
+    kept = there[index].all(axis=1)
+    index, signs = index[kept], signs[kept]
+    if len(np.unique(signs)) < 2:
+        raise ValueError(f"{path} must hold equal and unequal pairs, to tell them apart.")
+    found = {}
+    # Only rows that are there go through the model; those of a pair that counts are.
+    places = np.cumsum(there) - 1
+    for space, points in _spaces(estimator, items[there]):
+        counts = counts_of_pairs(distances_of(points, places[index]), signs)
+        found[space] = _measures(counts, _threshold(estimator, space))
+    known = {"rows": len(items), "pairs": len(signs), "equal": int((signs > 0).sum())}
+    facts = {
+        "rows": f"{len(items):,}",
+        "pairs": f"{len(signs):,}, {known['equal']:,} of them equal",
+    }
+    return known, facts, found
+
+
+def _spaces(estimator: Any, rows: Any) -> Any:
+    """Return the features of rows, and the rows themselves."""
+    features = np.asarray(estimator.transform(rows), np.float64)
+    return (("features", features), ("columns", np.asarray(rows, np.float64)))
+
+
+def _threshold(estimator: Any, space: str) -> float | None:
+    """Return the threshold that a model has learned for its features."""
+    return getattr(estimator, "threshold_", None) if space == "features" else None
+
+
+def _measures(counts: Any, threshold: float | None) -> dict[str, float]:
+    """Return what pairs that were counted by distance say of it."""
+    from eigenstream.evaluation.base import roc_area
+    from eigenstream.evaluation.pair_risk import risk_curve
+
+    found = {"risk": risk_curve(counts).risk, "roc_area": roc_area(counts)}
+    if threshold is None:
+        return found
+    # Nearer than the threshold is said to be the same; either kind weighs one half, as in R*.
+    below = int(np.searchsorted(counts.ends, threshold, side="left"))
+    near, far = (share[below - 1] if below else 0.0 for share in counts.shares)
+    return found | {"error": float(1.0 - near + far) / 2.0}

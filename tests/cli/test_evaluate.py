@@ -1,0 +1,195 @@
+"""``eigenstream evaluate`` and ``fit --report``: one's own result, looked at from the terminal."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import eigenstream
+from eigenstream import ClassSubspace, PairSubspace, StreamPCA
+from eigenstream.cli import app
+from eigenstream.evaluation import balanced_risk, one_shot_error, pair_roc
+from eigenstream.scatters import VarianceScatter
+
+LABELS = np.arange(120) % 3
+
+
+def rows():
+    return np.random.default_rng(0).standard_normal((120, 4)) + 3.0 * np.eye(4)[LABELS]
+
+
+def pairs():
+    return np.random.default_rng(1).integers(120, size=(200, 2))
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+def told(*arguments):
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, index = rows(), pairs()
+    np.save("rows.npy", X)
+    np.save("labels.npy", LABELS)
+    lines = [
+        ",".join(map(str, row)) + f",kind{label}" for row, label in zip(X, LABELS, strict=True)
+    ]
+    (tmp_path / "table.csv").write_text("\n".join(["a,b,c,d,kind", *lines]) + "\n")
+    same = LABELS[index[:, 0]] == LABELS[index[:, 1]]
+    words = [
+        f"{i},{j},{'same' if one else 'different'}" for (i, j), one in zip(index, same, strict=True)
+    ]
+    (tmp_path / "pairs.csv").write_text("\n".join(["one,other,which", *words]) + "\n")
+    eigenstream.save(StreamPCA(2).fit(X), "pca.eigs")
+    eigenstream.save(ClassSubspace(2).fit(X, LABELS), "classes.eigs")
+    return tmp_path
+
+
+def test_labels_of_rows(files):
+    X = rows()
+    for model in ("pca.eigs", "classes.eigs"):
+        found = told("evaluate", model, "rows.npy", "--labels", "labels.npy")
+        assert (found["rows"], found["judged"], found["classes"]) == (120, 120, 3)
+        spaces = {"features": eigenstream.load(model).transform(X), "columns": X}
+        for space, Z in spaces.items():
+            assert found[space]["one_shot_error"] == one_shot_error(Z, LABELS).error
+            assert found[space]["risk"] == pytest.approx(balanced_risk(Z, LABELS).risk, abs=1e-12)
+            assert found[space]["roc_area"] == pytest.approx(pair_roc(Z, LABELS).area, abs=1e-12)
+    # The rows learned from, at the threshold learned: the least risk itself.
+    assert found["features"]["error"] == pytest.approx(found["features"]["risk"], abs=1e-12)
+    assert "error" not in found["columns"]
+    by_name = told("evaluate", "pca.eigs", "table.csv", "--labels", "kind")
+    assert by_name == told("evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy")
+    shown = run("evaluate", "classes.eigs", "table.csv", "--labels", "kind").stdout
+    for words in ("one-shot error", "least risk R*", "ROC area", "error at the threshold", "120"):
+        assert words in shown
+
+
+def test_pairs_of_rows(files):
+    X, index = rows(), pairs()
+    signs = np.where(LABELS[index[:, 0]] == LABELS[index[:, 1]], 1, -1)
+    learned = PairSubspace(2, preprocessor=X).fit(index, signs)
+    result = run("fit", "pairs", "pairs.csv", "--items", "rows.npy", "-o", "p.eigs")
+    assert result.exit_code == 0, result.stderr
+    found = told("evaluate", "p.eigs", "rows.npy", "--pairs", "pairs.csv")
+    assert (found["pairs"], found["equal"]) == (200, int((signs > 0).sum()))
+    assert found["features"]["roc_area"] == pytest.approx(learned.score(index, signs), abs=1e-12)
+    said = learned.predict(index)
+    error = np.mean([(said[signs == sign] != sign).mean() for sign in (1, -1)])
+    assert found["features"]["error"] == pytest.approx(error, abs=1e-12)
+    assert "one_shot_error" not in found["features"]
+    # A model that has learned from no pair has no threshold, and all else.
+    assert set(told("evaluate", "pca.eigs", "rows.npy", "--pairs", "pairs.csv")["features"]) == {
+        "risk",
+        "roc_area",
+    }
+    X[7] = np.nan
+    np.save("holes.npy", X)
+    with_holes = told(
+        "evaluate", "p.eigs", "holes.npy", "--pairs", "pairs.csv", "--missing", "skip"
+    )
+    assert with_holes["pairs"] == 200 - int((index == 7).any(axis=1).sum())
+
+
+def test_of_many_rows_a_sample_is_judged(files):
+    first = told("evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy", "--most", 30)
+    assert (first["rows"], first["judged"]) == (120, 30)
+    again = told("evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy", "--most", 30)
+    other = told(
+        "evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy", "--most", 30, "--seed", 1
+    )
+    assert first == again
+    assert first["features"] != other["features"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("pca.eigs", "rows.npy"), "--labels of the rows, or --pairs"),
+        (("pca.eigs", "rows.npy", "--labels", "labels.npy", "--pairs", "pairs.csv"), "--labels"),
+        (("pca.eigs", "rows.npy", "--labels", "labels.npy", "--names", "a"), "--names is for"),
+        (("pca.eigs", "table.csv", "--labels", "sort"), "'sort'"),
+        (("pca.eigs", "rows.npy", "--labels", "few.npy"), "120"),
+        (("pca.eigs", "rows.npy", "--labels", "one.npy"), "two classes"),
+        (("pca.eigs", "wide.npy", "--labels", "labels.npy"), "learned from 4"),
+        (("pca.eigs", "rows.npy", "--labels", "labels.npy", "--most", "1"), "--most"),
+        (("scatter.eigs", "rows.npy", "--labels", "labels.npy"), "makes no features"),
+        (("none.eigs", "rows.npy", "--labels", "labels.npy"), "none.eigs"),
+        (("pca.eigs", "none.npy", "--labels", "labels.npy"), "none.npy"),
+    ],
+)
+def test_refusals_are_one_line(files, arguments, words):
+    np.save("few.npy", LABELS[:9])
+    np.save("one.npy", np.zeros(120))
+    np.save("wide.npy", np.ones((120, 5)))
+    eigenstream.save(VarianceScatter(4).update(rows()), "scatter.eigs")
+    result = run("evaluate", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert words in result.stderr
+
+
+# ---- fit --report --------------------------------------------------------------------------------
+
+
+def test_a_fit_leaves_a_page(files):
+    fits = {
+        "slow": ("slow", "rows.npy", "--shape", "2x2"),
+        "pca": ("pca", "table.csv", "--columns", "a,b,c,d"),
+        "krylov": ("pca", "rows.npy", "--solver", "krylov"),
+        "mapped": ("slow", "rows.npy", "--features", "rbf:9"),
+        "classes": ("classes", "table.csv", "--labels", "kind"),
+        "pairs": ("pairs", "pairs.csv", "--items", "rows.npy"),
+    }
+    for name, arguments in fits.items():
+        found = told("fit", *arguments, "--report", f"{name}.html")
+        assert found["report"] == f"{name}.html"
+        page = (files / f"{name}.html").read_text(encoding="utf-8")
+        assert "reading and learning" in page
+        if name not in ("classes", "pairs"):
+            assert "120, 0 of them with missing values" in page
+            assert "The features over time" in page
+    shown = run("fit", "slow", "rows.npy", "--report", "slow.html").stdout
+    assert "The report is in slow.html" in shown
+    assert told("fit", "slow", "rows.npy")["report"] is None
+
+
+def test_of_what_is_read_once_rows_are_noted_as_they_pass(files):
+    with open("table.csv") as table:
+        text = table.read()
+    (files / "x.csv").write_text(text)
+    result = CliRunner().invoke(
+        app,
+        ["fit", "slow", "-", "--columns", "a,b,c,d", "--report", "r.html", "--json"],
+        input=text,
+    )
+    assert result.exit_code == 0, result.stderr
+    page = (files / "r.html").read_text(encoding="utf-8")
+    assert "120, 0 of them with missing values" in page
+    assert "The features over time" in page
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--report", "r.txt"), "must end in .html"),
+        (("--report", "nowhere/r.html"), "nowhere"),
+        (("--report", "r.html", "--shape", "3x3"), "9 pixels"),
+        (("--report", "r.html", "--shape", "3"), "HEIGHTxWIDTH"),
+        (("--shape", "2x2"), "give --report"),
+    ],
+)
+def test_a_page_that_cannot_be_is_refused_first(files, options, words):
+    before = sorted(files.iterdir())
+    result = run("fit", "pca", "rows.npy", "-o", "m.eigs", *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert words in result.stderr
+    assert sorted(files.iterdir()) == before
