@@ -77,7 +77,8 @@ FUTURE = {
 
 #: Libraries that only these places may import.
 HOMES = {
-    "numba": ("kernels",),
+    "numba": ("kernels", "rules/engine/_tiles"),
+    "llvmlite": ("rules/engine/_tiles",),
     "matplotlib": ("plotting",),
     "dask": ("distributed",),
     "jinja2": ("experiments/report",),

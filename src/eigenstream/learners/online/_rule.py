@@ -236,8 +236,10 @@ class OnlineLearner:
         self._learn(self.stream.take(min(count * size, self.stream.pending), size), size, threads)
         if self.steps >= self._collect_next:
             self._answer.collect(self._ready())
-            often = max(4 * self._columns, self.steps // OFTEN)
-            self._collect_next = self.steps + min(max(STRIDE, 16 * self._columns), often)
+            # Where nothing is averaged, it is only for the running moment.
+            rarely = 1 if self._averaging is not None else 4
+            often = max(4 * self._columns, rarely * self.steps // OFTEN)
+            self._collect_next = self.steps + min(rarely * max(STRIDE, 16 * self._columns), often)
         if plan.hook is not None and not self._hook_off:
             self._show(self.steps - before)
 

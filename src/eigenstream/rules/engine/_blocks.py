@@ -19,7 +19,7 @@ from eigenstream.kernels.base import njit
 from eigenstream.rules.base import KEEP
 from eigenstream.rules.engine._centering import input_products, mean_coefficients, row_coefficients
 from eigenstream.rules.engine._columns import add_products, shared, update_vectors
-from eigenstream.rules.engine._products import ZERO, products
+from eigenstream.rules.engine._products import ZERO, add_rows, products
 from eigenstream.rules.engine._running_sums import add_moment, add_sums
 from eigenstream.rules.engine._tuples import BlockRows, Frame, Makeup, Terms, Totals, Update
 
@@ -33,6 +33,9 @@ NEAR = 0.75
 #: corrected before it has grown tenfold.
 LIMIT = 2.0
 
+#: Rows that are eliminated together.
+PANEL = 5
+
 #: Where ``drift`` has the blocks and the strain since the last renewal.
 BLOCKS, STRAIN = 0, 1
 
@@ -44,32 +47,49 @@ SINGLE_BLOCKS, DOUBLE_BLOCKS = 8, 64
 def _times(left: Any, right: Any) -> Any:
     """Return the product of two small matrices."""
     out = np.zeros((left.shape[0], right.shape[1]))
-    for i in range(left.shape[0]):
-        for k in range(left.shape[1]):
-            factor = left[i, k]
-            for j in range(right.shape[1]):
-                out[i, j] += factor * right[k, j]
+    add_rows(out, left, right, ZERO, ZERO, right.shape[1])
     return out
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _solve(mixing: Any, right: Any) -> None:
-    """Replace ``right`` by mixing^(-1) right; near the identity no pivots need be sought."""
+    """Replace ``right`` by mixing^(-1) right; near the identity no pivots need be sought.
+
+    Elimination takes PANEL rows at a time: what these do to the others is one product.
+    """
     left, d, width = mixing.copy(), right.shape[0], right.shape[1]
-    for k in range(d):
-        for i in range(k + 1, d):
-            factor = left[i, k] / left[k, k]
-            for j in range(k + 1, d):
-                left[i, j] -= factor * left[k, j]
+    for first in range(0, d, PANEL):
+        stop = min(first + PANEL, d)
+        factors = np.empty((d - stop, stop - first))
+        for k in range(first, stop):
+            inverse = 1.0 / left[k, k]
+            for i in range(k + 1, stop):
+                factor = left[i, k] * inverse
+                for j in range(k + 1, d):
+                    left[i, j] -= factor * left[k, j]
+                for j in range(width):
+                    right[i, j] -= factor * right[k, j]
+            for i in range(stop, d):
+                factor = left[i, k] * inverse
+                for j in range(k + 1, stop):
+                    left[i, j] -= factor * left[k, j]
+                factors[i - stop, k - first] = -factor
+        add_rows(left[stop:], factors, left[first:stop], ZERO, stop, d)
+        add_rows(right[stop:], factors, right[first:stop], ZERO, ZERO, width)
+    for first in range((d - 1) // PANEL * PANEL, -1, -PANEL):
+        stop = min(first + PANEL, d)
+        for k in range(stop - 1, first - 1, -1):
+            for i in range(k + 1, stop):
+                factor = left[k, i]
+                for j in range(width):
+                    right[k, j] -= factor * right[i, j]
             for j in range(width):
-                right[i, j] -= factor * right[k, j]
-    for k in range(d - 1, -1, -1):
-        for i in range(k + 1, d):
-            factor = left[k, i]
-            for j in range(width):
-                right[k, j] -= factor * right[i, j]
-        for j in range(width):
-            right[k, j] /= left[k, k]
+                right[k, j] /= left[k, k]
+        factors = np.empty((first, stop - first))
+        for k in range(first):
+            for i in range(first, stop):
+                factors[k, i - first] = -left[k, i]
+        add_rows(right[:first], factors, right[first:stop], ZERO, ZERO, width)
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
@@ -125,13 +145,11 @@ def _begin(both: Any, mixing: Any, makeup: Makeup) -> Any:
             seen[i, k] = cross[i, k]
         for k in range(d):
             inner[k, i] = cross[i, watched + k]
-    inner = _times(mixing, inner)
-    moved = np.empty((d, d + slots))
+    moved = np.zeros((d, d + slots))
     for k in range(d):
         for j in range(d):
             moved[k, j] = mixing[k, j]
-        for i in range(slots):
-            moved[k, d + i] = inner[k, i]
+    add_rows(moved, mixing, inner, d, ZERO, slots)
     return moved, gram, seen
 
 
@@ -154,7 +172,7 @@ def _renewed(gram: Any, mixing: Any, own: Any, orthonormal: bool) -> Any:
     return _times(gram, mixing), own
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(cache=True, error_model="numpy", fastmath={"reassoc"})  # type: ignore[untyped-decorator, unused-ignore]
 def _strain(responses: Any, signs: Any, gains: Any, moved: Any) -> float:
     """Return sum eta max(-c, 0) |V^T u|^2: how far a departure from V^T V = I grows, as exponent.
 

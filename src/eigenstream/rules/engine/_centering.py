@@ -42,11 +42,13 @@ def _of_vectors(table: Any, makeup: Makeup) -> Any:
             mean[j] = table[origin, j]
     for t in range(now.shape[0]):
         row, first = table[now[t]], out[r * t]
-        for j in range(width):
-            first[j] = row[j] - mean[j]
         if shares.shape[0]:
             for j in range(width):
+                first[j] = row[j] - mean[j]
                 mean[j] += shares[t] * first[j]
+        else:
+            for j in range(width):
+                first[j] = row[j]
         if past.shape[0]:
             before, second = table[past[t]], out[r * t + 1]
             for j in range(width):

@@ -28,19 +28,24 @@ def _fetch(block: BlockRows, first: int, last: int) -> None:
     been averaged yet (``fresh``), any reference near the data keeps their digits: the first row of
     the terms becomes the mean.
     """
-    rows, picks, mean, shift, out = block.rows, block.picks, block.mean, block.shift, block.out
+    # Loops over slices count from 0, which compiles to vectors.
+    picks, rows, width = block.picks, block.out, last - first
+    mean, shift = block.mean[first:last], block.shift[first:last]
     n = picks.shape[0]
-    for j in range(first, last):
-        if block.fresh:
-            mean[j] = rows[picks[n - 1], j]
+    if block.fresh:
+        row = block.rows[picks[n - 1], first:last]
+        for j in range(width):
+            mean[j] = row[j]
+    for j in range(width):
         shift[j] = mean[j]
     for i in range(n):
-        row = rows[picks[i]]
-        for j in range(first, last):
-            out[i, j] = row[j] - shift[j]
-    if out.shape[0] > n:
-        for j in range(first, last):
-            out[n, j] = mean[j] - shift[j]
+        row, out = block.rows[picks[i], first:last], rows[i, first:last]
+        for j in range(width):
+            out[j] = row[j] - shift[j]
+    if rows.shape[0] > n:
+        out = rows[n, first:last]
+        for j in range(width):
+            out[j] = mean[j] - shift[j]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
@@ -71,8 +76,9 @@ def update_vectors(update: Update, block: BlockRows, vectors: Any, first: int, l
         if update.mean.shape[1]:
             moved = np.zeros((1, stop - start), rows.dtype)
             add_rows(moved, update.mean, rows, -start, start, stop)
-            for j in range(start, stop):
-                block.mean[j] = np.float64(block.shift[j]) + moved[0, j - start]
+            mean, shift = block.mean[start:stop], block.shift[start:stop]
+            for j in range(stop - start):
+                mean[j] = np.float64(shift[j]) + moved[0, j]
 
 
 def shared(function: Callable[..., None], pool: Executor, threads: int) -> Callable[..., None]:

@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import numpy as np
+
 from eigenstream.kernels.base import njit
+from eigenstream.rules.engine._products import ZERO, add_rows
 
 __all__ = ["add_moment", "add_sums"]
 
@@ -27,16 +30,15 @@ def add_sums(sums: Any, signs: Any, gram: Any, weights: Any, keep: float) -> Non
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def add_moment(moment: Any, responses: Any, signs: Any, forget: float) -> None:
-    """Add sum_j c_j y_j y_j^T to the lower triangle of ``moment``, of whose past a share stays."""
-    steps, r = signs.shape
-    d = responses.shape[1]
+    """Add sum_j c_j y_j y_j^T to ``moment``, of whose past a share stays."""
+    slots, d = responses.shape
+    r = signs.shape[1]
+    weighted = np.empty((d, slots))
     for k in range(d):
-        for i in range(k + 1):
+        for i in range(d):
             moment[k, i] *= forget
-    for t in range(steps):
-        for j in range(r):
-            y = responses[r * t + j]
-            for k in range(d):
-                f = signs[t, j] * y[k]
-                for i in range(k + 1):
-                    moment[k, i] += f * y[i]
+    for at in range(slots):
+        c = signs[at // r, at % r]
+        for k in range(d):
+            weighted[k, at] = c * responses[at, k]
+    add_rows(moment, weighted, responses, ZERO, ZERO, d)

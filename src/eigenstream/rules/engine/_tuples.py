@@ -63,7 +63,7 @@ class Totals(NamedTuple):
     """What is summed up along the way."""
 
     mean: Any  # (D,): of the rows
-    moment: Any  # (d, d): lower triangle of the sum of c y y^T over responses y
+    moment: Any  # (d, d): the sum of c y y^T over responses y
     seen_moment: Any  # the same for the vectors that ride along
     sums: Any  # the four of ``add_sums``
     adapt: Any  # what the automatic gain goes by, see ``next_gain``

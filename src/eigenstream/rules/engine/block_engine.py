@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._linalg import Float64s, mirrored
+from eigenstream._linalg import Float64s
 from eigenstream.rules.base import Rule, UnstableStepError
 from eigenstream.rules.engine._blocks import blocks_of, shared_blocks_of
 from eigenstream.rules.engine._tuples import Frame, Terms, Totals
 
 __all__ = ["BlockEngine", "Terms", "default_block_size"]
+
+#: Bytes of a cache line.
+LINE = 64
 
 
 def default_block_size(n_components: int, n_features: int, itemsize: int, lag: int = 0) -> int:
@@ -34,6 +37,14 @@ def default_block_size(n_components: int, n_features: int, itemsize: int, lag: i
     least = 16 if d * D * itemsize <= 2**18 else 24
     size = 8 * round(min(max(balanced, least), 128) / 8)
     return int(max(min(size, 2**25 // (D * itemsize)), 8)) - lag % 4
+
+
+def _aligned(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return an empty array that begins with a cache line: a vector register reads one at once."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = np.empty(size + LINE, np.uint8)
+    first = -room.ctypes.data % LINE
+    return np.asarray(room[first : first + size].view(dtype).reshape(shape))
 
 
 class BlockEngine:
@@ -55,7 +66,8 @@ class BlockEngine:
         self.rule = rule
         self._w = 0 if watched is None else len(watched)
         both = weights if watched is None else np.concatenate([watched, weights])
-        self._vectors = np.array(both, order="C")
+        self._vectors = _aligned(both.shape, both.dtype)
+        self._vectors[...] = both
         d, n_features = weights.shape
         #: W = mixing @ frame; see _blocks.
         self._mixing = np.eye(d)
@@ -104,7 +116,7 @@ class BlockEngine:
         longest = (2 if len(terms.past) else 1) * min(size, steps) + 1
         if len(self._buffer) < longest:
             # Kept, since fresh memory is slow to come by; what is not used is not resident.
-            self._buffer = np.empty((longest, len(self.mean)), self._vectors.dtype)
+            self._buffer = _aligned((longest, len(self.mean)), self._vectors.dtype)
         arguments = (
             Frame(self._vectors, self._mixing, self._own, self._drift),
             terms,
@@ -124,7 +136,8 @@ class BlockEngine:
 
     def collect(self) -> tuple[Float64s, Float64s, float]:
         """Return the two sums of c y y^T and the weight of their terms, and begin them anew."""
-        found = mirrored(self.moment), mirrored(self.seen_moment), float(self.sums[2])
+        moments = (self.moment + self.moment.T, self.seen_moment + self.seen_moment.T)
+        found = 0.5 * moments[0], 0.5 * moments[1], float(self.sums[2])  # not even rounding apart
         self.moment[...] = 0.0
         self.seen_moment[...] = 0.0
         self.sums[2] = 0.0

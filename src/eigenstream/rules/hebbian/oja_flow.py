@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from eigenstream.kernels.base import njit
-from eigenstream.rules.base import Rule, add_input, next_gain, read_responses
+from eigenstream.rules.base import Rule, next_gain
+from eigenstream.rules.engine import LINE, sweep_one, sweep_two
 
 __all__ = ["OJA_FLOW"]
 
@@ -23,100 +24,47 @@ __all__ = ["OJA_FLOW"]
 STRETCH = 1e12
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})  # type: ignore[untyped-decorator, unused-ignore]
-def _gather(moved: Any, responses: Any, row: int, factor: float, change: Any) -> None:
-    """Add ``factor * sum_k y_k moved_k`` to ``change``; four rows at a time save memory traffic."""
-    d, width = moved.shape
-    whole = d - d % 4
-    for k in range(0, whole, 4):
-        f0 = factor * responses[row, k]
-        f1 = factor * responses[row, k + 1]
-        f2 = factor * responses[row, k + 2]
-        f3 = factor * responses[row, k + 3]
-        for j in range(width):
-            change[j] += (f0 * moved[k, j] + f1 * moved[k + 1, j]) + (
-                f2 * moved[k + 2, j] + f3 * moved[k + 3, j]
-            )
-    for k in range(whole, d):
-        f0 = factor * responses[row, k]
-        for j in range(width):
-            change[j] += f0 * moved[k, j]
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def _padded(moved: Any, r: int) -> Any:
+    """Return a copy of ``moved`` with columns of zeros behind, and room for a step's sums.
 
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})  # type: ignore[untyped-decorator, unused-ignore]
-def _spread(moved: Any, responses: Any, row: int, change: Any) -> None:
-    """Add ``y_k * change`` to row k."""
-    for k in range(moved.shape[0]):
-        y = responses[row, k]
-        for j in range(moved.shape[1]):
-            moved[k, j] += y * change[j]
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})  # type: ignore[untyped-decorator, unused-ignore]
-def _gather_pair(moved: Any, responses: Any, row: int, one: Any, two: Any) -> None:
-    """Write ``sum_k y_k moved_k`` for both vectors of a step, in one pass over ``moved``."""
-    d, width = moved.shape
-    whole = d - d % 4
-    one[:] = 0.0
-    two[:] = 0.0
-    for k in range(0, whole, 4):
-        m0, m1, m2, m3 = moved[k], moved[k + 1], moved[k + 2], moved[k + 3]
-        f0, f1 = responses[row, k], responses[row, k + 1]
-        f2, f3 = responses[row, k + 2], responses[row, k + 3]
-        g0, g1 = responses[row + 1, k], responses[row + 1, k + 1]
-        g2, g3 = responses[row + 1, k + 2], responses[row + 1, k + 3]
-        for j in range(width):
-            one[j] += (f0 * m0[j] + f1 * m1[j]) + (f2 * m2[j] + f3 * m3[j])
-            two[j] += (g0 * m0[j] + g1 * m1[j]) + (g2 * m2[j] + g3 * m3[j])
-    for k in range(whole, d):
-        for j in range(width):
-            one[j] += responses[row, k] * moved[k, j]
-            two[j] += responses[row + 1, k] * moved[k, j]
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})  # type: ignore[untyped-decorator, unused-ignore]
-def _combine_pair(one: Any, two: Any, old: Any, new: Any, gram: Any, step: int) -> None:
-    """Replace V y_1, V y_2 by what is added to V, one for each y: ``old`` of them, ``new`` inputs.
-
-    ``old``, ``new``: two matrices of 2 x 2 numbers, row by row.
+    The last step's change of V is not carried out before the next one reads all of V: (factors)
+    holds its y in r columns and, in as many again, what the next step multiplies V with;
+    (change) what is to be added to V a unit of y, and then the next step's products with V.
     """
-    p11, p12, p21, p22 = old
-    n11, n12, n21, n22 = new
-    width = one.shape[0]
-    slots = gram.shape[0]
-    for j in range(width):
-        x, y = one[j], two[j]
-        one[j] = p11 * x + p21 * y
-        two[j] = p12 * x + p22 * y
-    # The columns of the step's own vectors hold coefficients from now on, later ones products.
-    a, head = 2 * step, width - slots
-    one[head + a], one[head + a + 1] = n11, n21
-    two[head + a], two[head + a + 1] = n12, n22
-    with_first, with_second = gram[a, a + 2 :], gram[a + 1, a + 2 :]
-    later_one, later_two = one[head + a + 2 :], two[head + a + 2 :]
-    for j in range(slots - a - 2):
-        x, y = with_first[j], with_second[j]
-        later_one[j] += n11 * x + n21 * y
-        later_two[j] += n12 * x + n22 * y
+    d, width = moved.shape
+    wide = -(-width // LINE) * LINE
+    table = np.zeros((d, wide))
+    for k in range(d):
+        for j in range(width):
+            table[k, j] = moved[k, j]
+    return table, np.zeros((d, 2 * r)), np.zeros((2 * r, wide))
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})  # type: ignore[untyped-decorator, unused-ignore]
-def _spread_pair(moved: Any, responses: Any, row: int, first: Any, second: Any) -> None:
-    """Add ``y1_k * first + y2_k * second`` to row k."""
-    for k in range(moved.shape[0]):
-        y1, y2 = responses[row, k], responses[row + 1, k]
-        for j in range(moved.shape[1]):
-            moved[k, j] += y1 * first[j] + y2 * second[j]
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def _read(table: Any, factors: Any, change: Any, slot: int, responses: Any, row: int) -> float:
+    """Read <w_k, u> from u's column, free the column for coefficients; return |response|^2."""
+    total, r = 0.0, factors.shape[1] // 2
+    for k in range(table.shape[0]):
+        y = table[k, slot]
+        for i in range(r):
+            y += factors[k, i] * change[i, slot]
+        table[k, slot] = 0.0
+        responses[row, k] = y
+        total += y * y
+    for i in range(r):
+        change[i, slot] = 0.0
+    return total
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _single(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses: Any) -> int:
     """Take steps with one vector each, where everything above is a number."""
     d, width = moved.shape
-    change = np.empty(width)
+    table, factors, change = _padded(moved, 1)
     for t in range(signs.shape[0]):
         c = signs[t, 0]
-        k = read_responses(moved, d + t, responses, t)
+        k = _read(table, factors, change, d + t, responses, t)
         # |u|^2 = |V^T u|^2 up to rounding when V holds u, as it does at the start.
         g = max(gram[t, t], k)
         eta = next_gain(gains, t, c * c * g * k, max(-c, 0.0) * g, adapt)
@@ -126,10 +74,24 @@ def _single(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses
         r = np.sqrt(1.0 + s * k)
         m = -s / (r * (r + 1.0))
         n = eta * c * (1.0 + k * m)
-        change[:] = 0.0
-        _gather(moved, responses, t, m - n, change)
-        add_input(change, n, gram, d + t, d)
-        _spread(moved, responses, t, change)
+        for i in range(d):
+            factors[i, 1] = (m - n) * responses[t, i]
+        sweep_one(table, factors, change)
+        for i in range(d):
+            factors[i, 0] = responses[t, i]
+        # The column of the step's own vector holds coefficients from now on, later ones products.
+        one, found = change[0], change[1]
+        for j in range(d + t):
+            one[j] = found[j]
+        one[d + t] = n
+        one, found, products = one[d + t + 1 :], found[d + t + 1 :], gram[t, t + 1 :]
+        for j in range(products.shape[0]):
+            one[j] = found[j] + n * products[j]
+    factors[:, 1] = 0.0
+    sweep_one(table, factors, change)
+    for k_ in range(d):
+        for j in range(width):
+            moved[k_, j] = table[k_, j]
     return int(signs.shape[0])
 
 
@@ -137,13 +99,13 @@ def _single(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses
 def _pair(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses: Any) -> int:
     """Take steps with two vectors each (rewarded and penalised): the matrices above are 2 x 2."""
     d, width = moved.shape
-    one, two = np.empty(width), np.empty(width)
+    table, factors, change = _padded(moved, 2)
     for t in range(signs.shape[0]):
         a, b = 2 * t, 2 * t + 1
         c1, c2 = signs[t, 0], signs[t, 1]
         g11, g12, g22 = gram[a, a], gram[a, b], gram[b, b]
-        k11 = read_responses(moved, d + a, responses, a)
-        k22 = read_responses(moved, d + b, responses, b)
+        k11 = _read(table, factors, change, d + a, responses, a)
+        k22 = _read(table, factors, change, d + b, responses, b)
         k12 = 0.0
         for i in range(d):
             k12 += responses[a, i] * responses[b, i]
@@ -180,10 +142,30 @@ def _pair(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses: 
         n12 = eta * c1 * (k11 * m12 + k12 * m22)
         n21 = eta * c2 * (k12 * m11 + k22 * m21)
         n22 = eta * c2 * (1.0 + k12 * m12 + k22 * m22)
-        _gather_pair(moved, responses, a, one, two)
-        old = (m11 - n11, m12 - n12, m21 - n21, m22 - n22)
-        _combine_pair(one, two, old, (n11, n12, n21, n22), gram, t)
-        _spread_pair(moved, responses, a, one, two)
+        for i in range(d):
+            x, y = responses[a, i], responses[b, i]
+            factors[i, 2] = (m11 - n11) * x + (m21 - n21) * y
+            factors[i, 3] = (m12 - n12) * x + (m22 - n22) * y
+        sweep_two(table, factors, change)
+        for i in range(d):
+            factors[i, 0], factors[i, 1] = responses[a, i], responses[b, i]
+        # The columns of the step's own vectors hold coefficients from now on, later ones products.
+        one, two, with_one, with_two = change[0], change[1], change[2], change[3]
+        for j in range(d + a):
+            one[j], two[j] = with_one[j], with_two[j]
+        one[d + a], one[d + b], two[d + a], two[d + b] = n11, n21, n12, n22
+        one, two = one[d + b + 1 :], two[d + b + 1 :]
+        with_one, with_two = with_one[d + b + 1 :], with_two[d + b + 1 :]
+        of_first, of_second = gram[a, b + 1 :], gram[b, b + 1 :]
+        for j in range(of_first.shape[0]):
+            x, y = of_first[j], of_second[j]
+            one[j] = with_one[j] + (n11 * x + n21 * y)
+            two[j] = with_two[j] + (n12 * x + n22 * y)
+    factors[:, 2:] = 0.0
+    sweep_two(table, factors, change)
+    for k in range(d):
+        for j in range(width):
+            moved[k, j] = table[k, j]
     return int(signs.shape[0])
 
 
