@@ -20,6 +20,7 @@ FLOORS = {
     "_hooks": 0,
     "_linalg": 0,
     "_memory": 0,
+    "_provenance": 0,
     "_refusals": 0,
     "_state": 0,
     "_streams": 1,

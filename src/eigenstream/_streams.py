@@ -25,28 +25,25 @@ from inspect import signature
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-from joblib import hash as hash_of
 from scipy.sparse import vstack
 
 from eigenstream._checks import is_sparse
 from eigenstream._memory import physical_memory
+from eigenstream._provenance import forget_source, note_source
 
 __all__ = [
     "Passes",
     "Taught",
     "all_rows",
     "check_labelled",
-    "check_same_steps",
+    "complete_rows",
     "fits_streams",
     "fits_streams_by",
-    "forget_source",
     "fresh",
     "is_stream",
     "learn_chunks",
     "maps_streams",
-    "merge_sources",
     "note_columns",
-    "note_source",
 ]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -54,12 +51,6 @@ Learner = TypeVar("Learner")
 
 #: What all rows of a stream may take of the memory, where an estimator needs them at once.
 MEMORY_SHARE = 0.25
-
-#: So many sources are remembered by their names.
-MOST_SOURCES = 100
-
-#: What is remembered of a stream that was learned from.
-NOTED = ("provenance_", "preprocessing_")
 
 #: What scikit-learn keeps in an estimator itself, whatever it has learned.
 KEPT = ("_skl", "_sklearn", "_callback")
@@ -91,6 +82,22 @@ def check_labelled(stream: Any, estimator: Any) -> None:
         )
 
 
+def complete_rows(chunk: Any) -> Taught:
+    """Return the rows of a chunk that weigh something, with their labels.
+
+    >>> from eigenstream.streams import open_stream
+    >>> (chunk,) = open_stream([[1.0], [np.nan]], missing="skip")
+    >>> complete_rows(chunk).rows.shape
+    (1, 1)
+    """
+    rows, labels = chunk.rows, chunk.labels
+    if chunk.weights is not None:
+        complete = chunk.weights > 0
+        rows = rows[complete]
+        labels = None if labels is None else labels[complete]
+    return Taught(rows, labels)
+
+
 class Passes:
     """The complete rows of a stream, chunk by chunk, as often as it is iterated over.
 
@@ -110,14 +117,9 @@ class Passes:
 
     def _read(self) -> Iterator[Taught]:
         with closing(self.stream.chunks()) as chunks:
-            for chunk in chunks:
-                rows, labels = chunk.rows, chunk.labels
-                if chunk.weights is not None:
-                    complete = chunk.weights > 0
-                    rows = rows[complete]
-                    labels = None if labels is None else labels[complete]
-                if rows.shape[0]:
-                    yield Taught(rows, labels)
+            for some in map(complete_rows, chunks):
+                if some.rows.shape[0]:
+                    yield some
 
     def _bounded(self) -> Iterator[Taught]:
         """Read once, as long as what has been read fits in memory."""
@@ -169,60 +171,6 @@ def note_columns(estimator: Any, stream: Any) -> None:
     names = stream.feature_names
     if names is not None and len(names) == getattr(estimator, "n_features_in_", None):
         estimator.feature_names_in_ = np.array(names, dtype=object)
-
-
-def note_source(estimator: Any, stream: Any, sequences: int | None = None) -> None:
-    """Keep where what was learned comes from, and the steps of preprocessing, as they have learned.
-
-    ``provenance_`` has the names of the first sources, how many there are, the columns that are
-    read, and the number of sequences; ``preprocessing_`` is there if there are any steps.
-    """
-    forget_source(estimator)
-    columns = getattr(stream, "column_names", None)
-    estimator.provenance_ = {
-        "sources": list(map(str, stream.sources[:MOST_SOURCES])),
-        "n_sources": len(stream.sources),
-        "columns": None if columns is None else list(map(str, columns)),
-        "sequences": sequences,
-    }
-    preprocessing = getattr(stream, "preprocessing", None)
-    if preprocessing is not None and preprocessing.steps:
-        estimator.preprocessing_ = preprocessing.fresh()
-
-
-def forget_source(estimator: Any) -> None:
-    """Keep nothing of a stream that was learned from before."""
-    for name in NOTED:
-        vars(estimator).pop(name, None)
-
-
-def check_same_steps(left: Any, right: Any) -> None:
-    """Refuse two estimators that have learned behind different steps of preprocessing."""
-    steps = [getattr(one, "preprocessing_", None) for one in (left, right)]
-    if hash_of(*steps[:1]) != hash_of(*steps[1:]):
-        raise ValueError(
-            f"one estimator has learned behind {steps[0]!r}, the other behind {steps[1]!r}"
-            + (
-                ", which have learned something else. "
-                if repr(steps[0]) == repr(steps[1])
-                else ". "
-            )
-            + "Let one stream learn them, and prepare the other by it: stream.prepared(model)."
-        )
-
-
-def merge_sources(merged: Any, other: Any, follows: bool) -> None:
-    """Let an estimator remember the sources of two; ``follows`` says that one sequence goes on."""
-    ours, theirs = (vars(one).get("provenance_") for one in (merged, other))
-    if ours is None or theirs is None:
-        vars(merged).pop("provenance_", None)
-        return
-    counts = ours["sequences"], theirs["sequences"]
-    merged.provenance_ = ours | {
-        "sources": [*ours["sources"], *theirs["sources"]][:MOST_SOURCES],
-        "n_sources": ours["n_sources"] + theirs["n_sources"],
-        "sequences": None if None in counts else sum(counts) - int(follows),
-    }
 
 
 def fits_streams(method: Method) -> Method:

@@ -8,7 +8,16 @@ import pytest
 from sklearn.base import clone
 
 import eigenstream
-from eigenstream import RBFNetwork, SlowSubspace, StreamPCA, open_stream
+from eigenstream import (
+    ClassSubspace,
+    OjaNeuron,
+    Perceptron,
+    RBFNetwork,
+    SlowSubspace,
+    StreamPCA,
+    ThresholdClassifier,
+    open_stream,
+)
 from eigenstream.models import Checkpoint, Interrupted, ModelError, describe, load
 from eigenstream.models._writing import Writer
 from eigenstream.streams import LagEmbedding, Standardize
@@ -174,6 +183,53 @@ def test_what_is_no_checkpoint_is_not_overwritten(tmp_path):
             with pytest.raises(ModelError, match=words):
                 StreamPCA(2).fit(stream(), checkpoint=tmp_path / name, resume=resume)
         assert (tmp_path / name).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("model", "first"),
+    [
+        (ClassSubspace(2), {}),
+        (ClassSubspace(2, eta=2.0, solver="flow", random_state=0), {}),
+        (Perceptron(), {"classes": [0, 1, 2]}),
+        (OjaNeuron(random_state=0), {}),
+    ],
+    ids=repr,
+)
+def test_whatever_goes_on_by_chunks(model, first, tmp_path):
+    def made():
+        found = open_stream(ROWS, chunk_rows=70).through(Standardize())
+        return found if isinstance(model, OjaNeuron) else found.with_labels(np.arange(900) % 3)
+
+    whole = Checkpoint(tmp_path / "whole.eigs").learn(model, made(), **first)
+    assert not hasattr(model, "n_features_in_")
+    path, stops = tmp_path / "fit.eigs", 0
+    while True:
+        try:
+            again = Stopping(path, 5, resume=True).learn(model, made(), **first)
+            break
+        except Interrupted:
+            stops += 1
+    assert stops == 2
+    assert_same(again, whole)
+    assert_same(Checkpoint(path, resume=True).learn(model, made(), **first), whole)
+    assert repr(again.preprocessing_) == "Preprocessing([Standardize(running=False)])"
+    if isinstance(model, ClassSubspace):
+        fitted = clone(model).fit(made())
+        np.testing.assert_array_equal(again.components_, fitted.components_)
+
+
+def test_what_does_not_go_on_by_chunks_is_refused(tmp_path):
+    keeper = Checkpoint(tmp_path / "fit.eigs")
+    with pytest.raises(TypeError, match="keeps checkpoints itself: fit"):
+        keeper.learn(StreamPCA(2), stream())
+    with pytest.raises(TypeError, match="has no partial_fit"):
+        keeper.learn(ThresholdClassifier(1.0), stream())
+    labels = np.arange(900) % 2
+    beside = [open_stream(ROWS).with_labels(some) for some in (labels, 1 - labels)]
+    keeper.learn(Perceptron(), beside[0], classes=[0, 1])
+    again = Checkpoint(tmp_path / "fit.eigs", resume=True)
+    with pytest.raises(ModelError, match="labels beside the rows"):
+        again.learn(Perceptron(), beside[1], classes=[0, 1])
 
 
 def test_what_cannot_be_kept_is_refused_before_the_work(tmp_path):

@@ -18,8 +18,9 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream._memory import chunk_rows
+from eigenstream._provenance import check_same_steps
 from eigenstream._state import Restorable
-from eigenstream._streams import check_same_steps, maps_streams
+from eigenstream._streams import maps_streams
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping, _parameters
 from eigenstream.estimators._missing import Skipped

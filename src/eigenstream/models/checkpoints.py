@@ -1,18 +1,21 @@
 """Checkpoints: a model file that knows where in its stream it stands."""
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn
 
-from eigenstream._checkpoints import Resumption
+from eigenstream._checkpoints import Resumption, kept_chunks
 from eigenstream._checks import check_flag, check_whole
 from eigenstream._files import check_writable, remove_abandoned
+from eigenstream._provenance import note_source
+from eigenstream._streams import complete_rows, fresh, note_columns
 from eigenstream.models._container import refuse
 from eigenstream.models._reading import opened, read
 from eigenstream.models._writing import Writer, write
-from eigenstream.models.base import ModelError, qualified
+from eigenstream.models.base import ESTIMATORS, ModelError, qualified
 
 __all__ = ["Checkpoint", "Interrupted"]
 
@@ -132,6 +135,46 @@ class Checkpoint:
                 "resume=True goes on."
             )
 
+    def learn(self, estimator: Any, stream: Any, **first: Any) -> Any:
+        """Return an estimator that has learned from a stream by ``partial_fit``, with checkpoints.
+
+        For whatever goes on learning from rows, or rows with labels, in one pass, and can be saved:
+        classes and neurons. (``fit`` of rows in time takes ``checkpoint=`` itself.) The estimator
+        that is given is not changed; ``first`` are arguments of the first call of ``partial_fit``,
+        such as ``classes``.
+
+        >>> from tempfile import mkdtemp
+        >>> import numpy as np
+        >>> from eigenstream import ClassSubspace, open_stream
+        >>> stream = open_stream(np.eye(4), chunk_rows=2).with_labels([0, 1, 0, 1])
+        >>> keeper = Checkpoint(mkdtemp() + "/fit.eigs", every=2, resume=True)
+        >>> keeper.learn(ClassSubspace(1, eta=2.0), stream).n_samples_seen_
+        4
+        """
+        if "checkpoint" in signature(estimator.fit).parameters:
+            raise TypeError(
+                f"{type(estimator).__name__} keeps checkpoints itself: fit(stream, checkpoint=...)."
+            )
+        if not hasattr(estimator, "partial_fit"):
+            raise TypeError(
+                f"{estimator!r:.200} has no partial_fit: it learns from all rows at once, and "
+                "there is nothing to go on from."
+            )
+        found = self.begin(estimator, stream)
+        learned = fresh(estimator) if found is None else found.estimator
+        first = first if found is None else {}
+        if found is not None and found.complete:
+            return learned
+        for chunk in kept_chunks(self, stream, lambda: learned, found):
+            rows, labels = complete_rows(chunk)
+            if rows.shape[0]:
+                learned.partial_fit(rows, *(() if labels is None else (labels,)), **first)
+                first = {}
+        note_columns(learned, stream)
+        note_source(learned, stream)
+        self.complete(lambda: learned)
+        return learned
+
     def complete(self, learned: Callable[[], Any]) -> None:
         """Write the last checkpoint: the fit is over."""
         self._write(learned(), complete=True)
@@ -189,7 +232,9 @@ class Checkpoint:
 
 
 def _check_parameters(estimator: Any) -> None:
-    """Refuse parameters that no checkpoint can hold, before the work."""
+    """Refuse what no checkpoint can hold, before the work."""
+    if ESTIMATORS.get(type(estimator).__name__) is not type(estimator):
+        raise TypeError(f"a {type(estimator).__name__} cannot be saved, and so has no checkpoints.")
     for name, value in estimator.get_params(deep=False).items():
         try:
             Writer().written(value, qualified("parameters", name))

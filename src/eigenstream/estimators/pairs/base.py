@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_number, is_sparse
 from eigenstream._linalg import Float64s
-from eigenstream._streams import maps_streams, merge_sources
+from eigenstream._provenance import merge_sources
+from eigenstream._streams import maps_streams
 from eigenstream.estimators import _input
 from eigenstream.estimators._parameters import Uses
 from eigenstream.estimators.base import SubspaceEstimator

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checkpoints import Keeper, Resumption
-from eigenstream._streams import NOTED, forget_source, is_stream, note_columns, note_source
+from eigenstream._provenance import NOTED, forget_source, note_source
+from eigenstream._streams import is_stream, note_columns
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import reported
 from eigenstream.estimators._missing import Holes, Skipped

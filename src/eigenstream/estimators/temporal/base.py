@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checkpoints import keeper_of
 from eigenstream._checks import check_flag, check_whole, warn_user
+from eigenstream._provenance import merge_sources
 from eigenstream._refusals import unchanged_on_error
-from eigenstream._streams import merge_sources
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input
 from eigenstream.estimators._callbacks import CallbackSupportMixin, with_callbacks
