@@ -1,6 +1,6 @@
 """Make the pictures of the README and of these pages: ``python docs/pictures.py [name ...]``.
 
-``alanine`` reads real data; see docs/alanine-dipeptide.md for where to get them.
+``alanine`` and ``timescales`` read real data; see docs/alanine-dipeptide.md for where to get them.
 """
 
 import os
@@ -100,6 +100,41 @@ def make_alanine() -> None:
     save(figure, "alanine")
 
 
+def make_timescales() -> None:
+    """The slowest feature of the molecule against psi, and its time scale against the lag."""
+    spec = spec_from_file_location("alanine_dipeptide", ROOT / "examples/alanine_dipeptide.py")
+    assert spec is not None
+    assert spec.loader is not None
+    example = module_from_spec(spec)
+    # Dataclasses look their module up.
+    sys.modules[spec.name] = example
+    spec.loader.exec_module(example)
+    molecule = example.load(Path(os.environ["EIGENSTREAM_DATA"]) / example.FILE)
+    lags = (1, 2, 3, 5, 7, 10, 15, 20)
+    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    feature = example.slowest(molecule, 5)["slow subspace"][0]
+    degrees = np.degrees(molecule.psi)
+    left.hexbin(degrees, feature, gridsize=70, bins="log", cmap="GnBu", mincnt=1)
+    share = example.explained_by_angle(feature, molecule.psi)
+    left.set_title(f"slow subspace, lag 5 ps: R² with psi {share:.2f}", fontsize=10)
+    left.set(xlabel="psi, degrees", ylabel="feature, nm", xticks=range(-180, 181, 90))
+    for name, how, colour in (
+        ("slow subspace", {"alpha": "auto"}, "#1c8fc4"),
+        ("slow feature analysis", {"criterion": "ratio"}, "#e08a1e"),
+    ):
+        path = lag_path(SlowSubspace(1, **how), molecule.runs, lags)
+        right.plot(lags, path.timescales[:, 0], "-o", ms=3.5, color=colour, label=name)
+    tica = [example.slowest(molecule, lag)["TICA (deeptime)"][1] for lag in lags]
+    right.plot(lags, tica, "+", ms=11, mew=1.5, color="#c2488f", label="TICA (deeptime)")
+    right.fill_between(lags, lags, 0, color="#8a8f98", alpha=0.2, lw=0)
+    right.set(xlabel="lag, ps", ylabel="time scale, ps", ylim=(0, 14))
+    right.legend(loc="upper left", frameon=False)
+    right.grid(True, alpha=0.15)
+    right.spines[["top", "right"]].set_visible(False)
+    save(figure, "timescales")
+
+
 def make_theory() -> None:
     """The bound against the number of rows, and what each alpha gives on slow sources."""
     figure = Figure(figsize=(8.8, 3.6), layout="constrained")
@@ -164,19 +199,23 @@ def make_rings() -> None:
     save(figure, "rings")
 
 
+#: Pictures of real data.
+REAL = ("alanine", "timescales")
+
 PICTURES = {
     "demo": make_demo,
     "rings": make_rings,
     "alanine": make_alanine,
     "theory": make_theory,
     "lags": make_lags,
+    "timescales": make_timescales,
 }
 
 
 def main() -> None:
     """Make the pictures named on the command line, or all that can be made here."""
     wanted = sys.argv[1:] or [
-        name for name in PICTURES if name != "alanine" or "EIGENSTREAM_DATA" in os.environ
+        name for name in PICTURES if name not in REAL or "EIGENSTREAM_DATA" in os.environ
     ]
     for name in wanted:
         if name not in PICTURES:
