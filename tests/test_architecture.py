@@ -73,7 +73,6 @@ TABLES = {("learners", "table")}
 #: Folders that are planned; one that has come is taken off this list.
 FUTURE = {
     "distributed",
-    "experiments/prototypes",
 }
 
 #: Libraries that only these places may import.

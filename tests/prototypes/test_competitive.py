@@ -54,15 +54,19 @@ def softmax(z):
     return p / p.sum()
 
 
-@pytest.mark.parametrize("width", [2, 30])
+#: Rows short enough for steps on the prototypes themselves, and long enough for blocks.
+WIDTHS = [3, 1000]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("rate", ["count", 0.03, Power(1.0, 5.0)], ids=str)
 @pytest.mark.parametrize("assignment", SHARES)
 def test_law_3_the_estimator_takes_the_sequential_steps(assignment, rate, width):
     rows = 100.0 + blobs(400, width)  # an offset costs no precision
-    start = rows[:5] + 0.1
+    start = rows[:18] + 0.1
     given = {} if assignment == "winner" else {"width": Exponential(3.0, 200.0)}
     found = CompetitiveLearning(
-        5, assignment=assignment, init=start, learning_rate=rate, **given
+        18, assignment=assignment, init=start, learning_rate=rate, **given
     ).fit(rows)
     by_step = {"count": None, 0.03: lambda t: 0.03}.get(rate, lambda t: 1.0 / (5.0 + t))
     due = plain(start, rows, SHARES[assignment], by_step)
@@ -108,18 +112,18 @@ def test_forgetting_follows_a_stream_that_drifts():
 # ---- streams -------------------------------------------------------------------------------------
 
 MODELS = [
-    CompetitiveLearning(5, random_state=0),
-    CompetitiveLearning(12, init_size=50, random_state=0),
-    CompetitiveLearning(12, init="random", init_size=50, random_state=0, forgetting=0.01),
-    CompetitiveLearning(12, init="data", learning_rate=Power(1, 10)),
-    CompetitiveLearning(12, init="k-means++", init_size=20, reseed=30, random_state=0),
-    CompetitiveLearning(12, assignment="soft", init="k-means++", init_size=20, random_state=0),
-    CompetitiveLearning(12, assignment="rank", init="data", record_every=25),
-    CompetitiveLearning(12, assignment="soft", init="data", width=Exponential(9, 30)),
+    CompetitiveLearning(18, random_state=0),
+    CompetitiveLearning(18, init_size=50, random_state=0),
+    CompetitiveLearning(18, init="random", init_size=50, random_state=0, forgetting=0.01),
+    CompetitiveLearning(18, init="data", learning_rate=Power(1, 10)),
+    CompetitiveLearning(18, init="k-means++", init_size=20, reseed=30, random_state=0),
+    CompetitiveLearning(18, assignment="soft", init="k-means++", init_size=20, random_state=0),
+    CompetitiveLearning(18, assignment="rank", init="data", record_every=25),
+    CompetitiveLearning(18, assignment="soft", init="data", width=Exponential(9, 30)),
 ]
 
 
-@pytest.mark.parametrize("width", [3, 30])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
 @settings(max_examples=4, deadline=None)
 @given(cuts=st.lists(st.integers(1, 299), max_size=20), each=st.booleans())

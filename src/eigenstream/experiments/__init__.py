@@ -10,7 +10,7 @@ def known() -> "dict[str, Experiment]":
     """Return every experiment, by name: of a paper, or of what it leaves open.
 
     >>> sorted(known())
-    ['dynamics', 'hpca-faces', ..., 'neurons', ..., 'slow-scale', 'slow-translation']
+    ['clusters', 'dynamics', 'hpca-faces', ..., 'neurons', ..., 'slow-scale', 'slow-translation']
     """
     # Imported when asked for: whoever runs the demo need not wait for the others.
     from eigenstream.experiments.dynamics import paper
@@ -24,6 +24,7 @@ def known() -> "dict[str, Experiment]":
         unsupervised,
     )
     from eigenstream.experiments.neurons import lessons
+    from eigenstream.experiments.prototypes import clusters
     from eigenstream.experiments.slow import rotation, scale, translation
 
     all_of_them: tuple[Experiment, ...] = (
@@ -39,6 +40,7 @@ def known() -> "dict[str, Experiment]":
         margin.EXPERIMENT,
         lessons.EXPERIMENT,
         paper.EXPERIMENT,
+        clusters.EXPERIMENT,
     )
     return {one.name: one for one in all_of_them}
 

@@ -12,6 +12,7 @@ from eigenstream.plotting._embedding import embedding
 from eigenstream.plotting._images import gray, mosaic, png_uri, signed
 from eigenstream.plotting._loadings import loadings
 from eigenstream.plotting._neurons import arrivals, decision_lines, error_surface, unit_circle
+from eigenstream.plotting._paths import paths
 from eigenstream.plotting._spectra import alphas, lags, spectrum, sweep
 from eigenstream.plotting._streams import growth, runs, traces
 from eigenstream.plotting._writing import save, svg
@@ -33,6 +34,7 @@ __all__ = [
     "mosaic",
     "overlaps",
     "panels",
+    "paths",
     "png_uri",
     "risks",
     "roc",

@@ -15,9 +15,9 @@ from eigenstream.schedules import Schedule
 
 __all__ = ["PrototypeLearner", "PrototypePlan", "default_block_size"]
 
-#: Up to so many multiplications for the distances of a row, moving the prototypes themselves is
-#: quicker than forming a block's inner products.
-SMALL = 256
+#: With so few prototypes, or so few multiplications for the distances of a row, moving the
+#: prototypes themselves is quicker than forming a block's inner products (docs/prototypes.md).
+FEW, SMALL = 16, 2**14
 
 NOTHING = np.zeros((0, 0))
 
@@ -28,7 +28,8 @@ def default_block_size(n_prototypes: int, n_features: int) -> int:
     >>> default_block_size(8, 2), default_block_size(100, 784)
     (0, 64)
     """
-    return 0 if n_prototypes * n_features <= SMALL else 64
+    few = n_prototypes <= FEW or n_prototypes * n_features <= SMALL
+    return 0 if few else 64
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Prototypes at work: what they find, beside theory, and in pictures."""
