@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+from eigenstream import CompetitiveLearning, open_stream
 from eigenstream.features import RBFNetwork
 from eigenstream.features import rbf as module
 
@@ -219,3 +221,35 @@ def test_a_refused_fit_leaves_the_network_usable():
     with pytest.raises(ValueError, match="NaN at row 0"):
         network.fit(np.full((50, 7), np.nan))
     np.testing.assert_array_equal(network.transform(rows), before)
+
+
+def test_prototypes_that_are_given_or_learned():
+    rows = np.random.default_rng(3).standard_normal((300, 4))
+    clusters = CompetitiveLearning(9, random_state=0)
+    learned = clone(clusters).fit(rows)
+    due = RBFNetwork(prototypes=learned.prototypes_, gamma="median").fit(rows)
+    np.testing.assert_array_equal(due.prototypes_, learned.prototypes_)
+    for given in (clusters, learned):
+        found = RBFNetwork(prototypes=given, gamma="median").fit(rows)
+        np.testing.assert_array_equal(found.transform(rows), due.transform(rows))
+    chunks = RBFNetwork(prototypes=learned, gamma="median")
+    assert chunks.partial_fit(rows[:1]).is_ready_
+    assert chunks.partial_fit(rows[1:]).n_samples_seen_ == 300
+    streamed = RBFNetwork(prototypes=learned, gamma="median").fit(open_stream(rows, chunk_rows=70))
+    for found in (chunks, streamed):
+        np.testing.assert_array_equal(found.transform(rows), due.transform(rows))
+        assert found.n_samples_seen_ == 300
+    np.testing.assert_allclose(
+        RBFNetwork(prototypes=KMeans(5, n_init=1, random_state=0)).fit(rows).prototypes_,
+        KMeans(5, n_init=1, random_state=0).fit(rows).cluster_centers_,
+    )
+
+
+def test_prototypes_that_cannot_be():
+    rows = np.random.default_rng(3).standard_normal((30, 4))
+    with pytest.raises(ValueError, match=r"prototypes must have shape \(p, 4\)"):
+        RBFNetwork(prototypes=np.zeros((3, 5))).fit(rows)
+    with pytest.raises(ValueError, match="has not learned, and a stream is read once"):
+        RBFNetwork(prototypes=CompetitiveLearning(3)).partial_fit(rows)
+    with pytest.raises(TypeError, match="prototypes must hold real numbers"):
+        RBFNetwork(prototypes="far").fit(rows)

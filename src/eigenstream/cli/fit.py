@@ -10,6 +10,7 @@ from eigenstream.cli._keeping import KeepingOptions
 from eigenstream.cli._learning import LearningOptions, count, features_of, fitted, number, opened
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._pairs import fit_pairs
+from eigenstream.cli._prototypes import fit_kmeans
 
 app = typer.Typer(help="Learn from your own files: slow features, components, classes, pairs.")
 
@@ -123,6 +124,10 @@ def fit_classes(
 app.command(
     "pairs", epilog="Example: eigenstream fit pairs pairs.csv --items items.npy -o model.eigs"
 )(fit_pairs)
+
+app.command(
+    "kmeans", epilog="Example: eigenstream fit kmeans table.parquet --prototypes 20 -o model.eigs"
+)(fit_kmeans)
 
 
 def _behind(estimator: Any, learning: LearningOptions, stream: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
@@ -16,6 +16,7 @@ from eigenstream._checks import (
     check_number,
     check_unchanged,
     check_whole,
+    real_array,
     unmasked,
     warn_user,
 )
@@ -26,6 +27,9 @@ from eigenstream._streams import Passes, fits_streams_by, fresh, maps_streams
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21
+
+#: What the prototypes depend on.
+OF_PROTOTYPES = ("n_prototypes", "prototypes", "gamma", "spacing")
 
 
 class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -41,6 +45,10 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     n_prototypes : int, default=500
         How many prototypes, and so how many features come out. ``fit`` takes as many as there are
         rows where these are fewer, and warns; ``partial_fit`` waits for all of them.
+    prototypes : array (p, n_features) or clusterer, optional
+        Given prototypes instead of rows of the data: an array, or an estimator that has, or learns,
+        ``cluster_centers_``, such as ``CompetitiveLearning``. ``fit`` of an array fits a copy of
+        one that has not learned; streams and ``partial_fit`` take one that has.
     gamma : float, "scale" or "median"
         The kernel's sharpness: a number; or 1 over the number of features times the variance of
         the prototypes' entries; or 1 over the median squared distance between prototypes.
@@ -100,11 +108,13 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self,
         n_prototypes: int = 500,
         *,
+        prototypes: Any = None,
         gamma: float | Literal["scale", "median"] = 4.0,
         spacing: int = 1,
         random_state: Any = None,
     ) -> None:
         self.n_prototypes = n_prototypes
+        self.prototypes = prototypes
         self.gamma = gamma
         self.spacing = spacing
         self.random_state = random_state
@@ -119,7 +129,31 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _fit(self, X: Any) -> None:
         self._checked()
         rows = self._rows(X, reset=True)
-        self._keep(rows[self._chosen(len(rows))], len(rows))
+        own = self.prototypes
+        if own is not None and not _has_learned(own) and hasattr(own, "fit"):
+            own = clone(own).fit(rows)
+        given = self._given(own, rows)
+        self._keep(rows[self._chosen(len(rows))] if given is None else given, len(rows))
+
+    def _given(self, own: Any, rows: Floats) -> Floats | None:
+        """Return the prototypes that were given, in the precision of the rows; None for none."""
+        if own is None:
+            return None
+        if _has_learned(own):
+            own = own.cluster_centers_
+        elif hasattr(own, "fit"):
+            raise ValueError(
+                f"prototypes={own!r} has not learned, and a stream is read once: fit it first, as "
+                "in RBFNetwork(prototypes=clusters.fit(stream))."
+            )
+        places = real_array(own, "prototypes").astype(rows.dtype)
+        if places.ndim != 2 or places.shape[1] != rows.shape[1]:
+            raise ValueError(
+                f"prototypes must have shape (p, {rows.shape[1]}), as X has {rows.shape[1]} "
+                f"features; got {places.shape}."
+            )
+        check_finite(places, name="prototypes")
+        return places
 
     def _chosen(self, n_rows: int) -> NDArray[np.intp]:
         """Draw which of so many rows are prototypes, in their order."""
@@ -145,6 +179,20 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _fit_stream(self, stream: Any) -> Self:
         """Draw what ``fit`` of all the rows would draw, and keep no others."""
         learner = fresh(self)
+        if self.prototypes is not None:
+            count = 0
+            for chunk in stream.chunks():
+                whole = chunk.rows if chunk.weights is None else chunk.rows[chunk.weights > 0]
+                if not len(whole):
+                    continue
+                rows = learner._rows(whole, reset=count == 0, first_row=count)
+                if count == 0:
+                    given = learner._given(self.prototypes, rows)
+                    assert given is not None
+                    learner._keep(given, 0)
+                count += len(rows)
+            learner.n_samples_seen_ = count
+            return learner
         passes = Passes(stream, "fit of RBFNetwork")
         expected = stream.n_rows
         if expected is None:
@@ -185,6 +233,9 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             self.n_samples_seen_ = 0
             self.n_prototypes_seen_ = 0
             self._collected = np.empty((n_prototypes, rows.shape[1]), dtype=rows.dtype)
+            given = self._given(self.prototypes, rows)
+            if given is not None:
+                self._keep(given, 0)
         if not self.is_ready_:
             have = self.n_prototypes_seen_
             # Rows are counted from the start of the stream, whatever the chunks.
@@ -197,7 +248,7 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def _note_parameters(self) -> None:
         """Remember what the first prototype was taken with: others would not fit to it."""
-        self._begun = {name: getattr(self, name) for name in ("n_prototypes", "gamma", "spacing")}
+        self._begun = {name: getattr(self, name) for name in OF_PROTOTYPES}
 
     @maps_streams
     def transform(self, X: Any) -> NDArray[Any]:
@@ -243,6 +294,8 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """How many more rows of a stream ``partial_fit`` needs until all prototypes are there."""
         if self.is_ready_:
             return 0
+        if self.prototypes is not None:
+            return 1
         last = (self.n_prototypes - 1) * self.spacing + 1
         return int(last - getattr(self, "n_samples_seen_", 0))
 
@@ -305,6 +358,11 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             apart = apart[apart > 0]
             unit = float(np.median(apart)) if apart.size else 0.0
         return 1.0 / unit if unit > 0 else 1.0  # prototypes all alike have no scale of their own
+
+
+def _has_learned(own: Any) -> bool:
+    """Tell whether an estimator has centres of clusters to read."""
+    return hasattr(own, "cluster_centers_")
 
 
 def _exponent_map(prototypes: Float64s, gamma: float) -> Float64s:

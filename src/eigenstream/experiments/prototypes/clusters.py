@@ -113,7 +113,7 @@ def _numbers(name: str, found: Any, theory: Any) -> dict[str, Any]:
     own = (R[:, -1, 0, 0] + R[:, -1, 1, 1]) / 2
     other = (R[:, -1, 0, 1] + R[:, -1, 1, 0]) / 2
     errors = [model.error(r, q) for r, q in zip(R[:, -1], Q[:, -1], strict=True)]
-    numbers = {
+    numbers: dict[str, Any] = {
         "R": [float(one) for one in own],
         "S": [float(one) for one in other],
         "error": [float(one) for one in errors],
@@ -203,7 +203,6 @@ def _plane(found: Any, n: int) -> Section:
                 "The first run. Crosses are the centres, and gray dots rows, all seen in the two "
                 f"directions that matter, of {n}: what is a matter of course in this picture is "
                 f"hidden in {n - 2} directions of noise.",
-                wide=True,
             ),
         ),
     )

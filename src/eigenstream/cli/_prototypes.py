@@ -1,0 +1,94 @@
+"""``eigenstream fit kmeans``: clusters of the rows of a user's own files, in one pass."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+
+from eigenstream.cli import _data
+from eigenstream.cli._learning import number, opened
+from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
+
+__all__ = ["fit_kmeans"]
+
+
+@grouped
+def fit_kmeans(
+    data: _data.Data,
+    *,
+    prototypes: Annotated[
+        int, typer.Option("-k", "--prototypes", help="How many clusters to look for.")
+    ] = 8,
+    assignment: Annotated[
+        str, typer.Option(help="Whom a row moves: winner, soft or rank (neural gas).")
+    ] = "winner",
+    rate: Annotated[
+        str, typer.Option(help="Learning rates: count (1 / count) or a constant, at most 1.")
+    ] = "count",
+    forgetting: Annotated[
+        float | None,
+        typer.Option(help="The share of the counts that is forgotten a row, where data drift."),
+    ] = None,
+    missing: _data.Missing = "raise",
+    seed: Annotated[int, typer.Option(help="Of where the prototypes begin.")] = 0,
+    reading: ReadingOptions,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Save the model into this file (.eigs).", dir_okay=False),
+    ] = None,
+    json: _data.Json = False,
+) -> None:
+    """Find prototypes that stand for clusters of rows, in one pass (on-line k-means)."""
+    from eigenstream import CompetitiveLearning
+
+    estimator = CompetitiveLearning(
+        prototypes,
+        assignment=assignment,
+        learning_rate=number(rate, "--rate", ("count",), "a number in (0, 1]"),
+        forgetting=forgetting,
+        random_state=seed,
+    )
+    stream = opened(data, reading, SavingOptions(out=out, json=json), missing)
+    begun = perf_counter()
+    with _data.warnings_in_one_line(), _data.Watched(stream) as watched:
+        estimator.fit(watched)
+    _told(estimator, stream, out, json, perf_counter() - begun)
+
+
+def _told(estimator: Any, stream: Any, out: Path | None, json: bool, seconds: float) -> None:
+    """Save what was learned, and say what it is."""
+    if out is not None:
+        _data.saved(estimator, out)
+    counts = estimator.counts_
+    found = {
+        "sources": list(stream.sources),
+        "rows": estimator.n_steps_,
+        "rows_skipped": estimator.n_samples_skipped_,
+        "columns": estimator.n_features_in_,
+        "prototypes": len(counts),
+        "counts": counts,
+        "dead": estimator.dead_,
+        "error": estimator.error_,
+        "seconds": seconds,
+        "model": None if out is None else str(out),
+    }
+    if json:
+        _data.print_json(found)
+        return
+    skipped = found["rows_skipped"]
+    facts = {
+        "sources": _data.names_of(found["sources"]),
+        "rows": f"{found['rows']:,}" + (f", {skipped:,} left out" if skipped else ""),
+        "columns": str(found["columns"]),
+        "prototypes": str(found["prototypes"]),
+        "counts": ", ".join(f"{one:,.6g}" for one in counts[:12])
+        + (", ..." if len(counts) > 12 else ""),
+        "error": f"{found['error']:.6g}, the mean squared distance of rows when they came",
+        "time": f"{seconds:.2f} s, {found['rows'] / max(seconds, 1e-9):,.0f} rows a second",
+    }
+    if len(found["dead"]):
+        facts["dead"] = f"{len(found['dead'])} that no row is nearest to any more"
+    _data.print_facts(type(estimator).__name__, facts)
+    print()
+    print("Nothing was saved: -o model.eigs does." if out is None else f"The model is in {out}.")

@@ -1,0 +1,61 @@
+"""``eigenstream fit kmeans``: clusters of files."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import eigenstream
+from eigenstream import CompetitiveLearning
+from eigenstream.cli import app
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+@pytest.fixture
+def path(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = 9.0 * rng.integers(3, size=(400, 1)) + rng.standard_normal((400, 3))
+    np.save(tmp_path / "rows.npy", rows)
+    return tmp_path / "rows.npy"
+
+
+def test_the_model_is_that_of_python(path):
+    out = path.parent / "model.eigs"
+    result = run("fit", "kmeans", path, "-k", 3, "--seed", 1, "-o", out, "--json")
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    due = CompetitiveLearning(3, random_state=1).fit(np.load(path))
+    found = eigenstream.load(out)
+    np.testing.assert_array_equal(found.prototypes_, due.prototypes_)
+    assert told["rows"] == 400
+    assert told["counts"] == due.counts_.tolist()
+    assert told["dead"] == []
+    distances = run("transform", out, path, "-o", path.parent / "far.npy")
+    assert distances.exit_code == 0, distances.stderr
+    np.testing.assert_allclose(np.load(path.parent / "far.npy"), due.transform(np.load(path)))
+
+
+def test_in_words(path):
+    result = run("fit", "kmeans", path, "--assignment", "soft", "--rate", 0.05, "-k", 3)
+    assert result.exit_code == 0, result.stderr
+    for words in ("CompetitiveLearning", "prototypes", "mean squared distance", "was saved"):
+        assert words in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--assignment", "far"), "assignment must be one of"),
+        (("--rate", "fast"), "--rate must be count"),
+        (("--rate", "2"), "learning_rate must be a number in"),
+        (("-k", "0"), "n_prototypes must be"),
+    ],
+)
+def test_refused_in_a_line(path, given, words):
+    result = run("fit", "kmeans", path, *given)
+    assert result.exit_code != 0
+    assert words in " ".join(result.stderr.split())
