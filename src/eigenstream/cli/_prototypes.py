@@ -1,5 +1,6 @@
 """``eigenstream fit kmeans``: clusters of the rows of a user's own files, in one pass."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -13,25 +14,32 @@ from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 __all__ = ["fit_kmeans"]
 
 
+@dataclass
+class Competing:
+    """How prototypes compete."""
+
+    prototypes: Annotated[
+        int, typer.Option("-k", "--prototypes", help="How many clusters to look for.")
+    ] = 8
+    assignment: Annotated[
+        str, typer.Option(help="Whom a row moves: winner, soft or rank (neural gas).")
+    ] = "winner"
+    rate: Annotated[
+        str, typer.Option(help="Learning rates: count (1 / count) or a constant, at most 1.")
+    ] = "count"
+    forgetting: Annotated[
+        float | None,
+        typer.Option(help="The share of the counts that is forgotten a row, where data drift."),
+    ] = None
+    seed: Annotated[int, typer.Option(help="Of where the prototypes begin.")] = 0
+
+
 @grouped
 def fit_kmeans(
     data: _data.Data,
     *,
-    prototypes: Annotated[
-        int, typer.Option("-k", "--prototypes", help="How many clusters to look for.")
-    ] = 8,
-    assignment: Annotated[
-        str, typer.Option(help="Whom a row moves: winner, soft or rank (neural gas).")
-    ] = "winner",
-    rate: Annotated[
-        str, typer.Option(help="Learning rates: count (1 / count) or a constant, at most 1.")
-    ] = "count",
-    forgetting: Annotated[
-        float | None,
-        typer.Option(help="The share of the counts that is forgotten a row, where data drift."),
-    ] = None,
+    competing: Competing,
     missing: _data.Missing = "raise",
-    seed: Annotated[int, typer.Option(help="Of where the prototypes begin.")] = 0,
     reading: ReadingOptions,
     out: Annotated[
         Path | None,
@@ -43,11 +51,11 @@ def fit_kmeans(
     from eigenstream import CompetitiveLearning
 
     estimator = CompetitiveLearning(
-        prototypes,
-        assignment=assignment,
-        learning_rate=number(rate, "--rate", ("count",), "a number in (0, 1]"),
-        forgetting=forgetting,
-        random_state=seed,
+        competing.prototypes,
+        assignment=competing.assignment,
+        learning_rate=number(competing.rate, "--rate", ("count",), "a number in (0, 1]"),
+        forgetting=competing.forgetting,
+        random_state=competing.seed,
     )
     stream = opened(data, reading, SavingOptions(out=out, json=json), missing)
     begun = perf_counter()
