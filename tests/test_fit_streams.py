@@ -21,6 +21,7 @@ from eigenstream import (
     PairSubspace,
     Perceptron,
     RBFNetwork,
+    SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
     ThresholdClassifier,
@@ -50,6 +51,8 @@ def streamed(rows, y, source=lambda rows: rows, **how):
 def determined(member):
     """The estimator, whose random numbers are the same in every fit."""
     own = clone(member.estimator)
+    if isinstance(own, SelfOrganizingMap):
+        own.set_params(shuffle=False)  # a map learns from a stream in the order of the stream
     return own.set_params(random_state=0) if "random_state" in own.get_params() else own
 
 

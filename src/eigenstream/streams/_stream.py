@@ -328,12 +328,14 @@ class Stream:
 
     def _parts(self, preprocessing: Preprocessing, cursor: Cursor | None = None) -> Iterator[Part]:
         """Yield parts of bounded size, cleaned and prepared."""
+        whole = _labels.checked if self._plan.missing == "raise" else _labels.weighed
         for part in self._clean(preprocessing, Cursor() if cursor is None else cursor):
             size = self._block_rows(part.rows.shape[1])
             for at in range(0, len(part), size):
                 made = preprocessing.push(part.between(at, at + size))
                 if len(made):
-                    yield made
+                    # A row without a label has values all the same, for the windows of others.
+                    yield whole(made)
 
     def _clean(self, preprocessing: Preprocessing, cursor: Cursor) -> Iterator[Part]:
         """Yield the rows as floats, by sequences, with nothing missing."""
@@ -341,7 +343,6 @@ class Stream:
         sequences = Sequences(plan.gap, joined=plan.joined)
         rule: Any = None
         beside = self._beside
-        whole = _labels.checked if plan.missing == "raise" else _labels.weighed
         for number, table in enumerate(self._tables[cursor.table :], cursor.table):
             sequences.new_table()
             wanted = plan.wanted(table, self._block_rows(self._width or table.width))
@@ -357,10 +358,10 @@ class Stream:
                 cursor.mark(number, wanted, block, sequences, rule, preprocessing)
                 cursor.read += len(block)
                 for part in sequences.parts(block, table.name):
-                    yield from map(whole, rule.push(part))
+                    yield from rule.push(part)
         if rule is None:
             raise StreamError(f"{self.sources[0]} has no rows.")
-        yield from map(whole, rule.end())
+        yield from rule.end()
         if beside is not None:
             beside.check(cursor.read)
 

@@ -1,0 +1,91 @@
+"""Streams of answers, and their files."""
+
+import os
+
+import numpy as np
+import pytest
+
+from eigenstream import StreamPCA
+from eigenstream.streams import LagEmbedding, open_stream, write_stream
+
+ROWS = np.random.default_rng(0).standard_normal((30, 3))
+
+
+@pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet"])
+def test_what_is_written_is_read(tmp_path, ending):
+    if ending != ".npy":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"out{ending}"
+    assert write_stream(open_stream(ROWS, chunk_rows=7), path, names=["x", "y", "z"]) == 30
+    found = open_stream(path)
+    np.testing.assert_array_equal(np.concatenate([chunk.rows for chunk in found]), ROWS)
+    assert found.feature_names == (None if ending == ".npy" else ("x", "y", "z"))
+
+
+def test_rows_that_weigh_nothing_are_nan(tmp_path):
+    rows = ROWS.copy()
+    rows[4, 1] = np.nan
+    features = StreamPCA(2).fit(ROWS).transform(open_stream(rows, missing="skip", chunk_rows=7))
+    write_stream(features, tmp_path / "f.npy")
+    lacking = np.isnan(np.load(tmp_path / "f.npy")).all(axis=1)
+    assert np.flatnonzero(lacking).tolist() == [4]
+
+
+@pytest.mark.parametrize(
+    ("ending", "how", "words"),
+    [
+        (".doc", {}, "not to '.doc'"),
+        (".npy", {"names": ["x"]}, "1 names were given for 3 columns"),
+    ],
+)
+def test_refusals_leave_the_old_file(tmp_path, ending, how, words):
+    path = tmp_path / f"out{ending}"
+    path.write_text("precious")
+    with pytest.raises(ValueError, match=words):
+        write_stream(open_stream(ROWS), path, **how)
+    assert path.read_text() == "precious"
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_an_error_on_the_way_leaves_the_old_file(tmp_path):
+    path = tmp_path / "out.npy"
+    path.write_text("precious")
+    rows = ROWS.copy()
+    rows[25, 0] = np.nan
+    with pytest.raises(ValueError, match=r"NaN .* at row 25"):
+        write_stream(open_stream(rows, chunk_rows=7), path)
+    assert path.read_text() == "precious"
+    assert os.listdir(tmp_path) == ["out.npy"]
+
+
+def test_classes_are_no_rows_of_numbers(tmp_path):
+    answers = open_stream(ROWS).mapped(lambda rows: np.full(len(rows), "a"))
+    with pytest.raises(ValueError, match="no rows of numbers"):
+        write_stream(answers, tmp_path / "out.csv")
+    assert os.listdir(tmp_path) == []
+
+
+def test_answers_go_on_where_a_pass_has_ended():
+    doubled = open_stream(ROWS, chunk_rows=7).mapped(lambda rows: 2 * rows)
+    chunks = list(doubled.chunks(places=True))
+    left = [chunk.rows for chunk in doubled.chunks(after=chunks[1].place)]
+    np.testing.assert_array_equal(np.concatenate(left), 2 * ROWS[14:])
+    assert [len(one) for one in doubled.chunks(skip=10)] == [4, 7, 7, 2]
+
+
+def test_answers_know_what_they_come_from():
+    stream = open_stream({"a": ROWS[:10], "b": ROWS[10:]}).with_labels(np.arange(30))
+    twice = stream.mapped(lambda rows: rows + 1).mapped(lambda rows: rows[:, :1])
+    assert (twice.n_rows, twice.sources, twice.rereadable, twice.labelled) == (
+        30,
+        ("a", "b"),
+        True,
+        True,
+    )
+    assert (twice.n_features, twice.dtype, twice.feature_names, twice.row_shape) == (None,) * 4
+    assert [chunk.labels[0] for chunk in twice] == [0, 10]
+    assert "Mapped" in repr(twice)
+    with pytest.raises(ValueError, match="before the estimator"):
+        twice.through(LagEmbedding(2))
+    blocks = [rows for rows, _ in twice.lagged_blocks(1)]
+    assert [len(one) for one in blocks] == [10, 20]
