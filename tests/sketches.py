@@ -46,3 +46,55 @@ def learned(rows, *args, parts=1, **how):
     for part in np.array_split(rows, parts):
         sketch.add(part)
     return sketch
+
+
+def plain_sketch(rows, d, alpha, block=96):
+    """The recipe in plain NumPy, at lag 1: a full eigenproblem a block, in all of frame and rows.
+
+    The library has new directions by a pivoted Cholesky factorisation instead, corrections to first
+    order, and products by panels.
+    """
+    p, q = d + max(8, min(2 * d, 40)), max(8, min(3 * d, 60))
+    D = rows.shape[1]
+    U, lam, older = np.zeros((0, D)), np.zeros(0), None
+    trace = W = along = room = behind = 0.0
+    n = seen = 0
+    mean = rows[1 : block + 1].mean(axis=0)
+    for start in range(1, len(rows), block):
+        now, past = (
+            rows[start - k : start - k + block][: len(rows) - start] - mean for k in (0, 1)
+        )
+        b, outside = len(now), (trace - lam.sum()) / max(D - len(lam), 1)
+        if n:  # the past loses weight while the frame still moves on, but no penalty is unlearned
+            f = (n / (n + b)) ** min(max(10 * behind, 0.0), 3.0)
+            low = (np.arange(len(lam)) < q) & (lam < outside)
+            trace = f * trace + (1 - f) * lam[low].sum()
+            lam, W = np.where(low, lam, f * lam), f * W
+            outside = (trace - lam.sum()) / max(D - len(lam), 1)
+        moved, middle = now - past, now.mean(axis=0)
+        T = alpha * (now.T @ now - b * (1 - W / (W + b)) * np.outer(middle, middle))
+        T -= (1 - alpha) * moved.T @ moved
+        if n:
+            V = U[-d:]
+            if older is not None:
+                S = V @ older.T
+                left, _, right = np.linalg.svd(S)
+                turn = left @ right
+                along -= np.sum((V @ T @ older.T - V @ T @ V.T @ S) * turn)
+                gaps = np.maximum(lam[-d:] - outside, 0.0) / W
+                room += b * np.sum(gaps * (1 - np.sum((turn @ S.T) ** 2, axis=1)))
+                behind = along / room if room > 0 else 0.0
+            if n >= 2 * seen:
+                older, seen, along, room = V.copy(), n, along / 4, room / 4
+        trace += np.trace(T)
+        basis = np.linalg.qr(np.concatenate([U, now, past]).T)[0]
+        known = basis.T @ U.T
+        M = known @ np.diag(lam - outside) @ known.T + outside * np.eye(basis.shape[1])
+        lam, Z = np.linalg.eigh(M + basis.T @ T @ basis)
+        kept = np.arange(len(lam))
+        if len(lam) > p + q:
+            kept = np.r_[0:q, len(lam) - p : len(lam)]
+        U, lam = (basis @ Z[:, kept]).T, lam[kept]
+        mean = mean + middle * b / (W + b)
+        W, n = W + b, n + b
+    return U[::-1][:d]

@@ -81,7 +81,7 @@ def kept_pairs(matrix: Float64s, lowest: int, highest: int) -> Cut:
     n = len(values)
     if n <= lowest + highest:
         return Cut(values, vectors, True)
-    kept = np.r_[0:lowest, n - highest : n]
+    kept = np.concatenate([np.arange(lowest), np.arange(n - highest, n)])
     return Cut(values[kept], vectors[:, kept], False)
 
 
@@ -110,7 +110,7 @@ def corrections(
     if failed:
         return None
     low = min(LOWEST, plan.lowest)
-    moving = np.r_[0:low, r - min(plan.highest, plan.d + EXTRA) : r]
+    moving = np.concatenate([np.arange(low), np.arange(r - min(plan.highest, plan.d + EXTRA), r)])
     steps = np.asfortranarray(signed.T @ inside[:, moving])
     steps[:, low:] = lapack.dpotrs(factor, steps[:, low:], lower=1)[0]
     steps /= np.maximum(np.abs(steps).max(axis=0), TINY)

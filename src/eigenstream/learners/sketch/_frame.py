@@ -1,7 +1,9 @@
 """The long vectors of a sketch: products with the rows of a block, a panel of columns at a time."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +21,12 @@ LEAST = 1e-6
 #: Centred rows of so many values at most are kept from the products in to the products out; larger
 #: ones are centred again, panel by panel, so that no copy of the block is needed.
 KEPT = 1 << 21
+
+#: Rows of so many columns and more are shared among as many threads as BLAS may have: a stripe of
+#: panels each. Below, the small problem between the products takes too much of the time.
+SHARED = 25_000
+
+Found = TypeVar("Found")
 
 
 class Products(NamedTuple):
@@ -39,7 +47,9 @@ class SketchFrame:
         self.store = np.zeros((d + most, n_features), dtype)
         #: The number and precision of the centred rows that the first buffer holds, if it does.
         self._centred_rows: tuple[int, Any] | None = None
-        self._buffers = [np.empty(0, dtype) for _ in range(3)]
+        #: How many threads share the columns of a block.
+        self.threads = 1
+        self._buffers: dict[tuple[int, int], Any] = {}
 
     @property
     def vectors(self) -> Any:
@@ -55,10 +65,21 @@ class SketchFrame:
         """Make the frame's last ``d`` vectors the older frame."""
         self.store[: self.d] = self.vectors[self.r - self.d :]
 
-    def _panels(self) -> Iterator[slice]:
+    def _panels(self) -> list[slice]:
         count = max(-(-self.n_features // PANEL), 1)
         edges = [self.n_features * i // count for i in range(count + 1)]
-        return map(slice, edges[:-1], edges[1:])
+        return list(map(slice, edges[:-1], edges[1:]))
+
+    def _by_stripes(self, m: int, work: Callable[[list[slice], int], Found]) -> list[Found]:
+        """Do a block's work on panels of columns: the found of each thread, in order of columns."""
+        panels, shared = self._panels(), self.n_features >= SHARED and m * self.n_features > KEPT
+        threads = min(self.threads, len(panels)) if shared else 1
+        if threads == 1:
+            return [work(panels, 0)]
+        edges = [len(panels) * i // threads for i in range(threads + 1)]
+        stripes = [panels[first:last] for first, last in pairwise(edges)]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(work, stripes, range(threads)))
 
     def products(self, pieces: list[Any], mean: Float64s, check: bool) -> Products:
         """Return the inner products of rows with each other and with the frame."""
@@ -70,22 +91,31 @@ class SketchFrame:
 
     def _products(self, pieces: list[Any], mean: Float64s, check: bool, dtype: Any) -> Products:
         m, d, r = sum(map(len, pieces)), self.d, self.r
-        gram, inner = np.zeros((m, m)), np.zeros((m, d + r))
-        turned, rounding = np.zeros((d, d)), np.zeros((r, r)) if check else None
         reference, self._centred_rows = mean.astype(dtype), None
-        with np.errstate(over="ignore", under="ignore"):
-            for columns in self._panels():
-                part = self._centred(pieces, reference, columns)
-                frame = self.store[: d + r, columns]
-                gram += part @ part.T
-                inner += part @ frame.T
-                if r >= d:
-                    turned += frame[r:] @ frame[:d].T
-                if rounding is not None:
-                    rounding += frame[d:] @ frame[d:].T
+
+        def of_stripe(panels: list[slice], thread: int) -> list[Float64s]:
+            gram, inner = np.zeros((m, m)), np.zeros((m, d + r))
+            turned, rounding = np.zeros((d, d)), np.zeros((r, r))
+            with np.errstate(over="ignore", under="ignore"):
+                for columns in panels:
+                    part = self._centred(pieces, reference, columns, thread)
+                    frame = self.store[: d + r, columns]
+                    gram += part @ part.T
+                    inner += part @ frame.T
+                    if r >= d:
+                        turned += frame[r:] @ frame[:d].T
+                    if check:
+                        rounding += frame[d:] @ frame[d:].T
+            return [gram, inner, turned, rounding]
+
+        found = self._by_stripes(m, of_stripe)
+        gram, inner, turned, rounding = found[0]
+        for other in found[1:]:
+            for total, more in zip((gram, inner, turned, rounding), other, strict=True):
+                total += more
         if m * self.n_features <= KEPT:
             self._centred_rows = m, np.dtype(dtype)
-        return Products(gram, inner[:, :d], inner[:, d:], turned, rounding)
+        return Products(gram, inner[:, :d], inner[:, d:], turned, rounding if check else None)
 
     def move(
         self,
@@ -103,14 +133,18 @@ class SketchFrame:
         reference, found = mean.astype(dtype), np.empty(self.n_features)
         with_frame = of_frame.astype(dtype)
         with_rows = np.concatenate([of_rows, also]).astype(dtype)
-        for columns in self._panels():
-            part = self._centred(pieces, reference, columns)
-            moved = self._buffer(1, (kept + 1, part.shape[1]), dtype)
-            turned = self._buffer(2, (kept, part.shape[1]), dtype)
-            np.matmul(with_rows, part, out=moved)
-            np.matmul(with_frame, self.vectors[:, columns], out=turned)
-            np.add(moved[:kept], turned, out=self.store[at : at + kept, columns])
-            found[columns] = moved[kept]
+
+        def of_stripe(panels: list[slice], thread: int) -> None:
+            for columns in panels:
+                part = self._centred(pieces, reference, columns, thread)
+                moved = self._buffer(1, thread, (kept + 1, part.shape[1]), dtype)
+                turned = self._buffer(2, thread, (kept, part.shape[1]), dtype)
+                np.matmul(with_rows, part, out=moved)
+                np.matmul(with_frame, self.vectors[:, columns], out=turned)
+                np.add(moved[:kept], turned, out=self.store[at : at + kept, columns])
+                found[columns] = moved[kept]
+
+        self._by_stripes(sum(map(len, pieces)), of_stripe)
         self.r, self._centred_rows = kept, None
         return found
 
@@ -150,13 +184,13 @@ class SketchFrame:
         frame.store, frame.r = store, int(state["r"])
         return frame
 
-    def _centred(self, pieces: list[Any], reference: Any, columns: slice) -> Any:
+    def _centred(self, pieces: list[Any], reference: Any, columns: slice, thread: int) -> Any:
         """Return a panel of the rows less the mean."""
         m, width = sum(map(len, pieces)), columns.stop - columns.start
         if m * self.n_features > KEPT:
-            panel = self._buffer(0, (m, width), reference.dtype)
+            panel = self._buffer(0, thread, (m, width), reference.dtype)
         else:
-            panel = self._buffer(0, (m, self.n_features), reference.dtype)[:, columns]
+            panel = self._buffer(0, thread, (m, self.n_features), reference.dtype)[:, columns]
             if self._centred_rows == (m, reference.dtype):
                 return panel
         at = 0
@@ -166,9 +200,9 @@ class SketchFrame:
             at += len(rows)
         return panel
 
-    def _buffer(self, which: int, shape: tuple[int, int], dtype: Any) -> Any:
+    def _buffer(self, which: int, thread: int, shape: tuple[int, int], dtype: Any) -> Any:
         """Return a piece of memory that is used again: fresh memory is slow to come by."""
-        size, held = shape[0] * shape[1], self._buffers[which]
-        if len(held) < size or held.dtype != dtype:
-            self._buffers[which] = held = np.empty(size, dtype)
+        size, held = shape[0] * shape[1], self._buffers.get((which, thread))
+        if held is None or len(held) < size or held.dtype != dtype:
+            self._buffers[which, thread] = held = np.empty(size, dtype)
         return held[:size].reshape(shape)

@@ -129,7 +129,9 @@ class OperatorSketch:
             return
         # Small problems come between the products: threads of BLAS would spin meanwhile, and where
         # others keep the machine busy that costs twenty times what they bring.
-        with blas_threads(1):
+        with blas_threads(1) as threads:
+            if core.frame is not None:
+                core.frame.threads = threads  # wide rows are shared among these instead
             while self._stream.pending >= least:
                 count = min(self._stream.pending, self.plan.block)
                 _learn_block(core, self._stream.take(count, count))

@@ -1,0 +1,55 @@
+"""The long vectors of a sketch: panels of columns, shared among threads, against plain products."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from eigenstream._linalg import orthonormalized
+from eigenstream.learners.sketch import OperatorSketch
+from eigenstream.learners.sketch._frame import KEPT, SHARED, SketchFrame
+
+#: Above both limits, from which on threads share the columns.
+WIDTH, ROWS = SHARED + 333, KEPT // SHARED + 9
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 100])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("width", [70, WIDTH])
+def test_products_and_moves_are_those_of_plain_numpy(threads, dtype, width):
+    rng = np.random.default_rng(0)
+    frame = SketchFrame(3, 12, width, dtype)
+    frame.threads = threads
+    vectors = orthonormalized(rng.standard_normal((width, 12))).T
+    frame.take(vectors.astype(dtype))
+    frame.remember()
+    rows = (rng.standard_normal((ROWS, width)) + 2.0).astype(dtype)
+    mean = np.full(width, 2.0)
+    pieces = [rows[:20], rows[20:]]
+    found = frame.products(pieces, mean, True)
+    plain, U = rows.astype(float) - mean, frame.vectors.astype(float)
+    # Sums of so many products of rounded numbers.
+    near = {"rtol": 0, "atol": 10 * np.finfo(dtype).eps * width}
+    np.testing.assert_allclose(found.gram, plain @ plain.T, **near)
+    np.testing.assert_allclose(found.frame, plain @ U.T, **near)
+    np.testing.assert_allclose(found.snapshot, plain @ U[-3:].T, **near)
+    np.testing.assert_allclose(found.turned, U[-3:] @ U[-3:].T, **near)
+    np.testing.assert_allclose(found.rounding, U @ U.T, **near)
+    of_frame, of_rows, also = (
+        rng.standard_normal(shape) for shape in ((5, 12), (5, ROWS), (1, ROWS))
+    )
+    combined = frame.move(pieces, mean, of_frame, of_rows, also)
+    near = {"rtol": 0, "atol": 30 * np.finfo(dtype).eps * ROWS}
+    np.testing.assert_allclose(frame.vectors, of_frame @ U + of_rows @ plain, **near)
+    np.testing.assert_allclose(combined, (also @ plain)[0], **near)
+
+
+def test_the_answer_does_not_depend_on_the_threads():
+    rows = np.random.default_rng(1).standard_normal((300, WIDTH)) * 2.0
+    rows[:, :8] *= np.linspace(9, 5, 8)
+    answers = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            sketch = OperatorSketch(2, weights=(0.8, 0.2), lag=1, block_size=ROWS)
+            sketch.add(rows)
+            answers.append(sketch.solution().components)
+    np.testing.assert_allclose(answers[0], answers[1], atol=1e-9)
