@@ -67,6 +67,11 @@ def plain_sketch(rows, d, alpha, block=96):
         b, outside = len(now), (trace - lam.sum()) / max(D - len(lam), 1)
         if n:  # the past loses weight while the frame still moves on, but no penalty is unlearned
             f = (n / (n + b)) ** min(max(10 * behind, 0.0), 3.0)
+            whole = rows[1:start].mean(axis=0)
+            if np.sum((mean - whole) ** 2) > 0.002 * np.mean(
+                np.sum((rows[1:start] - whole) ** 2, axis=1)
+            ):
+                f = 1.0  # it is the stream that moves on
             low = (np.arange(len(lam)) < q) & (lam < outside)
             trace = f * trace + (1 - f) * lam[low].sum()
             lam, W = np.where(low, lam, f * lam), f * W

@@ -116,7 +116,7 @@ def test_another_pass_comes_nearer():
 
 
 def test_two_passes_over_walks_whose_variance_grows():
-    """One pass leaves the first rows behind (0.77 to 0.93); the docs promise a second one."""
+    """The docs promise 0.99 in one pass, and a second one for the objective."""
     rng = np.random.default_rng(1)
     rows = rng.standard_normal((3000, 300)).cumsum(axis=0) / 30 + rng.standard_normal((3000, 300))
     dense = SlowSubspace(3, alpha=0.4).fit(rows)

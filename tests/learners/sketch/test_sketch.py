@@ -166,3 +166,16 @@ def test_what_makes_it_quick_costs_less_than_half_a_point(n, D, noise, change):
         plain = share(plain_sketch(rows, 5, 0.3), T)
         found = learned(rows, 5, **SLOW, block_size=96).solution()
         assert abs(share(found.components, T) - plain) < 0.005
+
+
+def test_a_stream_that_wanders_is_not_forgotten():
+    """300 random walks: their variance grows, and the early rows count in T as the late ones do."""
+    for seed in (0, 1):
+        rng = np.random.default_rng(seed)
+        rows = rng.standard_normal((3000, 300)).cumsum(axis=0) / 30
+        rows += rng.standard_normal((3000, 300))
+        T = batch([rows], 0.4, 0.6, 1)[0]
+        found = learned(rows, 3, weights=(0.4, 0.6), lag=1).solution()
+        assert share(found.components, T) > 0.99
+        best = np.linalg.eigvalsh(T)[-3:].sum()
+        assert 0.9 < found.eigenvalues.sum() / best < 1.01
