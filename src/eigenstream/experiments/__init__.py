@@ -24,7 +24,7 @@ def known() -> "dict[str, Experiment]":
         unsupervised,
     )
     from eigenstream.experiments.neurons import lessons
-    from eigenstream.experiments.prototypes import clusters
+    from eigenstream.experiments.prototypes import clusters, maps
     from eigenstream.experiments.slow import rotation, scale, translation
 
     all_of_them: tuple[Experiment, ...] = (
@@ -41,6 +41,7 @@ def known() -> "dict[str, Experiment]":
         lessons.EXPERIMENT,
         paper.EXPERIMENT,
         clusters.EXPERIMENT,
+        maps.EXPERIMENT,
     )
     return {one.name: one for one in all_of_them}
 

@@ -11,11 +11,12 @@ from eigenstream.plotting._dynamics import courses, overlaps
 from eigenstream.plotting._embedding import embedding
 from eigenstream.plotting._images import gray, mosaic, png_uri, signed
 from eigenstream.plotting._loadings import loadings
+from eigenstream.plotting._maps import map_classes, map_plane, unfolding
 from eigenstream.plotting._neurons import arrivals, decision_lines, error_surface, unit_circle
 from eigenstream.plotting._paths import paths
 from eigenstream.plotting._spectra import alphas, lags, spectrum, sweep
 from eigenstream.plotting._streams import growth, runs, traces
-from eigenstream.plotting._writing import save, svg
+from eigenstream.plotting._writing import figure_uri, save, svg
 
 __all__ = [
     "alphas",
@@ -27,10 +28,13 @@ __all__ = [
     "distances",
     "embedding",
     "error_surface",
+    "figure_uri",
     "gray",
     "growth",
     "lags",
     "loadings",
+    "map_classes",
+    "map_plane",
     "mosaic",
     "overlaps",
     "panels",
@@ -45,5 +49,6 @@ __all__ = [
     "svg",
     "sweep",
     "traces",
+    "unfolding",
     "unit_circle",
 ]

@@ -2,6 +2,7 @@
 
 from eigenstream.experiments.report._page import (
     Drawing,
+    Film,
     Frames,
     Live,
     PageTable,
@@ -11,4 +12,14 @@ from eigenstream.experiments.report._page import (
     as_json,
 )
 
-__all__ = ["Drawing", "Frames", "Live", "PageTable", "Report", "Section", "Tiles", "as_json"]
+__all__ = [
+    "Drawing",
+    "Film",
+    "Frames",
+    "Live",
+    "PageTable",
+    "Report",
+    "Section",
+    "Tiles",
+    "as_json",
+]

@@ -71,6 +71,23 @@ class Frames:
 
 
 @dataclass(frozen=True)
+class Film:
+    """Pictures of one thing at several moments that follow each other by themselves.
+
+    The stills are images as data URIs.
+    Who asks for little motion sees the last one. No script is needed.
+    """
+
+    #: Keeps several films on a page apart.
+    name: str
+    stills: Sequence[str]
+    title: str
+    caption: str
+    seconds: float = 0.7
+    kind: str = "film"
+
+
+@dataclass(frozen=True)
 class Live:
     """What readers can change: a fragment of HTML and the script that moves it.
 
@@ -91,7 +108,7 @@ class Section:
 
     title: str
     text: str = ""
-    blocks: Sequence[PageTable | Drawing | Tiles | Frames | Live] = ()
+    blocks: Sequence[PageTable | Drawing | Tiles | Frames | Film | Live] = ()
 
 
 @dataclass(frozen=True)

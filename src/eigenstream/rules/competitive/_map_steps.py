@@ -23,7 +23,7 @@ import numpy as np
 from eigenstream.kernels.base import njit
 from eigenstream.rules.competitive._neighborhoods import N_TABLES, Lattice, influence
 
-__all__ = ["Room", "block_steps", "lift_few", "plain_steps", "scaled"]
+__all__ = ["Room", "block_steps", "lift_few", "plain_steps", "renewed", "scaled"]
 
 #: Distances that differ by less than this, relative to the squares they are differences of, are
 #: equal: of equal units the first one wins.
@@ -31,6 +31,9 @@ EQUAL = 16 * float(np.finfo(np.float64).eps)
 
 #: Ranges of units are joined where that makes no more than so many times as many.
 JOINED = 6
+
+#: Up to half so many units, looking at all of them is quicker than at those in eight runs.
+LARGE = 4000
 
 #: Smaller factors are taken into the others, so that none of them overflows.
 SMALLEST = 1e-60
@@ -83,7 +86,7 @@ def block_steps(
     distances to them, before the step. The factors of the block are left in ``room``; how many of
     them are not zero is returned.
     """
-    moves = 0
+    moves, bound = 0, 1.0  # below which no scale can be yet
     units = squares.shape[0]
     products, distances = room.values[1], room.values[0]
     a, base, f, gram, counts = room.scale, room.base, room.factors, room.gram, room.counts
@@ -109,11 +112,12 @@ def block_steps(
             moves += room.runs[t, i, 1] - room.runs[t, i, 0]
         count = _joined(room.runs[t], count)
         counts[t] = count
+        bound *= (1.0 - pace[0, t]) ** pace[2, t]
         if room.runs[t, 0, 0] > 0 or room.runs[t, 0, 1] < units:
             f[t, :] = 0.0
         for i in range(count):
             start, stop = room.runs[t, i, 0], room.runs[t, i, 1]
-            _move(room, t, squares, start, stop)
+            _move(room, t, squares, start, stop, bound < SMALLEST)
             room.shares[start:stop] = 0.0
     return moves
 
@@ -179,24 +183,15 @@ def _add_factors(room: Room, t: int, products: Any) -> None:
     """Add sum_(j < t) f_jk <x_j, x_t> to each unit's product."""
     f, gram, counts, runs, j = room.factors, room.gram, room.counts, room.runs, 0
     while j < t:
-        if j + 4 <= t and counts[j] + counts[j + 1] + counts[j + 2] + counts[j + 3] == 4:
-            first, last = runs[j, 0, 0], runs[j, 0, 1]
-            total = last - first
-            for i in range(j + 1, j + 4):
-                first, last = min(first, runs[i, 0, 0]), max(last, runs[i, 0, 1])
+        if j + 8 <= t:
+            # Eight at a time, each zero where it does not reach, unless the map is so large that
+            # looking for what they reach costs less.
+            total = 0
+            for i in range(j, j + 8):
                 total += runs[i, 0, 1] - runs[i, 0, 0]
-            if total >= 2 * (last - first):
-                f0, f1, f2, f3 = (
-                    f[j, first:last],
-                    f[j + 1, first:last],
-                    f[j + 2, first:last],
-                    f[j + 3, first:last],
-                )
-                g0, g1, g2, g3 = gram[t, j], gram[t, j + 1], gram[t, j + 2], gram[t, j + 3]
-                some = products[first:last]
-                for k in range(last - first):
-                    some[k] += (g0 * f0[k] + g1 * f1[k]) + (g2 * f2[k] + g3 * f3[k])
-                j += 4
+            if 2 * products.shape[0] <= LARGE + total:
+                _add_eight(gram[t, j : j + 8], f[j : j + 8], products)
+                j += 8
                 continue
         g = gram[t, j]
         for i in range(counts[j]):
@@ -208,8 +203,22 @@ def _add_factors(room: Room, t: int, products: Any) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
-def _move(room: Room, t: int, squares: Any, start: int, stop: int) -> None:
-    """Move a run of units towards row t, by their shares: norms, scales and factors."""
+def _add_eight(g: Any, f: Any, products: Any) -> None:
+    """Add g @ f, of eight rows."""
+    f0, f1, f2, f3, f4, f5, f6, f7 = f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]
+    g0, g1, g2, g3, g4, g5, g6, g7 = g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7]
+    for k in range(products.shape[0]):
+        one = (g0 * f0[k] + g1 * f1[k]) + (g2 * f2[k] + g3 * f3[k])
+        other = (g4 * f4[k] + g5 * f5[k]) + (g6 * f6[k] + g7 * f7[k])
+        products[k] += one + other
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+def _move(room: Room, t: int, squares: Any, start: int, stop: int, small: bool) -> None:
+    """Move a run of units towards row t, by their shares: norms, scales and factors.
+
+    Scales may have become too small to divide by only where it says ``small``.
+    """
     # Slices, whose indices begin at 0, are what the compiler makes vector code of.
     a, products, squares = room.scale[start:stop], room.values[1, start:stop], squares[start:stop]
     shares, factors, own = room.shares[start:stop], room.factors[t, start:stop], room.gram[t, t]
@@ -220,7 +229,7 @@ def _move(room: Room, t: int, squares: Any, start: int, stop: int) -> None:
         squares[k] = s * (s * squares[k] + 2.0 * h * a[k] * products[k]) + h * h * own
         a[k] *= s
         factors[k] = h / a[k]
-    if _least(a) < SMALLEST:
+    if small and _least(a) < SMALLEST:
         for k in range(stop - start):
             if a[k] < SMALLEST:
                 room.base[start + k] *= a[k]
@@ -234,30 +243,45 @@ def _move(room: Room, t: int, squares: Any, start: int, stop: int) -> None:
 def scaled(units: Any, room: Room, steps: int) -> None:
     """Scale the units and the factors of the rows that come on top of them, as the steps did."""
     for k in range(units.shape[0]):
-        by = room.scale[k] * room.base[k]
+        line, by = units[k], room.scale[k] * room.base[k]
         if by != 1.0:
-            for i in range(units.shape[1]):
-                units[k, i] *= by
+            for i in range(line.shape[0]):
+                line[i] *= by
     for j in range(steps):
-        for k in range(units.shape[0]):
-            room.factors[j, k] *= room.scale[k]
+        own = room.factors[j]
+        for k in range(own.shape[0]):
+            own[k] *= room.scale[k]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
 def lift_few(units: Any, room: Room, rows: Any) -> None:
     """Scale the units and add the rows with their factors, most of which are zero."""
+    D = units.shape[1]
     for k in range(units.shape[0]):
-        line, a = units[k], room.scale[k]
-        by = a * room.base[k]
+        by = room.scale[k] * room.base[k]
         if by != 1.0:
-            for i in range(line.shape[0]):
+            line = units[k]
+            for i in range(D):
                 line[i] *= by
-        for j in range(rows.shape[0]):
-            factor = room.factors[j, k] * a
-            if factor != 0.0:
-                row = rows[j]
-                for i in range(line.shape[0]):
-                    line[i] += factor * row[i]
+    for j in range(rows.shape[0]):
+        row = rows[j]
+        for m in range(room.counts[j]):
+            for k in range(room.runs[j, m, 0], room.runs[j, m, 1]):
+                factor = room.factors[j, k] * room.scale[k]
+                if factor != 0.0:
+                    line = units[k]
+                    for i in range(D):
+                        line[i] += factor * row[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+def renewed(units: Any, squares: Any) -> None:
+    """Write |w|^2 of each unit: rounding of the steps does not add up over blocks."""
+    for k in range(units.shape[0]):
+        line, total = units[k], 0.0
+        for i in range(line.shape[0]):
+            total += line[i] * line[i]
+        squares[k] = total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

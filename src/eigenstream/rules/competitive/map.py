@@ -11,6 +11,7 @@ from eigenstream.rules.competitive._map_steps import (
     block_steps,
     lift_few,
     plain_steps,
+    renewed,
     scaled,
 )
 from eigenstream.rules.competitive._neighborhoods import Lattice
@@ -73,7 +74,7 @@ class MapCompetition(Competition):
             columns = np.ascontiguousarray(them.vectors.T)
             plain_steps(lattice, columns, rows, room, pace, seen.nearest, seen.errors)
             them.vectors[...] = columns.T
-            np.einsum("kj,kj->k", them.vectors, them.vectors, out=them.squares)
+            renewed(them.vectors, them.squares)
         for start in range(0, n if size else 0, size or 1):
             here = slice(start, min(start + size, n))
             now = Seen(seen.nearest[here], seen.errors[here])
@@ -98,7 +99,7 @@ def _take_block(
         added = dgemm(1.0, rows.T, room.factors[:b].T, 1.0, vectors.T, 0, 1, overwrite_c=1)
         if not np.may_share_memory(added, vectors):
             vectors[...] = added.T
-    np.einsum("kj,kj->k", vectors, vectors, out=them.squares)
+    renewed(vectors, them.squares)
 
 
 #: The rule itself: all that is particular to a map is in the steps' numbers and ground.

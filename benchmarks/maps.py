@@ -1,0 +1,191 @@
+"""Self-organising maps beside MiniSom, python-som, xpysom and the products that they take."""
+
+from functools import partial
+from importlib.util import find_spec
+from time import process_time
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from benchmarks._tools import console, race, show
+from eigenstream import SelfOrganizingMap
+from eigenstream.schedules import Power
+
+SIDE, UNITS = 20, 400
+#: Rows of the peers, whose steps are slow, and copies of them for ours.
+FEW, COPIES = 300, 20
+PASSES = 10
+#: Passes of batch training.
+EPOCHS = 5
+
+
+def rows_of(width: int, n: int) -> Any:
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((n, 10)) @ rng.standard_normal((10, width)) / 3
+
+
+def as_minisom(steps: int, sigma: float, rate: float, init: Any) -> SelfOrganizingMap:
+    """A map that takes MiniSom's steps: both fall as 1 / (1 + 2 t / steps)."""
+    half = steps / 2
+    return SelfOrganizingMap(
+        (SIDE, SIDE),
+        init=init,
+        radius=Power(sigma * half, half),
+        learning_rate=Power(rate * half, half),
+    )
+
+
+def minisom_run(rows: Any, init: Any, sigma: float, rate: float) -> Any:
+    from minisom import MiniSom
+
+    som = MiniSom(SIDE, SIDE, rows.shape[1], sigma=sigma, learning_rate=rate)
+    som._weights = init.reshape(SIDE, SIDE, -1).copy()
+    som.train(rows, len(rows))
+    return som._weights.reshape(UNITS, -1)
+
+
+def python_som_run(rows: Any, mode: str, iterations: int) -> None:
+    import python_som
+
+    som = python_som.SOM(x=SIDE, y=SIDE, input_len=rows.shape[1], random_seed=0)
+    som.train(rows, n_iteration=iterations, mode=mode)
+
+
+def steps() -> None:
+    table = []
+    for width in (64, 784):
+        rows, init = rows_of(width, FEW), rows_of(width, UNITS)[::-1].copy()
+        many = np.tile(rows, (COPIES, 1))
+        shares = np.random.default_rng(0).random((len(many), UNITS))
+        theirs = minisom_run(rows, init, 5.0, 0.5)
+        ours = as_minisom(FEW, 5.0, 0.5, init).partial_fit(rows).prototypes_
+        runs: dict[str, tuple[int, Any]] = {
+            "SelfOrganizingMap": (
+                len(many),
+                lambda many=many, init=init: as_minisom(len(many), 5.0, 0.5, init).partial_fit(
+                    many
+                ),
+            ),
+            "two products of matrices": (
+                len(many),
+                lambda many=many, init=init, shares=shares: (many @ init.T, shares.T @ many),
+            ),
+            "MiniSom": (FEW, partial(minisom_run, rows, init, 5.0, 0.5)),
+        }
+        if find_spec("python_som"):
+            runs["python-som, sequential"] = (FEW, partial(python_som_run, rows, "sequential", FEW))
+        for _, run in runs.values():
+            run()
+        times = race({k: run for k, (_, run) in runs.items()}, rounds=5, clock=process_time)
+        per = {name: 1e6 * times[name] / runs[name][0] for name in runs}
+        for name, each in per.items():
+            ratio = each / per["SelfOrganizingMap"]
+            table.append([f"{width} features: {name}", f"{each:.2f}", f"{ratio:.2f}"])
+        console.print(
+            f"{width} features: largest difference to MiniSom {np.abs(ours - theirs).max():.1e}"
+        )
+    show("a map of 20 x 20, a step a row: microseconds", ["", "µs", "times ours"], table)
+
+
+def radii() -> None:
+    table = []
+    for width in (64, 784):
+        rows, init = rows_of(width, FEW * COPIES), rows_of(width, UNITS)
+        runs: dict[Any, Any] = {
+            radius: lambda r=radius, rows=rows, init=init: SelfOrganizingMap(
+                (SIDE, SIDE), init=init, radius=r, learning_rate=0.05
+            ).partial_fit(rows)
+            for radius in (10.0, 5.0, 2.0, 1.0, 0.5, 0.25, 0.0)
+        }
+        times = race(runs, rounds=5, clock=process_time)
+        table.append([f"{width}"] + [f"{1e6 * one / len(rows):.2f}" for one in times.values()])
+    show(
+        "µs a step, by the radius",
+        ["features", "10", "5", "2", "1", "0.5", "0.25", "0"],
+        table,
+    )
+
+
+def batches() -> None:
+    table = []
+    for width in (64, 784):
+        rows = rows_of(width, 4000)
+        init = rows[:UNITS].copy()
+        runs: dict[str, Any] = {
+            "SelfOrganizingMap": lambda rows=rows, init=init: SelfOrganizingMap(
+                (SIDE, SIDE), training="batch", init=init, max_iter=EPOCHS, shuffle=False
+            ).fit(rows),
+        }
+        if find_spec("xpysom"):
+            from xpysom import XPySom
+
+            runs["xpysom"] = lambda rows=rows, width=width: XPySom(
+                SIDE, SIDE, width, sigma=10, random_seed=0, xp=np
+            ).train(rows, EPOCHS)
+        if find_spec("minisom"):
+            from minisom import MiniSom
+
+            runs["MiniSom, train_batch_offline"] = lambda rows=rows, width=width: MiniSom(
+                SIDE, SIDE, width, sigma=10
+            ).train_batch_offline(rows, EPOCHS)
+        done = {}
+        for name, run in runs.items():
+            try:
+                run()
+            except Exception as refusal:  # not ours: a peer that does not run on this machine
+                console.print(f"{name} does not run here: {refusal}")
+            else:
+                done[name] = run
+        times = race(done, rounds=3, clock=process_time)
+        for name, each in times.items():
+            ratio = each / times["SelfOrganizingMap"]
+            table.append(
+                [f"{width} features: {name}", f"{1e3 * each / EPOCHS:.1f}", f"{ratio:.2f}"]
+            )
+    show("batch training of 4000 rows: ms an epoch", ["", "ms", "times ours"], table)
+
+
+def quality() -> None:
+    from minisom import MiniSom
+
+    rows = load_digits(return_X_y=True)[0] / 16.0
+    budget, errors = PASSES * len(rows), {}
+    for seed in range(3):
+        for sigma in (10.0, 3.0, 1.5):
+            som = MiniSom(SIDE, SIDE, 64, sigma=sigma, learning_rate=0.5, random_seed=seed)
+            som.pca_weights_init(rows)
+            som.train(rows, budget, random_order=True)
+            found = som.quantization_error(rows), som.topographic_error(rows)
+            errors.setdefault(f"MiniSom, sigma={sigma:g}", []).append(found)
+            half = budget / 2
+            same = SelfOrganizingMap(
+                random_state=seed,
+                radius=Power(sigma * half, half),
+                learning_rate=Power(half / 2, half),
+            ).fit(rows)
+            found = same.quantization_error_, same.topographic_error_
+            errors.setdefault(f"ours, its schedule of sigma={sigma:g}", []).append(found)
+        for last in (0.7, 0.5, 0.3):
+            own = SelfOrganizingMap(random_state=seed, radius=(10.0, last)).fit(rows)
+            found = own.quantization_error_, own.topographic_error_
+            errors.setdefault(f"ours, radius=(10, {last:g})", []).append(found)
+    table = []
+    for name, values in errors.items():
+        mean, spread = np.mean(values, axis=0), np.std(values, axis=0, ddof=1)
+        table.append([name, *(f"{m:.3f} ± {s:.3f}" for m, s in zip(mean, spread, strict=True))])
+    show(
+        f"the 1797 digits, 20 x 20, {PASSES} passes, three seeds",
+        ["", "quantisation error", "topographic error"],
+        sorted(table),
+    )
+
+
+def main() -> None:
+    if not find_spec("minisom"):
+        console.print("MiniSom is not installed: pip install minisom, or the extra 'bench'.")
+        return
+    steps()
+    radii()
+    batches()
+    quality()
