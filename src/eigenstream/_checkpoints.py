@@ -16,7 +16,7 @@ class Resumption:
     """What a checkpoint holds: the estimator as it was, and where in the stream it stood."""
 
     estimator: Any
-    #: What ``chunks(after=...)`` of the stream goes on from.
+    #: What ``chunks(after=...)`` of the stream goes on from; empty at its beginning.
     place: Mapping[str, Any]
     #: The number of the pass, from 0.
     turn: int
@@ -29,6 +29,9 @@ class Keeper(Protocol):
 
     def begin(self, estimator: Any, stream: Any, **settings: Any) -> Resumption | None:
         """Return where to go on, or None; refuse what differs: data, parameters or settings."""
+
+    def began(self, learned: Callable[[], Any]) -> None:
+        """Hear that something was learned before the first chunk, which is worth keeping."""
 
     def after(self, chunk: Any, learned: Callable[[], Any], turn: int = 0) -> None:
         """Hear that a chunk has been learned; ``learned`` gives the estimator as it stands."""

@@ -119,6 +119,25 @@ def test_a_stream_that_is_read_once(chunks, tmp_path):
     assert_same(clone(model).fit(made(), checkpoint=path, resume=True), whole)
 
 
+def test_a_feature_map_is_learned_once(tmp_path):
+    path = tmp_path / "fit.eigs"
+
+    def made():
+        return SlowSubspace(2, features=RBFNetwork(60, gamma="median", random_state=0))
+
+    class Dead(Checkpoint):
+        def after(self, chunk, learned, turn=0):
+            raise RuntimeError("killed at the first chunk")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        made().fit(stream(), checkpoint=Dead(path))
+    assert describe(path)["checkpoint"] == {"rows": 0, "complete": False}
+    kept = load(path).features_
+    again = made().fit(stream(), checkpoint=path, resume=True)
+    assert_same(again, made().fit(stream()))
+    assert again.features_.prototypes_.tobytes() == kept.prototypes_.tobytes()
+
+
 def test_a_checkpoint_is_a_model(tmp_path):
     path = tmp_path / "fit.eigs"
     with pytest.raises(Interrupted):

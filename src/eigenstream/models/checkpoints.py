@@ -120,6 +120,10 @@ class Checkpoint:
             return None
         return self._found(estimator, stream)
 
+    def began(self, learned: Callable[[], Any]) -> None:
+        """Keep what was learned before the first chunk, such as a feature map."""
+        self._write(learned(), complete=False)
+
     def after(self, chunk: Any, learned: Callable[[], Any], turn: int = 0) -> None:
         """Write a checkpoint if one is due, now that a chunk has been learned."""
         self._seen = len(chunk) + (self._seen if turn == self._turn else 0)

@@ -165,6 +165,9 @@ class StreamSource:
             self._estimator._note_parameters(self._learner)
             return self._learner
         self._learner = learner
+        if self._keeper is not None and self._estimator._map is not None and self._begun is None:
+            # The map has taken a pass of its own, which need not be made again.
+            self._keeper.began(self._learned)
         return learner
 
     def _learned(self) -> Any:
@@ -237,7 +240,8 @@ class StreamSource:
         if self._keeper is None:
             return iter(self._stream.chunks())
         found = self._found if self._turn == self.first_turn else None
-        return iter(self._stream.chunks(after=None if found is None else found.place, places=True))
+        place = None if found is None else found.place or None
+        return iter(self._stream.chunks(after=place, places=True))
 
     def chunks(self) -> Iterator[_input.CheckedChunk]:
         """Start a pass over the rows."""
