@@ -75,7 +75,7 @@ def runs(
     """
     parts = [np.asarray(one, np.float64) for one in sequences]
     count = len(names)
-    ax = axes(7.0, 0.6 + 0.62 * count) if ax is None else ax
+    ax = axes(7.0, 0.9 + 0.66 * count) if ax is None else ax
     lengths = [len(part) * step for part in parts]
     starts = np.cumsum([0, *lengths])[:-1] if first is None else np.asarray(first)
     for k, (name, colour) in enumerate(zip(names, colours(count + 1)[1:], strict=True)):

@@ -112,12 +112,13 @@ def table(estimator: Any, wide: bool) -> PageTable:
     rho = known(estimator, "autocorrelations_")
     if rho is not None:
         lag = estimator.lag
-        header += [f"autocorrelation at lag {lag}", "time scale, rows"]
+        header += [f"rho at lag {lag}", "time scale, rows"]
         columns.append([f"{one:.4f}" for one in rho])
         columns.append([_rows(one) for one in estimator.timescales_])
         notes.append(
-            "Time scale: after so many rows a feature has forgotten all but 1/e of what it was, "
-            f"if it forgets at one rate: −{lag} / log(autocorrelation). 0: within the lag."
+            "rho: the autocorrelation. Time scale: after so many rows a feature has forgotten all "
+            f"but 1/e of what it was, if it forgets at one rate: −{lag} / log(rho). 0: within "
+            "the lag."
         )
     if len(values) > MOST_LISTED:
         notes.append(f"The first {MOST_LISTED} of {len(values)}.")
