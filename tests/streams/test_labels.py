@@ -103,6 +103,12 @@ def test_what_is_no_labels_is_refused(labels, words):
         open_stream(np.zeros((3, 2))).with_labels(labels)
 
 
+def test_a_file_of_labels_is_opened_first(tmp_path):
+    for path in ("labels.csv", tmp_path / "labels.csv"):
+        with pytest.raises(TypeError, match=r"labels_of\(path\)"):
+            open_stream(np.zeros((3, 2))).with_labels(path)
+
+
 def test_a_long_line_is_read(tmp_path):
     """A line longer than what is parsed at a time."""
     pytest.importorskip("pyarrow")

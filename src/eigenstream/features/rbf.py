@@ -121,7 +121,7 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the prototypes from every ``spacing``-th row of X."""
+        """Draw the prototypes from every ``spacing``-th row of X: of an array, or of a stream."""
         with unchanged_on_error(self):
             self._fit(X)
         return self

@@ -179,8 +179,8 @@ class AdalineRegressor(Regressing, _WidrowHoff):
 
         Parameters
         ----------
-        X : array-like of shape (n, D)
-        y : array-like of shape (n,) or (n, targets)
+        X : array-like of shape (n, D), or a stream
+        y : array-like of shape (n,) or (n, targets); not with a stream that has labels
         sample_weight : array-like of shape (n,), optional
             A row of weight c takes steps c times as long.
         """
@@ -273,8 +273,8 @@ class Adaline(LinearClassifying, _WidrowHoff):
 
         Parameters
         ----------
-        X : array-like of shape (n, D)
-        y : array-like of shape (n,)
+        X : array-like of shape (n, D), or a stream
+        y : array-like of shape (n,); not with a stream that has labels
             Labels of two classes or more.
         sample_weight : array-like of shape (n,), optional
             A row of weight c takes steps c times as long.

@@ -72,7 +72,7 @@ class OnlineNeurons(
 
         Parameters
         ----------
-        X : array-like of shape (n, D)
+        X : array-like of shape (n, D), or a stream
         y : ignored
         """
         with unchanged_on_error(self):

@@ -103,8 +103,8 @@ class Perceptron(LinearClassifying, LinearUnits):
 
         Parameters
         ----------
-        X : array-like of shape (n, D)
-        y : array-like of shape (n,)
+        X : array-like of shape (n, D), or a stream
+        y : array-like of shape (n,); not with a stream that has labels
             Labels of two classes or more.
         sample_weight : array-like of shape (n,), optional
             A row of weight c moves the weights c times as far; one of weight zero teaches nothing.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import blake2b
+from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,11 @@ class Beside:
     """Labels that are given beside the rows of a stream, one for each row that is read."""
 
     def __init__(self, values: Any, name: str) -> None:
+        if isinstance(values, str | PathLike):
+            raise TypeError(
+                f"{name} is the name of a file, {fspath(values)!r:.80}, and labels are due: "
+                "labels_of(path), of eigenstream.streams, reads those of a file of one column."
+            )
         check_unmasked(values, name)
         self.values = np.asarray(values)
         self.name = name

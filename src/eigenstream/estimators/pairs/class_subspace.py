@@ -168,9 +168,11 @@ class ClassSubspace(PairwiseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, D), or a Gram matrix with kernel="precomputed"
+        X : array-like or sparse of shape (n, D), or a stream
+            A Gram matrix with kernel="precomputed". A stream is learned in one pass, as by
+            ``partial_fit``, by solvers that go on chunk by chunk.
         y : array-like of shape (n,)
-            Class labels, at least two different ones.
+            Class labels, at least two different ones. A stream may have them in a column.
         sample_weight : array-like of shape (n,), optional
             Non-negative; they count as repetitions.
         groups : array-like of shape (n,), optional

@@ -139,6 +139,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         Parameters
         ----------
         pairs : array of shape (n, 2, D), or index pairs (n, 2) with a ``preprocessor``
+            Or a stream: two rows side by side, or two numbers of rows.
         y : array of shape (n,)
             +1 for pairs of the same class, -1 for pairs of different ones.
         sample_weight : array of shape (n,), optional
