@@ -85,6 +85,10 @@ STREAMING = [
     CompetitiveLearning(5, random_state=0),
     CompetitiveLearning(5, init="data", learning_rate=Power(1, 10)),
     CompetitiveLearning(4, init=np.eye(4, 9), forgetting=0.01, missing="skip"),
+    CompetitiveLearning(
+        7, assignment="soft", init="k-means++", init_size=20, reseed=9, random_state=0
+    ),
+    CompetitiveLearning(4, assignment="rank", init="data", record_every=5, directions=np.eye(2, 9)),
 ]
 
 #: Those that learn all at once.

@@ -380,6 +380,7 @@ REFUSED = {
         ({"learning_rate": lambda t: 0.5 + t}, "learning rate is 1.5 at step 1: above 1"),
         ({"learning_rate": 0.1, "forgetting": 0.1}, "forgetting=0.1 makes counts fade"),
     ],
+    "n_prototypes": [({"n_prototypes": 10**12, "init": "data"}, "GiB, and this machine has")],
     "width": [
         ({"width": 2.0}, "width=2.0 is of no use to assignment='winner'"),
         ({"assignment": "soft", "width": -1}, "width must be a number"),

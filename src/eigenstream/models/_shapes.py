@@ -62,6 +62,11 @@ LAYOUT = {
     "learned.counts": "c",
     "learned.latest": "c",
     "learned.alive": "1",
+    "learned.drawn": "rD",
+    "learned.keys": "r",
+    "learned.recorded": "t",
+    "learned.recorded_R": "tcm?",
+    "learned.recorded_Q": "tcc",
     "core.mean": "D",
     "operator.traces": "o",
     "operator.forms": "off",
@@ -115,7 +120,7 @@ LAYOUT = {
 }
 
 #: Arrays of whole numbers; the others of a layout hold real ones, but for names.
-WHOLE = {"pending", "codes", "tasks", "hashes", "_codes", "latest", "alive", "labels_"}
+WHOLE = {"pending", "codes", "tasks", "hashes", "_codes", "latest", "alive", "recorded", "labels_"}
 NAMES = {"feature_names_in_", "classes_"}
 
 #: More names that are all None than this are no names.

@@ -15,6 +15,7 @@ from eigenstream._checks import (
     warn_user,
 )
 from eigenstream._linalg import Float64s
+from eigenstream._memory import check_fits
 from eigenstream.learners.prototypes import CompetingLearner, PrototypeLearner, PrototypePlan
 from eigenstream.prototypes._rates import schedule_of
 from eigenstream.prototypes._separation import NOT_MEANS, clusters_of
@@ -247,6 +248,11 @@ class CompetitiveLearning(PrototypeEstimator):
     # ---- learning --------------------------------------------------------------------------
 
     def _new_learner(self, n_features: int, seed: int) -> CompetingLearner:
+        check_fits(
+            24.0 * self.n_prototypes * n_features,
+            f"n_prototypes={self.n_prototypes} of {n_features} features",
+            "Ask for fewer.",
+        )
         drawn = isinstance(self.init, str) and self.init != "data"
         waits = drawn or (self.assignment == "soft" and self._width() is None)
         least = max(FIRST_EACH * self.n_prototypes, FIRST)
