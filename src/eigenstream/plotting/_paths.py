@@ -19,7 +19,8 @@ def paths(
 ) -> Axes:
     """Draw the paths (times, prototypes, 2) of each name in one colour, over rows as gray dots.
 
-    A ring marks where a path begins, a dot where it ends, and a cross each of the ``marks``.
+    The axes go as far as the paths and the marks, and half as far again. A ring is where a path
+    begins, a dot where it ends, and a cross each of the ``marks``.
 
     Examples
     --------
@@ -39,6 +40,13 @@ def paths(
             ax.plot(*line[:, -1:], "o", ms=5, color=colour)
     if marks is not None:
         ax.plot(*np.asarray(marks, float).T, "x", ms=8, mew=1.8, color="black", zorder=5)
+    places = [np.asarray(path, float).reshape(-1, 2) for path in moved.values()]
+    if marks is not None:
+        places.append(np.asarray(marks, float).reshape(-1, 2))
+    low, high = np.concatenate(places).min(axis=0), np.concatenate(places).max(axis=0)
+    room = 0.5 * max(float((high - low).max()), 1e-12)
+    ax.set_xlim(low[0] - room, high[0] + room)
+    ax.set_ylim(low[1] - room, high[1] + room)
     ax.set(xlabel=labels[0], ylabel=labels[1], aspect="equal")
     legend(ax, "best")
     return ax

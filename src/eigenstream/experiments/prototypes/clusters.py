@@ -147,8 +147,8 @@ def _table(numbers: dict[str, Any], seeds: int) -> PageTable:
         caption=(
             f"At alpha = {END}, means of {seeds} runs. R is a prototype's overlap with its own "
             f"cluster's direction, S with the other's; the centres have {SEPARATION} and 0. "
-            "Winners overshoot: rows of the other cluster that are nearest to a prototype lie on "
-            "its far side, and it is the mean of what it wins. Soft prototypes are where the "
+            "Winners overshoot: rows of a cluster that lie nearer to the other prototype are lost "
+            "to that, and the mean of the others lies further out. Soft prototypes are where the "
             "likelihood is largest, at the centres, but for what a constant rate takes away. "
             "Ranked ones end as winners, since their reach falls. The quantisation error is that "
             "of the nearest prototype, less that of none ([DYN] eq. 2.14)."
