@@ -318,3 +318,15 @@ def test_fit_takes_what_is_chosen(monkeypatch):
         warnings.simplefilter("ignore")
         assert SlowSubspace(3).fit(ROWS, passes=2).solver_ == "sketch"
     assert clone(wide).fit(ROWS[:1000], passes=2).solver_ == "sketch"
+
+
+@pytest.mark.parametrize("name", ["constant", "zero", "duplicates", "a line"])
+def test_the_alpha_of_degenerate_rows_is_that_of_the_scatters(name, capfd):
+    lines = np.outer(np.arange(300.0), np.arange(60.0))
+    repeated = np.repeat(ROWS[:5], 60, axis=0)
+    rows = {"constant": np.ones((300, 60)), "zero": np.zeros((300, 60))}
+    rows |= {"duplicates": repeated, "a line": lines}
+    model = SlowSubspace(2, solver="sketch").fit(rows[name], passes=3)
+    assert model.alpha_ == pytest.approx(SlowSubspace(2).fit(rows[name]).alpha_, rel=1e-6)
+    assert np.isfinite(model.components_).all()
+    assert capfd.readouterr() == ("", "")  # LAPACK says nothing

@@ -1,5 +1,7 @@
 """The long vectors of a sketch: panels of columns, shared among threads, against plain products."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
@@ -53,3 +55,21 @@ def test_the_answer_does_not_depend_on_the_threads():
             sketch.add(rows)
             answers.append(sketch.solution().components)
     np.testing.assert_allclose(answers[0], answers[1], atol=1e-9)
+
+
+def test_memory_is_that_of_the_frame_and_the_rows_that_wait():
+    """In vectors as long as a row: 7 d + b + lag and a few; the first block is no exception."""
+    rng, width, d = np.random.default_rng(0), 20_000, 10
+    tracemalloc.start()
+    try:
+        sketch, most = OperatorSketch(d, weights=(0.3, 0.7), lag=1), 0
+        for _ in range(8):
+            rows = rng.standard_normal((37, width))
+            tracemalloc.reset_peak()
+            sketch.add(rows)
+            most = max(most, tracemalloc.get_traced_memory()[1] - rows.nbytes)
+    finally:
+        tracemalloc.stop()
+    assert sketch.plan.block == 128
+    # Panels of a thousand columns, the small problem, and the chunk before are beside them.
+    assert most / 8 / width < (7 * d + sketch.plan.block + 1) * 1.25

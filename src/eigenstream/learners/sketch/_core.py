@@ -8,7 +8,7 @@ import numpy as np
 from eigenstream._linalg import Float64s
 from eigenstream._state import State, joined, part
 from eigenstream.learners.sketch._block import corrections, kept_pairs, new_directions
-from eigenstream.learners.sketch._frame import SketchFrame
+from eigenstream.learners.sketch._frame import PANEL, SketchFrame
 from eigenstream.learners.sketch._operator import SketchedSums
 from eigenstream.learners.sketch._plan import SketchPlan
 from eigenstream.learners.sketch._terms import SketchTerms
@@ -242,5 +242,9 @@ def _mean(pieces: list[Any], terms: SketchTerms) -> Float64s:
     """Return the mean of the terms' rows."""
     weights = np.zeros(sum(map(len, pieces)))
     weights[terms.now] = terms.weights / terms.weight
-    # In one sum: where a chunk ended makes no difference, not to the last bit.
-    return np.asarray(weights @ np.concatenate(pieces), np.float64)
+    found = np.empty(pieces[0].shape[1])
+    for start in range(0, len(found), PANEL):
+        columns = slice(start, start + PANEL)
+        # In one sum: where a chunk ended makes no difference, not to the last bit.
+        found[columns] = weights @ np.concatenate([piece[:, columns] for piece in pieces])
+    return found

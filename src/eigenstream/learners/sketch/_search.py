@@ -52,6 +52,8 @@ def least_weight(core: SketchCore) -> float:
 
     The frame's share of a direction is less than all of it, so this is too large, as a rule.
     """
+    if not core.operator.r:
+        return 1.0  # no row has moved yet
     rewarded, penalised, _, _ = core.operator.means()
     cut = core.operator.n_features * float(np.finfo(np.float64).eps)
     return dense.smallest_positive_weight(rewarded, penalised, core.plan.d, cut)
