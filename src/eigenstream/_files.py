@@ -83,7 +83,11 @@ def remove_abandoned(path: Path) -> None:
     """
     target = path.resolve()
     start = f".{target.name}.{platform.node()}-"
-    for one in target.parent.iterdir():
+    try:
+        there = list(target.parent.iterdir())
+    except OSError:  # a folder that may be written to, and not be listed
+        return
+    for one in there:
         owner = one.name.removeprefix(start).partition(".")[0]
         if one.name.startswith(start) and owner.isdecimal() and not _lives(int(owner)):
             one.unlink(missing_ok=True)

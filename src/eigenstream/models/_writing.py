@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from eigenstream import __version__
-from eigenstream._files import replacing
+from eigenstream._files import remove_abandoned, replacing
 from eigenstream.models._container import MOST_HEADER
 from eigenstream.models.base import ESTIMATORS, FORMAT, PLAIN, VALUES, VERSION, qualified
 
@@ -76,6 +76,7 @@ def save(
             "feature maps, scatters and contrasts of eigenstream."
         )
     write(estimator, path, date=date, without=without)
+    remove_abandoned(Path(path))
 
 
 def write(
