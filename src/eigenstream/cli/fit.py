@@ -8,6 +8,7 @@ import typer
 from eigenstream.cli import _data
 from eigenstream.cli._keeping import KeepingOptions
 from eigenstream.cli._learning import LearningOptions, count, features_of, fitted, number, opened
+from eigenstream.cli._maps import fit_som
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._pairs import fit_pairs
 from eigenstream.cli._prototypes import fit_kmeans
@@ -128,6 +129,10 @@ app.command(
 app.command(
     "kmeans", epilog="Example: eigenstream fit kmeans table.parquet --prototypes 20 -o model.eigs"
 )(fit_kmeans)
+
+app.command("som", epilog="Example: eigenstream fit som table.csv --shape 20x20 --report map.html")(
+    fit_som
+)
 
 
 def _behind(estimator: Any, learning: LearningOptions, stream: Any) -> Any:

@@ -23,7 +23,16 @@ import numpy as np
 from eigenstream.kernels.base import njit
 from eigenstream.rules.competitive._neighborhoods import N_TABLES, Lattice, influence
 
-__all__ = ["Room", "block_steps", "lift_few", "plain_steps", "renewed", "scaled"]
+__all__ = [
+    "Room",
+    "block_steps",
+    "first_within",
+    "least_of",
+    "lift_few",
+    "plain_steps",
+    "renewed",
+    "scaled",
+]
 
 #: Distances that differ by less than this, relative to the squares they are differences of, are
 #: equal: of equal units the first one wins.
@@ -99,9 +108,9 @@ def block_steps(
         own = gram[t, t]
         for k in range(units):
             distances[k] = squares[k] - 2.0 * a[k] * products[k]
-        least = _least(distances)
+        least = least_of(distances)
         slack = least + EQUAL * (2.0 * own + least)
-        winner = _first_within(distances, slack)
+        winner = first_within(distances, slack)
         winners[t], nearest[t] = winner, max(least + own, 0.0)
         count = influence(
             lattice, winner, pace[0, t], pace[1, t], room.shares, room.runs[t], room.tables
@@ -138,10 +147,10 @@ def _joined(runs: Any, count: int) -> int:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _first_within(distances: Any, slack: float) -> int:
+def first_within(distances: Any, slack: float) -> int:
     """Return the first place with at most so much; eight are looked at a time.
 
-    >>> _first_within(np.array([3.0, 1.0, 0.5]), 1.0)
+    >>> first_within(np.array([3.0, 1.0, 0.5]), 1.0)
     1
     """
     k, n = 0, distances.shape[0]
@@ -158,10 +167,10 @@ def _first_within(distances: Any, slack: float) -> int:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _least(values: Any) -> float:
+def least_of(values: Any) -> float:
     """Return the smallest of some finite numbers; eight are watched at a time.
 
-    >>> _least(np.array([3.0, 1.0, 2.0]))
+    >>> least_of(np.array([3.0, 1.0, 2.0]))
     1.0
     """
     n, k = values.shape[0], 0
@@ -229,7 +238,7 @@ def _move(room: Room, t: int, squares: Any, start: int, stop: int, small: bool) 
         squares[k] = s * (s * squares[k] + 2.0 * h * a[k] * products[k]) + h * h * own
         a[k] *= s
         factors[k] = h / a[k]
-    if small and _least(a) < SMALLEST:
+    if small and least_of(a) < SMALLEST:
         for k in range(stop - start):
             if a[k] < SMALLEST:
                 room.base[start + k] *= a[k]
@@ -323,8 +332,8 @@ def plain_steps(
             for k in range(units):
                 gap = x - line[k]
                 distances[k] += gap * gap
-        least = _least(distances)
-        winner = _first_within(distances, least)
+        least = least_of(distances)
+        winner = first_within(distances, least)
         winners[t], nearest[t] = winner, least * (D / max(there, 1))
         count = influence(
             lattice, winner, pace[0, t], pace[1, t], shares, room.runs[0], room.tables

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s
 from eigenstream.kernels.base import njit
-from eigenstream.rules.competitive._map_steps import EQUAL
+from eigenstream.rules.competitive._map_steps import EQUAL, first_within, least_of
 
 __all__ = ["Nearest", "add_up", "nearest_units", "unit_squares"]
 
@@ -40,8 +40,10 @@ def nearest_units(rows: Float64s, units: Float64s) -> Nearest:
         here = slice(start, start + step)
         part = np.ascontiguousarray(rows[here], np.float64)
         squares = unit_squares(part, units)
-        sizes = np.where(np.isnan(part), 0.0, part) ** 2
-        _two_least(squares, sizes.sum(axis=1), *(one[here] for one in found))
+        sizes = np.einsum("tj,tj->t", part, part)
+        if np.isnan(sizes).any():
+            sizes = (np.where(np.isnan(part), 0.0, part) ** 2).sum(axis=1)
+        _two_least(squares, sizes, *(one[here] for one in found))
         _settle(part, units, found.first[here], found.squares[here])
     return found
 
@@ -52,8 +54,9 @@ def unit_squares(rows: Float64s, units: Float64s) -> Float64s:
     >>> unit_squares(np.array([[1.0, np.nan]]), np.array([[3.0, 2.0]]))
     array([[3.]])
     """
-    lacking = np.isnan(rows)
-    if lacking.any():
+    # A NaN in the rows is one in their sum; so is none that infinities make, which are refused.
+    if np.isnan(rows.sum()):
+        lacking = np.isnan(rows)
         there = np.where(lacking, 0.0, rows) @ (-2.0 * units.T)
         return np.asarray(there + (1.0 - lacking) @ (units**2).T)
     squares = rows @ (-2.0 * units.T)
@@ -63,20 +66,15 @@ def unit_squares(rows: Float64s, units: Float64s) -> Float64s:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _two_least(squares: Any, sizes: Any, first: Any, second: Any, least: Any) -> None:
-    """Write the places of the smallest two of each row, and the smallest."""
+    """Write the places of the smallest two of each row, and the smallest, which is taken out."""
     for t in range(squares.shape[0]):
-        line, low = squares[t], np.inf
-        for k in range(line.shape[0]):
-            low = min(low, line[k])
-        slack = low + EQUAL * (2.0 * sizes[t] + low)
-        winner = 0
-        while winner < line.shape[0] - 1 and line[winner] > slack:
-            winner += 1
-        next_one, low = winner, np.inf
-        for k in range(line.shape[0]):
-            if line[k] < low and k != winner:
-                next_one, low = k, line[k]
-        first[t], second[t], least[t] = winner, next_one, line[winner]
+        line = squares[t]
+        low = least_of(line)
+        winner = first_within(line, low + EQUAL * (2.0 * sizes[t] + low))
+        first[t], second[t], least[t] = winner, winner, line[winner]
+        if line.shape[0] > 1:
+            line[winner] = np.inf
+            second[t] = first_within(line, least_of(line))
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})

@@ -1,0 +1,134 @@
+"""``eigenstream fit som``: a self-organising map of the rows of a user's own files."""
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+
+from eigenstream.cli import _data
+from eigenstream.cli._learning import opened
+from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
+from eigenstream.cli._reporting import check_page
+
+__all__ = ["fit_som"]
+
+
+@dataclass
+class Mapping:
+    """What the map is, and how it learns."""
+
+    grid: Annotated[
+        str,
+        typer.Option("--shape", help="Rows and columns of the grid, as 20x20; 50 is a chain."),
+    ] = "20x20"
+    topology: Annotated[str, typer.Option(help="rectangular or hexagonal.")] = "rectangular"
+    periodic: Annotated[
+        bool, typer.Option("--periodic", help="The grid closes on itself, as a ring or torus.")
+    ] = False
+    training: Annotated[
+        str, typer.Option(help="sequential, a step a row, or batch, a pass at a time.")
+    ] = "sequential"
+    passes: Annotated[int, typer.Option(help="Over the rows.")] = 10
+    seed: Annotated[int, typer.Option(help="Of what is drawn at random.")] = 0
+
+
+@grouped
+def fit_som(
+    data: _data.Data,
+    *,
+    mapping: Mapping,
+    missing: _data.Missing = "raise",
+    reading: ReadingOptions,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Save the model into this file (.eigs).", dir_okay=False),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", help="Write a page with pictures of the map (.html)."),
+    ] = None,
+    json: _data.Json = False,
+) -> None:
+    """Lay rows out on a map: a grid of units, on which neighbours stand for similar rows."""
+    from eigenstream import SelfOrganizingMap
+
+    estimator = SelfOrganizingMap(
+        grid_of(mapping.grid),
+        topology=mapping.topology,
+        periodic=mapping.periodic,
+        training=mapping.training,
+        max_iter=mapping.passes,
+        random_state=mapping.seed,
+    )
+    check_page(report, None, data)
+    stream = opened(data, reading, SavingOptions(out=out, json=json), missing)
+    check_page(report, None, list(stream.sources))
+    begun = perf_counter()
+    with _data.warnings_in_one_line(), _data.Watched(stream) as watched:
+        estimator.fit(watched)
+    seconds = perf_counter() - begun
+    if out is not None:
+        _data.saved(estimator, out)
+    if report is not None:
+        from eigenstream._files import replacing
+        from eigenstream.experiments.prototypes.map_page import map_page
+
+        with replacing(report) as page:
+            page.write(map_page(estimator, command=_command()).html())
+    _told(estimator, stream, seconds, {"model": out, "report": report}, json)
+
+
+def grid_of(text: str) -> Any:
+    """Return the shape of a grid or of a chain.
+
+    >>> grid_of("20x30"), grid_of("50")
+    ((20, 30), 50)
+    """
+    parts = [part.strip() for part in text.lower().split("x")]
+    if len(parts) > 2 or not all(part.isdecimal() for part in parts):
+        raise ValueError(f"--shape must be ROWSxCOLUMNS, such as 20x20, or 50, got {text!r}.")
+    sides = tuple(map(int, parts))
+    return sides if len(sides) == 2 else sides[0]
+
+
+def _command() -> str:
+    return shlex.join(["eigenstream", *sys.argv[1:]])
+
+
+def _told(
+    estimator: Any, stream: Any, seconds: float, files: dict[str, Path | None], json: bool
+) -> None:
+    """Say what was learned."""
+    found = {
+        "sources": list(stream.sources),
+        "steps": estimator.n_steps_,
+        "rows_skipped": estimator.n_samples_skipped_,
+        "columns": estimator.n_features_in_,
+        "shape": list(estimator.grid_.shape),
+        "quantization_error": estimator.quantization_error_,
+        "topographic_error": estimator.topographic_error_,
+        "seconds": seconds,
+    } | {name: None if path is None else str(path) for name, path in files.items()}
+    if json:
+        _data.print_json(found)
+        return
+    skipped = found["rows_skipped"]
+    facts = {
+        "sources": _data.names_of(found["sources"]),
+        "steps": f"{found['steps']:,}" + (f", {skipped:,} rows left out" if skipped else ""),
+        "columns": str(found["columns"]),
+        "grid": " x ".join(map(str, found["shape"])),
+        "quantisation error": f"{found['quantization_error']:.6g}, mean distance to nearest units",
+        "topographic error": f"{100 * found['topographic_error']:.2f} % of the rows",
+        "time": f"{seconds:.2f} s, {found['steps'] / max(seconds, 1e-9):,.0f} steps a second",
+    }
+    _data.print_facts(type(estimator).__name__, facts)
+    print()
+    out, report = files["model"], files["report"]
+    print("Nothing was saved: -o model.eigs does." if out is None else f"The model is in {out}.")
+    if report is not None:
+        print(f"The report is in {report}.")

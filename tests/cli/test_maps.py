@@ -1,0 +1,52 @@
+"""eigenstream fit som: a map of a file, its model and its page."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from eigenstream import load
+from eigenstream.cli import app
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "rows.csv"
+    rows = np.random.default_rng(0).standard_normal((120, 3))
+    np.savetxt(path, rows, delimiter=",", header="mass,height,age", comments="")
+    return path
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(one) for one in words])
+
+
+def test_a_map_of_a_file(table, tmp_path):
+    model, page = tmp_path / "map.eigs", tmp_path / "map.html"
+    given = ("--shape", "4x5", "--topology", "hexagonal", "--json", "-o", model, "--report", page)
+    result = run("fit", "som", table, *given)
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["shape"] == [4, 5]
+    som = load(model)
+    assert som.grid_.shape == (4, 5)
+    assert som.feature_names_in_.tolist() == ["mass", "height", "age"]
+    assert found["quantization_error"] == pytest.approx(som.quantization_error_)
+    text = page.read_text()
+    assert all(word in text for word in ("U-matrix", "Hits", "mass", "height", "age"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--shape", "4by5"), "--shape must be"),
+        (("--shape", "0x5"), "at least 1"),
+        (("--topology", "round"), "topology must be"),
+        (("--report", "map.txt"), "must end in .html"),
+    ],
+)
+def test_what_is_refused(table, words, message):
+    result = run("fit", "som", table, *words)
+    assert result.exit_code != 0
+    assert message in f"{result.stderr} {result.exception}"
