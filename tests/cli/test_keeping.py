@@ -85,8 +85,11 @@ def test_what_differs_is_said_in_one_line(folder):
     for arguments, words in [
         (["fit", "pca", folder / "x.npy", "-d", 3], "n_components=3 is asked for, 2 was there"),
         (["fit", "pca", folder / "x.csv"], "x.csv is called x.csv, and is called x.npy there"),
-        (["fit", "pca", folder / "x.npy", "--missing", "skip"], "missing=skip, and missing=raise"),
-        (["fit", "pca", folder / "x.npy", "--dtype", "float32"], "dtype=float32"),
+        (
+            ["fit", "pca", folder / "x.npy", "--missing", "skip"],
+            "--missing skip, and --missing raise",
+        ),
+        (["fit", "pca", folder / "x.npy", "--dtype", "float32"], "--dtype float32"),
         (["fit", "slow", folder / "x.npy"], "a StreamPCA learns there, and a SlowSubspace here"),
     ]:
         code, out, said = run(*arguments, "--checkpoint", path, "--resume")

@@ -81,6 +81,20 @@ def test_look_finds_sequences_and_holes(files):
     assert "--missing skip" in run("look", "days.csv").stdout
 
 
+def test_look_counts_labels_and_asks_for_them_where_text_is_in_the_way(files):
+    (files / "iris.csv").write_text(
+        "petal length (cm),kind\n1.5,setosa\n4,\n5,virginica\n6,setosa\n"
+    )
+    found = told("look", "iris.csv", "--labels", "kind")
+    assert found["names"] == ["petal length (cm)"]
+    assert found["labels"] == {"setosa": 2, "virginica": 1}
+    assert "2: setosa (2), virginica (1)" in run("look", "iris.csv", "--labels", "kind").stdout
+    refused = run("look", "iris.csv")
+    assert refused.exit_code == 2
+    # As the command line has it, not as Python has.
+    assert "select other columns with --columns" in refused.stderr
+
+
 def test_look_quick_reads_headers_only(files):
     (files / "bad.csv").write_text("x,y\n1,2\n" + "3,4\n" * 100 + "5,many\n")
     found = told("look", "all.npy", "--quick")

@@ -2,9 +2,8 @@
 
 import json
 import sys
-import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from math import isfinite
 from pathlib import Path
 from time import perf_counter
@@ -30,7 +29,6 @@ __all__ = [
     "print_json",
     "saved",
     "spectrum",
-    "warnings_in_one_line",
 ]
 
 #: Work that is over sooner shows no progress.
@@ -182,21 +180,6 @@ class Watched:
             self._task = self._progress.add_task("", total=self._stream.n_rows, rate=rate)
             self._progress.start()
         self._progress.update(self._task, completed=self._behind + self.rows, rate=rate)
-
-
-@contextmanager
-def warnings_in_one_line() -> Iterator[None]:
-    """Say warnings as refusals are said, one line each, and go on."""
-
-    def say(message: Warning | str, *_: Any, **__: Any) -> None:
-        words = " ".join(str(message).split())
-        typer.echo(f"eigenstream: warning: {words}", err=True)
-
-    with warnings.catch_warnings():
-        warnings.showwarning = say
-        # Rows come out of files as plain arrays, whose columns were matched by name before.
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        yield
 
 
 def spectrum(values: Any, width: int = 32, marks: str = BLOCKS) -> Iterator[str]:

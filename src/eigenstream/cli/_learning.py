@@ -116,7 +116,7 @@ def fitted(estimator: Any, stream: Any, saving: SavingOptions, keeper: Any = Non
     """Learn from a stream, save, and say what was found; keep what is learned on the way."""
     begun = perf_counter()
     how = {} if keeper is None else {"checkpoint": keeper}
-    with _data.warnings_in_one_line(), stoppable(keeper), _data.Watched(stream) as watched:
+    with stoppable(keeper), _data.Watched(stream) as watched:
         estimator.fit(watched, **how)
         told(estimator, stream, saving, perf_counter() - begun)
 

@@ -68,7 +68,7 @@ def fit_som(
     stream = opened(data, reading, SavingOptions(out=out, json=json), missing)
     check_page(report, None, list(stream.sources))
     begun = perf_counter()
-    with _data.warnings_in_one_line(), _data.Watched(stream) as watched:
+    with _data.Watched(stream) as watched:
         estimator.fit(watched)
     seconds = perf_counter() - begun
     if out is not None:

@@ -61,7 +61,7 @@ def fit_pairs(
         random_state=learning.seed,
     )
     begun = perf_counter()
-    with _data.warnings_in_one_line(), _data.Watched(stream) as watched:
+    with _data.Watched(stream) as watched:
         rows, index, signs = pairs_of(watched, pairs)
         estimator.set_params(preprocessor=rows).fit(index, signs)
         # The items are the user's; the model is what was learned from them.

@@ -59,7 +59,7 @@ def fit_kmeans(
     )
     stream = opened(data, reading, SavingOptions(out=out, json=json), missing)
     begun = perf_counter()
-    with _data.warnings_in_one_line(), _data.Watched(stream) as watched:
+    with _data.Watched(stream) as watched:
         estimator.fit(watched)
     _told(estimator, stream, out, json, perf_counter() - begun)
 

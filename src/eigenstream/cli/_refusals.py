@@ -1,6 +1,10 @@
 """Refusals: one line that says what was wrong, and exit code 2."""
 
+import re
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import typer
@@ -17,7 +21,8 @@ class OneLineErrors(TyperGroup):
         """Run the command line; what is wrong with it or with its files is said in one line."""
         options["standalone_mode"] = False
         try:
-            code = super().main(*args, **options)
+            with warnings_in_one_line():
+                code = super().main(*args, **options)
         except OSError as problem:
             refuse(_without_number(problem))
         except (ValueError, TypeError, ArithmeticError, ModuleNotFoundError) as problem:
@@ -41,8 +46,39 @@ def refuse(message: str) -> NoReturn:
         ...
     SystemExit: 2
     """
-    print("eigenstream:", " ".join(message.split()), file=sys.stderr)
+    print("eigenstream:", _as_options(" ".join(message.split())), file=sys.stderr)
     sys.exit(2)
+
+
+#: Parameters that are options here, and the value that follows them, if it is a word.
+PARAMETER = re.compile(
+    r"\b(columns|rows|sequence|time|gap|dtype|size|missing|labels)="
+    r"(?:\[\.\.\.\]|'([^']*)'|([a-z][a-z0-9]*))?(?![\w\[])"
+)
+
+
+def _as_options(message: str) -> str:
+    """Return a message of the library with its parameters as the command line has them.
+
+    >>> _as_options("Mend it, or pass missing='skip'. Select others with columns=[...], or time=.")
+    'Mend it, or pass --missing skip. Select others with --columns, or --time.'
+    """
+    return PARAMETER.sub(lambda m: f"--{m[1]} {m[2] or m[3] or ''}".rstrip(), message)
+
+
+@contextmanager
+def warnings_in_one_line() -> Iterator[None]:
+    """Say warnings as refusals are said, one line each, and go on."""
+
+    def say(message: Warning | str, *_: Any, **__: Any) -> None:
+        words = _as_options(" ".join(str(message).split()))
+        print(f"eigenstream: warning: {words}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = say
+        # Rows come out of files as plain arrays, whose columns were matched by name before.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
 
 
 def _without_number(problem: OSError) -> str:

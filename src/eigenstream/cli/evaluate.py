@@ -72,7 +72,7 @@ def evaluate(
             f"{stream.sources[0]} gives {stream.n_features} columns, and {model} has learned from "
             f"{due}: choose them with --columns."
         )
-    with _data.warnings_in_one_line(), _data.Watched(stream) as watched:
+    with _data.Watched(stream) as watched:
         if pairs is not None:
             known, facts, found = _of_pairs(estimator, watched, pairs)
         else:

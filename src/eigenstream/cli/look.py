@@ -1,5 +1,6 @@
 """``eigenstream look``: what the reader sees in a user's data."""
 
+from collections import Counter
 from typing import Annotated, Any
 
 import numpy as np
@@ -8,18 +9,24 @@ import typer
 from eigenstream.cli import _data
 from eigenstream.cli._options import ReadingOptions, grouped
 
+#: So many columns, or labels, are shown by name.
+SHOWN = 8
+
 
 @grouped
 def look(
     data: _data.Data,
     reading: ReadingOptions,
+    labels: Annotated[
+        str | None, typer.Option(help="A column of labels, by name or number: no feature.")
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Read headers only: no pass over the rows.")
     ] = False,
     json: _data.Json = False,
 ) -> None:
     """Say what the reader sees: rows, columns, types, sequences, missing values, and how fast."""
-    stream = reading.opened(data, "skip")
+    stream = reading.opened(data, "skip", labels=_data.column(labels))
     found: dict[str, Any] = {"sources": list(stream.sources)}
     passed = {} if quick else _passed(stream)
     names = stream.feature_names
@@ -41,11 +48,15 @@ def _passed(stream: Any) -> dict[str, Any]:
     """Read all rows; return what only that can tell."""
     lengths: list[int] = []
     n_missing, first = 0, None
+    kinds: Counter[str] | None = None
     with _data.Watched(stream) as watched:
         for chunk in watched.chunks():
             if chunk.new_sequence or not lengths:
                 lengths.append(0)
             lengths[-1] += len(chunk)
+            if chunk.labels is not None:
+                known = slice(None) if chunk.weights is None else chunk.weights > 0
+                kinds = (kinds or Counter()) + Counter(map(str, chunk.labels[known]))
             if chunk.weights is None:
                 continue
             holes = np.flatnonzero(chunk.weights == 0)
@@ -60,6 +71,7 @@ def _passed(stream: Any) -> dict[str, Any]:
         "longest": max(lengths),
         "rows_with_missing": n_missing,
         "first_missing": first,
+        "labels": None if kinds is None else dict(kinds.most_common()),
         "seconds": seconds,
     }
 
@@ -67,7 +79,7 @@ def _passed(stream: Any) -> dict[str, Any]:
 def _facts(found: dict[str, Any]) -> dict[str, str]:
     """Return the findings in words."""
     names = found["names"] or []
-    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
     unknown = "only reading will tell"
     facts = {
         "sources": _data.names_of(found["sources"]),
@@ -87,6 +99,10 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
     facts["sequences"] = f"{found['sequences']:,}, of {shortest}" + (
         f" to {longest} rows" if shortest != longest else " rows"
     )
+    if found["labels"] is not None:
+        kinds = [f"{kind} ({count:,})" for kind, count in found["labels"].items()]
+        more = ", ..." if len(kinds) > SHOWN else ""
+        facts["labels"] = f"{len(kinds):,}: {', '.join(kinds[:SHOWN])}{more}"
     missing = found["rows_with_missing"]
     if missing:
         first = found["first_missing"]

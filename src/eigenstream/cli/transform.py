@@ -58,7 +58,6 @@ def transform(
         )
     with (
         _full_disk_named(out),
-        _data.warnings_in_one_line(),
         replacing(out) as file,
         _data.Watched(stream) as watched,
     ):

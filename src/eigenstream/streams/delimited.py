@@ -213,7 +213,8 @@ class Delimited(RowTable):
             named = f" ({self.columns[number]!r})" if self.columns else ""
             return (
                 f"{self.name} has {value[1]!r:.40} where a number is due{place}, column "
-                f"{number}{named}. Mend it, or select other columns with columns=[...]."
+                f"{number}{named}. Mend it, select other columns with columns=[...], "
+                "or name a column of labels with labels=."
             )
         if counts:
             return f"{self.name} has {counts[2]} columns{place}, and {counts[1]} before."
