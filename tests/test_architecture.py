@@ -16,6 +16,7 @@ FLOORS = {
     "_blas": 0,
     "_checkpoints": 0,
     "_checks": 0,
+    "_documented": 0,
     "_files": 0,
     "_hooks": 0,
     "_linalg": 0,

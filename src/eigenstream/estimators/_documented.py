@@ -1,11 +1,8 @@
-"""What parameters that several estimators share mean: written once, read where they are used."""
+"""What parameters that several estimators share mean."""
 
-import re
-from typing import Any, TypeVar
+from eigenstream._documented import documented_by
 
 __all__ = ["documented"]
-
-C = TypeVar("C", bound=type)
 
 #: The entries of a "Parameters" section, by the parameter's name.
 ENTRIES = {
@@ -77,29 +74,5 @@ random_state : int, RandomState or None, default=None
 }
 
 
-def documented(kind: C) -> C:
-    """Put the entries of shared parameters where a class's docstring names them, as <a, b>.
-
-    >>> @documented
-    ... class Learner:
-    ...     '''Parameters
-    ...     ----------
-    ...     <block_size>
-    ...     '''
-    >>> print(Learner.__doc__)
-    Parameters
-        ----------
-        block_size : int, optional
-            How many rows "flow" and "sketch" take together; chosen by default.
-    <BLANKLINE>
-    """
-
-    def filled(found: re.Match[str]) -> str:
-        names = found[1].replace(" ", "").split(",")
-        lines = "\n".join(ENTRIES[name] for name in names).splitlines()
-        return "\n".join(f"    {line}" for line in lines)
-
-    described: Any = kind
-    if described.__doc__:  # there is none under python -OO
-        described.__doc__ = re.sub(r"^    <([a-z_, \n]+)>$", filled, kind.__doc__ or "", flags=re.M)
-    return kind
+#: Put these where a class's docstring names them, as <a, b>.
+documented = documented_by(ENTRIES)

@@ -40,20 +40,21 @@ class Backpropagating(SupervisedNeurons):
 
     def __init__(
         self,
-        hidden_layer_sizes: Any,
-        activation: str,
-        batch_size: int,
-        schedule: Any,
-        momentum: float,
-        nesterovs_momentum: bool,
-        max_iter: int,
-        shuffle: bool,
-        tol: float,
-        n_iter_no_change: int,
-        early_stopping: bool,
-        validation_fraction: float,
-        history_every: int | None,
-        random_state: Any,
+        hidden_layer_sizes: Any = (32,),
+        activation: str = "tanh",
+        *,
+        batch_size: int = 1,
+        schedule: Any = 0.01,
+        momentum: float = 0.0,
+        nesterovs_momentum: bool = True,
+        max_iter: int = 200,
+        shuffle: bool = True,
+        tol: float = 1e-4,
+        n_iter_no_change: int = 10,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        history_every: int | None = None,
+        random_state: Any = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
@@ -125,7 +126,7 @@ class Backpropagating(SupervisedNeurons):
             self.history_: list[tuple[int, list[Float64s], list[Float64s]]] = []
         return net
 
-    def _epochs(self, rows: Float64s, targets: Float64s, weights: Float64s) -> None:
+    def _passes(self, rows: Float64s, targets: Float64s, weights: Float64s) -> None:
         """Learn until neither the loss nor the score of the held-out rows gets better."""
         random = check_random_state(self.random_state)
         net = self._start(rows.shape[1], targets.shape[1], random)

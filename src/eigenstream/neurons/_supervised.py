@@ -1,7 +1,7 @@
 """What the neurons with a teacher share: rows and targets checked, passes, history."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,9 @@ from eigenstream._checks import (
     unmasked,
 )
 from eigenstream._linalg import Float64s
-from eigenstream._refusals import refuse_unread
+from eigenstream._refusals import refuse_unread, unchanged_on_error
 from eigenstream._state import Restorable
+from eigenstream._streams import fits_streams
 from eigenstream.schedules import Auto, Constant, Schedule, as_schedule
 
 __all__ = ["Classifying", "Regressing", "SupervisedNeurons", "orders", "plain", "rates_of"]
@@ -121,6 +122,43 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
     _as_many: Any
     _rows: Any
     _weights: Any
+    _note_parameters: Any
+    _begin: Any
+    _passes: Any
+    _chunk: Any
+
+    @fits_streams
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from passes over the rows until these teach no more, or ``max_iter`` passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D), or a stream of ``eigenstream.open_stream``
+        y : array-like of shape (n,)
+            Labels of two classes or more.
+        sample_weight : array-like of shape (n,), optional
+            A row of weight c takes steps c times as long; one of weight zero teaches nothing.
+        """
+        with unchanged_on_error(self):
+            self._note_parameters()
+            rows, codes, weights = self._first(X, y, sample_weight)
+            self._passes(rows, self._targets(codes), weights)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning with one pass over a chunk, in its order; any chunking gives the same.
+
+        ``classes`` names all labels that will ever come, in the first call.
+        """
+        with unchanged_on_error(self):
+            first = self._begin()
+            rows, codes, weights = self._next(X, y, classes, sample_weight, first)
+            self._chunk(rows, self._targets(codes), weights, first)
+        return self
+
+    def _targets(self, codes: Any) -> Any:
+        """Return what the units are to answer."""
+        raise NotImplementedError
 
     def _first(self, X: Any, y: Any, sample_weight: Any) -> tuple[Float64s, Any, Float64s]:
         """Return the rows of a fit, their codes and weights; the labels are the classes."""
@@ -214,7 +252,34 @@ class Regressing(RegressorMixin):  # type: ignore[misc, unused-ignore]
     _as_many: Any
     _rows: Any
     _weights: Any
+    _note_parameters: Any
+    _begin: Any
+    _passes: Any
+    _chunk: Any
     _targets_: int
+
+    @fits_streams
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from passes over the rows until these teach no more, or ``max_iter`` passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D), or a stream of ``eigenstream.open_stream``
+        y : array-like of shape (n,) or (n, targets)
+        sample_weight : array-like of shape (n,), optional
+            A row of weight c takes steps c times as long; one of weight zero teaches nothing.
+        """
+        with unchanged_on_error(self):
+            self._note_parameters()
+            self._passes(*self._first(X, y, sample_weight))
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Go on learning with one pass over a chunk, in its order; any chunking gives the same."""
+        with unchanged_on_error(self):
+            first = self._begin()
+            self._chunk(*self._next(X, y, sample_weight, first), first)
+        return self
 
     def _first(self, X: Any, y: Any, sample_weight: Any) -> tuple[Float64s, Float64s, Float64s]:
         """Return the rows of a fit or a first chunk, their targets and weights."""

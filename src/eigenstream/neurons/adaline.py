@@ -1,6 +1,6 @@
 """Adaline, the adaptive linear neuron: least squares by one small step an example."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_flag, warn_user
 from eigenstream._linalg import Float64s
-from eigenstream._refusals import unchanged_on_error
-from eigenstream._streams import fits_streams, maps_streams
+from eigenstream._streams import maps_streams
+from eigenstream.neurons._documented import documented
 from eigenstream.neurons._linear import LinearClassifying, LinearUnits, check_tolerance
 from eigenstream.neurons._supervised import Regressing, orders, rates_of
 from eigenstream.rules.base import UnstableStepError
@@ -149,6 +149,7 @@ def _safe(lengths: Float64s) -> float:
     return 2.0 / longest if longest > 0 else float("inf")
 
 
+@documented
 class AdalineRegressor(Regressing, _WidrowHoff):
     """Adaline for numbers: a linear neuron for each target [ADALINE].
 
@@ -156,12 +157,14 @@ class AdalineRegressor(Regressing, _WidrowHoff):
     small or falling rates they go to the least-squares solution; a constant rate leaves them
     moving about it, with a mean squared error larger by about eta / (2 - eta) of the least.
 
-    Parameters, and the limits of the rate that it reports, are those of ``Adaline``.
+    Parameters
+    ----------
+    <adaline, shuffle, history>
 
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (n_features,) and () for targets of one dimension
-    rate_limit_, safe_rate_, loss_curve_, converged_, n_iter_, n_steps_, history_
+    <rates>
 
     Examples
     --------
@@ -172,29 +175,6 @@ class AdalineRegressor(Regressing, _WidrowHoff):
     >>> neuron.coef_.round(6), round(float(neuron.intercept_), 6)
     (array([ 1., -2.]), 3.0)
     """
-
-    @fits_streams
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from passes over the rows until their error falls no longer.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D), or a stream
-        y : array-like of shape (n,) or (n, targets); not with a stream that has labels
-        sample_weight : array-like of shape (n,), optional
-            A row of weight c takes steps c times as long.
-        """
-        with unchanged_on_error(self):
-            self._note_parameters()
-            self._passes(*self._first(X, y, sample_weight))
-        return self
-
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Go on learning with one pass over a chunk, in its order; any chunking gives the same."""
-        with unchanged_on_error(self):
-            first = self._begin()
-            self._chunk(*self._next(X, y, sample_weight, first), first)
-        return self
 
     @property
     def coef_(self) -> Float64s:
@@ -216,6 +196,7 @@ class AdalineRegressor(Regressing, _WidrowHoff):
         return np.asarray(self._shaped(self._responses(X)), np.float64)
 
 
+@documented
 class Adaline(LinearClassifying, _WidrowHoff):
     """Adaline for classes: a linear neuron that learns +1 and -1 [ADALINE].
 
@@ -226,38 +207,13 @@ class Adaline(LinearClassifying, _WidrowHoff):
 
     Parameters
     ----------
-    schedule : number, a schedule of ``eigenstream.schedules``, or a function of the step number
-        Learning rates eta; default 0.1.
-    normalize : bool, default=True
-        Widrow and Hoff's w += eta e x / |x|^2: a step with eta = 1 makes its own error zero, and
-        any eta below 2 is stable. False: w += eta e x, plain LMS. |x|^2 counts the intercept's 1.
-    fit_intercept : bool, default=True
-    max_iter : int, default=1000
-        Passes over the data in ``fit``, at most.
-    tol : float, default=1e-3
-        A pass whose mean squared error is not below the best one by this share is no progress.
-    n_iter_no_change : int, default=5
-        So many passes without progress end the fit.
-    shuffle : bool, default=True
-        Draw the order of the rows anew for each pass of ``fit``.
-    history_every : int, optional
-        Keep ``(step, weights, intercepts)`` in ``history_`` every so many rows.
-    random_state : int, RandomState or None
+    <adaline, shuffle, history>
 
     Attributes
     ----------
     classes_ : array
     coef_, intercept_ : arrays of shape (n_units, n_features) and (n_units,)
-    rate_limit_ : float
-        2 / the largest eigenvalue of the mean of x x^T (of x x^T / |x|^2 if normalised) over the
-        rows of ``fit``: with a larger constant rate the mean weight diverges when rows are drawn
-        independently.
-    safe_rate_ : float
-        2 / the largest |x|^2 (2 if normalised): up to here no step takes the weights farther from
-        any that fit its row, so that nothing diverges in any order.
-    loss_curve_ : list of float
-        Mean squared error of each pass (or chunk), measured before each step.
-    converged_, n_iter_, n_steps_, history_
+    <rates>
 
     Examples
     --------
@@ -266,35 +222,6 @@ class Adaline(LinearClassifying, _WidrowHoff):
     >>> Adaline(random_state=0).fit(X, y).predict([[1, 1], [0, 1]]).tolist()
     ['yes', 'no']
     """
-
-    @fits_streams
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from passes over the rows until their error falls no longer.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D), or a stream
-        y : array-like of shape (n,); not with a stream that has labels
-            Labels of two classes or more.
-        sample_weight : array-like of shape (n,), optional
-            A row of weight c takes steps c times as long.
-        """
-        with unchanged_on_error(self):
-            self._note_parameters()
-            rows, codes, weights = self._first(X, y, sample_weight)
-            self._passes(rows, self._targets(codes), weights)
-        return self
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning with one pass over a chunk, in its order; any chunking gives the same.
-
-        ``classes`` names all labels that will ever come, in the first call.
-        """
-        with unchanged_on_error(self):
-            first = self._begin()
-            rows, codes, weights = self._next(X, y, classes, sample_weight, first)
-            self._chunk(rows, self._targets(codes), weights, first)
-        return self
 
     def _targets(self, codes: Any) -> Float64s:
         """Return +1 and -1, one column a unit."""

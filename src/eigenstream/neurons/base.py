@@ -34,15 +34,6 @@ class OnlineNeurons(
 ):
     """Base of the estimators whose units learn by a Hebbian rule, one observation at a time."""
 
-    # What a subclass's __init__ sets.
-    schedule: Any
-    center: bool
-    init: Any
-    max_iter: int
-    tol: float
-    history_every: int | None
-    random_state: Any
-
     #: What schedule="auto" is: single units need another rate than the flow's frames.
     AUTO: Auto
 
@@ -50,6 +41,25 @@ class OnlineNeurons(
     _learner: OnlineLearner
     _latest: Float64s
     _begun: dict[str, Any] | None = None
+
+    def __init__(
+        self,
+        *,
+        schedule: Any,
+        center: bool,
+        init: Any,
+        max_iter: int,
+        tol: float,
+        history_every: int | None,
+        random_state: Any,
+    ) -> None:
+        self.schedule = schedule
+        self.center = center
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.history_every = history_every
+        self.random_state = random_state
 
     @abstractmethod
     def _rule(self) -> Rule:

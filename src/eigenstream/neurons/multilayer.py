@@ -1,20 +1,21 @@
 """The multilayer perceptron: layers of units that learn by backpropagation of errors."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 
 from eigenstream._checks import check_choice
 from eigenstream._linalg import Float64s
-from eigenstream._refusals import unchanged_on_error
-from eigenstream._streams import fits_streams, maps_streams
+from eigenstream._streams import maps_streams
 from eigenstream.neurons._backpropagating import Backpropagating
+from eigenstream.neurons._documented import documented
 from eigenstream.neurons._supervised import Classifying, Regressing
 
 __all__ = ["MultilayerPerceptron", "MultilayerPerceptronRegressor"]
 
 
+@documented
 class MultilayerPerceptron(Classifying, Backpropagating):
     """Layers of units that learn classes by backpropagation [BACKPROP].
 
@@ -26,48 +27,16 @@ class MultilayerPerceptron(Classifying, Backpropagating):
 
     Parameters
     ----------
-    hidden_layer_sizes : int or tuple of int, default=(32,)
-        Units of each hidden layer.
-    activation : {"tanh", "logistic", "relu"}, default="tanh"
-        Of the hidden units.
+    <layers>
     loss : {"log_loss", "squared_error"}, default="log_loss"
         "log_loss": the last layer answers with shares (softmax; one logistic unit for two classes).
         "squared_error": with logistic units, and delta = (d - y) phi'(v), as older textbooks do.
-    batch_size : int, default=1
-        Examples a step: 1 is the sequential mode of the textbook, in a compiled loop.
-    schedule : number, a schedule of ``eigenstream.schedules``, or a function of the step number
-        Learning rates, a step a batch; default 0.01.
-    momentum : float, default=0.0
-        Share of the last step that is taken again.
-    nesterovs_momentum : bool, default=True
-        Look one such share ahead, where there is momentum.
-    max_iter : int, default=200
-        Passes over the data in ``fit``, at most.
-    shuffle : bool, default=True
-        Draw the order of the rows anew for each pass of ``fit``.
-    tol, n_iter_no_change : float and int, defaults 1e-4 and 10
-        More than so many passes whose loss (score, with early stopping) is not better than the
-        best by ``tol`` end the fit.
-    early_stopping : bool, default=False
-        Hold out a part of the rows of ``fit``, go by the score on them, and keep the best weights.
-    validation_fraction : float, default=0.1
-        That part.
-    history_every : int, optional
-        Keep ``(step, coefs, intercepts)`` in ``history_`` every so many steps.
-    random_state : int, RandomState or None
-        Draws the first weights, what is held out and the orders, as scikit-learn's networks do:
-        the same integer gives the same start and the same order there.
+    <backpropagation>
 
     Attributes
     ----------
     classes_ : array
-    coefs_, intercepts_ : lists of arrays
-        From each layer to the next; (inputs, units) and (units,).
-    loss_curve_ : list of float
-        Mean loss of each pass (or chunk), measured before each step; ``loss_`` is the last.
-    validation_scores_, best_validation_score_
-        With early stopping.
-    converged_, n_iter_, n_steps_, n_layers_, n_outputs_, history_
+    <network>
 
     Examples
     --------
@@ -100,50 +69,20 @@ class MultilayerPerceptron(Classifying, Backpropagating):
         super().__init__(
             hidden_layer_sizes,
             activation,
-            batch_size,
-            schedule,
-            momentum,
-            nesterovs_momentum,
-            max_iter,
-            shuffle,
-            tol,
-            n_iter_no_change,
-            early_stopping,
-            validation_fraction,
-            history_every,
-            random_state,
+            batch_size=batch_size,
+            schedule=schedule,
+            momentum=momentum,
+            nesterovs_momentum=nesterovs_momentum,
+            max_iter=max_iter,
+            shuffle=shuffle,
+            tol=tol,
+            n_iter_no_change=n_iter_no_change,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            history_every=history_every,
+            random_state=random_state,
         )
         self.loss = loss
-
-    @fits_streams
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from passes over the rows until their loss falls no longer.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D), or a stream
-        y : array-like of shape (n,); not with a stream that has labels
-            Labels of two classes or more.
-        sample_weight : array-like of shape (n,), optional
-            A row of weight c takes steps c times as long.
-        """
-        with unchanged_on_error(self):
-            self._note_parameters()
-            rows, codes, weights = self._first(X, y, sample_weight)
-            self._epochs(rows, self._targets(codes), weights)
-        return self
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning with one pass over a chunk, in its order; any chunking gives the same.
-
-        ``classes`` names all labels that will ever come, in the first call. Rows short of a batch
-        wait for the next chunk; what is read has learned them as a smaller batch.
-        """
-        with unchanged_on_error(self):
-            first = self._begin()
-            rows, codes, weights = self._next(X, y, classes, sample_weight, first)
-            self._chunk(rows, self._targets(codes), weights, first)
-        return self
 
     @maps_streams
     def predict_proba(self, X: Any) -> Float64s:
@@ -199,6 +138,7 @@ class MultilayerPerceptron(Classifying, Backpropagating):
         return float(accuracy_score(right, found, sample_weight=weights))
 
 
+@documented
 class MultilayerPerceptronRegressor(Regressing, Backpropagating):
     """Layers of units that learn numbers by backpropagation [BACKPROP].
 
@@ -206,8 +146,13 @@ class MultilayerPerceptronRegressor(Regressing, Backpropagating):
     the targets: delta = d - y there. scikit-learn's ``MLPRegressor`` takes the same steps, and
     divides the loss that it reports by the number of targets.
 
-    Parameters and attributes are those of ``MultilayerPerceptron``, but for ``loss`` and
-    ``classes_``.
+    Parameters
+    ----------
+    <layers, backpropagation>
+
+    Attributes
+    ----------
+    <network>
 
     Examples
     --------
@@ -218,68 +163,6 @@ class MultilayerPerceptronRegressor(Regressing, Backpropagating):
     >>> bool(net.fit(X, np.sin(3 * X[:, 0])).score(X, np.sin(3 * X[:, 0])) > 0.99)
     True
     """
-
-    def __init__(
-        self,
-        hidden_layer_sizes: Any = (32,),
-        activation: str = "tanh",
-        *,
-        batch_size: int = 1,
-        schedule: Any = 0.01,
-        momentum: float = 0.0,
-        nesterovs_momentum: bool = True,
-        max_iter: int = 200,
-        shuffle: bool = True,
-        tol: float = 1e-4,
-        n_iter_no_change: int = 10,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        history_every: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            hidden_layer_sizes,
-            activation,
-            batch_size,
-            schedule,
-            momentum,
-            nesterovs_momentum,
-            max_iter,
-            shuffle,
-            tol,
-            n_iter_no_change,
-            early_stopping,
-            validation_fraction,
-            history_every,
-            random_state,
-        )
-
-    @fits_streams
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from passes over the rows until their loss falls no longer.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D), or a stream
-        y : array-like of shape (n,) or (n, targets); not with a stream that has labels
-        sample_weight : array-like of shape (n,), optional
-            A row of weight c takes steps c times as long.
-        """
-        with unchanged_on_error(self):
-            self._note_parameters()
-            self._epochs(*self._first(X, y, sample_weight))
-        return self
-
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Go on learning with one pass over a chunk, in its order; any chunking gives the same.
-
-        Rows short of a batch wait for the next chunk; what is read has learned them as a smaller
-        batch.
-        """
-        with unchanged_on_error(self):
-            first = self._begin()
-            self._chunk(*self._next(X, y, sample_weight, first), first)
-        return self
 
     @maps_streams
     def predict(self, X: Any) -> Float64s:

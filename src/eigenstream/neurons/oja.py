@@ -4,6 +4,7 @@ from typing import Any
 
 from eigenstream._checks import check_choice
 from eigenstream._linalg import Float64s
+from eigenstream.neurons._documented import documented
 from eigenstream.neurons.base import OnlineNeurons
 from eigenstream.rules import HEBB, OJA_LINEAR, OJA_NORMALIZED, Rule
 from eigenstream.schedules import Auto
@@ -13,6 +14,7 @@ __all__ = ["OjaNeuron"]
 FORMS = {"normalized": OJA_NORMALIZED, "linear": OJA_LINEAR, "hebb": HEBB}
 
 
+@documented
 class OjaNeuron(OnlineNeurons):
     """One linear neuron that learns the first principal component [OJA].
 
@@ -25,16 +27,7 @@ class OjaNeuron(OnlineNeurons):
     schedule : "auto", a schedule of ``eigenstream.schedules``, or a function of the step number
         Learning rates. The linear form is stable for eta y^2 well below 2 only: a rate that makes
         it explode raises ``UnstableStepError``.
-    center : bool, default=True
-        Centre each observation by the mean of those before it.
-    init : "random", "data" or array of shape (1, n_features), default="random"
-    max_iter : int, default=10
-        Passes over the data in ``fit``, at most.
-    tol : float, default=1e-2
-        Relative change of the weights in a pass (or in a ``partial_fit``) that counts as none.
-    history_every : int, optional
-        Keep ``(step, weights)`` in ``history_`` about every so many steps.
-    random_state : int, RandomState or None
+    <hebbian>
 
     Attributes
     ----------
@@ -67,13 +60,15 @@ class OjaNeuron(OnlineNeurons):
         random_state: Any = None,
     ) -> None:
         self.form = form
-        self.schedule = schedule
-        self.center = center
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.history_every = history_every
-        self.random_state = random_state
+        super().__init__(
+            schedule=schedule,
+            center=center,
+            init=init,
+            max_iter=max_iter,
+            tol=tol,
+            history_every=history_every,
+            random_state=random_state,
+        )
 
     def _rule(self) -> Rule:
         check_choice(self.form, "form", tuple(FORMS))

@@ -1,6 +1,6 @@
 """Rosenblatt's perceptron: it learns from its mistakes, and stops making them if it can."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -9,8 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_flag, warn_user
 from eigenstream._linalg import Float64s
-from eigenstream._refusals import unchanged_on_error
-from eigenstream._streams import fits_streams
+from eigenstream.neurons._documented import documented
 from eigenstream.neurons._linear import LinearClassifying, LinearUnits
 from eigenstream.neurons._separability import VANISHES, vanishing
 from eigenstream.neurons._supervised import orders, plain
@@ -19,6 +18,7 @@ from eigenstream.rules.supervised import Units, perceptron_steps
 __all__ = ["Perceptron"]
 
 
+@documented
 class Perceptron(LinearClassifying, LinearUnits):
     """Threshold units that add a row, with the sign of its class, when they are wrong [ROSENBLATT].
 
@@ -39,14 +39,7 @@ class Perceptron(LinearClassifying, LinearUnits):
     pocket : bool, default=False
         Answer by the weights that were right for the longest run of rows; in ``fit`` they are
         exchanged only for weights with fewer mistakes on all rows [GALLANT]. For inseparable data.
-    fit_intercept : bool, default=True
-    max_iter : int, default=1000
-        Passes over the data in ``fit``, at most.
-    shuffle : bool, default=True
-        Draw the order of the rows anew for each pass of ``fit``.
-    history_every : int, optional
-        Keep ``(step, weights, intercepts)`` in ``history_`` every so many rows.
-    random_state : int, RandomState or None
+    <fit_intercept, max_iter, shuffle, history>
 
     Attributes
     ----------
@@ -63,6 +56,7 @@ class Perceptron(LinearClassifying, LinearUnits):
         that separates will do for the theorem, so ``n_mistakes_ <= mistake_bound_``. With weights,
         times the square of the largest over the smallest.
     converged_ : bool
+        Whether the last pass, or chunk, had no mistake.
     separable_ : bool or None
         Whether all units could be right about all rows; None where that is not known.
     n_iter_, n_steps_, history_
@@ -97,58 +91,40 @@ class Perceptron(LinearClassifying, LinearUnits):
         self.history_every = history_every
         self.random_state = random_state
 
-    @fits_streams
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from passes over the rows until one has no mistake, or ``max_iter`` passes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D), or a stream
-        y : array-like of shape (n,); not with a stream that has labels
-            Labels of two classes or more.
-        sample_weight : array-like of shape (n,), optional
-            A row of weight c moves the weights c times as far; one of weight zero teaches nothing.
-        """
-        with unchanged_on_error(self):
-            self._note_parameters()
-            rows, codes, weights = self._first(X, y, sample_weight)
-            random = check_random_state(self.random_state)
-            units = self._new(rows.shape[1])
-            active = np.ones(len(units.weights), bool)
-            for passes, order in enumerate(orders(len(rows), self.shuffle, random), 1):
-                before = units.mistakes.copy()
-                self._show(units, rows, codes, order, weights, active)
-                active &= units.mistakes > before
-                if not active.any() or passes == self.max_iter:
-                    break
-            if self.pocket:  # what makes no mistake needs no pocket
-                units.kept[~active] = units.weights[~active]
-            self.n_iter_, self.converged_, self._units = passes, not active.any(), units
-            self._judge(rows, codes, weights)
-            if not self.converged_:
-                taught = weights > 0
-                self._warn(units, active, rows[taught], codes[taught], _unevenness(weights[taught]))
-        return self
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning with one pass over a chunk, in its order; any chunking gives the same.
-
-        ``classes`` names all labels that will ever come, in the first call. ``converged_`` says
-        whether the chunk had no mistake; ``n_iter_`` counts the chunks.
-        """
-        with unchanged_on_error(self):
-            first = self._begin()
-            rows, codes, weights = self._next(X, y, classes, sample_weight, first)
-            units = self._new(rows.shape[1]) if first else self._copied()
+    def _passes(self, rows: Float64s, codes: Any, weights: Float64s) -> None:
+        """Learn until a pass has no mistake, or for ``max_iter`` passes."""
+        random = check_random_state(self.random_state)
+        units = self._new(rows.shape[1])
+        active = np.ones(len(units.weights), bool)
+        for passes, order in enumerate(orders(len(rows), self.shuffle, random), 1):
             before = units.mistakes.copy()
-            everyone = np.ones(len(units.weights), bool)
-            self._show(units, rows, codes, np.arange(len(rows)), weights, everyone, ratchet=False)
-            self.n_iter_ = 1 if first else self.n_iter_ + 1
-            self.converged_ = bool((units.mistakes == before).all())
-            self._units = units
-            for name in ("margin_", "radius_", "mistake_bound_", "separable_"):
-                self.__dict__.pop(name, None)  # they spoke of the rows of a fit
-        return self
+            self._show(units, rows, codes, order, weights, active)
+            active &= units.mistakes > before
+            if not active.any() or passes == self.max_iter:
+                break
+        if self.pocket:  # what makes no mistake needs no pocket
+            units.kept[~active] = units.weights[~active]
+        self.n_iter_, self.converged_, self._units = passes, not active.any(), units
+        self._judge(rows, codes, weights)
+        if not self.converged_:
+            taught = weights > 0
+            self._warn(units, active, rows[taught], codes[taught], _unevenness(weights[taught]))
+
+    def _chunk(self, rows: Float64s, codes: Any, weights: Float64s, first: bool) -> None:
+        """Learn from a chunk that follows those before it."""
+        units = self._new(rows.shape[1]) if first else self._copied()
+        before = units.mistakes.copy()
+        everyone = np.ones(len(units.weights), bool)
+        self._show(units, rows, codes, np.arange(len(rows)), weights, everyone, ratchet=False)
+        self.n_iter_ = 1 if first else self.n_iter_ + 1
+        self.converged_ = bool((units.mistakes == before).all())
+        self._units = units
+        for name in ("margin_", "radius_", "mistake_bound_", "separable_"):
+            self.__dict__.pop(name, None)  # they spoke of the rows of a fit
+
+    def _targets(self, codes: Any) -> Any:
+        """Return the places of the classes: a unit finds +1 and -1 in them."""
+        return codes
 
     @property
     def n_mistakes_(self) -> Any:

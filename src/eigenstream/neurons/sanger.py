@@ -6,6 +6,7 @@ import numpy as np
 
 from eigenstream._checks import check_flag, check_whole
 from eigenstream._linalg import Float64s
+from eigenstream.neurons._documented import documented
 from eigenstream.neurons.base import OnlineNeurons
 from eigenstream.rules import SANGER, SANGER_NORMALIZED, Rule
 from eigenstream.schedules import Auto
@@ -13,6 +14,7 @@ from eigenstream.schedules import Auto
 __all__ = ["SangerNetwork"]
 
 
+@documented
 class SangerNetwork(OnlineNeurons):
     """A layer of linear units that learns the principal components in order [SANGER].
 
@@ -29,16 +31,7 @@ class SangerNetwork(OnlineNeurons):
     schedule : "auto", a schedule of ``eigenstream.schedules``, or a function of the step number
         Learning rates. Stable for eta |y|^2 well below 2 only: a rate that makes it explode raises
         ``UnstableStepError``.
-    center : bool, default=True
-        Centre each observation by the mean of those before it.
-    init : "random", "data" or array of shape (n_components, n_features), default="random"
-    max_iter : int, default=10
-        Passes over the data in ``fit``, at most.
-    tol : float, default=1e-2
-        Relative change of the weights in a pass (or in a ``partial_fit``) that counts as none.
-    history_every : int, optional
-        Keep ``(step, weights)`` in ``history_`` about every so many steps.
-    random_state : int, RandomState or None
+    <hebbian>
 
     Attributes
     ----------
@@ -75,13 +68,15 @@ class SangerNetwork(OnlineNeurons):
         self.n_components = n_components
         self.normalize = normalize
         self.unit_rates = unit_rates
-        self.schedule = schedule
-        self.center = center
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.history_every = history_every
-        self.random_state = random_state
+        super().__init__(
+            schedule=schedule,
+            center=center,
+            init=init,
+            max_iter=max_iter,
+            tol=tol,
+            history_every=history_every,
+            random_state=random_state,
+        )
 
     def _rule(self) -> Rule:
         return SANGER_NORMALIZED if check_flag(self.normalize, "normalize") else SANGER
