@@ -129,7 +129,7 @@ def owed(kind):
     model = kind()
     if not hasattr(kind, "fit"):
         return set()
-    due = {8}
+    due = {7, 8}
     if not model.__sklearn_tags__().input_tags.pairwise and "pairs" not in {
         member.data for member in MEMBERS if type(member.estimator) is kind
     }:
