@@ -57,7 +57,7 @@ def determined(member):
 
 
 def in_order_of_arrival(own, once):
-    """Whether ``fit`` of an array shuffles, or maps by all rows, what a stream gives as it comes."""
+    """Whether ``fit`` of an array shuffles, or maps by all, what a stream gives as it comes."""
     if once and isinstance(getattr(own, "features", None), RBFNetwork):
         return True
     return isinstance(own, ClassSubspace) and own.solver in ("flow", "sketch")
