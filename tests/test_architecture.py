@@ -23,6 +23,7 @@ FLOORS = {
     "_memory": 0,
     "_provenance": 0,
     "_refusals": 0,
+    "_rows": 0,
     "_state": 0,
     "_streams": 1,
     "kernels": 1,

@@ -1,11 +1,13 @@
 """The multilayer perceptron: gradients by differences, scikit-learn's trajectories, results."""
 
 import pickle
+import warnings
 from copy import deepcopy
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris, make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from eigenstream import MultilayerPerceptron, MultilayerPerceptronRegressor
@@ -257,6 +259,40 @@ def test_divergence_names_its_step_and_changes_nothing(batch):
 
 
 @pytest.mark.parametrize(
+    ("make", "y"),
+    [
+        (lambda: MultilayerPerceptron(schedule=1e6, random_state=0), IRIS[1]),
+        (lambda: MultilayerPerceptron(schedule=1e6, random_state=0), IRIS[1] > 0),
+        (lambda: MultilayerPerceptron(loss="squared_error", schedule=1e6, random_state=0), IRIS[1]),
+        (lambda: MultilayerPerceptronRegressor(random_state=0), IRIS[0][:, 0]),
+    ],
+)
+def test_who_settles_without_having_learned_is_told(make, y):
+    """Features, and rates, so large that every unit is saturated: nothing overflows there."""
+    rows = 1e4 + np.random.default_rng(0).standard_normal((150, 1))
+    with pytest.warns(ConvergenceWarning, match="has learned little or nothing from the rows"):
+        model = make().fit(rows, y)
+    given = np.asarray(y, float)
+    if isinstance(model, MultilayerPerceptronRegressor):
+        least = given.var() / 2
+    else:
+        shares = np.unique(given, return_counts=True)[1] / 150
+        least = -(shares * np.log(shares)).sum()
+        if model.loss == "squared_error":
+            least = (shares * (1 - shares)).sum() / 2
+    assert model.loss_ >= least * (1 - 1e-12)
+
+
+def test_who_has_learned_is_not_warned():
+    rows = (IRIS[0] - IRIS[0].mean(axis=0)) / IRIS[0].std(axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for loss in ("log_loss", "squared_error"):
+            MultilayerPerceptron(loss=loss, tol=1e-3, random_state=0).fit(rows, IRIS[1])
+        MultilayerPerceptronRegressor(tol=1e-3, random_state=0).fit(rows, rows[:, 0] * rows[:, 1])
+
+
+@pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda X, y: MultilayerPerceptron(0).fit(X, y), "hidden_layer_sizes"),
@@ -267,6 +303,8 @@ def test_divergence_names_its_step_and_changes_nothing(batch):
         (lambda X, y: MultilayerPerceptron(batch_size="auto").fit(X, y), "batch_size must be"),
         (lambda X, y: MultilayerPerceptron(schedule="auto").fit(X, y), "Hebbian"),
         (lambda X, y: MultilayerPerceptron().fit(X, y * 0), "one class only"),
+        (lambda X, y: MultilayerPerceptron().fit(X), "requires y .* give one class label a row"),
+        (lambda X, y: MultilayerPerceptronRegressor().partial_fit(X), "give one number a row"),
         (lambda X, y: MultilayerPerceptron().partial_fit(X, y), "classes must be passed"),
         (lambda X, y: MultilayerPerceptron().fit(X, y).partial_fit(X, y + 1), "none of the cl"),
         (

@@ -75,6 +75,14 @@ def test_any_chunking_gives_the_same_weights(make):
     assert parts.n_steps_ == 701
 
 
+def test_a_number_is_a_constant_rate():
+    neurons = [OjaNeuron(schedule=rate, random_state=0) for rate in (0.01, Constant(0.01))]
+    one, other = (neuron.partial_fit(data(200)).components_ for neuron in neurons)
+    np.testing.assert_array_equal(one, other)
+    with pytest.raises(ValueError, match="schedule must be a number in"):
+        SangerNetwork(2, schedule=-1.0).fit(data(20))
+
+
 def test_not_converged_is_said():
     neuron = OjaNeuron(schedule=Constant(0.05), tol=1e-9, max_iter=3, random_state=0).fit(data(500))
     assert neuron.n_iter_ == 3

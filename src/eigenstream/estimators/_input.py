@@ -12,6 +12,7 @@ from eigenstream._checks import check_finite, check_weights, is_sparse, unmasked
 from eigenstream._linalg import Float64s
 from eigenstream._memory import chunk_rows
 from eigenstream._refusals import refuse_unread
+from eigenstream._rows import known_rows
 from eigenstream.estimators._missing import NO_HOLES, Holes
 
 Weights = NDArray[np.float64]
@@ -148,6 +149,8 @@ def _with_weights(sequences: list[Sequence], sample_weight: Any) -> list[Sequenc
 
 def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X as a numeric 2-D array or sparse matrix of the fitted width, not copied."""
+    if not reset and known_rows(estimator, X):
+        return X
     refuse_unread(X)
     if hasattr(X, "collect_schema") and not hasattr(X, "__len__"):
         raise TypeError("X is a lazy frame, which holds no rows yet. Pass X.collect().")

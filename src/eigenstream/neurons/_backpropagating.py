@@ -168,6 +168,13 @@ class Backpropagating(SupervisedNeurons):
                 "or tol.",
                 ConvergenceWarning,
             )
+        elif self.loss_ >= (least := _blind_loss(targets, weights, self._output())):
+            warn_user(
+                f"the multilayer perceptron settled at a loss of {self.loss_:.4g}, and who answers "
+                f"the same to every row has {least:.4g}: it has learned little or nothing from "
+                "the rows. Scale features and targets to about one, or take another learning rate.",
+                ConvergenceWarning,
+            )
 
     def _held_out(self, targets: Float64s, weights: Float64s, random: Any) -> Any:
         stratify = self._stratify(targets)
@@ -301,6 +308,19 @@ class Backpropagating(SupervisedNeurons):
     def _answers(self, X: Any) -> Float64s:
         check_is_fitted(self)
         return network_answers(self._ready(), self._rows(X, reset=False))
+
+
+def _blind_loss(targets: Float64s, weights: Float64s, output: str) -> float:
+    """Return the least loss of one answer to all rows.
+
+    >>> _blind_loss(np.array([[1.0], [3.0]]), np.ones(2), "identity")
+    0.5
+    """
+    mean = np.average(targets, axis=0, weights=weights)
+    if output in ("softmax", "logistic"):
+        shares = np.append(mean, 1.0 - mean) if output == "logistic" else mean
+        return -float(shares @ np.log(shares, out=np.zeros_like(shares), where=shares > 0))
+    return 0.5 * float(np.average((targets - mean) ** 2, axis=0, weights=weights).sum())
 
 
 def _copies(net: Network) -> tuple[list[Float64s], list[Float64s]]:

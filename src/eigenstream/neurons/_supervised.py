@@ -7,24 +7,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
 from eigenstream._checks import (
     check_finite,
     check_names,
-    check_number,
     check_unchanged,
     check_unmasked,
     check_weights,
     check_whole,
     real_array,
-    unmasked,
 )
 from eigenstream._linalg import Float64s
-from eigenstream._refusals import refuse_unread, unchanged_on_error
+from eigenstream._refusals import unchanged_on_error
+from eigenstream._rows import validated_rows
 from eigenstream._state import Restorable
 from eigenstream._streams import fits_streams
-from eigenstream.schedules import Auto, Constant, Schedule, as_schedule
+from eigenstream.neurons._rates import constant_of
+from eigenstream.schedules import Auto, Schedule, as_schedule
 
 __all__ = ["Classifying", "Regressing", "SupervisedNeurons", "orders", "plain", "rates_of"]
 
@@ -68,9 +68,7 @@ class SupervisedNeurons(Restorable, BaseEstimator):
 
     def _rows(self, X: Any, *, reset: bool) -> Float64s:
         """Return rows as they are learned: float64, one behind the other in memory."""
-        refuse_unread(X)
-        kinds = (np.float64, np.float32)
-        rows = validate_data(self, unmasked(X), reset=reset, dtype=kinds, ensure_all_finite=False)
+        rows = validated_rows(self, X, reset=reset)
         check_finite(rows)
         return np.ascontiguousarray(rows, np.float64)
 
@@ -128,14 +126,14 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
     _chunk: Any
 
     @fits_streams
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from passes over the rows until these teach no more, or ``max_iter`` passes.
 
         Parameters
         ----------
         X : array-like of shape (n, D), or a stream of ``eigenstream.open_stream``
         y : array-like of shape (n,)
-            Labels of two classes or more.
+            Labels of two classes or more; a stream may have them itself.
         sample_weight : array-like of shape (n,), optional
             A row of weight c takes steps c times as long; one of weight zero teaches nothing.
         """
@@ -145,7 +143,9 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
             self._passes(rows, self._targets(codes), weights)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Go on learning with one pass over a chunk, in its order; any chunking gives the same.
 
         ``classes`` names all labels that will ever come, in the first call.
@@ -179,13 +179,17 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
 
     def _labels(self, y: Any, n_rows: int, *, new: bool = False) -> NDArray[Any]:
         self._needed(y, "class label")
-        check_unmasked(y, "y")
-        labels = column_or_1d(y, warn=True)
+        if type(y) is np.ndarray and y.ndim == 1:
+            labels = y
+        else:
+            check_unmasked(y, "y")
+            labels = column_or_1d(y, warn=True)
         if labels.dtype.kind == "f":
             check_finite(labels[:, None], name="y")
         self._as_many(labels, n_rows)
         labels = check_names(labels, "y", len(labels))
-        if not hasattr(self, "classes_") or new:  # later ones are compared with the classes
+        # Whole numbers and text are labels always; later ones are compared with the classes.
+        if labels.dtype.kind not in "biuUS" and (new or not hasattr(self, "classes_")):
             check_classification_targets(labels)
         return np.asarray(labels)
 
@@ -259,13 +263,14 @@ class Regressing(RegressorMixin):  # type: ignore[misc, unused-ignore]
     _targets_: int
 
     @fits_streams
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from passes over the rows until these teach no more, or ``max_iter`` passes.
 
         Parameters
         ----------
         X : array-like of shape (n, D), or a stream of ``eigenstream.open_stream``
         y : array-like of shape (n,) or (n, targets)
+            A stream may have targets itself, one a row.
         sample_weight : array-like of shape (n,), optional
             A row of weight c takes steps c times as long; one of weight zero teaches nothing.
         """
@@ -274,7 +279,7 @@ class Regressing(RegressorMixin):  # type: ignore[misc, unused-ignore]
             self._passes(*self._first(X, y, sample_weight))
         return self
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning with one pass over a chunk, in its order; any chunking gives the same."""
         with unchanged_on_error(self):
             first = self._begin()
@@ -348,12 +353,11 @@ def rates_of(schedule: Any) -> Schedule:
     >>> rates_of(0.1)
     Constant(c=0.1)
     """
-    if isinstance(schedule, int | float | np.number) and not isinstance(schedule, bool):
-        return Constant(check_number(schedule, "schedule", above=0))
     if isinstance(schedule, Auto) or (isinstance(schedule, str) and schedule == "auto"):
         raise ValueError(
             f"schedule={schedule!r} goes by the responses of Hebbian units. Give {RATES}."
         )
+    schedule = constant_of(schedule)
     if not isinstance(schedule, Schedule | type) and not callable(schedule):
         raise TypeError(f"schedule must be {RATES}, got {schedule!r}.")
     return as_schedule(schedule)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import (
     check_finite,
@@ -16,13 +16,14 @@ from eigenstream._checks import (
     check_number,
     check_unchanged,
     check_whole,
-    unmasked,
 )
 from eigenstream._linalg import Float64s
-from eigenstream._refusals import refuse_unread, unchanged_on_error
+from eigenstream._refusals import unchanged_on_error
+from eigenstream._rows import validated_rows
 from eigenstream._state import Restorable, State, joined, part
 from eigenstream._streams import Passes, fits_streams_by, fresh, maps_streams
 from eigenstream.learners.online import OnlineLearner, Plan, Progress
+from eigenstream.neurons._rates import constant_of
 from eigenstream.rules.base import Rule
 from eigenstream.schedules import Auto
 
@@ -77,8 +78,9 @@ class OnlineNeurons(
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from passes over ``X`` until the weights settle, or ``max_iter`` passes.
 
-        A pass is one step a row, in the order given. ``converged_`` says whether the last pass
-        moved the weights by less than ``tol``, relative to their size.
+        A pass is one step a row, in the order given: shuffle rows that are sorted, such as by
+        class, or the answer is of the last of them rather than of all. ``converged_`` says whether
+        the last pass moved the weights by less than ``tol``, relative to their size.
 
         Parameters
         ----------
@@ -199,10 +201,7 @@ class OnlineNeurons(
             check_whole(self.history_every, "history_every")
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        refuse_unread(X)
-        rows = validate_data(
-            self, unmasked(X), reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
-        )
+        rows = validated_rows(self, X, reset=reset)
         check_finite(rows)
         if reset and self._units() > rows.shape[1]:
             raise ValueError(
@@ -213,7 +212,7 @@ class OnlineNeurons(
 
     def _schedule(self) -> Any:
         automatic = isinstance(self.schedule, str) and self.schedule == "auto"
-        return self.AUTO if automatic else self.schedule
+        return self.AUTO if automatic else constant_of(self.schedule)
 
     def _new_learner(self) -> OnlineLearner:
         hook = None

@@ -24,7 +24,7 @@ class OjaNeuron(OnlineNeurons):
         "normalized": w = (w + eta y x) / |w + eta y x|, with the response y = <w, x>.
         "linear": w += eta y (x - y w), the same to first order in eta.
         "hebb": w += eta y x, which grows without bound: to see why the others hold |w| back.
-    schedule : "auto", a schedule of ``eigenstream.schedules``, or a function of the step number
+    schedule : "auto", number, schedule of ``eigenstream.schedules`` or function of the step number
         Learning rates. The linear form is stable for eta y^2 well below 2 only: a rate that makes
         it explode raises ``UnstableStepError``.
     <hebbian>

@@ -28,7 +28,7 @@ class SangerNetwork(OnlineNeurons):
         Divide each weight vector by its norm after every step ([DYN] eq. 3.3).
     unit_rates : array of shape (n_components,), optional
         One factor on the learning rate a unit; ones by default.
-    schedule : "auto", a schedule of ``eigenstream.schedules``, or a function of the step number
+    schedule : "auto", number, schedule of ``eigenstream.schedules`` or function of the step number
         Learning rates. Stable for eta |y|^2 well below 2 only: a rate that makes it explode raises
         ``UnstableStepError``.
     <hebbian>

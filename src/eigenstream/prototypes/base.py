@@ -16,12 +16,13 @@ from sklearn.base import (
 from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_choice, check_finite, check_unchanged, check_weights, unmasked
+from eigenstream._checks import check_choice, check_finite, check_unchanged, check_weights
 from eigenstream._linalg import Float64s
 from eigenstream._memory import chunk_rows
-from eigenstream._refusals import refuse_unread, unchanged_on_error
+from eigenstream._refusals import unchanged_on_error
+from eigenstream._rows import validated_rows
 from eigenstream._state import Restorable, State, joined, part
 from eigenstream._streams import Passes, fits_streams_by, fresh, maps_streams
 from eigenstream.learners.prototypes import PrototypeLearner
@@ -315,10 +316,7 @@ class PrototypeEstimator(
         return rows, learner.vectors
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        refuse_unread(X)
-        return validate_data(
-            self, unmasked(X), reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
-        )
+        return validated_rows(self, X, reset=reset)
 
     # ---- saving ----------------------------------------------------------------------------
 

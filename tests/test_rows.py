@@ -1,0 +1,91 @@
+"""Rows that are known to be sound skip scikit-learn's validation, and are what it would give."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from eigenstream import CompetitiveLearning, OjaNeuron, Perceptron, StreamPCA
+from eigenstream._checks import check_finite
+from eigenstream._rows import known_rows
+
+ROWS = np.random.default_rng(0).standard_normal((40, 3))
+SIDES = (ROWS @ [1.0, 2.0, 3.0] > 0) * 1
+
+
+def learned(model):
+    return model.fit(ROWS, SIDES) if isinstance(model, Perceptron) else model.fit(ROWS)
+
+
+def answer(model, rows):
+    return (model.predict if hasattr(model, "predict") else model.transform)(rows)
+
+
+EACH = pytest.mark.parametrize(
+    "model",
+    [Perceptron(random_state=0), OjaNeuron(random_state=0), StreamPCA(2), CompetitiveLearning(3)],
+    ids=lambda one: type(one).__name__,
+)
+
+#: Other forms of the same rows: those in the first line are known, the others are converted.
+FORMS = {
+    "by columns": (np.asfortranarray, True),
+    "every second": (lambda rows: np.repeat(rows, 2, axis=0)[::2], True),
+    "the other byte order": (lambda rows: rows.astype(">f8"), False),
+    "lists": (lambda rows: rows.tolist(), False),
+    "objects": (lambda rows: rows.astype(object), False),
+    "a subclass": (lambda rows: rows.view(np.ma.MaskedArray), False),
+}
+
+
+@EACH
+@pytest.mark.parametrize("name", FORMS)
+def test_other_forms_of_the_same_rows(model, name):
+    form, known = FORMS[name]
+    model = learned(model)
+    assert known_rows(model, form(ROWS)) is known
+    # Responses are sums of three products, added up in the order of the memory.
+    np.testing.assert_allclose(answer(model, form(ROWS)), answer(model, ROWS), rtol=0, atol=1e-14)
+
+
+@EACH
+def test_what_is_wrong_is_still_refused(model):
+    model = learned(model)
+    for rows, words in (
+        (ROWS[:, :2], "has 2 features"),
+        (ROWS[:0], "0 sample"),
+        (ROWS[0], "1D array"),
+        (np.where(ROWS[7, 1] == ROWS, np.nan, ROWS), "NaN at row 7, column 1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            answer(model, rows)
+
+
+@EACH
+def test_names_that_are_missing_are_still_missed(model):
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(ROWS, columns=list("abc"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = model.fit(table, SIDES) if isinstance(model, Perceptron) else model.fit(table)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        answer(model, ROWS)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("form", [np.array, np.asfortranarray, lambda rows: rows[:, ::2]])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_found_in_any_order_of_memory(dtype, form, bad):
+    rows = np.ones((9, 8), dtype)
+    check_finite(form(rows))
+    rows[5, 4] = bad
+    with pytest.raises(ValueError, match="at row 5, column"):
+        check_finite(form(rows))
+
+
+def test_large_numbers_whose_squares_do_not_overflow_are_taken():
+    """Their sum of squares does: that is no offence."""
+    check_finite(np.full((10**4, 3), 1e150))
+    check_finite(np.full((10**4, 3), 1e20, np.float32))
+    with pytest.raises(ValueError, match=r"as large as 1e\+151, whose squares overflow"):
+        check_finite(np.array([[0.0, -1e151]]))
