@@ -20,9 +20,6 @@ OURS = ("eigenstream", "sklearn", "numba", "contextlib")
 #: Sums of squares of numbers up to this size stay far from the end of float64.
 LARGEST_VALUE = 1e150
 
-#: A sum of squares up to this size is one of such numbers, with room for its rounding.
-ALL_FINITE = 1e299
-
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn, naming the line of the user's that led here and none of the library's own.
@@ -115,13 +112,9 @@ def check_finite(values: Any, *, name: str = "X", first_row: int = 0, remedy: st
     stored = values.data if is_sparse(values) else values
     if stored.size == 0 or not np.issubdtype(stored.dtype, np.floating):
         return
-    if stored.dtype in (np.float64, np.float32) and stored.flags.forc:
-        # No square is larger than their sum, which BLAS forms in one pass; NaN and infinity stay.
-        flat = stored.ravel(order="K")
-        with np.errstate(over="ignore", invalid="ignore"):
-            # As a Python float: beside a float32, 1e299 would be infinity.
-            if float(np.dot(flat, flat)) <= ALL_FINITE:
-                return
+    # No square is larger than their sum, which BLAS forms in one pass; NaN and infinity stay.
+    if stored.flags.forc and _sum_of_squares(stored.ravel(order="K")) <= 1e299:
+        return
     # NaN passes through min and max, so these are two passes that allocate nothing.
     largest = max(-float(stored.min()), float(stored.max()))
     if largest <= LARGEST_VALUE:
@@ -135,6 +128,11 @@ def check_finite(values: Any, *, name: str = "X", first_row: int = 0, remedy: st
     what = "NaN" if np.isnan(values[row, column]) else "infinity"
     remedy = remedy or "Remove or impute such rows."
     raise ValueError(f"{name} contains {what} at row {row + first_row}, column {column}. {remedy}")
+
+
+def _sum_of_squares(values: NDArray[Any]) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.dot(values, values))  # beside a float32, 1e299 would be infinity
 
 
 def weighed_rows(

@@ -76,7 +76,7 @@ class SupervisedNeurons(Restorable, BaseEstimator):
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give "
-                f"one {what} a row."
+                f"one {what} a row, or of a stream their column, open_stream(..., labels=...)."
             )
 
     @staticmethod
