@@ -83,13 +83,20 @@ class Rule:
     - ``adapt``: what ``next_gain`` goes by, in its order; c = 0 switches the automatic gain off.
     - ``responses`` (steps * r, d): filled with <w_k, u> as the rule saw them.
 
-    A return value short of the number of steps names the step that was not finite.
+    A return value short of the number of steps names the step that was not finite. ``run_pair``
+    is a loop of their own for steps with two vectors, where these have one: of the two, a fit
+    compiles the one that it needs.
     """
 
     name: str
     run: Callable[..., int]
     orthonormal: bool = False
     norms: bool = False
+    run_pair: Callable[..., int] | None = None
+
+    def run_of(self, vectors: int) -> Callable[..., int]:
+        """Return the loop for steps with so many vectors."""
+        return self.run_pair if vectors == 2 and self.run_pair is not None else self.run
 
 
 def adaptive(c: float = 0.0, keep: float = 1.0) -> Float64s:

@@ -18,7 +18,8 @@ from eigenstream._linalg import principal_angles
 from eigenstream.evaluation import one_shot_error, pair_roc
 from eigenstream.learners.online import FlowMonitor
 from eigenstream.processes import ImageWalk, digit_set, page_image
-from eigenstream.rules import UnstableStepError
+from eigenstream.rules import OJA_FLOW, UnstableStepError
+from eigenstream.rules.engine import _blocks, block_engine, sweep_one, sweep_two
 from eigenstream.schedules import Constant, Power
 from eigenstream.testing import chunked
 
@@ -34,6 +35,38 @@ ESTIMATORS = [
     SlowSubspace(2, alpha=0.4, solver="flow", forgetting=0.01, block_size=5, random_state=0),
 ]
 ESTIMATORS[1].set_params(random_state=1)
+
+
+def compiled_with(function):
+    """Everything that is compiled with a function: what it names, and what that names."""
+    found, waiting = set(), [function]
+    while waiting:
+        code = getattr(waiting.pop(), "py_func", None)
+        if code is None:
+            continue
+        named = {code.__globals__.get(name) for name in code.__code__.co_names if name != "np"}
+        fresh = {value for value in named if callable(value)} - found
+        found |= fresh
+        waiting += fresh
+    return found
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_a_fit_compiles_the_loop_of_its_own_steps_only(estimator, monkeypatch):
+    fitted = []
+
+    def asked(run):
+        fitted.append(_blocks.blocks_of(run))
+        return fitted[-1]
+
+    monkeypatch.setattr(block_engine, "blocks_of", asked)
+    clone(estimator).fit(walk(60))
+    [loop] = set(fitted)
+    flow, other = (OJA_FLOW.run, sweep_one), (OJA_FLOW.run_pair, sweep_two)
+    if isinstance(estimator, SlowSubspace):
+        flow, other = other, flow
+    assert set(flow) <= compiled_with(loop)
+    assert compiled_with(loop).isdisjoint(other)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)

@@ -331,10 +331,10 @@ def _blocks(
 def blocks_of(run: Any) -> Callable[..., int]:
     """Return the loop over blocks with a rule's own loop in its middle, compiled as one.
 
-    A template: numba caches no function that is handed another, so each rule gets a copy of the
-    code above in which the name ``run`` means its loop, cached under a name of its own.
+    A template: numba caches no function that is handed another, so each loop gets a copy of the
+    code above in which the name ``run`` means that loop, cached under a name of its own.
     """
-    name = f"{run.__module__.rpartition('.')[2]}_blocks"
+    name = f"{run.__module__.rpartition('.')[2]}{run.__name__}_blocks"
     filled = FunctionType(_blocks.__code__, {**globals(), "run": run}, name)
     filled.__qualname__, filled.__module__ = name, __name__
     compile_ = njit(cache=True, error_model="numpy", nogil=True)

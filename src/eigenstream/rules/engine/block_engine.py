@@ -126,11 +126,12 @@ class BlockEngine:
             size,
             self.rule.orthonormal,
         )
+        run = self.rule.run_of(terms.signs.shape[1])
         if threads == 1:
-            bad = blocks_of(self.rule.run)(*arguments)
+            bad = blocks_of(run)(*arguments)
         else:
             with ThreadPoolExecutor(threads - 1) as pool:
-                bad = shared_blocks_of(self.rule.run, pool, threads)(*arguments)
+                bad = shared_blocks_of(run, pool, threads)(*arguments)
         if bad >= 0:
             raise UnstableStepError(before + bad, float(terms.gains[bad]))
 

@@ -58,8 +58,20 @@ def _read(table: Any, factors: Any, change: Any, slot: int, responses: Any, row:
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _single(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses: Any) -> int:
-    """Take steps with one vector each, where everything above is a number."""
+def _single(
+    moved: Any,
+    gram: Any,
+    _own: Any,
+    signs: Any,
+    gains: Any,
+    _rates: Any,
+    adapt: Any,
+    responses: Any,
+) -> int:
+    """Take steps with one vector each, where everything above is a number.
+
+    One gain for all columns keeps the span free of the basis.
+    """
     d, width = moved.shape
     table, factors, change = _padded(moved, 1)
     for t in range(signs.shape[0]):
@@ -96,7 +108,16 @@ def _single(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _pair(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses: Any) -> int:
+def _pair(
+    moved: Any,
+    gram: Any,
+    _own: Any,
+    signs: Any,
+    gains: Any,
+    _rates: Any,
+    adapt: Any,
+    responses: Any,
+) -> int:
     """Take steps with two vectors each (rewarded and penalised): the matrices above are 2 x 2."""
     d, width = moved.shape
     table, factors, change = _padded(moved, 2)
@@ -169,21 +190,4 @@ def _pair(moved: Any, gram: Any, signs: Any, gains: Any, adapt: Any, responses: 
     return int(signs.shape[0])
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _run(
-    moved: Any,
-    gram: Any,
-    own: Any,
-    signs: Any,
-    gains: Any,
-    rates: Any,
-    adapt: Any,
-    responses: Any,
-) -> int:
-    """Take steps of the flow; one gain for all columns keeps the span free of the basis."""
-    if signs.shape[1] == 1:
-        return int(_single(moved, gram, signs, gains, adapt, responses))
-    return int(_pair(moved, gram, signs, gains, adapt, responses))
-
-
-OJA_FLOW = Rule("oja_flow", _run, orthonormal=True)
+OJA_FLOW = Rule("oja_flow", _single, orthonormal=True, run_pair=_pair)
