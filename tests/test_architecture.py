@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import eigenstream
+from eigenstream.learners.table import WAYS
 
 ROOT = Path(eigenstream.__file__).parent
 TESTS = Path(__file__).parent
@@ -298,3 +299,41 @@ def test_no_test_draws_from_a_shared_generator(path):
                     f"{function.name} (line {node.lineno}) draws from {name}, which all tests of "
                     "the file share: make one inside the test, with a seed"
                 )
+
+
+#: Where the names of ways to learn are compared: the table that maps each to its learner.
+COMPARED = ("learners", "table")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_no_name_of_a_solver_is_compared(path):
+    """What a learner can do is declared by it; code that asks for its name forgets the next one."""
+    if inside(path) == COMPARED:
+        return
+    solvers = {name for ways in WAYS.values() for name in ways}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Compare):
+            parts = [one for side in (node.left, *node.comparators) for one in ast.walk(side)]
+        elif isinstance(node, ast.MatchValue):
+            parts = list(ast.walk(node.value))
+        else:
+            continue
+        texts = {one.value for one in parts if isinstance(one, ast.Constant)}
+        assert not texts & solvers, f"{path.name}:{node.lineno} compares {ast.unparse(node)}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_nothing_asks_which_of_its_own_attributes_exist(path):
+    """State is a value with a beginning; an attribute that may be missing is one nobody declared.
+
+    Parameters are asked for by a name in a variable: which of them there are, a class says.
+    """
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("hasattr", "getattr"):
+            asked = node.func.id == "hasattr" or len(node.args) > 2
+            literal = len(node.args) > 1 and isinstance(node.args[1], ast.Constant)
+            whose = ast.unparse(node.args[0])
+            assert not (asked and literal and whose in ("self", "made", "learner")), (
+                f"{path.name}:{node.lineno} asks {ast.unparse(node)}: give the attribute a value "
+                "in the class"
+            )

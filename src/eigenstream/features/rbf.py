@@ -1,5 +1,7 @@
 """Radial basis functions at prototypes from the data ([SLOW] section 6; Nystroem features)."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -103,6 +105,11 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     >>> network.n_samples_seen_, bool((network.prototypes_ == X[:40:10]).all())
     (50, True)
     """
+
+    #: The parameters that learning began with; none before.
+    _begun: Mapping[str, Any] = MappingProxyType({})
+    #: The prototypes so far, while a stream has not shown them all.
+    _collected: Any = None
 
     def __init__(
         self,
@@ -223,12 +230,12 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def _collect(self, X: Any) -> None:
         n_prototypes, spacing = self._checked()
-        first = not hasattr(self, "n_samples_seen_")
+        first = not self._begun
         if first:
             self._note_parameters()
         else:
             check_unchanged(self._begun, vars(self))
-        rows = self._rows(X, reset=first, first_row=getattr(self, "n_samples_seen_", 0))
+        rows = self._rows(X, reset=first, first_row=0 if first else self.n_samples_seen_)
         if first:
             self.n_samples_seen_ = 0
             self.n_prototypes_seen_ = 0
@@ -254,8 +261,9 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return tau(x) for each row, (n, n_prototypes), in the dtype of the rows."""
         if not self.is_ready_:
+            have = self.n_prototypes_seen_ if self._begun else 0
             raise NotFittedError(
-                f"this RBFNetwork has collected {getattr(self, 'n_prototypes_seen_', 0)} of its "
+                f"this RBFNetwork has collected {have} of its "
                 f"{self.n_prototypes} prototypes; call fit, or partial_fit with more rows."
             )
         rows = self._rows(X, reset=False)
@@ -287,7 +295,7 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     @property
     def is_ready_(self) -> bool:
         """Whether all prototypes are there, so that ``transform`` works."""
-        return hasattr(self, "whitening_")
+        return bool(self._begun) and self._collected is None
 
     @property
     def n_rows_needed_(self) -> int:
@@ -297,7 +305,7 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         if self.prototypes is not None:
             return 1
         last = (self.n_prototypes - 1) * self.spacing + 1
-        return int(last - getattr(self, "n_samples_seen_", 0))
+        return int(last - (self.n_samples_seen_ if self._begun else 0))
 
     def __sklearn_is_fitted__(self) -> bool:
         """Say that the network is fitted once it is ready."""
@@ -345,7 +353,7 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         kept = slice(len(prototypes) - self.rank_, None)
         self.whitening_ = (vectors[:, kept] / np.sqrt(eigenvalues[kept])) @ vectors[:, kept].T
         self.prototypes_ = prototypes
-        if hasattr(self, "_collected"):
+        if self._collected is not None:
             del self._collected
 
     def _resolved_gamma(self, prototypes: Float64s, squares: Float64s) -> float:

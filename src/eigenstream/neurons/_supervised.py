@@ -1,6 +1,7 @@
 """What the neurons with a teacher share: rows and targets checked, passes, history."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -41,7 +42,8 @@ class SupervisedNeurons(Restorable, BaseEstimator):
 
     history_every: int | None
     random_state: Any
-    _begun: dict[str, Any]
+    #: The parameters that learning began with; none before.
+    _begun: Mapping[str, Any] = MappingProxyType({})
 
     def _check(self) -> None:
         """Refuse parameters that make no sense."""
@@ -64,7 +66,7 @@ class SupervisedNeurons(Restorable, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there is anything to read."""
-        return hasattr(self, "_begun")
+        return bool(self._begun)
 
     def _rows(self, X: Any, *, reset: bool) -> Float64s:
         """Return rows as they are learned: float64, one behind the other in memory."""
@@ -172,12 +174,12 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
     ) -> tuple[Float64s, Any, Float64s]:
         """Return the rows of a chunk, their codes and weights."""
         rows = self._rows(X, reset=first)
-        labels = self._labels(y, len(rows))
-        self._stream_classes(classes)
+        labels = self._labels(y, len(rows), new=first)
+        self._stream_classes(classes, first)
         codes = self._codes(labels, self.classes_)
         return rows, codes, self._weights(sample_weight, len(rows))
 
-    def _labels(self, y: Any, n_rows: int, *, new: bool = False) -> NDArray[Any]:
+    def _labels(self, y: Any, n_rows: int, *, new: bool) -> NDArray[Any]:
         self._needed(y, "class label")
         if type(y) is np.ndarray and y.ndim == 1:
             labels = y
@@ -189,7 +191,7 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
         self._as_many(labels, n_rows)
         labels = check_names(labels, "y", len(labels))
         # Whole numbers and text are labels always; later ones are compared with the classes.
-        if labels.dtype.kind not in "biuUS" and (new or not hasattr(self, "classes_")):
+        if labels.dtype.kind not in "biuUS" and new:
             check_classification_targets(labels)
         return np.asarray(labels)
 
@@ -224,17 +226,17 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
         self.classes_ = found
         return self._codes(labels, found)
 
-    def _stream_classes(self, classes: Any) -> None:
+    def _stream_classes(self, classes: Any, first: bool) -> None:
         """Take the classes that the first call of ``partial_fit`` names, or check later ones."""
         if classes is None:
-            if not hasattr(self, "classes_"):
+            if first:
                 raise ValueError(
                     "classes must be passed on the first call to partial_fit: all labels that will "
                     "ever come, such as np.unique(y)."
                 )
             return
         named = np.unique(check_names(classes, "classes", np.size(classes)))
-        if hasattr(self, "classes_"):
+        if not first:
             if not np.array_equal(named, self.classes_):
                 raise ValueError(
                     f"classes={named.tolist()!r} comes too late: learning began with "

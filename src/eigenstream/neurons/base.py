@@ -101,9 +101,13 @@ class OnlineNeurons(
         learner._note_parameters()
         passes = Passes(stream, f"fit of {type(self).__name__}")
 
+        first = True
+
         def start() -> Iterator[Any]:
+            nonlocal first
             for rows, _ in passes:
-                yield learner._validated(rows, reset=not hasattr(learner, "n_features_in_"))
+                checked, first = learner._validated(rows, reset=first), False
+                yield checked
 
         learner._learn_passes(start)
         return learner

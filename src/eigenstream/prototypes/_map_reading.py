@@ -67,7 +67,7 @@ class MapReading:
     _grid: Any
     _ahead: Any
     _rows_to_read: Any
-    _hits: Float64s
+    _hits: Float64s | None = None
     prototypes_: Float64s
     random_state: Any
 
@@ -209,7 +209,7 @@ class MapReading:
         check_is_fitted(self)
         if X is not None:
             return self.evaluate(X).hits
-        if not hasattr(self, "_hits"):
+        if self._hits is None:
             raise ValueError("hits of a stream are not kept: pass the rows to count, hits(X).")
         return self._hits.reshape(self.grid_.shape).copy()
 

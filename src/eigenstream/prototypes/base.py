@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -54,7 +55,9 @@ class PrototypeEstimator(
     random_state: Any
 
     _learner: PrototypeLearner
-    _begun: dict[str, Any]
+    _n_skipped: int = 0
+    #: The parameters that learning began with; none before.
+    _begun: Mapping[str, Any] = MappingProxyType({})
 
     @abstractmethod
     def _check(self) -> None:
@@ -105,12 +108,13 @@ class PrototypeEstimator(
         made._check()
         made._note_parameters()
         several = Passes(counted, f"fit of {type(self).__name__}") if self._passes() > 1 else None
+        first = True
 
         def start() -> Parts:
+            nonlocal first
             for rows, weights in counted.parts() if several is None else several:
                 if several is not None or weights is None or weights.any():
-                    first = not hasattr(made, "n_features_in_")
-                    rows = made._validated(rows, reset=first)
+                    rows, first = made._validated(rows, reset=first), False
                     yield rows, None if several is not None else weights
 
         made._learner = made._learned(start)
@@ -137,10 +141,10 @@ class PrototypeEstimator(
         """
         with unchanged_on_error(self):
             self._check()
-            first = not hasattr(self, "_learner")
+            first = not self._begun
             if not first:
                 check_unchanged(self._begun, vars(self))
-            skipped = getattr(self, "_n_skipped", 0)
+            skipped = self._n_skipped
             self._n_skipped = 0
             rows, weights = self._rows_to_learn(X, sample_weight, reset=first)
             self._n_skipped += skipped
@@ -343,7 +347,7 @@ class PrototypeEstimator(
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there is anything to read."""
-        return hasattr(self, "_learner") and self._learner.n_steps + self._learner.alive > 0
+        return bool(self._begun) and self._learner.n_steps + self._learner.alive > 0
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""
