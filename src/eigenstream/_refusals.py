@@ -28,6 +28,14 @@ def refuse_unread(values: Any, name: str = "X") -> None:
             f"open_stream({path!r:.80}), of eigenstream.streams, is what fit takes; or read it "
             "first, such as by np.load(path, mmap_mode='r')."
         )
+    if isinstance(values, list | tuple) and values:
+        first = values[0]
+        if isinstance(first, str | PathLike) and name == "X":
+            raise TypeError(
+                f"{name} is a {type(values).__name__} of names, {str(first)!r:.80} first, and rows "
+                f"are due: if they are files, open_stream({name}), of eigenstream.streams, is what "
+                "fit takes, each a sequence."
+            )
     if hasattr(values, "lagged_blocks"):
         raise TypeError(
             f"{name} is a stream, and rows are due: pass it to fit, which reads it itself, or its "

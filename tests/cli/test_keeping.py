@@ -79,6 +79,46 @@ def test_a_signal_leaves_a_checkpoint_and_says_so(name, folder):
     assert (folder / "a.eigs").read_bytes() == (folder / "b.eigs").read_bytes()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
+@pytest.mark.parametrize("kind", ["classes", "kmeans"])
+def test_what_goes_on_by_partial_fit_goes_on_from_a_signal_too(kind, folder):
+    np.save(folder / "y.npy", np.arange(len(ROWS)) // 200)
+    more = ["--labels", "y.npy"] if kind == "classes" else ["-k", 3]
+    fit = ["fit", kind, "x.npy", "-o", "model.eigs", *more]
+    kept = [*fit, "--checkpoint", "fit.eigs", "--every", 50]
+    stopped = command(*kept, number=signal.SIGINT, folder=folder)
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert "fit.eigs holds the first 150 rows: --resume goes on" in stopped.stderr
+    assert not (folder / "model.eigs").exists()
+    assert command(*kept, folder=folder).returncode == 2
+    assert command(*kept, "--resume", folder=folder).returncode == 0
+    resumed = load(folder / "model.eigs")
+    assert command(*fit, folder=folder).returncode == 0
+    whole = load(folder / "model.eigs")
+    for name in ["components_"] if kind == "classes" else ["prototypes_", "counts_"]:
+        assert getattr(resumed, name).tobytes() == getattr(whole, name).tobytes()
+    assert resumed.n_features_in_ == whole.n_features_in_
+
+
+def test_other_labels_are_other_data(folder):
+    for name, step in ("y", 200), ("z", 300):
+        np.save(folder / f"{name}.npy", np.arange(len(ROWS)) // step)
+    fit = ["fit", "classes", folder / "x.npy", "--checkpoint", folder / "fit.eigs"]
+    assert run(*fit, "--labels", folder / "y.npy")[0] == 0
+    code, _, said = run(*fit, "--labels", folder / "z.npy", "--resume")
+    assert code == 2
+    assert "labels beside the rows" in said
+    code, _, said = run(*fit, "--labels", folder / "y.npy", "--features", "rbf:5")
+    assert code == 2
+    assert "do without one of them" in said
+    before = (folder / "y.npy").read_bytes()
+    fit[-1] = folder / "y.npy"
+    code, _, said = run(*fit, "--labels", folder / "y.npy")
+    assert code == 2
+    assert "this would replace what is read" in said
+    assert (folder / "y.npy").read_bytes() == before
+
+
 def test_what_differs_is_said_in_one_line(folder):
     path = folder / "fit.eigs"
     assert run("fit", "pca", folder / "x.npy", "--checkpoint", path)[0] == 0

@@ -254,6 +254,13 @@ def test_what_has_to_be_read_first_is_named(learner, given, message):
         PairSubspace(2, preprocessor=given).fit([[0, 1], [1, 2]], [1, -1])
 
 
+@pytest.mark.parametrize("learner", [StreamPCA(2), SlowSubspace(2), OjaNeuron(), RBFNetwork(3)])
+@pytest.mark.parametrize("names", [["1.csv", "2.csv"], (Path("1.csv"),)], ids=["list", "tuple"])
+def test_names_of_several_files_are_told_from_rows(learner, names):
+    with pytest.raises(TypeError, match=r"of names, '1\.csv' first.*open_stream\(X\)"):
+        clone(learner).fit(names)
+
+
 def test_lists_of_series_may_mean_two_things():
     series = [ROWS[:, 0], ROWS[:, 1]]
     with pytest.raises(ValueError, match=r"list of 1-D arrays, which may be rows or sequences"):

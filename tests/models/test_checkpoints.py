@@ -256,6 +256,7 @@ def test_what_cannot_be_kept_is_refused_before_the_work(tmp_path):
     for model, source, how, words in [
         (StreamPCA(2, solver="krylov"), stream(), {}, "is not for solver='krylov'"),
         (StreamPCA(2), ROWS, {}, "checkpoints are for streams, and X is in memory"),
+        (StreamPCA(2), "rows.npy", {}, "X is the name of a file"),
         (StreamPCA(2, solver="flow", hook=print), stream(), {}, "Leave the hook out"),
         (
             StreamPCA(2, solver="flow", random_state=np.random.RandomState(0)),

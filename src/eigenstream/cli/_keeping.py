@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -14,7 +15,7 @@ import typer
 
 from eigenstream.cli import _data
 
-__all__ = ["KeepingOptions", "stoppable"]
+__all__ = ["KeepingOptions", "learned", "stoppable"]
 
 #: Signals that ask a command to end.
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -53,6 +54,29 @@ class KeepingOptions:
             raise ValueError(f"--checkpoint {path}: the model is to be there. Name another file.")
         _data.check_unread(path, data, "--checkpoint")
         return Checkpoint(path, every=self.every, resume=self.resume)
+
+
+def learned(estimator: Any, stream: Any, keeper: Any = None) -> Any:
+    """Return an estimator that has learned from a stream; a keeper keeps what it learns on the way.
+
+    >>> import numpy as np
+    >>> from eigenstream import StreamPCA, open_stream
+    >>> learned(StreamPCA(1), open_stream(np.eye(3))).n_samples_seen_
+    3
+    """
+    if keeper is None:
+        return estimator.fit(stream)
+    if "checkpoint" in signature(estimator.fit).parameters:
+        return estimator.fit(stream, checkpoint=keeper)
+    from eigenstream import RBFNetwork
+
+    if isinstance(getattr(estimator, "features", None), RBFNetwork):
+        # In fit the map has a pass of its own, before; chunk by chunk it has not.
+        raise ValueError(
+            f"--features rbf learns its prototypes in a pass of its own, which --checkpoint of a "
+            f"{type(estimator).__name__} does not keep: do without one of them."
+        )
+    return keeper.learn(estimator, stream)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream.cli import _data
-from eigenstream.cli._keeping import stoppable
+from eigenstream.cli._keeping import learned, stoppable
 from eigenstream.cli._options import ReadingOptions, SavingOptions
 from eigenstream.cli._reporting import Noted, check_page, page_written
 from eigenstream.cli._shapes import shape_of
@@ -115,9 +115,8 @@ def opened(
 def fitted(estimator: Any, stream: Any, saving: SavingOptions, keeper: Any = None) -> None:
     """Learn from a stream, save, and say what was found; keep what is learned on the way."""
     begun = perf_counter()
-    how = {} if keeper is None else {"checkpoint": keeper}
     with stoppable(keeper), _data.Watched(stream) as watched:
-        estimator.fit(watched, **how)
+        estimator = learned(estimator, watched, keeper)
         told(estimator, stream, saving, perf_counter() - begun)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream.cli import _data
+from eigenstream.cli._keeping import KeepingOptions, learned, stoppable
 from eigenstream.cli._learning import number, opened
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 
@@ -46,6 +47,7 @@ def fit_kmeans(
         typer.Option("--out", "-o", help="Save the model into this file (.eigs).", dir_okay=False),
     ] = None,
     json: _data.Json = False,
+    keeping: KeepingOptions,
 ) -> None:
     """Find prototypes that stand for clusters of rows, in one pass (on-line k-means)."""
     from eigenstream import CompetitiveLearning
@@ -58,9 +60,10 @@ def fit_kmeans(
         random_state=competing.seed,
     )
     stream = opened(data, reading, SavingOptions(out=out, json=json), missing)
+    keeper = keeping.keeper([*data, *stream.sources], out)
     begun = perf_counter()
-    with _data.Watched(stream) as watched:
-        estimator.fit(watched)
+    with stoppable(keeper), _data.Watched(stream) as watched:
+        estimator = learned(estimator, watched, keeper)
     _told(estimator, stream, out, json, perf_counter() - begun)
 
 

@@ -101,6 +101,7 @@ def fit_classes(
     learning: LearningOptions,
     reading: ReadingOptions,
     saving: SavingOptions,
+    keeping: KeepingOptions,
 ) -> None:
     """Find the features that tell classes apart by distance, from labelled rows."""
     from eigenstream import ClassSubspace
@@ -119,7 +120,8 @@ def fit_classes(
     else:
         column = _data.column(labels)
         stream = opened(data, reading, saving, learning.missing, labels=column)
-    fitted(_behind(estimator, learning, stream), stream, saving)
+    keeper = keeping.keeper([*data, labels, *stream.sources], saving.out)
+    fitted(_behind(estimator, learning, stream), stream, saving, keeper)
 
 
 app.command(

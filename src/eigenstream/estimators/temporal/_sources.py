@@ -9,6 +9,7 @@ import numpy as np
 
 from eigenstream._checkpoints import Keeper, Resumption
 from eigenstream._provenance import NOTED, forget_source, note_source
+from eigenstream._refusals import refuse_unread
 from eigenstream._streams import is_stream, note_columns
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import reported
@@ -30,6 +31,7 @@ def source_of(
             raise ValueError("the rows of a stream have no weights yet: leave sample_weight out.")
         return StreamSource(estimator, X, passes, keeper)
     if keeper is not None:
+        refuse_unread(X)
         raise ValueError(
             "checkpoints are for streams, and X is in memory: open it, open_stream(X) of "
             "eigenstream.streams, or leave checkpoint= out."
