@@ -1,13 +1,16 @@
 """The laws that every member keeps, as checks for yours too.
 
-1. Merging is associative, has an identity, and equals one pass, for every chunking and lag.
+1. Merging is associative, has an identity, and equals one pass, for every chunking and every lag.
 2. Every solver finds the subspace that a dense float64 solver finds.
-3. The block engine takes the steps of the plain sequential rule.
-4. Learning many rows equals learning them one by one; reading changes nothing.
+3. The block engine takes the steps of the plain sequential rule, to rounding.
+4. Learning a row at a time equals learning all at once; reading changes nothing; memory does not
+   grow with the stream.
 5. float32 input is added up in float64.
-6. Degenerate data give finite, repeatable results with a reported rank.
-7. What is restored from a state goes on to the last bit.
-8. Bad input is refused with what was wrong; a refused call changes nothing.
+6. Data without full rank, constant, repeated, tiny or huge give finite results with a reported
+   rank, the same on every run.
+7. What is restored from a state, or from a file, goes on to the last bit.
+8. Bad input is refused with what was wrong, where, and what mends it; a refused call changes
+   nothing.
 
 Each check takes something to build the object from, data, and raises AssertionError with what
 differed. ``y`` are labels, or the signs of pairs; data of shape (n, 2, D) are pairs. The project's
