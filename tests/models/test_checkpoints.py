@@ -278,6 +278,14 @@ def test_what_cannot_be_kept_is_refused_before_the_work(tmp_path):
         StreamPCA(2).fit(stream(), checkpoint=tmp_path / "no" / "fit.eigs")
 
 
+def test_auto_takes_what_can_be_kept(tmp_path):
+    rows = np.random.default_rng(0).standard_normal((8, 120))
+    source = open_stream(rows, chunk_rows=3)
+    assert StreamPCA(2).fit(source).solver_ == "krylov"  # far fewer rows than columns
+    kept = StreamPCA(2).fit(source, checkpoint=tmp_path / "fit.eigs")
+    assert kept.solver_ == "dense"
+
+
 def test_every_so_many_rows(tmp_path):
     written = []
 
