@@ -10,9 +10,11 @@ from sklearn.base import clone
 import eigenstream
 from eigenstream import (
     ClassSubspace,
+    CompetitiveLearning,
     OjaNeuron,
     Perceptron,
     RBFNetwork,
+    SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
     ThresholdClassifier,
@@ -23,6 +25,9 @@ from eigenstream.models._writing import Writer
 from eigenstream.streams import LagEmbedding, Standardize
 
 ROWS = np.random.default_rng(0).standard_normal((900, 6)) * np.linspace(3, 1, 6)
+
+
+UNTAUGHT = OjaNeuron, CompetitiveLearning, SelfOrganizingMap
 
 
 class Stopping(Checkpoint):
@@ -211,13 +216,16 @@ def test_what_is_no_checkpoint_is_not_overwritten(tmp_path):
         (ClassSubspace(2, eta=2.0, solver="flow", random_state=0), {}),
         (Perceptron(), {"classes": [0, 1, 2]}),
         (OjaNeuron(random_state=0), {}),
+        # Their first rows wait: there is a checkpoint before these are complete, or not.
+        (CompetitiveLearning(20, random_state=0, init_size=500), {}),
+        (SelfOrganizingMap((4, 5), random_state=0, init_size=100, n_steps=900), {}),
     ],
     ids=repr,
 )
 def test_whatever_goes_on_by_chunks(model, first, tmp_path):
     def made():
         found = open_stream(ROWS, chunk_rows=70).through(Standardize())
-        return found if isinstance(model, OjaNeuron) else found.with_labels(np.arange(900) % 3)
+        return found if isinstance(model, UNTAUGHT) else found.with_labels(np.arange(900) % 3)
 
     whole = Checkpoint(tmp_path / "whole.eigs").learn(model, made(), **first)
     assert not hasattr(model, "n_features_in_")

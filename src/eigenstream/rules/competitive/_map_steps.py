@@ -22,6 +22,7 @@ import numpy as np
 
 from eigenstream.kernels.base import njit
 from eigenstream.rules.competitive._neighborhoods import N_TABLES, Lattice, influence
+from eigenstream.rules.engine import ADDED, add_tile
 
 __all__ = [
     "Room",
@@ -41,7 +42,7 @@ EQUAL = 16 * float(np.finfo(np.float64).eps)
 #: Ranges of units are joined where that makes no more than so many times as many.
 JOINED = 6
 
-#: Up to half so many units, looking at all of them is quicker than at those in eight runs.
+#: Up to so many units, looking at all of them is quicker than at those that steps reach.
 LARGE = 4000
 
 #: Smaller factors are taken into the others, so that none of them overflows.
@@ -54,9 +55,9 @@ class Room(NamedTuple):
     factors: Any  # f (b, units)
     scale: Any  # a (units,)
     base: Any  # (units,)
-    products: Any  # (b, units): of the rows with the units as the block begins
+    products: Any  # (b, units): of the rows with the units, as far as these are added up
     gram: Any  # (b, b): of the rows
-    values: Any  # (2, units): distances, inner products
+    distances: Any  # (units,)
     shares: Any  # (units,): zero between steps
     runs: Any  # (b, 2 * rows, 2)
     counts: Any  # (b,): how many runs
@@ -70,9 +71,9 @@ class Room(NamedTuple):
             np.zeros((size, units)),
             np.ones(units),
             np.ones(units),
-            np.empty((size, units)),
-            np.empty((size, size)),
-            np.empty((2, units)),
+            np.zeros((size, units)),
+            np.zeros((size, size)),
+            np.empty(units),
             np.zeros(units),
             np.zeros((size, 2 * lattice.rows, 2), np.int64),
             np.zeros(size, np.int64),
@@ -96,16 +97,21 @@ def block_steps(
     them are not zero is returned.
     """
     moves, bound = 0, 1.0  # below which no scale can be yet
+    reached = done = 0  # of the block's steps so far: their runs' units; those in the products
     units = squares.shape[0]
-    products, distances = room.values[1], room.values[0]
-    a, base, f, gram, counts = room.scale, room.base, room.factors, room.gram, room.counts
+    a, f, distances, counts = room.scale, room.factors, room.distances, room.counts
     a[:] = 1.0
-    base[:] = 1.0
+    room.base[:] = 1.0
     for t in range(winners.shape[0]):
-        for k in range(units):
-            products[k] = base[k] * room.products[t, k]
-        _add_factors(room, t, products)
-        own = gram[t, t]
+        if t % ADDED == 0:
+            # The steps so far go into a few rows' products at once, zero where one does not reach;
+            # but on large maps looking for what they reach costs less.
+            done = t if units * t <= LARGE * t + 8 * reached else 0
+            if done:
+                add_tile(room.products, t, 0, room.gram, f[:t], (0, units))
+        products = room.products[t]
+        _add_factors(room, done, t, products)
+        own = room.gram[t, t]
         for k in range(units):
             distances[k] = squares[k] - 2.0 * a[k] * products[k]
         least = least_of(distances)
@@ -126,6 +132,7 @@ def block_steps(
             f[t, :] = 0.0
         for i in range(count):
             start, stop = room.runs[t, i, 0], room.runs[t, i, 1]
+            reached += stop - start
             _move(room, t, squares, start, stop, bound < SMALLEST)
             room.shares[start:stop] = 0.0
     return moves
@@ -188,38 +195,15 @@ def least_of(values: Any) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
-def _add_factors(room: Room, t: int, products: Any) -> None:
-    """Add sum_(j < t) f_jk <x_j, x_t> to each unit's product."""
-    f, gram, counts, runs, j = room.factors, room.gram, room.counts, room.runs, 0
-    while j < t:
-        if j + 8 <= t:
-            # Eight at a time, each zero where it does not reach, unless the map is so large that
-            # looking for what they reach costs less.
-            total = 0
-            for i in range(j, j + 8):
-                total += runs[i, 0, 1] - runs[i, 0, 0]
-            if 2 * products.shape[0] <= LARGE + total:
-                _add_eight(gram[t, j : j + 8], f[j : j + 8], products)
-                j += 8
-                continue
-        g = gram[t, j]
-        for i in range(counts[j]):
-            first, last = runs[j, i, 0], runs[j, i, 1]
-            some, own = products[first:last], f[j, first:last]
-            for k in range(last - first):
+def _add_factors(room: Room, first: int, t: int, products: Any) -> None:
+    """Add sum_j f_jk <x_j, x_t> of the steps from the first to t to each unit's product."""
+    for j in range(first, t):
+        g = room.gram[t, j]
+        for i in range(room.counts[j]):
+            start, stop = room.runs[j, i, 0], room.runs[j, i, 1]
+            some, own = products[start:stop], room.factors[j, start:stop]
+            for k in range(stop - start):
                 some[k] += g * own[k]
-        j += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
-def _add_eight(g: Any, f: Any, products: Any) -> None:
-    """Add g @ f, of eight rows."""
-    f0, f1, f2, f3, f4, f5, f6, f7 = f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]
-    g0, g1, g2, g3, g4, g5, g6, g7 = g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7]
-    for k in range(products.shape[0]):
-        one = (g0 * f0[k] + g1 * f1[k]) + (g2 * f2[k] + g3 * f3[k])
-        other = (g4 * f4[k] + g5 * f5[k]) + (g6 * f6[k] + g7 * f7[k])
-        products[k] += one + other
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
@@ -229,7 +213,7 @@ def _move(room: Room, t: int, squares: Any, start: int, stop: int, small: bool) 
     Scales may have become too small to divide by only where it says ``small``.
     """
     # Slices, whose indices begin at 0, are what the compiler makes vector code of.
-    a, products, squares = room.scale[start:stop], room.values[1, start:stop], squares[start:stop]
+    a, products, squares = room.scale[start:stop], room.products[t, start:stop], squares[start:stop]
     shares, factors, own = room.shares[start:stop], room.factors[t, start:stop], room.gram[t, t]
     for k in range(stop - start):
         h = shares[k]
@@ -244,6 +228,8 @@ def _move(room: Room, t: int, squares: Any, start: int, stop: int, small: bool) 
                 room.base[start + k] *= a[k]
                 for j in range(t):
                     room.factors[j, start + k] *= a[k]
+                for j in range(t + 1, room.products.shape[0]):
+                    room.products[j, start + k] *= a[k]
                 a[k] = 1.0
                 factors[k] = shares[k]
 
@@ -320,7 +306,7 @@ def plain_steps(
     ([[0.0, 1.0, 2.25]], [2], [0.25])
     """
     D, units = columns.shape
-    distances, shares = room.values[0], room.shares
+    distances, shares = room.distances, room.shares
     for t in range(rows.shape[0]):
         distances[:] = 0.0
         there = 0

@@ -18,6 +18,10 @@ __all__ = ["NEIGHBORHOODS", "N_TABLES", "Lattice", "influence", "spread"]
 #: slow to compute with.
 CUT = 34.0
 
+#: A Gaussian that nearly reaches all units is not cut, which is quicker: up to so many times its
+#: squared reach it is no denormal number, nor is its square.
+WIDER = 4.0
+
 #: How far each reaches, in units of the squared radius, and whether all inside count alike.
 NEIGHBORHOODS = {
     "gaussian": (2.0 * CUT, False),
@@ -101,10 +105,13 @@ def influence(
         shares[winner] = rate
         runs[0, 0], runs[0, 1] = winner, winner + 1
         return 1
+    span = 0.5 if lattice.shift else 0.0
+    longest = lattice.row_square * (lattice.rows - 1) ** 2 + (C - 1 + span) ** 2
+    if lattice.reach > 1.0 and reach < longest <= WIDER * reach:
+        reach = longest
     if not lattice.flat:
         _tabulate(lattice, 0.5 / (radius * radius), reach, winner, tables)
-    span = 0.5 if lattice.shift else 0.0
-    if reach >= lattice.row_square * (lattice.rows - 1) ** 2 + (C - 1 + span) ** 2:
+    if reach >= longest:
         runs[0, 0], runs[0, 1] = 0, lattice.rows * C  # nothing to look for
         for r in range(lattice.rows):
             dr = abs(r - r_w)
