@@ -123,9 +123,9 @@ def counts_of_pairs(distances: Float64s, signs: Any, weights: Any = None) -> Pai
     return _counted([(distances[k], None if weights is None else weights[k]) for k in kinds])
 
 
-def distances_of(Z: Float64s, index: NDArray[np.intp], step: int = 1 << 20) -> Float64s:
+def distances_of(Z: Float64s, index: NDArray[np.intp]) -> Float64s:
     """Return the distances between rows with these indices, in blocks."""
-    out = np.empty(len(index))
+    out, step = np.empty(len(index)), 1 << 20
     for start in range(0, len(index), step):
         part = index[start : start + step]
         apart = Z[part[:, 0]] - Z[part[:, 1]]

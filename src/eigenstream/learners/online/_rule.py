@@ -1,4 +1,4 @@
-"""What every online learner does: cut the stream into blocks, run the rule, keep the accounts."""
+"""What every online learner does: cut the stream into blocks, run the rule, and count."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
