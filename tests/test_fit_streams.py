@@ -417,3 +417,14 @@ def test_what_a_new_user_is_told_works(tmp_path):
     del sources["the name of a file"]
     for what, source in sources.items():
         assert StreamPCA(2).fit(open_stream(source)).n_samples_seen_ == len(X), what
+
+
+def test_an_index_that_pandas_wrote_is_pointed_out(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(",a,b\n0,0.5,1\n1,1.5,2\n2,1,0\n")
+    with pytest.warns(UserWarning, match=r"first column is called '', .* columns="):
+        StreamPCA(1).fit(open_stream(path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        StreamPCA(1).fit(open_stream(path, columns=["a", "b"]))
+        StreamPCA(1).fit(open_stream(path, sequence=""))

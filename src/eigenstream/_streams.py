@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from scipy.sparse import vstack
 
-from eigenstream._checks import is_sparse
+from eigenstream._checks import is_sparse, warn_user
 from eigenstream._memory import physical_memory
 from eigenstream._provenance import forget_source, note_source
 
@@ -165,12 +165,22 @@ def all_rows(stream: Any, what: str) -> Taught:
     return Passes(stream, what).whole()
 
 
+#: What the column of an index is called by pandas, when it writes one and when it reads it again.
+UNNAMED = ("", "Unnamed: 0")
+
+
 def note_columns(estimator: Any, stream: Any) -> None:
     """Keep what the columns of a stream that was learned from are called, as of a data frame."""
     vars(estimator).pop("feature_names_in_", None)
     names = stream.feature_names
     if names is not None and len(names) == getattr(estimator, "n_features_in_", None):
         estimator.feature_names_in_ = np.array(names, dtype=object)
+        if names and names[0] in UNNAMED:
+            warn_user(
+                f"the first column is called {names[0]!r}, as pandas calls the numbers of rows "
+                "that it writes beside a table, and it was learned from as a feature. If it is "
+                "none, name the others with columns=[...], or write the table with index=False."
+            )
 
 
 def fits_streams(method: Method) -> Method:
