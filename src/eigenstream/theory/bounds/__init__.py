@@ -16,7 +16,6 @@ from eigenstream.theory.bounds.pairs import (
 )
 from eigenstream.theory.bounds.slow import (
     MetricRuleError,
-    independent_bound,
     independent_tail,
     mean_bound,
     metric_rule_alpha,
@@ -27,7 +26,6 @@ from eigenstream.theory.bounds.slow import (
     slow_bound,
     slow_confidence,
     slow_samples,
-    smallest_alpha,
 )
 
 __all__ = [
@@ -35,7 +33,6 @@ __all__ = [
     "MetricRuleError",
     "RiskBound",
     "balanced_pair_bound",
-    "independent_bound",
     "independent_tail",
     "margin_bound",
     "margin_function",
@@ -53,7 +50,6 @@ __all__ = [
     "slow_bound",
     "slow_confidence",
     "slow_samples",
-    "smallest_alpha",
     "smallest_margin_risk",
     "threshold_risk",
 ]

@@ -7,7 +7,7 @@ whole numbers.
 """
 
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import exp, sqrt
 
 from eigenstream._checks import check_flag, check_number, check_whole
 from eigenstream.theory._blocks import Blocking, Deviation
@@ -269,22 +269,6 @@ that meets it is 101, or take a precision above 0.1.
     return exp(-((reach / width) ** 2) / 2)
 
 
-def independent_bound(
-    m: int, delta: float, v_norm: float, w_norm: float, product: float | None = None
-) -> float:
-    """Solve [SLOW] Lemma 4 for the precision: what holds with probability at least 1 - delta.
-
-    (|V| |W| + |<V, W>| sqrt(2 ln(1/delta))) / sqrt(m). Assumes what ``independent_tail`` assumes.
-
-    >>> round(independent_bound(1000, 0.05, 1.0, 1.0), 4)
-    0.109
-    """
-    m = check_whole(m, "m")
-    delta = check_number(delta, "delta", above=0, below=1)
-    radius, width = _norms(v_norm, w_norm, product)
-    return (radius + width * sqrt(2 * log(1 / delta))) / sqrt(m)
-
-
 @dataclass(frozen=True)
 class MetricRuleError:
     """The bound of [SLOW] Theorem 5 on the error of the rule "same class iff distance^2 < alpha".
@@ -340,19 +324,3 @@ def metric_rule_alpha(variance: float, velocity: float) -> float:
     velocity = check_number(velocity, "velocity", above=0, most=1)
     pull = sqrt(2 * velocity)
     return pull / (pull + sqrt(1 - 2 * variance))
-
-
-def smallest_alpha(ratio: float) -> float:
-    """Return the alpha above which T has d positive eigenvalues, the rule behind alpha="auto".
-
-    [SLOW] section 4 asks for a small alpha that keeps the eigenvalues positive. By Sylvester's law
-    of inertia alpha A - (1 - alpha) B has d positive ones just above alpha = 1 / (1 + ratio), with
-    ``ratio`` the d-th largest generalised eigenvalue mu of A v = mu B v (A the covariance, B that
-    of the velocity).
-
-    Assumes B positive definite on the span considered, and a positive ratio.
-
-    >>> smallest_alpha(9.0)
-    0.1
-    """
-    return 1 / (1 + check_number(ratio, "ratio", above=0))
