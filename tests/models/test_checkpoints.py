@@ -286,12 +286,15 @@ def test_what_cannot_be_kept_is_refused_before_the_work(tmp_path):
         StreamPCA(2).fit(stream(), checkpoint=tmp_path / "no" / "fit.eigs")
 
 
-def test_auto_takes_what_can_be_kept(tmp_path):
+def test_auto_reads_a_stream_once_where_matrices_fit(tmp_path):
+    """Far fewer rows than columns: products are cheaper, but a file would be read 200 times."""
     rows = np.random.default_rng(0).standard_normal((8, 120))
     source = open_stream(rows, chunk_rows=3)
-    assert StreamPCA(2).fit(source).solver_ == "krylov"  # far fewer rows than columns
+    assert StreamPCA(2).fit(rows).solver_ == "krylov"
+    assert StreamPCA(2).fit(source).solver_ == "dense"
     kept = StreamPCA(2).fit(source, checkpoint=tmp_path / "fit.eigs")
     assert kept.solver_ == "dense"
+
 
 
 def test_every_so_many_rows(tmp_path):

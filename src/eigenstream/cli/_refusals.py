@@ -52,7 +52,7 @@ def refuse(message: str) -> NoReturn:
 
 #: Parameters that are options here, and the value that follows them, if it is a word.
 PARAMETER = re.compile(
-    r"\b(columns|rows|sequence|time|gap|dtype|size|missing|labels)="
+    r"\b(columns|rows|sequence|time|gap|size|missing|labels|dtype(?==float(?:32|64)))="
     r"(?:\[\.\.\.\]|'([^']*)'|([a-z][a-z0-9]*))?(?![\w\[])"
 )
 

@@ -14,6 +14,7 @@ from eigenstream._streams import is_stream, note_columns
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import reported
 from eigenstream.estimators._missing import Holes, Skipped
+from eigenstream.solvers.base import fits_dense
 from eigenstream.solvers.krylov import Block
 
 __all__ = ["ArraySource", "StreamSource", "source_of"]
@@ -233,8 +234,12 @@ class StreamSource:
 
     @property
     def expected_rows(self) -> int | None:
-        """How many rows are known to come, where they can be read again; else None."""
-        known = self._stream.n_rows if self._stream.rereadable else None
+        """How many rows are known to come, where reading again may be worth it; else None.
+
+        It never is where matrices fit: the pages of a file cost more than the products with them.
+        """
+        again = self._stream.rereadable and not fits_dense(self.width)
+        known = self._stream.n_rows if again else None
         return None if known is None else int(known)
 
     def _started(self) -> Iterator[Any]:

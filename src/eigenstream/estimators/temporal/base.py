@@ -24,7 +24,6 @@ from eigenstream.learners.base import Learner
 from eigenstream.learners.sketch import FIRST_ALPHA, SketchPlan
 from eigenstream.learners.temporal import FromScatters, StreamLearner, StreamQuestion, StreamTask
 from eigenstream.rules.base import UnstableStepError
-from eigenstream.solvers.base import fits_dense
 
 #: No two rows that are compared are both there.
 NO_VELOCITY = (
@@ -119,10 +118,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
                 table.require(self.DATA, self.solver, "goes_on", "checkpoint=")
             source = source_of(self, X, sample_weight, check_whole(passes, "passes"), keeper)
             self._check_width(source.width)
-            # Of few rows of many columns "auto" takes what keeps nothing, though matrices fit.
-            kept = keeper is not None and fits_dense(source.width)
-            n_rows = None if kept else source.expected_rows
-            learner = self._begun_learner(source.width, n_rows, passes)
+            learner = self._begun_learner(source.width, source.expected_rows, passes)
             if passes > 1:
                 table.require(self.DATA, self.solver_, "more_passes", f"passes={passes}")
             if keeper is not None:
