@@ -296,7 +296,6 @@ def test_auto_reads_a_stream_once_where_matrices_fit(tmp_path):
     assert kept.solver_ == "dense"
 
 
-
 def test_every_so_many_rows(tmp_path):
     written = []
 

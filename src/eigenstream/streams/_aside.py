@@ -28,7 +28,7 @@ def columns_of(
 
     >>> from tempfile import mkdtemp
     >>> path = mkdtemp() + "/pairs.csv"
-    >>> _ = open(path, "w").write("0,1,equal\n1,2,unequal\n2,3,equal\n")
+    >>> _ = open(path, "w").write("0,1,equal\\n1,2,unequal\\n2,3,equal\\n")
     >>> [column.tolist() for column in columns_of(path, 3, "pairs are")]
     [[0, 1, 2], [1, 2, 3], ['equal', 'unequal', 'equal']]
     """

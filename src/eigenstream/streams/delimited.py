@@ -168,8 +168,12 @@ class Delimited(RowTable):
                             f"{self.name} has a line longer than {LONGEST_LINE >> 20} MB: no table."
                         )
                     held = held + bytearray(len(held))
-                got = self._read_into(stream, memoryview(held)[count:])
-                end = count + got
+                end = count
+                while True:
+                    got = self._read_into(stream, memoryview(held)[end:])
+                    end += got
+                    if not got or end == len(held) or self._piped:  # from a pipe as it comes
+                        break
                 cut = held.rfind(b"\n", count, end) + 1 if got else end
                 if cut:
                     if not held[:64].isspace() or not held[:cut].isspace():

@@ -8,10 +8,9 @@ from eigenstream.experiments.base import Clock
 from eigenstream.experiments.prototypes import maps
 
 
-def test_a_short_run(monkeypatch):
-    monkeypatch.setitem(maps.STEPS, "quick", 600)
-    monkeypatch.setitem(maps.PASSES, "quick", 1)
-    outcome = known()["map"].run("quick", 1, Clock())
+def test_a_short_run():
+    assert isinstance(known()["map"], maps.Unfolding)
+    outcome = maps.Unfolding(steps={"quick": 600}, passes={"quick": 1}).run("quick", 1, Clock())
     page = outcome.report.html()
     assert page.count('class="film"') == 9
     assert "<script" not in page

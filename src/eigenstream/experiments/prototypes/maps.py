@@ -1,7 +1,7 @@
 """How maps unfold over a square, a ring and a mixture; a map of digits [NOTES] section 4."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -18,7 +18,6 @@ from eigenstream.prototypes import SelfOrganizingMap
 
 __all__ = ["EXPERIMENT"]
 
-#: Steps of a map in the plane, and passes over the digits.
 STEPS: dict[Effort, int] = {"quick": 4_000, "default": 40_000, "full": 400_000}
 PASSES: dict[Effort, int] = {"quick": 3, "default": 20, "full": 100}
 
@@ -180,6 +179,9 @@ class Unfolding:
 
     name: str = "map"
     summary: str = "Self-organising maps unfold over a square, a ring, a mixture; a map of digits"
+    #: Steps of a map in the plane, and passes over the digits.
+    steps: Mapping[Effort, int] = field(default_factory=lambda: STEPS)
+    passes: Mapping[Effort, int] = field(default_factory=lambda: PASSES)
 
     def missing(self) -> str | None:
         """Return None: no data are needed."""
@@ -190,10 +192,10 @@ class Unfolding:
         start = perf_counter()
         clock.listener.begin("maps", 2)
         with clock.spent("in the plane"):
-            sections, rows, numbers = in_the_plane(seeds, STEPS[effort])
+            sections, rows, numbers = in_the_plane(seeds, self.steps[effort])
         clock.listener.advance(1)
         with clock.spent("digits"):
-            last, _, numbers["digits"] = digits(seeds, PASSES[effort])
+            last, _, numbers["digits"] = digits(seeds, self.passes[effort])
         clock.listener.advance(1)
         table = PageTable(
             ("", "quantisation error", "topographic error"),
@@ -209,14 +211,14 @@ class Unfolding:
                 "unit settles among the rows that it stands for."
             ),
             facts=(
-                ("rows", f"{STEPS[effort]:,}"),
+                ("rows", f"{self.steps[effort]:,}"),
                 ("seeds", str(seeds)),
                 ("seconds", f"{perf_counter() - start:.0f}"),
             ),
             sections=(Section("How well they stand for the rows", "", (table,)), *sections, last),
             command=f"eigenstream reproduce {self.name}{option} --seeds {seeds}",
         )
-        return Outcome(table, report, {"seeds": seeds, "steps": STEPS[effort]} | numbers)
+        return Outcome(table, report, {"seeds": seeds, "steps": self.steps[effort]} | numbers)
 
 
 EXPERIMENT = Unfolding()
