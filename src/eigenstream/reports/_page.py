@@ -130,7 +130,10 @@ def made(
         parts.append(_features.section(estimator, reading))
     with timed(seconds, "pairs and labels"):
         parts += [_pairs.trained(estimator), _pairs.judged(estimator, X, y)]
-    rows = [(what, f"{spent:.2f}") for what, spent in seconds.items() if spent >= 0.005]
+    rows = [
+        (what, f"{spent:.2f}" if spent >= 0.005 else "under 0.01")
+        for what, spent in seconds.items()
+    ]
     parts.append(
         Section("How long it took", "", (PageTable(("work", "seconds"), rows, wide=False),))
     )
