@@ -5,7 +5,6 @@ registers. Distances are sums of squared differences, never |x|^2 + |y|^2 - 2<x,
 have equal distances to the last bit, and duplicates have distance 0, so ties are true ties.
 """
 
-from collections.abc import Iterator
 from math import sqrt
 from typing import Any
 
@@ -54,40 +53,29 @@ def distance_rows(points: NDArray[Any], chosen: NDArray[Any], out: NDArray[Any])
 
 
 @njit(cache=True, nogil=True)
-def distance_tiles(points: NDArray[Any], tile: NDArray[Any]) -> Iterator[tuple[int, int, int, int]]:
-    """Fill a tile with squared distances again and again, until all pairs have been in it.
-
-    Row i - first, column j - start holds that of the points i and j, for i in [first, last) and j
-    in [start, stop); a pair counts where i < j.
-    """
+def pair_distances(
+    points: NDArray[Any], codes: NDArray[Any], same: NDArray[Any], different: NDArray[Any]
+) -> None:
+    """Write the distances of all pairs of the same class and of different classes."""
     n = points.shape[1]
+    tile = np.empty((TILE, STRIP))
+    s = 0
+    d = 0
     for first in range(0, n, TILE):
         last = min(first + TILE, n)
         mine = np.arange(first, last)
         for start in range(first, n, STRIP):
             stop = min(start + STRIP, n)
             squared_distances(points, mine, start, stop, tile, 0)
-            yield first, last, start, stop
-
-
-@njit(cache=True, nogil=True)
-def pair_distances(
-    points: NDArray[Any], codes: NDArray[Any], same: NDArray[Any], different: NDArray[Any]
-) -> None:
-    """Write the distances of all pairs of the same class and of different classes."""
-    tile = np.empty((TILE, STRIP))
-    s = 0
-    d = 0
-    for first, last, start, stop in distance_tiles(points, tile):
-        for i in range(first, last):
-            for j in range(max(start, i + 1), stop):
-                distance = sqrt(tile[i - first, j - start])
-                if codes[j] == codes[i]:
-                    same[s] = distance
-                    s += 1
-                else:
-                    different[d] = distance
-                    d += 1
+            for i in range(first, last):
+                for j in range(max(start, i + 1), stop):
+                    distance = sqrt(tile[i - first, j - start])
+                    if codes[j] == codes[i]:
+                        same[s] = distance
+                        s += 1
+                    else:
+                        different[d] = distance
+                        d += 1
 
 
 @njit(cache=True, nogil=True)
@@ -103,14 +91,20 @@ def pair_histogram(
     points: NDArray[Any], codes: NDArray[Any], per_unit: float, counts: NDArray[Any]
 ) -> None:
     """Count all pairs by distance, those of the same class in row 0 and the others in row 1."""
+    n = points.shape[1]
     tile = np.zeros((TILE, STRIP))
     bins = np.empty((TILE, STRIP), np.int32)
-    for first, last, start, stop in distance_tiles(points, tile):
-        bins_of(tile, per_unit, counts.shape[1] - 1, bins)
-        for i in range(first, last):
-            for j in range(max(start, i + 1), stop):
-                kind = 0 if codes[j] == codes[i] else 1
-                counts[kind, bins[i - first, j - start]] += 1
+    for first in range(0, n, TILE):
+        last = min(first + TILE, n)
+        mine = np.arange(first, last)
+        for start in range(first, n, STRIP):
+            stop = min(start + STRIP, n)
+            squared_distances(points, mine, start, stop, tile, 0)
+            bins_of(tile, per_unit, counts.shape[1] - 1, bins)
+            for i in range(first, last):
+                for j in range(max(start, i + 1), stop):
+                    kind = 0 if codes[j] == codes[i] else 1
+                    counts[kind, bins[i - first, j - start]] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -122,14 +116,20 @@ def weighted_pair_histogram(
     counts: NDArray[Any],
 ) -> None:
     """Do what pair_histogram does, a pair having the product of its members' weights."""
+    n = points.shape[1]
     tile = np.zeros((TILE, STRIP))
     bins = np.empty((TILE, STRIP), np.int32)
-    for first, last, start, stop in distance_tiles(points, tile):
-        bins_of(tile, per_unit, counts.shape[1] - 1, bins)
-        for i in range(first, last):
-            for j in range(max(start, i + 1), stop):
-                kind = 0 if codes[j] == codes[i] else 1
-                counts[kind, bins[i - first, j - start]] += weights[i] * weights[j]
+    for first in range(0, n, TILE):
+        last = min(first + TILE, n)
+        mine = np.arange(first, last)
+        for start in range(first, n, STRIP):
+            stop = min(start + STRIP, n)
+            squared_distances(points, mine, start, stop, tile, 0)
+            bins_of(tile, per_unit, counts.shape[1] - 1, bins)
+            for i in range(first, last):
+                for j in range(max(start, i + 1), stop):
+                    kind = 0 if codes[j] == codes[i] else 1
+                    counts[kind, bins[i - first, j - start]] += weights[i] * weights[j]
 
 
 @njit(cache=True, nogil=True)
@@ -145,18 +145,24 @@ def pair_errors(
     Rows of ``out``: pairs of one class that are not nearer than the threshold, all of one class,
     pairs of different classes that are not farther, all of different classes.
     """
+    n = points.shape[1]
     tile = np.zeros((TILE, STRIP))
-    for first, last, start, stop in distance_tiles(points, tile):
-        for i in range(first, last):
-            for j in range(max(start, i + 1), stop):
-                apart = sqrt(tile[i - first, j - start])
-                kind = 0 if codes[j] == codes[i] else 2
-                wrong = apart >= threshold if kind == 0 else apart <= threshold
-                out[kind + 1, i] += weights[j]
-                out[kind + 1, j] += weights[i]
-                if wrong:
-                    out[kind, i] += weights[j]
-                    out[kind, j] += weights[i]
+    for first in range(0, n, TILE):
+        last = min(first + TILE, n)
+        mine = np.arange(first, last)
+        for start in range(first, n, STRIP):
+            stop = min(start + STRIP, n)
+            squared_distances(points, mine, start, stop, tile, 0)
+            for i in range(first, last):
+                for j in range(max(start, i + 1), stop):
+                    apart = sqrt(tile[i - first, j - start])
+                    kind = 0 if codes[j] == codes[i] else 2
+                    wrong = apart >= threshold if kind == 0 else apart <= threshold
+                    out[kind + 1, i] += weights[j]
+                    out[kind + 1, j] += weights[i]
+                    if wrong:
+                        out[kind, i] += weights[j]
+                        out[kind, j] += weights[i]
 
 
 @njit(cache=True, nogil=True)
@@ -168,16 +174,22 @@ def pair_sums(
     out: NDArray[Any],
 ) -> None:
     """Add to out[i] what the table holds for each pair of i: by kind (row) and bin (column)."""
+    n = points.shape[1]
     tile = np.zeros((TILE, STRIP))
     bins = np.empty((TILE, STRIP), np.int32)
-    for first, last, start, stop in distance_tiles(points, tile):
-        bins_of(tile, per_unit, table.shape[1] - 1, bins)
-        for i in range(first, last):
-            for j in range(max(start, i + 1), stop):
-                kind = 0 if codes[j] == codes[i] else 1
-                value = table[kind, bins[i - first, j - start]]
-                out[i] += value
-                out[j] += value
+    for first in range(0, n, TILE):
+        last = min(first + TILE, n)
+        mine = np.arange(first, last)
+        for start in range(first, n, STRIP):
+            stop = min(start + STRIP, n)
+            squared_distances(points, mine, start, stop, tile, 0)
+            bins_of(tile, per_unit, table.shape[1] - 1, bins)
+            for i in range(first, last):
+                for j in range(max(start, i + 1), stop):
+                    kind = 0 if codes[j] == codes[i] else 1
+                    value = table[kind, bins[i - first, j - start]]
+                    out[i] += value
+                    out[j] += value
 
 
 @njit(cache=True, nogil=True)
