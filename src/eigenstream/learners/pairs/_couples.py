@@ -170,6 +170,11 @@ def sketch_for(task: PairTask) -> Couples:
     assert task.weights is not None
     options = {name: task.given[name] for name in SKETCH_READS}
     sketch = OperatorSketch(
-        task.n_components, weights=task.weights, lag=COUPLES, center=False, **options
+        task.n_components,
+        weights=task.weights,
+        lag=COUPLES,
+        center=False,
+        independent=True,
+        **options,
     )
     return Couples(sketch)

@@ -33,6 +33,7 @@ class Directions(NamedTuple):
     chosen: Any
     scale: Float64s
     shaky: bool  # rounding shows in the directions
+    crowding: float  # see ``crowded``; 1 where nobody has asked
 
     def combination(self, wanted: Float64s, terms: SketchTerms, m: int) -> Float64s:
         """Return weights of the rows (outside the frame) that sum to combinations of these."""
@@ -43,8 +44,29 @@ class Directions(NamedTuple):
         return terms.transposed_differences(out)
 
 
+def crowded(own: Float64s, room: int) -> float:
+    """Return how many times its mean along all directions a vector has along others; at least 1.
+
+    By the inner products of independent vectors: 1 if they point everywhere alike in ``room``
+    dimensions, k if they lie in a k-th of them.
+    """
+    squares = own**2
+    size = own.diagonal().copy()
+    known = size > TINY
+    n, total = int(known.sum()), float(size.sum())
+    if n < 2:
+        return 1.0
+    along = (squares.sum(axis=1)[known] - squares.diagonal()[known]) / size[known]
+    return max(room * float(along.mean()) / (total * (n - 1) / n), 1.0)
+
+
 def new_directions(
-    rest: Float64s, sizes: Float64s, terms: SketchTerms, room: int, dtype: Any
+    rest: Float64s,
+    sizes: Float64s,
+    terms: SketchTerms,
+    room: int,
+    dtype: Any,
+    independent: bool = False,
 ) -> Directions:
     """Return directions from the Gram matrix of what lies outside the frame.
 
@@ -53,6 +75,7 @@ def new_directions(
     """
     share, floor = PRECISIONS[dtype.itemsize]
     own = terms.differences(np.ascontiguousarray(terms.differences(rest).T))
+    crowding = crowded(own[terms.now][:, terms.now], room) if independent else 1.0
     scale = np.sqrt(np.maximum(np.maximum(own.diagonal(), floor * sizes), TINY))
     own = own / scale / scale[:, None]
     factor, order, rank, _ = lapack.dpstrf(own.T, tol=share, lower=1)
@@ -64,7 +87,7 @@ def new_directions(
     triangle, order = np.asfortranarray(factor[:k, :k]), order[:k]
     own_share = (triangle.diagonal() * scale[order]) ** 2
     shaky = bool((own_share < SHAKY * np.finfo(dtype).eps * sizes[order]).any())
-    return Directions(terms.sums(coordinates), triangle, order, scale[order], shaky)
+    return Directions(terms.sums(coordinates), triangle, order, scale[order], shaky, crowding)
 
 
 class Cut(NamedTuple):

@@ -34,6 +34,7 @@ class SketchPlan:
     oversampling: float | None = None
     block_size: int | None = None
     search: bool = False
+    independent: bool = False
 
     def checked(self) -> Self:
         """Return the plan, refusing values that make no sense."""
@@ -45,6 +46,7 @@ class SketchPlan:
         if self.weights[1] > 0 and self.lag == 0:
             raise ValueError("a penalty on velocities needs lag >= 1, got lag=0.")
         check_flag(self.search, "search")
+        check_flag(self.independent, "independent")
         if self.search and (self.n_components is None or not self.weights[1]):
             raise ValueError(
                 "search=True looks for the weights at which n_components eigenvalues are positive:"
@@ -132,4 +134,5 @@ class SketchPlan:
             oversampling=float(state["oversampling"]) or None,
             block_size=int(state["block_size"]) or None,
             search=bool(state["search"]),
+            independent=bool(state["independent"]),
         )

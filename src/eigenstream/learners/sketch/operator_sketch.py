@@ -54,6 +54,10 @@ class OperatorSketch:
         Look for (alpha, 1 - alpha), a step above the least alpha with ``n_components`` positive
         eigenvalues, and only begin with ``weights``. Alpha comes out too large after one pass, by
         1 to 50 per cent and more; ``another_pass`` brings it near (docs/mathematics.md).
+    independent : bool
+        The terms are drawn independently of each other, as couples of pairs are, not one after the
+        other in time. In how few dimensions they lie can be told within a block then, and what is
+        left outside the frame is shared among those. Where most of T is negative, much is won.
 
     Examples
     --------
@@ -83,9 +87,18 @@ class OperatorSketch:
         oversampling: float | None = None,
         block_size: int | None = None,
         search: bool = False,
+        independent: bool = False,
     ) -> None:
         self.plan = SketchPlan(
-            n_components, weights, lag, center, forgetting, oversampling, block_size, search
+            n_components,
+            weights,
+            lag,
+            center,
+            forgetting,
+            oversampling,
+            block_size,
+            search,
+            independent,
         ).checked()
         self._stream = TermStream(lag, room=self.plan.block + lag)
         self._ends: SequenceEnds | None = None
