@@ -505,6 +505,51 @@ def image_bomb(tmp):
     return tmp / "x.png"
 
 
+@case("Feather of version 1.*to_feather", "pyarrow")
+def feather_of_old(tmp):
+    (tmp / "x.feather").write_bytes(b"FEA1" + bytes(60))
+    return tmp / "x.feather"
+
+
+@case("stream of Arrow's.*open_stream", "pyarrow")
+def arrow_stream(tmp):
+    import pyarrow as pa
+
+    table = pa.table({"a": ROWS[:, 0]})
+    with pa.ipc.new_stream(str(tmp / "x.arrows"), table.schema) as file:
+        file.write_table(table)
+    return tmp / "x.arrows"
+
+
+@case("a pickle, which runs code.*Load it")
+def pickle_by_name(tmp):
+    (tmp / "x.pkl").write_bytes(pickle.dumps(Bomb()))
+    return tmp / "x.pkl"
+
+
+@case("spreadsheet. Save it as CSV")
+def spreadsheet(tmp):
+    return zipped(tmp, {"sheet.xml": b"x"}).rename(tmp / "x.xlsx")
+
+
+@case(r"packed \(\.zip\).*'x.csv': unpack it first")
+def zip_of_text(tmp):
+    return zipped(tmp, {"x.csv": b"1,2"}).rename(tmp / "x.csv.zip")
+
+
+@case(r"packed \(\.xz\)")
+def text_packed_by_xz(tmp):
+    (tmp / "x.csv.xz").write_bytes(b"\xfd7zXZ\0")
+    return tmp / "x.csv.xz"
+
+
+@case(r"For those in its folders, say .*/\*/\*")
+def folder_of_folders(tmp):
+    (tmp / "a").mkdir()
+    Image.new("L", (4, 4)).save(tmp / "a/x.png")
+    return tmp
+
+
 # ---- files and folders ------------------------------------------------------------------------
 
 
@@ -665,6 +710,11 @@ def generated(*chunks):
         (lambda: 7, "holds no rows"),
         (lambda: b"x.npy", "bytes"),
         (lambda: open_stream(ROWS), "a stream already"),
+        (lambda: io.BytesIO(b"1,2"), "open file, .* Pass its path"),
+        (
+            lambda: type("Group", (), {"attrs": {}, "keys": list})(),
+            r"Pass one of them.*group\['heat'\]",
+        ),
     ],
 )
 def test_what_is_in_memory_is_refused_too(source, words):

@@ -1,9 +1,12 @@
 """Every kind of source gives the rows that are in it, whatever the chunks."""
 
+import gc
 import gzip
 import io
 import os
 import sys
+import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -133,6 +136,39 @@ def test_frames(tmp_path, frame):
     np.testing.assert_array_equal(got, [[1, 1], [2, 2], [3, 3]])
 
 
+def test_columns_and_lazy_frames(frame):
+    check(frame["b"], ROWS[:, 1:2])
+    assert open_stream(frame["b"]).feature_names == ("b",)
+    pl = pytest.importorskip("polars")
+    table = pl.from_pandas(frame)
+    check(table["b"], ROWS[:, 1:2])
+    if not hasattr(pl.LazyFrame, "collect_batches"):
+        pytest.skip("this polars has no LazyFrame.collect_batches")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert check(table.lazy()).feature_names == tuple("abcde")
+
+
+def test_batches_of_records(frame):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.Table.from_pandas(frame)
+    check(table.to_batches()[0])
+    stream = open_stream(table.to_reader(10), columns=["d", "b"])
+    assert stream.feature_names == ("d", "b")
+    np.testing.assert_array_equal(read(stream), ROWS[:, [3, 1]])
+    check(lambda: iter([table.slice(0, 20), table.slice(20)]))
+
+
+def test_chunks_whose_columns_come_in_another_order(frame):
+    pa = pytest.importorskip("pyarrow")
+    turned = frame[list("edcba")]
+    check(lambda: iter([frame[:20], turned[20:]]))
+    tables = pa.Table.from_pandas(frame)[:20], pa.Table.from_pandas(turned)[20:]
+    check(lambda: iter(tables))
+    with pytest.raises(ValueError, match="chunk 1 of the source has other columns"):
+        list(open_stream(iter([frame, frame.rename(columns={"a": "z"})])))
+
+
 def test_arrow(tmp_path, frame):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import feather, parquet
@@ -204,6 +240,47 @@ def test_netcdf(tmp_path):
     with h5py.File(tmp_path / "4.nc", "w") as file:
         file["heat"] = ROWS
     check(tmp_path / "4.nc")
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "i2", "i4", "u2", "u8"])
+def test_what_netcdf_never_wrote_is_missing(tmp_path, kind):
+    """Its library fills what was not written, and says nowhere by what, but in its guide."""
+    from scipy.io import netcdf_file as version_3
+
+    fills = {"f4": 9.969209968386869e36, "f8": 9.969209968386869e36, "i2": -32767}
+    fills |= {"i4": -2147483647, "u2": 65535, "u8": 2**64 - 2}
+    rows = np.array([[1, 2], [3, fills[kind]], [5, 6]], kind)
+    files = {}
+    if kind in ("f4", "f8", "i2", "i4"):
+        with version_3(tmp_path / "3.nc", "w") as file:
+            file.createDimension("time", 3)
+            file.createDimension("place", 2)
+            file.createVariable("heat", kind, ("time", "place"))[:] = rows
+        files["3.nc"] = tmp_path / "3.nc"
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "4.nc", "w") as file:
+        file["heat"] = rows
+    files["4.nc"] = tmp_path / "4.nc"
+    for source in files.values():
+        with pytest.raises(ValueError, match=r"NaN .* at row 1, column 1"):
+            list(open_stream(source))
+        got = read(open_stream(source, missing="interpolate"))
+        np.testing.assert_array_equal(got, [[1, 2], [3, 4], [5, 6]])
+    # Of a plain HDF5 file nobody says so.
+    with h5py.File(tmp_path / "plain.h5", "w") as file:
+        file["heat"] = np.array([[1, -32767]], "i2")
+    np.testing.assert_array_equal(read(open_stream(tmp_path / "plain.h5")), [[1, -32767]])
+
+
+def test_what_lies_beyond_the_valid_range_of_netcdf_is_missing(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    ends = {"valid_min": np.int16(0)}, {"valid_max": np.int16(5)}
+    for attributes in (*ends, ends[0] | ends[1], {"valid_range": np.array([0, 5], "i2")}):
+        with h5py.File(tmp_path / "x.nc", "w") as file:
+            file["heat"] = np.array([[0, 1], [-1, 9], [4, 5]], "i2")
+            file["heat"].attrs.update({"scale_factor": 0.5, **attributes})
+        (chunk,) = open_stream(tmp_path / "x.nc", missing="skip")
+        np.testing.assert_array_equal(chunk.rows, [[0, 0.5], [0, 0], [2, 2.5]])
 
 
 def test_zarr(tmp_path):
@@ -463,3 +540,174 @@ def test_what_is_not_installed_is_named(tmp_path, monkeypatch):
     (tmp_path / "x.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
     with pytest.raises(ModuleNotFoundError, match=r"pip install h5py.*eigenstream\[io\]"):
         open_stream(tmp_path / "x.h5")
+
+
+class _Server:
+    """A server of one file that gives it whole or not at all, as many do."""
+
+    def __init__(self, raw):
+        from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+        class Answers(BaseHTTPRequestHandler):
+            def do_HEAD(self, body=False):
+                found = self.path.startswith("/x")
+                self.send_response(200 if found else 404)
+                self.send_header("Content-Length", str(len(raw) if found else 0))
+                self.end_headers()
+                if body and found:
+                    self.wfile.write(raw)
+
+            def do_GET(self):
+                self.do_HEAD(body=True)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+def test_files_of_a_server(tmp_path):
+    pytest.importorskip("fsspec")
+    pytest.importorskip("aiohttp", reason="fsspec reads http by aiohttp, which is not installed")
+    file = io.BytesIO()
+    np.save(file, ROWS)
+    with _Server(file.getvalue()) as place:
+        check(f"{place}/x.npy")
+        with pytest.raises(FileNotFoundError, match="there is no such file"):
+            open_stream(f"{place}/none.npy")
+        with pytest.raises(ValueError, match="download it first"):
+            open_stream(f"{place}/x.npz")
+    with pytest.raises(ValueError, match=r"cannot read http://.*/x.npy: .*[Cc]onnect"):
+        open_stream(f"{place}/x.npy")
+
+
+def test_thousands_of_files_take_a_handle_at_a_time(tmp_path):
+    resource = pytest.importorskip("resource", reason="handles are counted on Unix only")
+    for k in range(300):
+        np.save(tmp_path / f"{k}.npy", ROWS[:3])
+        (tmp_path / f"{k}.csv").write_text("a,b\n1,2\n")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    there = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 64
+    pytest.importorskip("pyarrow")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (there + 40, before[1]))
+    try:
+        assert sum(map(len, open_stream(f"{tmp_path}/*.npy"))) == 900
+        assert sum(map(len, open_stream(f"{tmp_path}/*.csv"))) == 300
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="handles are counted on Linux only")
+@pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet", "feather", "h5", "wav", "png"])
+@pytest.mark.parametrize("end", ["stops early", "an error in a chunk"])
+def test_no_handle_and_no_thread_stays(tmp_path, frame, ending, end):
+    path = _written(tmp_path, frame, ending)
+
+    def started():
+        return open_stream(path, chunk_rows=1)
+
+    def run():
+        stream = started()
+        try:
+            for _ in stream:
+                if end == "stops early":
+                    return
+                raise KeyError("the learner's own")
+        except KeyError:
+            pass
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResourceWarning)
+        run()  # libraries open what they keep
+        gc.collect()
+        before = sorted(os.listdir("/proc/self/fd"))
+        for _ in range(3):
+            run()
+        gc.collect()
+        assert sorted(os.listdir("/proc/self/fd")) == before
+    assert not [one for one in threading.enumerate() if one.name == "eigenstream reader"]
+
+
+def _written(folder, frame, ending):
+    path = folder / f"x.{ending}"
+    if ending == "npy":
+        np.save(path, ROWS)
+    elif ending == "npz":
+        np.savez(path, X=ROWS)
+    elif ending == "csv":
+        frame.to_csv(path, index=False)
+    elif ending in ("parquet", "feather"):
+        pytest.importorskip("pyarrow")
+        getattr(frame, f"to_{ending}")(path)
+    elif ending == "h5":
+        with pytest.importorskip("h5py").File(path, "w") as file:
+            file["X"] = ROWS
+    elif ending == "wav":
+        pytest.importorskip("soundfile").write(path, np.sin(np.arange(9000.0)), 8000)
+    else:
+        Image.fromarray(np.zeros((4, 5), np.uint8)).save(path)
+    return path
+
+
+def test_sound_of_any_depth_and_channels_is_one_sound(tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    tone = 0.5 * np.sin(2 * np.pi * 1000 * np.arange(4096) / 8000)
+    sound = np.column_stack([1.5 * tone, 0.5 * tone])  # whose mean is the tone
+    soundfile.write(tmp_path / "due.wav", tone, 8000, subtype="DOUBLE")
+    due = read(open_stream(tmp_path / "due.wav"))
+    loud = due > due.max() - 20
+    for name, kind, bits in [
+        ("16.wav", "PCM_16", 16),
+        ("24.wav", "PCM_24", 24),
+        ("24.flac", "PCM_24", 24),
+        ("float.wav", "FLOAT", 24),
+    ]:
+        soundfile.write(tmp_path / name, sound, 8000, subtype=kind)
+        got = read(open_stream(tmp_path / name))
+        # A sample is off by half a step at most; so is, at most, the amplitude of a spectral line:
+        # the mean of rounded samples, weighed by a window whose sum is half its length, twice.
+        amplitude = 10 ** (due[loud].min() / 20)
+        error = 20 * np.log10(1 + 4 * 2.0**-bits / amplitude)
+        np.testing.assert_allclose(got[loud], due[loud], atol=error + 1e-4)  # float32 of decibels
+
+
+def test_frames_at_uneven_times_are_a_row_each(tmp_path):
+    av = pytest.importorskip("av")
+    from fractions import Fraction
+
+    milliseconds = Fraction(1, 1000)
+    with av.open(str(tmp_path / "x.mkv"), "w") as file:
+        track = file.add_stream("ffv1", rate=30)
+        track.width = track.height = 16
+        track.pix_fmt = "gray"
+        track.codec_context.time_base = milliseconds
+        for k, time in enumerate([0, 33, 66, 500, 533, 2000]):
+            frame = av.VideoFrame.from_ndarray(np.full((16, 16), k, np.uint8), format="gray")
+            frame.pts, frame.time_base = time, milliseconds
+            file.mux(track.encode(frame))
+        file.mux(track.encode())
+    check(tmp_path / "x.mkv", np.repeat(np.arange(6, dtype="f4")[:, None], 256, axis=1))
+
+
+def test_dask_of_parts_that_are_not_there_yet():
+    dask = pytest.importorskip("dask")
+    da = pytest.importorskip("dask.array")
+    parts = [
+        da.from_delayed(dask.delayed(lambda k=k: ROWS[10 * k : 10 * k + 10])(), (np.nan, 5), float)
+        for k in range(5)
+    ]
+    stream = open_stream(da.concatenate(parts))
+    assert stream.n_rows is None
+    np.testing.assert_array_equal(read(stream), ROWS[:50])
+    with pytest.raises(TypeError, match=r"dask\.array\.from_delayed"):
+        open_stream(dask.delayed(lambda: ROWS)())

@@ -11,6 +11,20 @@ from eigenstream.streams.base import StreamError
 __all__ = ["Conventions", "Converted"]
 
 
+#: What stands where nothing was written, of variables of NetCDF that do not say it themselves
+#: (the NetCDF User's Guide, "Fill Values"); bytes have none.
+FILLS = {
+    "i2": -(2**15) + 1,
+    "i4": -(2**31) + 1,
+    "i8": -(2**63) + 2,
+    "u2": 2**16 - 1,
+    "u4": 2**32 - 1,
+    "u8": 2**64 - 2,
+    "f4": np.float32(9.9692099683868690e36),
+    "f8": 9.9692099683868690e36,
+}
+
+
 @dataclass(frozen=True)
 class Conventions:
     """Values that stand for nothing, and the line that turns what is stored into what is meant."""
@@ -19,9 +33,13 @@ class Conventions:
     scale: float
     offset: float
     dtype: np.dtype[Any]
+    #: The least and the largest stored value that means something.
+    valid: tuple[float | None, float | None] = (None, None)
 
     @classmethod
-    def of(cls, attributes: Mapping[str, Any], stored: np.dtype[Any]) -> Self:
+    def of(
+        cls, attributes: Mapping[str, Any], stored: np.dtype[Any], *, netcdf: bool = False
+    ) -> Self:
         """Return what the attributes of a variable say (CF conventions, section 8.1 and 2.5.1).
 
         >>> Conventions.of({"scale_factor": 0.5, "_FillValue": -1}, np.dtype("i2")).applied(
@@ -36,23 +54,34 @@ class Conventions:
             if mark is not None and np.asarray(mark).dtype.kind in "biuf"
             for value in np.atleast_1d(mark).tolist()
         )
+        if netcdf and attributes.get("_FillValue") is None:
+            fill: Any = FILLS.get(f"{stored.kind}{stored.itemsize}")
+            nothing += () if fill is None else (fill,)
         scale, offset = (
             _number(attributes.get(name), default)
             for name, default in (("scale_factor", 1.0), ("add_offset", 0.0))
         )
         single = stored.kind == "f" and stored.itemsize == 4 and (scale, offset) == (1.0, 0.0)
-        return cls(nothing, scale, offset, np.dtype(np.float32 if single else np.float64))
+        kind = np.dtype(np.float32 if single else np.float64)
+        valid = _valid(attributes) if netcdf else (None, None)
+        return cls(nothing, scale, offset, kind, valid)
 
     def applied(self, stored: Any) -> Any:
         """Return the numbers that are meant."""
         stored = np.asarray(stored)
-        if not self.nothing and (self.scale, self.offset) == (1.0, 0.0):
+        plain = not self.nothing and self.valid == (None, None)
+        if plain and (self.scale, self.offset) == (1.0, 0.0):
             return stored
         values = stored.astype(self.dtype)
         if (self.scale, self.offset) != (1.0, 0.0):
             values = values * self.scale + self.offset
         for mark in self.nothing:
-            values[stored == stored.dtype.type(mark)] = np.nan
+            values[stored == np.asarray(mark).astype(stored.dtype)] = np.nan
+        least, most = self.valid
+        if least is not None:
+            values[stored < least] = np.nan
+        if most is not None:
+            values[stored > most] = np.nan
         return values
 
 
@@ -70,6 +99,15 @@ class Converted:
                 f"{self.name} is damaged at rows {rows.start} to {rows.stop}: "
                 f"{' '.join(str(refusal).split())[:160]}."
             ) from None
+
+
+def _valid(attributes: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """Return the least and the largest value that mean something (CF conventions, 2.5.1)."""
+    ends = np.asarray(attributes.get("valid_range", ()))
+    if ends.dtype.kind in "biuf" and ends.size == 2:
+        return float(ends[0]), float(ends[1])
+    least, most = (_number(attributes.get(name), np.nan) for name in ("valid_min", "valid_max"))
+    return None if least != least else least, None if most != most else most
 
 
 def _number(value: Any, default: float) -> float:

@@ -31,7 +31,7 @@ FORMATS = (
     Format(
         "arrow",
         "Arrow",
-        (".parquet", ".pq", ".arrow", ".feather", ".ipc"),
+        (".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc"),
         (b"PAR1", b"ARROW1"),
     ),
     Format(
@@ -44,8 +44,31 @@ FORMATS = (
         "Video",
         (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg", ".gif"),
     ),
-    Format("sound", "Sound", (".wav", ".flac", ".ogg", ".aiff", ".aif", ".mp3"), (b"fLaC",)),
+    Format(
+        "sound",
+        "Sound",
+        (".wav", ".flac", ".ogg", ".opus", ".aiff", ".aif", ".mp3", ".au", ".caf", ".w64"),
+        (b"fLaC",),
+    ),
 )
+
+#: Endings of what is often asked for, and what to do about each.
+ELSEWHERE = {
+    ".pkl": "a pickle, which runs code and is never loaded here. Load it, and pass the array",
+    ".mat": "of MATLAB's. Pass scipy.io.loadmat(path)['name'], or save it as HDF5 (-v7.3), as .h5",
+    ".xlsx": "a spreadsheet. Save it as CSV",
+    ".json": "JSON. Load it, and pass the array, or save it as CSV",
+    ".db": "a data base. Pass pandas.read_sql(query, connection, chunksize=10_000)",
+    ".xz": "packed (.xz). Unpack it first, or pack it as .gz, .bz2 or .zst",
+    ".pt": "torch's, which is a pickle and never loaded here. Load it, and pass the tensor",
+    ".fits": "FITS. Pass astropy.io.fits.getdata(path)",
+    ".safetensors": "of safetensors. Pass safetensors.numpy.load_file(path)['name']",
+}
+ELSEWHERE |= dict.fromkeys((".pickle", ".joblib"), ELSEWHERE[".pkl"])
+ELSEWHERE |= dict.fromkeys((".xls", ".ods"), ELSEWHERE[".xlsx"])
+ELSEWHERE |= dict.fromkeys((".jsonl", ".ndjson"), ELSEWHERE[".json"])
+ELSEWHERE |= dict.fromkeys((".sqlite", ".sqlite3"), ELSEWHERE[".db"])
+ELSEWHERE |= {".pth": ELSEWHERE[".pt"]}
 
 BY_NAME = {form.module: form for form in FORMATS}
 
@@ -113,7 +136,10 @@ def _format(file: File) -> Format:
     if file.is_folder:
         zarr = file.suffix == ".zarr" or _is_zarr(file)
         if not zarr and not any(_kind(one.suffix) for one in inside(file)) and not _deep(file):
-            raise StreamError(f"{file.path} is a folder without files that can be read.")
+            raise StreamError(
+                f"{file.path} is a folder without files that can be read."
+                + (f" For those in its folders, say {file.path}/*/*." if within(file) else "")
+            )
         return BY_NAME["zarrs" if zarr else "arrow"]
     start = file.start(16)
     if isinstance(file, StandardInput):
@@ -125,6 +151,8 @@ def _format(file: File) -> Format:
         return BY_NAME["hdf5"]
     if named is not None:
         return named
+    if file.suffix in ELSEWHERE:
+        raise StreamError(f"{file.path} is {ELSEWHERE[file.suffix]}.")
     for form in FORMATS:
         if form.starts and start.startswith(form.starts):
             return form

@@ -1,6 +1,7 @@
 """``open_stream``: from whatever holds rows to a stream of them."""
 
 from collections.abc import Iterable, Mapping
+from io import IOBase
 from os import PathLike, fspath
 from typing import Any
 
@@ -119,7 +120,8 @@ def _float_type(dtype: Any) -> np.dtype[Any] | None:
 
 def _tables(source: Any, options: Mapping[str, Any]) -> list[RowTable]:
     """Return the tables that a source stands for."""
-    if isinstance(source, Mapping) and not is_sparse(source):
+    several = hasattr(source, "data_vars")  # xarray's, whose variables are no sequences
+    if isinstance(source, Mapping) and not is_sparse(source) and not several:
         return _named(source, options)
     if isinstance(source, list | tuple) and not _is_numbers(source):
         if not source:
@@ -163,8 +165,25 @@ def _one(source: Any, name: str, options: Mapping[str, Any]) -> list[RowTable]:
         raise TypeError(f"{name} is a stream already.")
     if isinstance(source, list | tuple):
         source = _array_of(source, name)
+    if isinstance(source, IOBase):
+        raise TypeError(
+            f"{name} is an open file, of which nothing says what is in it. Pass its path, or '-' "
+            "for standard input."
+        )
+    several = (
+        hasattr(source, "keys") and hasattr(source, "attrs") and not hasattr(source, "columns")
+    )
+    if several and (hasattr(source, "data_vars") or not hasattr(source, "dtypes")):
+        raise TypeError(
+            f"{name} is a {type(source).__name__} of several arrays. Pass one of them, such as "
+            "group['heat'], or a dict of those that are sequences."
+        )
     if hasattr(source, "detach"):  # a tensor, wherever it lies
         source = source.detach().cpu().numpy()
+    if hasattr(source, "to_frame") and hasattr(source, "dtype"):  # a column of a data frame
+        source = source.to_frame()
+    if hasattr(type(source), "collect_batches"):  # polars computes a lazy frame part by part
+        source = source.collect_batches
     return [reader_of(*_kind_of(source, name), options, name)(source, name)]
 
 
@@ -182,9 +201,9 @@ def _kind_of(source: Any, name: str) -> tuple[str, str]:
         return "arrays", "Held"
     if hasattr(source, "dask"):
         return "dask_arrays", "Dask"
-    if hasattr(source, "to_batches"):
+    if hasattr(source, "to_batches") or hasattr(source, "num_rows"):
         return "arrow", "Records"
-    if hasattr(source, "columns") and (hasattr(source, "dtypes") or hasattr(source, "collect")):
+    if hasattr(source, "columns") and hasattr(source, "dtypes"):
         return "frames", "DataFrameTable"
     if all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
         return "arrays", "Held"  # h5py's and Zarr's own, too

@@ -12,10 +12,19 @@ from typing import Any, BinaryIO
 
 from eigenstream.streams.base import StreamError, needed
 
-__all__ = ["File", "StandardInput", "as_pipe", "inside", "natural_order", "resolved", "within"]
+__all__ = [
+    "File",
+    "StandardInput",
+    "as_pipe",
+    "inside",
+    "natural_order",
+    "reason_of",
+    "resolved",
+    "within",
+]
 
 #: Endings that say how a file is packed, not what it holds.
-PACKED = (".gz", ".zst")
+PACKED = (".gz", ".zst", ".bz2")
 
 
 @dataclass(frozen=True)
@@ -214,9 +223,36 @@ def _remote(url: str, part: str) -> list[File]:
         if not found:
             raise FileNotFoundError(f"no file matches {url!r}.")
         return [File(one, part, system) for one in found]
+    _check_reached(system, path, url)
+    return [File(path, part, system)]
+
+
+def _check_reached(system: Any, path: str, url: str) -> None:
+    """Refuse what is not there, or whose server does not answer."""
+    try:
+        system.info(path)
+        return
+    except FileNotFoundError as absent:
+        # A server that cannot be reached counts as an absent file there; its cause says which.
+        unreached: Any = absent.__cause__ if isinstance(absent.__cause__, OSError) else None
+    except Exception as refusal:  # each file system has errors of its own
+        unreached = refusal
+    if unreached is not None:
+        raise StreamError(f"cannot read {url}: {reason_of(unreached)}.") from None
     if not system.exists(path):
         raise FileNotFoundError(f"cannot read {url}: there is no such file.")
-    return [File(path, part, system)]
+
+
+def reason_of(refusal: BaseException, most: int = 160) -> str:
+    """Return what a library said, in one line that is not too long.
+
+    >>> reason_of(OSError("gone\\naway"))
+    'gone away'
+    """
+    said = " ".join(str(refusal).split())
+    if "range requests" in said:
+        return "its server gives no parts of files, which this format needs: download it first"
+    return (said or type(refusal).__name__)[:most].rstrip(".")
 
 
 def within(folder: File) -> list[str]:

@@ -1,6 +1,7 @@
 """Where one sequence ends and the next begins: by a column, by gaps in time, or by the file."""
 
 import datetime
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -206,7 +207,8 @@ def _times(block: RowBlock, source: str) -> NDArray[Any]:
             times = times.astype(np.float64)
     except (TypeError, ValueError) as refusal:
         raise StreamError(
-            f"{source}: the time column holds no times near row {block.first_row}: {refusal}."
+            f"{source}: the time column holds no times near row {block.first_row}: {refusal}. "
+            "Times are numbers, or dates as 2024-05-31 or 2024-05-31T18:00:00 (ISO 8601)."
         ) from None
     missing = _is_missing(times)
     if missing.any():
@@ -223,4 +225,41 @@ def _parsed(times: NDArray[Any]) -> NDArray[Any]:
     try:
         return text.astype(np.float64)
     except ValueError:
-        return text.astype("datetime64[ns]")
+        return _dates(text)
+
+
+#: How a date says in which zone its clock stands: Z, +01:00, -0530.
+ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
+
+
+def _dates(text: NDArray[Any]) -> NDArray[Any]:
+    """Return dates as clocks in Greenwich show them, where they say how theirs differ.
+
+    NumPy's dates have no zones.
+
+    >>> _dates(np.array(["2024-05-31T18:00+02:00"])).astype(str).tolist()
+    ['2024-05-31T16:00:00.000000000']
+    """
+    dates: NDArray[Any]
+    zones = [ZONE.search(one) if ":" in one else None for one in text.tolist()]
+    if not any(zones):
+        dates = text.astype("datetime64[ns]")
+        return dates
+    clocks = [
+        one[: zone.start()] if zone else one for one, zone in zip(text.tolist(), zones, strict=True)
+    ]
+    ahead = np.array([_minutes(zone[1]) if zone else 0 for zone in zones])
+    dates = np.array(clocks).astype("datetime64[ns]") - ahead.astype("timedelta64[m]")
+    return dates
+
+
+def _minutes(zone: str) -> int:
+    """Return how far a zone's clock is ahead.
+
+    >>> _minutes("+02:00"), _minutes("-0530"), _minutes("Z")
+    (120, -330, 0)
+    """
+    if zone == "Z":
+        return 0
+    digits = zone[1:].replace(":", "")
+    return (60 * int(digits[:2]) + int(digits[2:])) * (-1 if zone[0] == "-" else 1)

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from eigenstream.streams._arrow_columns import Named, block_of
-from eigenstream.streams._places import File, natural_order, within
+from eigenstream.streams._places import File, natural_order, reason_of, within
 from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, needed, rows_within
 
 #: Endings of the two kinds of files.
 PARQUET = (".parquet", ".pq")
-IPC = (".arrow", ".feather", ".ipc")
+IPC = (".arrow", ".arrows", ".feather", ".ipc")
 
 
 class Arrow(RowTable):
@@ -21,10 +21,13 @@ class Arrow(RowTable):
         if file.part:
             raise StreamError(f"{file.path} holds one table: leave out ::{file.part}.")
         dataset = needed("pyarrow.dataset", "pyarrow", "Parquet and Arrow files")
-        self._errors = (needed("pyarrow", "pyarrow", "Parquet").ArrowException, OSError)
+        # A server that gives no parts of files raises a plain ValueError.
+        self._errors = (needed("pyarrow", "pyarrow", "Parquet").ArrowException, OSError, ValueError)
         self.file, self.name = file, file.name
         if not file.is_folder and file.size() == 0:
             raise StreamError(f"{self.name} is empty.")
+        if not file.is_folder:
+            self._check_start(file)
         try:
             if file.is_folder:
                 names = [one for one in within(file) if one.lower().endswith(PARQUET + IPC)]
@@ -44,10 +47,26 @@ class Arrow(RowTable):
                 form = "ipc" if ipc else "parquet"
                 found = dataset.dataset(file.path, format=form, filesystem=file.system)
             self.n_rows = found.count_rows()
+        except StreamError:
+            raise
         except self._errors as refusal:
             raise self._said(refusal) from None
         self.data = found
         self._describe()
+
+    def _check_start(self, file: File) -> None:
+        """Refuse, with what mends it, two kinds of files that only look like those of Arrow."""
+        start = file.start(8)
+        if start.startswith(b"FEA1"):
+            raise StreamError(
+                f"{self.name} is Feather of version 1, which Arrow gives up. Write it again: "
+                "pandas.read_feather(path).to_feather(path)."
+            )
+        if file.suffix in IPC and start.startswith(b"\xff\xff\xff\xff"):
+            raise StreamError(
+                f"{self.name} is a stream of Arrow's, which has no index, and no file of it. Pass "
+                "lambda: pyarrow.ipc.open_stream(path), or write it by pyarrow.ipc.new_file."
+            )
 
     def _describe(self) -> None:
         """Take over names and types."""
@@ -79,11 +98,13 @@ class Arrow(RowTable):
             for batch in batches:
                 if batch.num_rows:
                     yield block_of(batch, named, self.name)
+        except StreamError:
+            raise
         except self._errors as refusal:
             raise self._said(refusal) from None
 
     def _said(self, refusal: Exception) -> StreamError:
-        return StreamError(f"{self.name} cannot be read: {' '.join(str(refusal).split())[:200]}.")
+        return StreamError(f"{self.name} cannot be read: {reason_of(refusal, 200)}.")
 
 
 class Records(Arrow):
@@ -91,8 +112,11 @@ class Records(Arrow):
 
     def __init__(self, data: Any, name: str) -> None:
         dataset = needed("pyarrow.dataset", "pyarrow", "Arrow tables")
-        self._errors = (needed("pyarrow", "pyarrow", "Arrow tables").ArrowException, OSError)
+        pyarrow = needed("pyarrow", "pyarrow", "Arrow tables")
+        self._errors = (pyarrow.ArrowException, OSError, ValueError)
         self.name = name
+        if not hasattr(data, "to_batches"):  # a single batch
+            data = pyarrow.Table.from_batches([data])
         self.data = data if hasattr(data, "count_rows") else dataset.dataset(data)
         self.n_rows = self.data.count_rows()
         self._describe()

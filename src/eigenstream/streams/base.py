@@ -236,6 +236,8 @@ def flat(values: Any) -> Any:
     >>> flat(np.zeros((5, 2, 3))).shape, flat(np.zeros(4)).shape
     ((5, 6), (4, 1))
     """
+    if not hasattr(values, "reshape"):  # xarray's
+        values = np.asarray(values)
     if values.ndim == 2:
         return values
     return values.reshape(len(values), -1) if len(values) else values.reshape(0, row_width(values))

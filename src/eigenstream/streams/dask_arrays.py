@@ -25,6 +25,11 @@ class Dask(RowTable):
 
     def __init__(self, data: Any, name: str) -> None:
         self.data, self.name = data, name
+        if not hasattr(type(data), "dask") or not hasattr(type(data), "shape"):
+            raise TypeError(
+                f"{name} is a value that is not there yet, of no known shape. Pass its compute(), "
+                "or say the shape: dask.array.from_delayed(value, (n, n_features), float)."
+            )
         self.frames = hasattr(data, "partitions") and hasattr(data, "columns")
         if self.frames:
             self.columns = tuple(map(str, data.columns))

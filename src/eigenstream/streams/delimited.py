@@ -10,6 +10,7 @@ import numpy as np
 
 from eigenstream.streams._arrow_columns import Named, block_of
 from eigenstream.streams._places import File, as_pipe
+from eigenstream.streams._text_head import NOTHING, layout_of
 from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, needed, rows_within
 
 #: Text that is parsed at a time.
@@ -21,49 +22,52 @@ LONGEST_LINE = 16 << 20
 #: How much of a file is looked at to tell what it is.
 HEAD = 1 << 16
 
-#: How a missing value may be written.
-NOTHING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-", "?", "#N/A", "n/a")
+#: What may come before text in UTF-8, to say that it is that.
+BYTE_ORDER = b"\xef\xbb\xbf"
 
 
 class Delimited(RowTable):
     """The rows of a text table; the first line names the columns unless it is all numbers."""
 
-    options = ("delimiter",)
+    options = ("delimiter", "decimal")
 
-    def __init__(self, file: File, delimiter: str | None = None) -> None:
+    def __init__(self, file: File, delimiter: str | None = None, decimal: str = ".") -> None:
         self.file, self.name = file, file.name
         self.rereadable = file.rereadable
         self.dtype = np.dtype(np.float64)
         if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
             raise ValueError(f"delimiter must be one character, got {delimiter!r}.")
+        if decimal not in (".", ","):
+            raise ValueError(f"decimal must be '.' or ',', got {decimal!r}.")
+        if decimal == delimiter:
+            raise ValueError(f"delimiter and decimal are both {decimal!r}: numbers would be cut.")
+        self.decimal = decimal
         # A named pipe is looked at as standard input is.
         self._piped: Any = None if self.rereadable else as_pipe(file.open())
-        head = self._head()
-        self.delimiter = delimiter or _delimiter(head, file.suffix)
+        head, before = self._head()
         try:
-            lines = list(csv.reader(head, delimiter=self.delimiter))
+            layout = layout_of(head, file.suffix, delimiter, decimal)
         except csv.Error as refusal:
             raise StreamError(f"{self.name} is no table: {refusal}.") from None
-        lines = [line for line in lines if line]
-        if not lines:
-            raise StreamError(f"{self.name} is empty.")
-        self.width = len(lines[0])
-        self.headed = not all(_is_number(cell) for cell in lines[0]) or _is_numbered(lines[:2])
-        if self.headed:
-            self.columns = tuple(cell.strip() for cell in lines[0])
+        if layout is None:
+            raise StreamError(f"{self.name} is empty." if not head.strip() else self._only_notes())
+        self.layout, self.width, self.columns = layout, layout.width, layout.names
+        self.headed = layout.headed
+        self._start = before + layout.start
+        if self.columns is not None:
             twice = [one for at, one in enumerate(self.columns) if one in self.columns[:at]]
             if twice:
                 raise StreamError(f"{self.name} has two columns called {twice[0]!r}.")
-            if len(lines) == 1 and not self._more:
+            if not layout.has_rows and not self._more:
                 raise StreamError(f"{self.name} has a line of names, and no rows.")
-        below = lines[1:] if self.headed else lines
-        self._numbers = [
-            bool(below) and all(_is_number(line[one]) for line in below if one < len(line))
-            for one in range(self.width)
-        ]
 
-    def _head(self) -> list[str]:
-        """Return the first lines, checked to be text."""
+    def _only_notes(self) -> str:
+        if self._more:
+            return f"{self.name} begins with more than {HEAD >> 10} kB of notes (#): no table."
+        return f"{self.name} has lines of notes (#), and no rows."
+
+    def _head(self) -> tuple[str, int]:
+        """Return the first lines, checked to be text, and how many bytes come before them."""
         if self.rereadable:
             with self._bytes() as stream:
                 raw = self._piece(stream, HEAD)
@@ -77,19 +81,21 @@ class Delimited(RowTable):
             raw = self._piped.first_line(LONGEST_LINE)
             self._more = True
             raw = raw if b"\n" in raw else raw + b"\n"
-        if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        wide = _wide(raw)
+        if wide:
             raise StreamError(
-                f"{self.name} is text in UTF-16. Convert it: iconv -f UTF-16 -t UTF-8."
+                f"{self.name} is text in {wide}. Convert it: iconv -f {wide} -t UTF-8."
             )
         if b"\0" in raw:
             raise StreamError(f"{self.name} is no text: it holds zero bytes.")
-        raw = raw.removeprefix(b"\xef\xbb\xbf")
+        before = len(BYTE_ORDER) if raw.startswith(BYTE_ORDER) else 0
+        raw = raw[before:]
         if self._more:  # the last line is not whole
             if b"\n" not in raw:
                 raise StreamError(f"{self.name} is no table: its first line has no end.")
             raw = raw[: raw.rindex(b"\n") + 1]
         try:
-            return raw.decode("utf-8").splitlines()
+            return raw.decode("utf-8"), before
         except UnicodeDecodeError as refusal:
             line = raw.count(b"\n", 0, refusal.start) + 1
             raise StreamError(
@@ -101,7 +107,7 @@ class Delimited(RowTable):
     def _bytes(self) -> Iterator[Any]:
         """Open the file, unpacked."""
         pyarrow = needed("pyarrow", "pyarrow", "CSV files")
-        kind = {".gz": "gzip", ".zst": "zstd"}.get(self.file.packing)
+        kind = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}.get(self.file.packing)
         with ExitStack() as stack:
             stream: Any = self._piped or stack.enter_context(self.file.open())
             if kind:
@@ -127,19 +133,20 @@ class Delimited(RowTable):
         types = dict.fromkeys(named.features, pyarrow.float64())
         types.update(dict.fromkeys(named.marks, pyarrow.string()))
         # Labels that are numbers in the first lines are numbers in all of them.
-        numbers = [one for one in named.labels if self._numbers[int(one)]]
+        numbers = [one for one in named.labels if self.layout.numbers[int(one)]]
         types.update(dict.fromkeys(numbers, pyarrow.float64()))
-        parse = arrow_csv.ParseOptions(delimiter=self.delimiter)
+        parse = arrow_csv.ParseOptions(delimiter=self.layout.delimiter)
         convert = arrow_csv.ConvertOptions(
             column_types=types,
             include_columns=list(types),
             null_values=list(NOTHING),
             strings_can_be_null=True,
+            decimal_point=self.decimal,
         )
-        n_rows, header = 0, int(self.headed)
+        n_rows = 0
         for lines in self._lines():
             read = arrow_csv.ReadOptions(
-                use_threads=False, block_size=len(lines) + 1, column_names=names, skip_rows=header
+                use_threads=False, block_size=len(lines) + 1, column_names=names
             )
             try:
                 table = arrow_csv.read_csv(
@@ -148,8 +155,7 @@ class Delimited(RowTable):
             except pyarrow.ArrowException as refusal:
                 if "Empty CSV" in str(refusal):
                     continue  # blank lines
-                raise StreamError(self._worded(str(refusal), n_rows - header)) from None
-            header = 0
+                raise StreamError(self._worded(str(refusal), n_rows)) from None
             for batch in table.to_batches():
                 yield block_of(batch, named, self.name)
             n_rows += table.num_rows
@@ -161,6 +167,7 @@ class Delimited(RowTable):
         held = bytearray(BLOCK_BYTES)
         count = 0
         with self._bytes() as stream:
+            self._skip(stream, self._start)
             while True:
                 if count > len(held) // 2:  # a line that is longer than a block
                     if len(held) >= 2 * LONGEST_LINE:
@@ -177,11 +184,29 @@ class Delimited(RowTable):
                 cut = held.rfind(b"\n", count, end) + 1 if got else end
                 if cut:
                     if not held[:64].isspace() or not held[:cut].isspace():
-                        yield memoryview(held)[:cut]
+                        yield self._cut_alike(memoryview(held)[:cut])
                     held[: end - cut] = held[cut:end]
                 count = end - cut
                 if not got:
                     return
+
+    def _cut_alike(self, lines: memoryview) -> memoryview:
+        """Return lines with one blank between two columns, where any number of them parts two."""
+        if not self.layout.blanks:
+            return lines
+        # A line's end may be of two characters, of which the first is a blank here, too.
+        return memoryview(b"\n".join(b" ".join(one.split()) for one in bytes(lines).split(b"\n")))
+
+    def _skip(self, stream: Any, count: int) -> None:
+        """Read past what comes before the first row."""
+        if self._piped:
+            stream.read(count)
+            return
+        while count > 0:
+            skipped = len(self._piece(stream, count))
+            if not skipped:
+                return
+            count -= skipped
 
     def _read_into(self, stream: Any, space: memoryview) -> int:
         """Read what fits; return how much that was, and 0 at the end."""
@@ -217,8 +242,7 @@ class Delimited(RowTable):
             named = f" ({self.columns[number]!r})" if self.columns else ""
             return (
                 f"{self.name} has {value[1]!r:.40} where a number is due{place}, column "
-                f"{number}{named}. Mend it, select other columns with columns=[...], "
-                "or name a column of labels with labels=."
+                f"{number}{named}. {_hint(value[1], self.layout.delimiter)}"
             )
         if counts:
             return f"{self.name} has {counts[2]} columns{place}, and {counts[1]} before."
@@ -227,36 +251,41 @@ class Delimited(RowTable):
         return f"{self.name} cannot be read{place}: {said[:160]}."
 
 
-def _delimiter(head: list[str], suffix: str) -> str:
-    """Return what separates the columns: of the usual ones, the commonest in the first line.
+def _hint(value: str, delimiter: str) -> str:
+    """Return what else a text that is no number may be, and how to say so.
 
-    Blanks come last: names of columns hold them, too.
-
-    >>> _delimiter(["sepal length (cm),sepal width (cm)"], ".csv"), _delimiter(["1 2 3"], ".txt")
-    (',', ' ')
+    >>> _hint("1,5", ";")
+    "If that is a decimal comma, pass decimal=','."
     """
-    if suffix == ".tsv":
-        return "\t"
-    line = next((one for one in head if one.strip()), "")
-    found = max((",", ";", "\t", "|"), key=line.count)
-    return found if found in line or " " not in line else " "
+    if re.fullmatch(r"\s*[+-]?\d*,\d+\s*", value):
+        if delimiter == ",":
+            return "Write numbers without commas, or part the columns by another character."
+        return "If that is a decimal comma, pass decimal=','."
+    if ";" in value:
+        return "If a semicolon parts the columns, pass delimiter=';', and decimal=',' if need be."
+    if re.fullmatch(r"\s*\d{1,4}[-/.:]\d{1,2}[-/.:T ].*", value):
+        return "Name a column of times with time=, or select other columns with columns=[...]."
+    return (
+        "Mend it, select other columns with columns=[...], or name a column of labels with labels=."
+    )
 
 
-def _is_numbered(lines: list[list[str]]) -> bool:
-    """Tell the numbers by which pandas names columns without names: 0,1,2 above 0.5,1.5,2.5.
+def _wide(raw: bytes) -> str:
+    """Return the name of an encoding with zero bytes, if text begins so.
 
-    >>> _is_numbered([["0", "1", "2"], ["0.5", "1.5", "2.5"]])
-    True
+    >>> _wide("a,b".encode("utf-16")), _wide("a,b".encode("utf-16-le")), _wide(b"a,b")
+    ('UTF-16', 'UTF-16LE', '')
     """
-    if len(lines) < 2 or len(lines[0]) < 3:
-        return False
-    counted = lines[0] == [str(place) for place in range(len(lines[0]))]
-    return counted and not any(cell.strip().lstrip("+-").isdigit() for cell in lines[1])
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return cell.strip() in NOTHING
-    return True
+    for name, mark in (("UTF-32", "utf-32-le"), ("UTF-32", "utf-32-be")):
+        if raw.startswith("\ufeff".encode(mark)):
+            return name
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "UTF-16"
+    # Without a mark: every second byte of what stands in most tables is zero.
+    for name, zeros, others in (
+        ("UTF-16LE", raw[1:64:2], raw[:64:2]),
+        ("UTF-16BE", raw[:64:2], raw[1:64:2]),
+    ):
+        if zeros and not any(zeros) and all(others):
+            return name
+    return ""

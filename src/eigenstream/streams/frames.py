@@ -13,8 +13,6 @@ class DataFrameTable(RowTable):
     """A pandas or polars data frame."""
 
     def __init__(self, frame: Any, name: str) -> None:
-        if not hasattr(frame, "__len__"):
-            raise TypeError(f"{name} is a lazy frame, which holds no rows yet. Pass its collect().")
         self.frame, self.name = frame, name
         self.columns = tuple(map(str, frame.columns))
         twice = [one for at, one in enumerate(self.columns) if one in self.columns[:at]]

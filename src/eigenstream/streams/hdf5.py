@@ -1,7 +1,7 @@
 """HDF5, and NetCDF of version 4, which is HDF5 with conventions."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ class Hdf5(SlicedTable):
         with self._dataset() as data:
             check_kind(data.dtype, self.name)
             check_shape(data.shape, data.dtype.itemsize, self.name)
-            self.conventions = Conventions.of(data.attrs, data.dtype)
+            self.conventions = Conventions.of(data.attrs, data.dtype, netcdf=_is_netcdf(file, data))
             self.n_rows = int(data.shape[0])
             self.width = row_width(np.empty((0, *data.shape[1:])))
             self.dtype = self.conventions.dtype
@@ -68,6 +68,11 @@ class Hdf5(SlicedTable):
             yield Converted(data, self.conventions, self.name)
 
 
+def _is_netcdf(file: File, data: Any) -> bool:
+    """Tell NetCDF of version 4 by its name, or by the note that its library leaves."""
+    return file.suffix in (".nc", ".nc4", ".cdf") or "_NCProperties" in data.file.attrs
+
+
 def _is_pattern(part: str) -> bool:
     return any(one in part for one in "*?[")
 
@@ -78,13 +83,15 @@ def _opened(file: File) -> Iterator[Any]:
     if file.size() == 0:
         raise StreamError(f"{file.path} is empty.")
     try:
-        stream = file.path if file.system is None else file.open()
-        root = h5py.File(stream, "r")
+        with ExitStack() as stack:
+            stream = file.path if file.system is None else stack.enter_context(file.open())
+            root = stack.enter_context(h5py.File(stream, "r"))
+            held = stack.pop_all()
     except PermissionError:
         raise
     except OSError as refusal:
         raise StreamError(
             f"{file.path} is no HDF5 file, or it is damaged: {' '.join(str(refusal).split())}."
         ) from None
-    with root:
+    with held:
         yield root

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import is_sparse
+from eigenstream.streams._arrow_columns import Named, block_of
 from eigenstream.streams._frame_columns import frame_block
 from eigenstream.streams.base import (
     RowBlock,
@@ -36,8 +37,8 @@ class Chunks(RowTable):
             raise StreamError(f"{name} gives no chunk.")
         self._begun: Iterator[Any] | None = chain([first], chunks)
         rows = _rows_of(first, f"chunk 0 of {name}")
-        if hasattr(rows, "columns"):
-            self.columns = tuple(map(str, rows.columns))
+        if _is_named(rows):
+            self.columns = tuple(map(str, _labels(rows)))
             self.width, self.dtype = len(self.columns), np.dtype(np.float64)
         elif rows.ndim > 1:
             self.width = rows.shape[1] if is_sparse(rows) else row_width(rows)
@@ -56,10 +57,8 @@ class Chunks(RowTable):
         for number, chunk in enumerate(chunks):
             name = f"chunk {number} of {self.name}"
             rows = _rows_of(chunk, name)
-            if hasattr(rows, "columns"):
-                if tuple(map(str, rows.columns)) != self.columns:
-                    raise StreamError(f"{name} has other columns than the first chunk.")
-                yield frame_block(rows, wanted, name)
+            if _is_named(rows):
+                yield from self._named(rows, wanted, name)
                 continue
             if rows.ndim < 2:
                 raise StreamError(
@@ -73,6 +72,29 @@ class Chunks(RowTable):
                 )
             yield picked(rows, wanted)
 
+    def _named(self, rows: Any, wanted: Wanted, name: str) -> Iterator[RowBlock]:
+        """Yield a chunk whose columns have names, which may come in another order."""
+        theirs = {str(label): label for label in _labels(rows)}
+        if self.columns is None or set(theirs) != set(self.columns):
+            raise StreamError(f"{name} has other columns than the first chunk.")
+        if tuple(theirs) != self.columns:
+            order = [theirs[one] for one in self.columns]
+            rows = rows.select(order) if hasattr(rows, "num_rows") else rows[order]
+        if not hasattr(rows, "num_rows"):
+            yield frame_block(rows, wanted, name)
+            return
+        for batch in rows.to_batches() if hasattr(rows, "to_batches") else [rows]:
+            yield block_of(batch, Named.of(wanted, self.columns), name)
+
+
+def _is_named(rows: Any) -> bool:
+    """Tell a data frame, or a batch of Arrow's records, from an array."""
+    return hasattr(rows, "columns") or hasattr(rows, "num_rows")
+
+
+def _labels(rows: Any) -> list[Any]:
+    return list(rows.schema.names if hasattr(rows, "num_rows") else rows.columns)
+
 
 def _rows_of(chunk: Any, name: str) -> Any:
     """Return the rows in what an iterable has given."""
@@ -82,7 +104,7 @@ def _rows_of(chunk: Any, name: str) -> Any:
         chunk = chunk.detach().cpu().numpy()
     if is_sparse(chunk):
         return chunk.tocsr()
-    if hasattr(chunk, "columns") and hasattr(chunk, "dtypes"):
+    if hasattr(chunk, "columns") and (hasattr(chunk, "dtypes") or hasattr(chunk, "num_rows")):
         return chunk
     if isinstance(chunk, str | bytes | Mapping):
         raise StreamError(f"{name} is a {type(chunk).__name__}, and rows of numbers are due.")

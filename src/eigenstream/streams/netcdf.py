@@ -24,7 +24,7 @@ class NetCdf(SlicedTable):
             dtype = variable.data.dtype
             check_kind(dtype, self.name)
             check_shape(tuple(map(int, shape)), dtype.itemsize, self.name)
-            self.conventions = Conventions.of(dict(variable._attributes), dtype)
+            self.conventions = Conventions.of(dict(variable._attributes), dtype, netcdf=True)
             self.n_rows = int(shape[0])
             self.width = row_width(np.empty((0, *shape[1:])))
             self.dtype = self.conventions.dtype

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from eigenstream.streams._npy_header import read_header
-from eigenstream.streams._places import File
+from eigenstream.streams._places import File, reason_of
 from eigenstream.streams._raw import raw_blocks
 from eigenstream.streams._selection import chosen
 from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, row_width
@@ -40,6 +40,11 @@ class Npz(RowTable):
         """Return the names of the arrays that are meant."""
         with _archive(file) as archive:
             names = [name for name in archive.namelist() if name.endswith(".npy")]
+            if not names and archive.namelist():
+                raise StreamError(
+                    f"{file.path} is packed (.zip) and holds no array of numbers, but "
+                    f"{archive.namelist()[0]!r:.60}: unpack it first."
+                )
             shapes: dict[str, tuple[int, ...] | None] = {}
             for name in names:
                 with archive.open(name) as stream:
@@ -86,6 +91,8 @@ def _archive(file: File) -> Iterator[zipfile.ZipFile]:
         try:
             archive = zipfile.ZipFile(stream)
         except (*_DAMAGE, ValueError, OSError) as damage:
+            if "range requests" in str(damage):
+                raise StreamError(f"{file.path} cannot be read: {reason_of(damage)}.") from None
             start = file.start(8)
             looks = ", but a pickle, which is never loaded here" if start[:1] == b"\x80" else ""
             raise StreamError(

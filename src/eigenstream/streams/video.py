@@ -1,7 +1,7 @@
 """Videos, decoded by PyAV: every frame is a row of gray values from 0 to 255."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -38,9 +38,11 @@ class Video(RowTable):
         av = needed("av", "av", "videos")
         if self.file.size() == 0:
             raise StreamError(f"{self.file.path} is empty.")
-        source = self.file.path if self.file.system is None else self.file.open()
+        here = self.file.system is None
         try:
-            with av.open(source, "r") as container:
+            with ExitStack() as stack:
+                source = self.file.path if here else stack.enter_context(self.file.open())
+                container = stack.enter_context(av.open(source, "r"))
                 if not container.streams.video:
                     raise StreamError(f"{self.name} has no video in it.")
                 track = container.streams.video[0]

@@ -1,0 +1,110 @@
+"""Text tables as people have them: notes above them, blanks, decimal commas, encodings, dates."""
+
+import bz2
+import datetime
+import warnings
+
+import numpy as np
+import pytest
+
+from eigenstream.streams import open_stream
+
+pytest.importorskip("pyarrow")
+
+DUE = [[1.0, 2.0], [3.0, 4.0]]
+
+
+def opened(folder, text, name="x.csv", **options):
+    raw = text.encode() if isinstance(text, str) else text
+    (folder / name).write_bytes(raw)
+    return open_stream(folder / name, **options)
+
+
+def rows_of(stream):
+    return np.concatenate([chunk.rows for chunk in stream])
+
+
+TABLES = {
+    "notes": ("# made by hand\n# on a Sunday\na,b\n1,2\n3,4\n", "x.csv", ("a", "b")),
+    "names in a note": ("# a b\n1 2\n3 4\n", "x.txt", ("a", "b")),
+    "names in a note, with commas": ("#a, b\n1,2\n3,4\n", "x.csv", ("a", "b")),
+    "a note that names nothing": ("# from the lab\n1,2\n3,4\n", "x.csv", None),
+    "blanks": (" 1   2\n 3\t 4 \n", "x.txt", None),
+    "blanks and names": ("  a  b\r\n  1  2\r\n  3  4\r\n", "x.dat", ("a", "b")),
+    "blank lines above": ("\n\na,b\n1,2\n3,4\n", "x.csv", ("a", "b")),
+    "a name of two lines": ('"a\nm",b\n1,2\n3,4\n', "x.csv", ("a\nm", "b")),
+    "byte order mark": (b"\xef\xbb\xbfa,b\n1,2\n3,4\n", "x.csv", ("a", "b")),
+    "byte order mark, no names": (b"\xef\xbb\xbf1,2\n3,4\n", "x.csv", None),
+    "lines of Windows": ("a,b\r\n1,2\r\n3,4\r\n", "x.csv", ("a", "b")),
+    "quoted numbers": ('"a";"b"\n"1";"2"\n"3";"4"\n', "x.csv", ("a", "b")),
+    "packed by bzip2": (bz2.compress(b"a,b\n1,2\n3,4\n"), "x.csv.bz2", ("a", "b")),
+}
+
+
+@pytest.mark.parametrize("label", TABLES)
+def test_tables_as_people_have_them(label, tmp_path):
+    text, name, names = TABLES[label]
+    stream = opened(tmp_path, text, name)
+    assert stream.feature_names == names
+    np.testing.assert_array_equal(rows_of(stream), DUE)
+    np.testing.assert_array_equal(rows_of(stream), DUE)
+
+
+def test_blanks_far_on_and_the_row_of_an_error(tmp_path):
+    lines = "".join(f"{k:8d} {2 * k:9d}\n" for k in range(200_000))
+    stream = opened(tmp_path, "# k  twice\n" + lines, "x.txt")
+    assert stream.feature_names == ("k", "twice")
+    np.testing.assert_array_equal(rows_of(stream)[:, 1], 2.0 * np.arange(200_000))
+    stream = opened(tmp_path, "# k  twice\n" + lines + "5 x\n", "x.txt")
+    with pytest.raises(ValueError, match=r"'x' where a number is due at row 200000, column 1"):
+        list(stream)
+
+
+def test_decimal_commas(tmp_path):
+    stream = opened(tmp_path, "a;b\n1,5;2\n-3,25;4e1\n", decimal=",")
+    assert stream.feature_names == ("a", "b")
+    np.testing.assert_array_equal(rows_of(stream), [[1.5, 2], [-3.25, 40]])
+    stream = opened(tmp_path, "1,5;2,5\n3,5;4,5\n", decimal=",")
+    assert stream.feature_names is None
+    np.testing.assert_array_equal(rows_of(stream), [[1.5, 2.5], [3.5, 4.5]])
+    with pytest.raises(ValueError, match="both ','"):
+        opened(tmp_path, "a;b\n", decimal=",", delimiter=",")
+    with pytest.raises(ValueError, match=r"decimal must be '\.' or ','"):
+        opened(tmp_path, "a;b\n", decimal="comma")
+
+
+REFUSED = {
+    "decimal comma": ("a;b\n1,5;2\n", r"pass decimal=','"),
+    "semicolons": ("1,5;2,5\n3,5;4,5\n", r"pass delimiter=';'"),
+    "thousands": ('a,b\n"1,234",2\n', "numbers without commas"),
+    "dates": ("when,b\n2024-05-31,2\n", "times with time="),
+    "UTF-16 without a mark": ("a,b\n1,2\n".encode("utf-16-le"), "iconv -f UTF-16LE -t UTF-8"),
+    "UTF-32": ("a,b\n1,2\n".encode("utf-32"), "iconv -f UTF-32 -t UTF-8"),
+    "notes only": ("# nothing\n# here\n", "lines of notes"),
+}
+
+
+@pytest.mark.parametrize("label", REFUSED)
+def test_what_is_refused_says_what_to_do(label, tmp_path):
+    text, words = REFUSED[label]
+    with pytest.raises(ValueError, match=words) as caught:
+        list(opened(tmp_path, text))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("zone", ["", "Z", "+01:00", "-0530"])
+def test_dates_in_any_zone_are_times(zone, tmp_path):
+    hours = (0, 1, 5)
+    text = "when,v\n" + "".join(f"2024-05-31T{hour:02}:00:00{zone},{hour}\n" for hour in hours)
+    stream = opened(tmp_path, text, time="when", gap=datetime.timedelta(hours=2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [len(chunk) for chunk in stream] == [2, 1]
+    # The clock goes back an hour, and time goes on.
+    text = "when,v\n2024-10-27T02:30+02:00,1\n2024-10-27T02:10+01:00,2\n2024-10-27T02:20+01:00,3\n"
+    assert [len(c) for c in opened(tmp_path, text, time="when")] == [3]
+
+
+def test_other_dates_are_refused_with_the_way_to_write_them(tmp_path):
+    with pytest.raises(ValueError, match="2024-05-31T18:00:00"):
+        list(opened(tmp_path, "when,v\n31.05.2024,1\n", time="when"))
