@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_names, check_whole
 from eigenstream._linalg import Float64s
-from eigenstream._memory import chunk_rows
 from eigenstream._streams import is_stream, maps_streams
 from eigenstream.prototypes._trust import trustworthiness
 from eigenstream.rules.competitive import Grid, nearest_units, unit_squares
@@ -100,13 +99,8 @@ class MapReading:
 
     def _two_nearest(self, rows: Any, units: Float64s) -> tuple[NDArray[np.int64], Float64s, Any]:
         """Return the nearest unit of each row, how far it is, and the next nearest."""
-        centre, step = units.mean(axis=0), chunk_rows(rows.shape[1])
-        first, second = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
-        squares = np.empty(len(rows))
-        for start in range(0, len(rows), step):
-            here = slice(start, start + step)
-            part = np.subtract(rows[here], centre, dtype=np.float64)
-            first[here], second[here], squares[here] = nearest_units(part, units - centre)
+        centre = units.mean(axis=0)
+        first, second, squares = nearest_units(rows, units - centre, centre)
         return first, np.sqrt(squares), second
 
     def _nearest(self, rows: Any, vectors: Float64s) -> tuple[NDArray[np.int64], Any]:

@@ -277,11 +277,14 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
                 "of them will lie between rows. A smaller shape shows more."
             )
         random = np.random.default_rng([learner.plan.seed, len(rows)])
+        # Whole passes are sums, the same in any order but for rounding: no row needs to be copied.
+        in_place = self.training == "batch" and len(counted) == len(rows)
         step = chunk_rows(rows.shape[1])
 
         def parts(order: Any) -> Iterator[tuple[Any, Any]]:
             for start in range(0, len(order), step):
-                here = order[start : start + step]
+                here: Any = slice(start, start + step)
+                here = here if in_place else order[here]
                 yield rows[here], None if weights is None else weights[here]
 
         for number in range(self.max_iter):

@@ -12,7 +12,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._state import State
 from eigenstream.learners.prototypes._falling import Falling
 from eigenstream.learners.prototypes.base import PrototypeLearner, PrototypePlan
-from eigenstream.rules.competitive import MAP, Grid, Lattice, add_up, nearest_units, spread
+from eigenstream.rules.competitive import MAP, Grid, Lattice, add_up, panels, spread
 from eigenstream.schedules import Schedule
 
 __all__ = ["MapLearner", "MapPlan", "plane"]
@@ -129,21 +129,25 @@ class MapLearner(PrototypeLearner):
         with blas_threads(1):
             for rows, weights in parts:
                 weights = np.ones(len(rows)) if weights is None else weights
-                rows, weights = rows[weights > 0] - self.mean, weights[weights > 0]
-                lacking = np.isnan(rows)
-                if heights is None and lacking.any():
-                    heights = np.tile(counts[:, None], (1, D))
-                nearest, _, squares = nearest_units(rows, self.them.vectors)
-                add_up(nearest, weights, np.where(lacking, 0.0, rows), sums)
-                if heights is not None:
-                    add_up(nearest, weights, 1.0 - lacking, heights)
-                counts += np.bincount(nearest, weights, K)
-                self.error += float(weights @ squares)
-                self.weight += float(weights.sum())
-                steps += len(rows)
+                if not weights.all():
+                    rows, weights = rows[weights > 0], weights[weights > 0]
+                for here, some, (nearest, _, squares) in panels(rows, self.them.vectors, self.mean):
+                    own, lacking = weights[here], np.isnan(some.sum())
+                    if heights is None and lacking:
+                        heights = np.tile(counts[:, None], (1, D))
+                    if heights is not None:
+                        gaps = np.isnan(some)
+                        add_up(nearest, own, 1.0 - gaps, heights)
+                        some[gaps] = 0.0
+                    add_up(nearest, own, some, sums)
+                    counts += np.bincount(nearest, own, K)
+                    self.error += float(own @ squares)
+                    self.weight += float(own.sum())
+                    steps += len(some)
             heights = counts[:, None] if heights is None else heights
             near = plan.grid, plan.neighborhood, float(self._radius.gains(number, 1)[0])
-            moved, heights = spread(*near, sums), spread(*near, heights)
+            both = spread(*near, np.hstack([sums, heights]))
+            moved, heights = both[:, :D], both[:, D:]
         # Units that nothing comes near to stay where they are.
         np.divide(moved, heights, out=self.them.vectors, where=heights > 0.0)
         np.einsum("kj,kj->k", self.them.vectors, self.them.vectors, out=self.them.squares)

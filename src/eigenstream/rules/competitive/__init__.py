@@ -4,7 +4,7 @@ Write another like ``winner.py``, and its plain NumPy twin in ``tests/rules/comp
 """
 
 from eigenstream.rules.competitive._grids import TOPOLOGIES, Grid, as_grid
-from eigenstream.rules.competitive._nearest import add_up, nearest_units, unit_squares
+from eigenstream.rules.competitive._nearest import add_up, nearest_units, panels, unit_squares
 from eigenstream.rules.competitive._neighborhoods import NEIGHBORHOODS, Lattice, spread
 from eigenstream.rules.competitive.base import Competition, Competitors, RowSteps, Seen
 from eigenstream.rules.competitive.map import MAP, map_block_size
@@ -29,6 +29,7 @@ __all__ = [
     "as_grid",
     "map_block_size",
     "nearest_units",
+    "panels",
     "spread",
     "unit_squares",
 ]

@@ -84,6 +84,33 @@ class Grid:
             across, up = np.minimum(across, self.columns - across), np.minimum(up, self.rows - up)
         return np.asarray(across**2 + self.row_square * up**2, np.float64)
 
+    def squared_distances_along(self) -> tuple[Float64s, Float64s]:
+        """Return the squared distances between rows, (rows, rows), and those along them.
+
+        The others, (3, columns, columns), are between the columns of two rows of which neither is
+        shifted against the other, or the second, or the first: ``shifts`` says which.
+
+        >>> up, across = Grid(2, 2, "hexagonal").squared_distances_along()
+        >>> up.tolist(), across[1].tolist()
+        ([[0.0, 0.75], [0.75, 0.0]], [[0.25, 2.25], [0.25, 0.25]])
+        """
+        rows, columns = np.arange(self.rows), np.arange(self.columns)
+        up = np.abs(rows[:, None] - rows).astype(np.float64)
+        shift = 0.5 if self.hexagonal else 0.0
+        across = np.abs(columns[:, None] - columns - shift * np.array([0, 1, -1])[:, None, None])
+        if self.periodic:
+            across, up = np.minimum(across, self.columns - across), np.minimum(up, self.rows - up)
+        return self.row_square * up**2, across**2
+
+    def shifts(self, row: int) -> NDArray[np.int64]:
+        """Return for each row how it lies to this one: as it does (0), to the right (1), left (2).
+
+        >>> Grid(3, 2, "hexagonal").shifts(1).tolist()
+        [2, 0, 2]
+        """
+        other = np.arange(self.rows) % 2 - row % 2
+        return np.where(self.hexagonal, other % 3, 0)
+
     def neighbors(self) -> NDArray[np.int64]:
         """Return the pairs of units that are neighbours, (pairs, 2), the smaller number first.
 

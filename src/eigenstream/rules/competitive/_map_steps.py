@@ -22,22 +22,17 @@ import numpy as np
 
 from eigenstream.kernels.base import njit
 from eigenstream.rules.competitive._neighborhoods import N_TABLES, Lattice, influence
+from eigenstream.rules.competitive._scans import EQUAL, first_within, least_of
 from eigenstream.rules.engine import ADDED, add_tile
 
 __all__ = [
     "Room",
     "block_steps",
-    "first_within",
-    "least_of",
     "lift_few",
     "plain_steps",
     "renewed",
     "scaled",
 ]
-
-#: Distances that differ by less than this, relative to the squares they are differences of, are
-#: equal: of equal units the first one wins.
-EQUAL = 16 * float(np.finfo(np.float64).eps)
 
 #: Ranges of units are joined where that makes no more than so many times as many.
 JOINED = 6
@@ -100,6 +95,8 @@ def block_steps(
     reached = done = 0  # of the block's steps so far: their runs' units; those in the products
     units = squares.shape[0]
     a, f, distances, counts = room.scale, room.factors, room.distances, room.counts
+    bits, least = distances.view(np.int64), np.empty(1)
+    least_bits = least.view(np.int64)
     a[:] = 1.0
     room.base[:] = 1.0
     for t in range(winners.shape[0]):
@@ -113,11 +110,12 @@ def block_steps(
         _add_factors(room, done, t, products)
         own = room.gram[t, t]
         for k in range(units):
-            distances[k] = squares[k] - 2.0 * a[k] * products[k]
-        least = least_of(distances)
-        slack = least + EQUAL * (2.0 * own + least)
-        winner = first_within(distances, slack)
-        winners[t], nearest[t] = winner, max(least + own, 0.0)
+            distances[k] = max(squares[k] - 2.0 * a[k] * products[k] + own, 0.0)
+        least_bits[0] = least_of(bits)
+        nearest[t] = least[0]
+        least[0] += EQUAL * (own + least[0])
+        winner = first_within(bits, least_bits[0], 0)
+        winners[t] = winner
         count = influence(
             lattice, winner, pace[0, t], pace[1, t], room.shares, room.runs[t], room.tables
         )
@@ -153,47 +151,6 @@ def _joined(runs: Any, count: int) -> int:
     return 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def first_within(distances: Any, slack: float) -> int:
-    """Return the first place with at most so much; eight are looked at a time.
-
-    >>> first_within(np.array([3.0, 1.0, 0.5]), 1.0)
-    1
-    """
-    k, n = 0, distances.shape[0]
-    while k + 8 <= n:
-        found = 0
-        for i in range(8):
-            found += distances[k + i] <= slack
-        if found:
-            break
-        k += 8
-    while k < n - 1 and distances[k] > slack:
-        k += 1
-    return k
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def least_of(values: Any) -> float:
-    """Return the smallest of some finite numbers; eight are watched at a time.
-
-    >>> least_of(np.array([3.0, 1.0, 2.0]))
-    1.0
-    """
-    n, k = values.shape[0], 0
-    a = b = c = d = e = f = g = h = np.inf
-    while k + 8 <= n:
-        a, b = min(a, values[k]), min(b, values[k + 1])
-        c, d = min(c, values[k + 2]), min(d, values[k + 3])
-        e, f = min(e, values[k + 4]), min(f, values[k + 5])
-        g, h = min(g, values[k + 6]), min(h, values[k + 7])
-        k += 8
-    while k < n:
-        a = min(a, values[k])
-        k += 1
-    return min(min(min(a, b), min(c, d)), min(min(e, f), min(g, h)))
-
-
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
 def _add_factors(room: Room, first: int, t: int, products: Any) -> None:
     """Add sum_j f_jk <x_j, x_t> of the steps from the first to t to each unit's product."""
@@ -222,7 +179,7 @@ def _move(room: Room, t: int, squares: Any, start: int, stop: int, small: bool) 
         squares[k] = s * (s * squares[k] + 2.0 * h * a[k] * products[k]) + h * h * own
         a[k] *= s
         factors[k] = h / a[k]
-    if small and least_of(a) < SMALLEST:
+    if small and a.min() < SMALLEST:
         for k in range(stop - start):
             if a[k] < SMALLEST:
                 room.base[start + k] *= a[k]
@@ -307,6 +264,7 @@ def plain_steps(
     """
     D, units = columns.shape
     distances, shares = room.distances, room.shares
+    bits = distances.view(np.int64)
     for t in range(rows.shape[0]):
         distances[:] = 0.0
         there = 0
@@ -318,9 +276,8 @@ def plain_steps(
             for k in range(units):
                 gap = x - line[k]
                 distances[k] += gap * gap
-        least = least_of(distances)
-        winner = first_within(distances, least)
-        winners[t], nearest[t] = winner, least * (D / max(there, 1))
+        winner = first_within(bits, least_of(bits), 0)
+        winners[t], nearest[t] = winner, distances[winner] * (D / max(there, 1))
         count = influence(
             lattice, winner, pace[0, t], pace[1, t], shares, room.runs[0], room.tables
         )

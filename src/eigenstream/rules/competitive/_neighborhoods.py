@@ -61,18 +61,25 @@ def spread(grid: Grid, neighborhood: str, radius: float, values: Any) -> Any:
     >>> spread(Grid(1, 4), "bubble", 1.0, np.array([[0.0], [0.0], [0.0], [1.0]])).ravel()
     array([0., 0., 1., 1.])
     """
-    out = np.empty_like(values)
+    out, C = np.empty_like(values), grid.columns
     reach, flat = NEIGHBORHOODS[neighborhood]
-    for start in range(0, grid.n_units, 512):
-        squares = grid.squared_distances(np.arange(start, min(start + 512, grid.n_units)))
-        inside = (squares == 0.0) | (squares <= reach * radius * radius)
-        if flat or radius == 0.0:
+    far, flat = reach * radius * radius, flat or radius == 0.0
+    up, across = grid.squared_distances_along()
+    # The Gaussian of a sum of squares is a product of Gaussians: few of them are needed. What
+    # overflows lies beyond.
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        tall, wide = (np.exp(-0.5 * (np.sqrt(one) / radius) ** 2) for one in (up, across))
+    for r in range(grid.rows):
+        kind = grid.shifts(r)
+        squares = across[kind].swapaxes(0, 1) + up[r][:, None]  # (C, rows, C)
+        inside = (squares == 0.0) | (squares <= far)
+        if flat:
             shares = inside.astype(np.float64)
         else:
-            # What lies beyond is cut anyway.
-            with np.errstate(over="ignore", divide="ignore"):
-                shares = np.where(inside, np.exp(-0.5 * (np.sqrt(squares) / radius) ** 2), 0.0)
-        out[start : start + 512] = shares @ values
+            shares = wide[kind].swapaxes(0, 1) * tall[r][:, None]
+            if not inside.all():
+                shares[~inside] = 0.0
+        out[r * C : r * C + C] = shares.reshape(C, -1) @ values
     return out
 
 
