@@ -31,7 +31,7 @@ def least_of(bits: Any) -> int:
     least = bits[0]
     for k in range(bits.shape[0]):
         least = min(least, bits[k])
-    return least
+    return int(least)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
