@@ -113,6 +113,42 @@ def one_pass() -> None:
     )
 
 
+def records() -> None:
+    """What it adds to a run to record order parameters every n steps."""
+    every, table = (1, 5, 20, 100, 1000), []
+    for n_prototypes, width, m in ((2, 1000, 2), (16, 1000, 2), (K, D, 0), (K, D, 10)):
+        rng = np.random.default_rng(0)
+        rows = rng.standard_normal((10_000, width))
+        start = 0.3 * rng.standard_normal((n_prototypes, width))
+        B = np.linalg.qr(rng.standard_normal((width, max(m, 1))))[0].T[:m]
+        common: dict[str, Any] = {"init": start, "learning_rate": 0.5 / width}
+
+        def run(n: int | None, rows: Any = rows, common: Any = common, B: Any = B) -> None:
+            given = {} if n is None else {"record_every": n, "directions": B if len(B) else None}
+            # Records of every step are as large as 100 such runs.
+            part = rows[:1000] if n == 1 else rows
+            CompetitiveLearning(len(common["init"]), **common, **given).partial_fit(part)
+
+        run(1)
+        runs: dict[str, Any] = {"": lambda run=run: run(None)}
+        times = race(
+            runs | {str(n): lambda n=n, run=run: run(n) for n in every},
+            rounds=6,
+            clock=process_time,
+        )
+        plain = times[""]
+        shares = [10 * times["1"] / plain - 1] + [times[str(n)] / plain - 1 for n in every[1:]]
+        name = f"{n_prototypes} of {width} features, {m} directions"
+        table.append(
+            [name, f"{1e6 * plain / len(rows):.1f}", *(f"{100 * s:.0f} %" for s in shares)]
+        )
+    show(
+        "what records every n steps add to a run",
+        ["prototypes", "µs a step", *(f"n = {n}" for n in every)],
+        table,
+    )
+
+
 def memory() -> None:
     table = []
     for n in (20_000, 80_000):
@@ -162,5 +198,6 @@ def quality() -> None:
 
 def main() -> None:
     one_pass()
+    records()
     memory()
     quality()

@@ -67,6 +67,8 @@ LAYOUT = {
     "learned.recorded": "t",
     "learned.recorded_R": "tcm?",
     "learned.recorded_Q": "tcc",
+    "learned.overlaps_R": "cm?",
+    "learned.overlaps_Q": "cc",
     "core.mean": "D",
     "operator.traces": "o",
     "operator.forms": "off",

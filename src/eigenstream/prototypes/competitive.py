@@ -389,10 +389,11 @@ class CompetitiveLearning(PrototypeEstimator):
     def order_parameters_(self) -> OrderParameters:
         """Overlaps with the directions, and of the prototypes, every ``record_every`` steps."""
         learner = self._ahead()
-        if not learner.recorded:
+        recorded = learner.recorded
+        if recorded is None:
             raise NotFittedError(
                 "no order parameters have been kept: pass record_every before learning, and as "
                 "many rows at least as there are prototypes."
             )
-        steps, R, Q = (np.array(one) for one in zip(*learner.recorded, strict=True))
+        steps, R, Q = (np.array(one) for one in recorded)
         return OrderParameters(steps / learner.n_features, R, Q)

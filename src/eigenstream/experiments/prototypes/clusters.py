@@ -10,6 +10,7 @@ from eigenstream import plotting
 from eigenstream._linalg import Float64s
 from eigenstream.experiments.base import Clock, Effort, Outcome
 from eigenstream.experiments.report import Drawing, PageTable, Report, Section
+from eigenstream.experiments.report.figures import mean_with_spread
 from eigenstream.prototypes import CompetitiveLearning
 from eigenstream.schedules import Exponential
 from eigenstream.theory import CompetitiveDynamics
@@ -67,8 +68,11 @@ class Clusters:
             ),
             sections=(
                 Section("What they find", "", (table,)),
-                _courses(found, theory),
-                _plane(found, n),
+                Section(
+                    "Overlaps in the course of learning",
+                    "",
+                    (*_courses(found, theory), _plane(found, n)),
+                ),
             ),
             command=f"eigenstream reproduce {self.name}{option} --seeds {seeds}",
         )
@@ -133,9 +137,9 @@ def _table(numbers: dict[str, Any], seeds: int) -> PageTable:
         rows.append(
             (
                 name,
-                f"{np.mean(one['R']):.3f}",
+                mean_with_spread(one["R"]),
                 "" if told is None else f"{told[0]:.3f}",
-                f"{np.mean(one['S']):.3f}",
+                mean_with_spread(one["S"]),
                 "" if told is None else f"{told[1]:.3f}",
                 f"{np.mean(one['error']):.3f}",
                 f"{100 * np.mean(one['told apart']):.1f} %",
@@ -145,7 +149,7 @@ def _table(numbers: dict[str, Any], seeds: int) -> PageTable:
         ("", "R", "in theory", "S", "in theory", "quantisation error", "rows told apart"),
         rows,
         caption=(
-            f"At alpha = {END}, means of {seeds} runs. R is a prototype's overlap with its own "
+            f"At alpha = {END}, mean ± standard deviation of {seeds} runs. R is a prototype's overlap with its own "
             f"cluster's direction, S with the other's; the centres have {SEPARATION} and 0. "
             "Winners overshoot: rows of a cluster that lie nearer to the other prototype are lost "
             "to that, and the mean of the others lies further out. Soft prototypes are where the "
@@ -156,7 +160,7 @@ def _table(numbers: dict[str, Any], seeds: int) -> PageTable:
     )
 
 
-def _courses(found: Any, theory: Any) -> Section:
+def _courses(found: Any, theory: Any) -> list[Drawing]:
     drawings = []
     times = np.arange(END + 1.0)
     for name in ASSIGNMENTS:
@@ -185,26 +189,20 @@ def _courses(found: Any, theory: Any) -> Section:
                 f"{told}Points: the estimator, with standard errors over the runs.",
             )
         )
-    return Section("Overlaps in the course of learning", "", tuple(drawings))
+    return drawings
 
 
-def _plane(found: Any, n: int) -> Section:
+def _plane(found: Any, n: int) -> Drawing:
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((600, 2)) + SEPARATION * np.eye(2)[rng.integers(2, size=600)]
     moved = {name: found[name][0][0] for name in ASSIGNMENTS}
     ax = plotting.paths(moved, rows, marks=SEPARATION * np.eye(2), labels=("along B1", "along B2"))
-    return Section(
-        "The same in the plane of the two centres",
-        "",
-        (
-            Drawing(
-                plotting.svg(ax, "clusters-plane"),
-                "From the rings to the dots",
-                "The first run. Crosses are the centres, and gray dots rows, all seen in the two "
-                f"directions that matter, of {n}: what is a matter of course in this picture is "
-                f"hidden in {n - 2} directions of noise.",
-            ),
-        ),
+    return Drawing(
+        plotting.svg(ax, "clusters-plane"),
+        "In the plane of the two centres",
+        "The first run, from the rings to the dots. Crosses are the centres, and gray dots rows, "
+        f"all seen in the two directions that matter, of {n}: what is a matter of course in this "
+        f"picture is hidden in {n - 2} directions of noise.",
     )
 
 

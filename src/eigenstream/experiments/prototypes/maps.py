@@ -118,7 +118,7 @@ def drawn(name: str, som: Any, rows: Float64s, frames: list[Float64s], steps: in
     strip = list(zip(pictures, moments, strict=True))
     return [
         Film(f"film{plain}", pictures, name, "The net as it unfolds. First seed."),
-        Tiles(strip, "The same, moment by moment", "After so many rows.", columns=4),
+        Tiles(strip, "The same, moment by moment", "After so many rows.", columns=4, smooth=True),
     ]
 
 

@@ -52,6 +52,8 @@ class Tiles:
     wide: bool = False
     #: Whether narrow screens have as many in a row as fit, instead of as many as ``columns``.
     flows: bool = False
+    #: Whether they are drawings, which are smoothed where they are shown small, and no pixels.
+    smooth: bool = False
     kind: str = "tiles"
 
 

@@ -10,7 +10,15 @@ import numpy as np
 from eigenstream._blas import blas_threads
 from eigenstream._linalg import Float64s
 from eigenstream._state import State
-from eigenstream.rules.competitive import Competition, Competitors, RowSteps, Seen
+from eigenstream.learners.prototypes._recording import Recorder
+from eigenstream.rules.competitive import (
+    NOT_RECORDED,
+    WINNER,
+    Competition,
+    Competitors,
+    RowSteps,
+    Seen,
+)
 from eigenstream.schedules import Schedule
 
 __all__ = ["PrototypeLearner", "PrototypePlan", "default_block_size"]
@@ -81,8 +89,16 @@ class PrototypeLearner(ABC):
         given = plan.block_size
         size = default_block_size(plan.n_prototypes, n_features) if given is None else given
         self._size = size
-        #: The steps at which overlaps were recorded, and those with directions and of prototypes.
-        self.recorded: list[tuple[int, Float64s, Float64s]] = []
+        self._recorder: Recorder | None = None
+        if plan.record_every is not None:
+            self._recorder = Recorder(
+                plan.record_every,
+                plan.directions,
+                n_prototypes=plan.n_prototypes,
+                n_features=n_features,
+                movers=1 if self.rule is WINNER else plan.n_prototypes,
+                block_size=self._size,
+            )
 
     # ---- what a kind of prototypes says ----------------------------------------------------
 
@@ -171,8 +187,8 @@ class PrototypeLearner(ABC):
         np.einsum("kj,kj->k", self.them.vectors, self.them.vectors, out=self.them.squares)
         self._begun = True
         self._keep(rows, weights)
-        if self.plan.record_every is not None:
-            self._record()
+        if self._recorder is not None:
+            self._recorder.note(self.steps, self.vectors)
 
     def _learn_kept(self) -> None:
         if self._kept:
@@ -204,25 +220,19 @@ class PrototypeLearner(ABC):
 
     def _pauses(self) -> list[int]:
         """Return after how many steps, again and again, there is something to do."""
-        return [] if self.plan.record_every is None else [self.plan.record_every]
+        return [] if self._recorder is None else self._recorder.ends
 
     def _pause(self) -> None:
         """Do what is due after so many steps."""
-        every = self.plan.record_every
-        if every is not None and self.steps % every == 0:
-            self._record()
-
-    def _record(self) -> None:
-        """Keep R = J B^T and Q = J J^T, once all prototypes are there."""
-        if self.alive == self.plan.n_prototypes:
-            vectors = self.vectors
-            given = self.plan.directions
-            R = np.zeros((len(vectors), 0)) if given is None else vectors @ np.transpose(given)
-            self.recorded.append((self.steps, R, vectors @ vectors.T))
+        if self._recorder is not None:
+            self._recorder.due(self.steps, self.vectors)
 
     def _advance(self, rows: Any, weights: Float64s) -> None:
         n, plan = len(rows), self.plan
         gains = np.zeros(0) if plan.schedule is None else plan.schedule.gains(self.steps, n)
+        overlaps = NOT_RECORDED
+        if self._recorder is not None:
+            overlaps = self._recorder.overlaps(self.steps, n, self.mean)
         steps = RowSteps(
             self.steps,
             weights,
@@ -230,12 +240,15 @@ class PrototypeLearner(ABC):
             1.0 - plan.forgetting,
             self._numbers(self.steps, n),
             self._ground(),
+            overlaps,
         )
         seen = Seen(np.empty(n, np.int64), np.empty(n))
         centred = np.subtract(rows, self.mean, dtype=np.float64)
         self.rule.advance(self.them, centred, steps, seen, self._size)
         self.steps += n
         self._met(centred, weights, seen)
+        if self._recorder is not None:
+            self._recorder.took(overlaps, self.steps)
 
     def _met(self, rows: Float64s, weights: Float64s, seen: Seen) -> None:
         """Note what rows met when they came."""
@@ -275,6 +288,11 @@ class PrototypeLearner(ABC):
         return np.array(self.them.vectors[: self.alive] + self.mean)
 
     @property
+    def recorded(self) -> tuple[Any, Float64s, Float64s] | None:
+        """The steps at which overlaps were recorded, those with directions, and of prototypes."""
+        return None if self._recorder is None else self._recorder.kept()
+
+    @property
     def alive(self) -> int:
         """How many prototypes there are."""
         return int(self.them.alive[0])
@@ -301,10 +319,7 @@ class PrototypeLearner(ABC):
             "kept_weights": weights,
             **self.them.copy()._asdict(),
         }
-        if self.recorded:
-            steps, R, Q = (np.array(one) for one in zip(*self.recorded, strict=True))
-            state |= {"recorded": steps, "recorded_R": R, "recorded_Q": Q}
-        return state
+        return state if self._recorder is None else state | self._recorder.state()
 
     def restore(self, state: State) -> None:
         """Take over what ``state`` gave, into a learner made with the same plan."""
@@ -324,7 +339,5 @@ class PrototypeLearner(ABC):
             raise ValueError(f"{self.alive} of {self.plan.n_prototypes} prototypes are none")
         self._kept, self._kept_weights = [], []
         self._keep(state["kept"], state["kept_weights"])
-        self.recorded = []
-        if "recorded" in state:
-            kept = (state[name] for name in ("recorded", "recorded_R", "recorded_Q"))
-            self.recorded = [(int(t), R, Q) for t, R, Q in zip(*kept, strict=True)]
+        if self._recorder is not None:
+            self._recorder.restore(state, self.vectors)

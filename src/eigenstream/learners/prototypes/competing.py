@@ -100,9 +100,9 @@ class CompetingLearner(PrototypeLearner):
         squares = np.maximum((centred**2).sum(axis=1) - 2.0 * fields.max(axis=1), 0.0)
         self.steps, self.error, self.weight = len(rows), 0.0, 0.0
         self._met(centred, weights, Seen(labels, squares))
-        self.recorded = []
-        if self.plan.record_every is not None:
-            self._record()
+        if self._recorder is not None:
+            self._recorder.clear()
+            self._recorder.note(self.steps, self.vectors)
 
     def _spread(self, rows: Float64s, weights: Float64s) -> float:
         """Return how far rows are from their nearest prototype, along one axis."""
@@ -162,11 +162,14 @@ class CompetingLearner(PrototypeLearner):
         reseed = self.plan.reseed
         if reseed is not None and self.steps % reseed == 0:
             them = self.them
+            before = self.n_reseeded
             for k, row in zip(self.dead(reseed), self._drawn, strict=False):
                 them.vectors[k], them.squares[k] = row, row @ row
                 them.counts[k], them.latest[k] = 1.0, self.steps - 1
                 self.n_reseeded += 1
             self._drawn, self._keys = self._drawn[:0], self._keys[:0]
+            if self._recorder is not None and self.n_reseeded > before:
+                self._recorder.moved(self.steps, self.vectors)
         super()._pause()
 
     # ---- batch -----------------------------------------------------------------------------

@@ -6,6 +6,7 @@ Write another like ``winner.py``, and its plain NumPy twin in ``tests/rules/comp
 from eigenstream.rules.competitive._grids import TOPOLOGIES, Grid, as_grid
 from eigenstream.rules.competitive._nearest import add_up, nearest_units, panels, unit_squares
 from eigenstream.rules.competitive._neighborhoods import NEIGHBORHOODS, Lattice, spread
+from eigenstream.rules.competitive._overlaps import NOT_RECORDED, Overlaps
 from eigenstream.rules.competitive.base import Competition, Competitors, RowSteps, Seen
 from eigenstream.rules.competitive.map import MAP, map_block_size
 from eigenstream.rules.competitive.rank import RANK
@@ -15,6 +16,7 @@ from eigenstream.rules.competitive.winner import WINNER
 __all__ = [
     "MAP",
     "NEIGHBORHOODS",
+    "NOT_RECORDED",
     "RANK",
     "SOFT",
     "TOPOLOGIES",
@@ -23,6 +25,7 @@ __all__ = [
     "Competitors",
     "Grid",
     "Lattice",
+    "Overlaps",
     "RowSteps",
     "Seen",
     "add_up",

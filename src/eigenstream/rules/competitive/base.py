@@ -16,6 +16,14 @@ import numpy as np
 
 from eigenstream._linalg import Float64s
 from eigenstream.kernels.base import njit
+from eigenstream.rules.competitive._overlaps import (
+    NOT_RECORDED,
+    Overlaps,
+    follow,
+    keep,
+    meet,
+    meet_row,
+)
 
 __all__ = ["Competition", "Competitors", "RowSteps", "Seen"]
 
@@ -69,6 +77,7 @@ class RowSteps(NamedTuple):
     keep: float  # the share of the counts that is kept a step
     numbers: Any  # (n, m): what the rule reads at each step, such as a width
     ground: Any  # (.., ..): what it reads at all of them, such as places on a map
+    overlaps: Overlaps = NOT_RECORDED  # of the prototypes, where they are recorded
 
     def between(self, start: int, stop: int) -> "RowSteps":
         """Return the steps from ``start`` to ``stop``."""
@@ -126,9 +135,11 @@ class Competition:
             moved = them.vectors @ block.T
             now = Seen(seen.nearest[start:stop], seen.errors[start:stop])
             scales = np.ones(len(moved))
-            count = on_products(
-                moved, block @ block.T, scales, them, steps.between(start, stop), now
-            )
+            gram = block @ block.T
+            here = steps.between(start, stop)
+            if here.overlaps.every:
+                here = here._replace(overlaps=here.overlaps.of(block, gram))
+            count = on_products(moved, gram, scales, them, here, now)
             if 4 * count < moved.size:
                 _add_few(them.vectors, scales, moved, block)
             else:
@@ -209,6 +220,8 @@ def _on_products(
     fields, shares = np.empty(n_prototypes), np.empty(n_prototypes)
     who = np.empty(n_prototypes, np.int64)
     squares, alive = them.squares, them.alive
+    overlaps, products, rates = steps.overlaps, np.empty(n_prototypes), np.zeros(n_prototypes)
+    follows, last, whole = overlaps.follows, overlaps.R.shape[1], 0.0
     moves = 0
     for t in range(n_rows):
         for k in range(n_prototypes):
@@ -229,11 +242,15 @@ def _on_products(
             )
         seen.nearest[t], seen.errors[t] = near, error
         them.latest[near] = steps.first + t
+        if follows:
+            whole = overlaps.inner[t, last]
+            meet(overlaps, fields, size, whole, alive[0], products)
         for i in range(count):
             k = who[i]
             a = _rate(them.counts, k, shares[i], steps, t)
             if born:
                 a = 1.0
+            rates[k] = a
             left = 1.0 - a
             product = fields[k] + 0.5 * squares[k]
             squares[k] = left * left * squares[k] + 2.0 * a * left * product + a * a * size
@@ -245,6 +262,10 @@ def _on_products(
             for j in range(t + 1, n_rows):
                 line[j] = left * line[j] + a * inner[j]
         moves += count
+        if follows:
+            follow(overlaps, products, whole, who[:count], rates, t)
+            if (steps.first + t + 1) % overlaps.every == 0:
+                keep(overlaps, alive[0], them.vectors)
     return moves
 
 
@@ -254,6 +275,8 @@ def _on_rows(them: Competitors, rows: Any, steps: RowSteps, seen: Seen) -> None:
     n_prototypes, n_features = vectors.shape
     fields, shares = np.empty(n_prototypes), np.empty(n_prototypes)
     who = np.empty(n_prototypes, np.int64)
+    overlaps, products, rates = steps.overlaps, np.empty(n_prototypes), np.zeros(n_prototypes)
+    follows, whole = overlaps.follows, 0.0
     for t in range(rows.shape[0]):
         row = rows[t]
         for k in range(n_prototypes):
@@ -274,7 +297,7 @@ def _on_rows(them: Competitors, rows: Any, steps: RowSteps, seen: Seen) -> None:
             born = error > SAME * size
         if born:
             near, error, count = alive[0], 0.0, 1
-            who[0], shares[0] = near, 1.0
+            who[0], shares[0], fields[near] = near, 1.0, 0.0
             alive[0] += 1
         else:
             count = assign(  # type: ignore[name-defined]  # noqa: F821
@@ -282,14 +305,22 @@ def _on_rows(them: Competitors, rows: Any, steps: RowSteps, seen: Seen) -> None:
             )
         seen.nearest[t], seen.errors[t] = near, error
         them.latest[near] = steps.first + t
+        if follows:
+            whole = meet_row(overlaps, row)
+            meet(overlaps, fields, 0.0, whole, alive[0], products)
         for i in range(count):
             k = who[i]
             a = _rate(them.counts, k, shares[i], steps, t)
             if born:
                 a = 1.0
+            rates[k] = a
             line = vectors[k]
             for j in range(n_features):
                 line[j] = (1.0 - a) * line[j] + a * row[j]
+        if follows:
+            follow(overlaps, products, whole, who[:count], rates, 0)
+        if overlaps.every > 0 and (steps.first + t + 1) % overlaps.every == 0:
+            keep(overlaps, alive[0], vectors)
 
 
 def _all_shares(fields: Any, numbers: Any, ground: Any, out: Any) -> None:
