@@ -149,8 +149,9 @@ def _table(numbers: dict[str, Any], seeds: int) -> PageTable:
         ("", "R", "in theory", "S", "in theory", "quantisation error", "rows told apart"),
         rows,
         caption=(
-            f"At alpha = {END}, mean ± standard deviation of {seeds} runs. R is a prototype's overlap with its own "
-            f"cluster's direction, S with the other's; the centres have {SEPARATION} and 0. "
+            f"At alpha = {END}, mean ± standard deviation of {seeds} runs. R is a prototype's "
+            "overlap with its own cluster's direction, S with the other's; the centres have "
+            f"{SEPARATION} and 0. "
             "Winners overshoot: rows of a cluster that lie nearer to the other prototype are lost "
             "to that, and the mean of the others lies further out. Soft prototypes are where the "
             "likelihood is largest, at the centres, but for what a constant rate takes away. "
