@@ -1,0 +1,641 @@
+"""The corpus of sources that cannot be read: what makes each, and what its refusal has to say.
+
+``tests/streams/test_bad_input.py`` opens all of them from Python, ``tests/cli/test_corpus.py``
+hands them to the command line in a process of one gigabyte.
+"""
+
+import gzip
+import io
+import os
+import pickle
+import struct
+import wave
+import zipfile
+
+import numpy as np
+from PIL import Image
+from scipy.io import netcdf_file
+
+ROWS = np.arange(24.0).reshape(8, 3)
+
+CASES = {}
+
+
+def case(words, *packages, options=None, name=None):
+    """Register a maker of something bad, and what its refusal has to say."""
+
+    def register(make):
+        label = name or make.__name__
+        CASES[label] = (make, words, packages, options or {})
+        return make
+
+    return register
+
+
+class Bomb:
+    """A pickle that says so if it is ever loaded."""
+
+    def __reduce__(self):
+        return (exec, ("import os; os.environ['EIGENSTREAM_TEST_BOMB'] = 'went off'",))
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def with_header(text, version=(1, 0), length=None, body=b""):
+    raw = text if isinstance(text, bytes) else text.encode()
+    size = struct.pack(
+        "<H" if version == (1, 0) else "<I", length if length is not None else len(raw)
+    )
+    return b"\x93NUMPY" + bytes(version) + size + raw + body
+
+
+def header(shape, descr="'<f8'", fortran="False"):
+    return f"{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n"
+
+
+# ---- .npy -------------------------------------------------------------------------------------
+
+NPY = {
+    "empty": (b"", "is empty"),
+    "cut off in the magic": (b"\x93NUM", "cut off within its header"),
+    "cut off in the header": (npy(ROWS)[:60], "cut off within its header"),
+    "cut off in the numbers": (npy(ROWS)[:-1], "cut off: its header promises 192 bytes.*191"),
+    "bytes too many": (npy(ROWS) + b"x", "does not fit its header"),
+    "saved to twice": (npy(ROWS) * 2, "saved to twice"),
+    "a pickle in disguise": (pickle.dumps(Bomb()), "a pickle, which is never loaded"),
+    "text in disguise": (b"a,b,c\n1,2,3\n", "is no .npy file"),
+    "of a version to come": (with_header(header("(1,)"), (9, 0)), "version 9.0"),
+    "2^60 bytes promised": (
+        with_header(header(f"({2**57},)")),
+        "promises 1152921504606846976 bytes",
+    ),
+    "2^60 bytes a row": (with_header(header(f"(1, {2**57})")), "one row takes"),
+    "a product that overflows": (with_header(header(f"({2**40}, {2**40})")), "one row takes"),
+    "a header of 4 GB": (with_header(header("(1,)"), (2, 0), 2**32 - 1), "header of 4294967295"),
+    "a header that nests": (with_header("(" * 5000 + ")" * 5000), "makes no sense"),
+    "a header that calls": (with_header("__import__('os').abort()"), "makes no sense"),
+    "a header that is no dict": (with_header("[1, 2]"), "makes no sense"),
+    "a header of bytes": (with_header(b"\xff" * 50), "makes no sense"),
+    "a shape below zero": (with_header(header("(-1, 3)")), "makes no sense"),
+    "a shape of text": (with_header(header("('a', 3)")), "makes no sense"),
+    "a single number": (npy(np.float64(3)), "a single number"),
+    "no rows": (npy(ROWS[:0]), "has no rows"),
+    "no columns": (npy(ROWS[:, :0]), "hold no numbers"),
+    "text": (npy(np.array([["a"]])), "holds text"),
+    "complex": (npy(ROWS + 1j), "complex"),
+    "dates": (npy(np.array(["2020-01-01"], "M8[D]")), "holds dates"),
+    "records": (npy(np.zeros(3, [("x", "f8"), ("y", "f8")])), "records with fields 'x', 'y'"),
+    "records in UTF-8": (
+        with_header(header("(3,)", "[('é你', '<f8')]"), (3, 0), body=bytes(24)),
+        "records",
+    ),
+    "void": (npy(np.zeros(3, "V8")), "real numbers are due"),
+}
+
+
+def _npy(raw):
+    def make(tmp):
+        (tmp / "x.npy").write_bytes(raw)
+        return tmp / "x.npy"
+
+    return make
+
+
+for _name, (_raw, _words) in NPY.items():
+    case(_words, name=f"npy: {_name}")(_npy(_raw))
+
+
+@case("Python objects, which are pickled and never loaded")
+def npy_objects(tmp):
+    np.save(tmp / "x.npy", np.array([[Bomb()]], object), allow_pickle=True)
+    return tmp / "x.npy"
+
+
+# ---- .npz -------------------------------------------------------------------------------------
+
+
+def zipped(tmp, members, **options):
+    with zipfile.ZipFile(tmp / "x.npz", "w", zipfile.ZIP_DEFLATED, **options) as file:
+        for name, raw in members.items():
+            file.writestr(name, raw)
+    return tmp / "x.npz"
+
+
+@case("no .npz file")
+def npz_text(tmp):
+    (tmp / "x.npz").write_text("no zip")
+    return tmp / "x.npz"
+
+
+@case("a pickle, which is never loaded")
+def npz_pickle(tmp):
+    (tmp / "x.npz").write_bytes(pickle.dumps(Bomb()))
+    return tmp / "x.npz"
+
+
+@case("is empty")
+def npz_empty(tmp):
+    (tmp / "x.npz").touch()
+    return tmp / "x.npz"
+
+
+@case("no array of numbers")
+def npz_of_nothing(tmp):
+    return zipped(tmp, {"readme.txt": b"hello"})
+
+
+@case("no .npz file|damaged")
+def npz_cut_off(tmp):
+    raw = zipped(tmp, {"X.npy": npy(ROWS)}).read_bytes()
+    (tmp / "x.npz").write_bytes(raw[: len(raw) // 2])
+    return tmp / "x.npz"
+
+
+@case("damaged")
+def npz_with_flipped_bits(tmp):
+    raw = bytearray(
+        zipped(tmp, {"X.npy": npy(np.random.default_rng(0).random((90, 3)))}).read_bytes()
+    )
+    raw[900:910] = b"\0" * 10
+    (tmp / "x.npz").write_bytes(raw)
+    return tmp / "x.npz"
+
+
+@case("Python objects")
+def npz_objects(tmp):
+    np.savez(tmp / "x.npz", X=np.array([[Bomb()]], object))
+    return tmp / "x.npz"
+
+
+@case(r"x.npz::X is cut off: its header promises 8589934592 bytes")
+def npz_bomb_that_lies(tmp):
+    return zipped(tmp, {"X.npy": with_header(header("(1073741824,)"), body=bytes(1 << 20))})
+
+
+@case("one row takes 512 MB")
+def npz_bomb_of_one_row(tmp):
+    row = 1 << 26
+    return zipped(tmp, {"X.npy": with_header(header(f"(1, {row})"), body=bytes(1 << 20))})
+
+
+@case("lies by columns.*GiB")
+def npz_bomb_by_columns(tmp):
+    shape = f"({1 << 33}, 2)"
+    size = 16 << 33
+    path = zipped(tmp, {"X.npy": with_header(header(shape, fortran="True"), body=bytes(1 << 20))})
+    # The directory says what the header says, too: both lie.
+    raw = path.read_bytes()
+    found = raw.rindex(b"PK\x01\x02")
+    true = struct.pack("<I", len(with_header(header(shape, fortran="True"))) + (1 << 20))
+    assert true in raw[found:]
+    extra = struct.pack("<HHQ", 1, 8, size + len(with_header(header(shape, fortran="True"))))
+    name_end = found + 46 + 5
+    directory = raw[found:name_end] + extra + raw[name_end : raw.rindex(b"PK\x05\x06")]
+    directory = bytearray(directory.replace(true, b"\xff" * 4))
+    directory[30:32] = struct.pack("<H", len(extra))
+    end = bytearray(raw[raw.rindex(b"PK\x05\x06") :])
+    end[12:16] = struct.pack("<I", len(directory))
+    path.write_bytes(raw[:found] + directory + end)
+    return path
+
+
+@case(r"arrays: 'a', 'b'. Say which one")
+def npz_of_two(tmp):
+    np.savez(tmp / "x.npz", a=ROWS, b=ROWS)
+    return tmp / "x.npz"
+
+
+@case(r"no array 'c'; it has 'a'")
+def npz_without_that(tmp):
+    np.savez(tmp / "x.npz", a=ROWS)
+    return f"{tmp}/x.npz::c"
+
+
+# ---- text tables ------------------------------------------------------------------------------
+
+LONG = "a,b\n" + "1,2\n" * 300_000
+
+CSV = {
+    "empty": (b"", "is empty", {}),
+    "blank lines": (b"\n\n\n", "is empty", {}),
+    "names only": (b"a,b\n", "no rows", {}),
+    "a word": (
+        b"a,b\n1,2\n3,oops\n",
+        r"'oops' where a number is due at row 1, column 1 \('b'\)",
+        {},
+    ),
+    "a word far on": ((LONG + "1,x").encode(), "'x' where a number is due at row 300000", {}),
+    "a column of words": (b"a,b\n1,red\n2,blue\n", r"'red'.*row 0, column 1 \('b'\)", {}),
+    "short line": (b"a,b\n1,2\n3\n", "has 1 columns at row 1, and 2 before", {}),
+    "long line": (b"a,b\n1,2\n3,4,5\n", "has 3 columns at row 1, and 2 before", {}),
+    "ragged far on": ((LONG + "1,2,3").encode(), "has 3 columns at row 300000", {}),
+    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "UTF-16", {}),
+    "Latin-1": ("größe,b\n1,2\n".encode("latin1"), "not text in UTF-8: byte 0xf6 in line 1", {}),
+    "Latin-1 far on": (LONG.encode() + b"\xe9,1\n", "row 300000", {}),
+    "zero bytes": (b"a,b\n\0\0,1\n", "zero bytes", {}),
+    "a pickle": (pickle.dumps(Bomb()), "no text|UTF-8|no table", {}),
+    "an endless line": (b"1" * (1 << 20), "first line has no end|field larger", {}),
+    "an endless line far on": (
+        b"a,b\n" * 20_000 + b"1" * (9 << 20),
+        "a number is due|line longer",
+        {},
+    ),
+    "NaN": (b"a,b\n1,2\n3,\n", r"NaN \(or nothing\) at row 1, column 1 \('b'\)", {}),
+    "infinity": (b"a,b\n1,2\n3,4\ninf,1\n", "infinity at row 2, column 0", {}),
+    "twice the same name": (b"a,a\n1,2\n", "two columns called 'a'", {}),
+    "no such column": (b"a,b\n1,2\n", r"no column 'c'; it has 'a', 'b'", {"columns": ["c"]}),
+    "no such number": (b"a,b\n1,2\n", "no column 7", {"columns": 7}),
+    "no time": (b"t,b\n1,2\nx,3\n", "time column holds no times", {"time": "t"}),
+    "time missing": (b"t,b\n1,2\n,3\n", "no value at row 1", {"time": "t"}),
+    "name missing": (b"s,b\nx,2\n,3\n", "no value at row 1", {"sequence": "s"}),
+    "only marks": (b"s,t\n1,2\n", "no column left for features", {"sequence": "s", "time": "t"}),
+}
+
+
+def _csv(raw):
+    def make(tmp):
+        (tmp / "x.csv").write_bytes(raw)
+        return tmp / "x.csv"
+
+    return make
+
+
+for _name, (_raw, _words, _options) in CSV.items():
+    case(_words, "pyarrow", options=_options, name=f"csv: {_name}")(_csv(_raw))
+
+
+@case("cannot be unpacked|cannot be read", "pyarrow")
+def gz_cut_off(tmp):
+    raw = gzip.compress(LONG.encode() + os.urandom(1000).hex().encode())
+    (tmp / "x.csv.gz").write_bytes(raw[: len(raw) // 2])
+    return tmp / "x.csv.gz"
+
+
+@case("cannot be unpacked", "pyarrow")
+def gz_that_is_none(tmp):
+    (tmp / "x.csv.gz").write_bytes(b"a,b\n1,2\n")
+    return tmp / "x.csv.gz"
+
+
+@case("first line has no end", "pyarrow")
+def gz_bomb(tmp):
+    with gzip.open(tmp / "x.csv.gz", "wb") as file:
+        for _ in range(120):
+            file.write(b"1" * (1 << 20))
+    return tmp / "x.csv.gz"
+
+
+@case("is packed")
+def npy_packed(tmp):
+    (tmp / "x.npy.gz").write_bytes(gzip.compress(npy(ROWS)))
+    return tmp / "x.npy.gz"
+
+
+# ---- columns, and arrays in files -------------------------------------------------------------
+
+
+@case("cannot be read", "pyarrow")
+def parquet_cut_off(tmp):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"a": ROWS[:, 0]}), tmp / "x.parquet")
+    raw = (tmp / "x.parquet").read_bytes()
+    (tmp / "x.parquet").write_bytes(raw[: len(raw) - 20])
+    return tmp / "x.parquet"
+
+
+@case(r"type string in column 'b'", "pyarrow")
+def parquet_with_text(tmp):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"a": [1.0], "b": ["x"]}), tmp / "x.parquet")
+    return tmp / "x.parquet"
+
+
+@case("is empty", "pyarrow")
+def parquet_empty(tmp):
+    (tmp / "x.parquet").touch()
+    return tmp / "x.parquet"
+
+
+@case("no HDF5 file", "h5py")
+def hdf5_cut_off(tmp):
+    import h5py
+
+    with h5py.File(tmp / "x.h5", "w") as file:
+        file["X"] = ROWS
+    (tmp / "x.h5").write_bytes((tmp / "x.h5").read_bytes()[:500])
+    return tmp / "x.h5"
+
+
+@case("no array of numbers: 'names'", "h5py")
+def hdf5_of_text(tmp):
+    import h5py
+
+    with h5py.File(tmp / "x.h5", "w") as file:
+        file["names"] = ["a", "b"]
+    return tmp / "x.h5"
+
+
+@case("Python objects", "h5py")
+def hdf5_of_ragged_rows(tmp):
+    import h5py
+
+    with h5py.File(tmp / "x.h5", "w") as file:
+        ragged = file.create_dataset("X", (2,), h5py.vlen_dtype(float))
+        ragged[0], ragged[1] = [1.0], [2.0, 3.0]
+    return f"{tmp}/x.h5::X"
+
+
+@case("no array '/nothing'; it has 'a/X'", "h5py")
+def hdf5_that_loops(tmp):
+    import h5py
+
+    with h5py.File(tmp / "x.h5", "w") as file:
+        file["a/X"] = ROWS
+        file["a/round"] = file["/"]
+        file["away"] = h5py.ExternalLink("nowhere.h5", "/X")
+    return f"{tmp}/x.h5::/nothing"
+
+
+@case("one row takes", "h5py")
+def hdf5_that_promises_much(tmp):
+    import h5py
+
+    with h5py.File(tmp / "x.h5", "w") as file:
+        file.create_dataset("X", (2, 2**57), "f8", chunks=(1, 1024))
+    return tmp / "x.h5"
+
+
+@case("no NetCDF file")
+def netcdf_of_junk(tmp):
+    (tmp / "x.nc").write_bytes(b"CDF\x01" + b"\xff" * 30)
+    return tmp / "x.nc"
+
+
+@case("CDF-5")
+def netcdf_5(tmp):
+    (tmp / "x.nc").write_bytes(b"CDF\x05" + b"\0" * 30)
+    return tmp / "x.nc"
+
+
+@case("no array of numbers")
+def netcdf_of_text(tmp):
+    with netcdf_file(tmp / "x.nc", "w") as file:
+        file.createDimension("n", 2)
+        file.createVariable("words", "c", ("n",))[:] = b"ab"
+    return tmp / "x.nc"
+
+
+@case("no Zarr array or group|without files", "zarr")
+def zarr_empty(tmp):
+    (tmp / "x.zarr").mkdir()
+    return tmp / "x.zarr"
+
+
+def _zarr_pickled(place):
+    def make(tmp):
+        (tmp / "x.zarr").mkdir()
+        by_pickle = '{"id": "pickle", "protocol": 4}'
+        filters = f"[{by_pickle}]" if place == "filters" else "null"
+        compressor = by_pickle if place == "compressor" else "null"
+        (tmp / "x.zarr/.zarray").write_text(
+            '{"zarr_format": 2, "shape": [2, 2], "chunks": [2, 2], "dtype": "<f8", "fill_value": 0,'
+            f'"order": "C", "filters": {filters}, "compressor": {compressor}}}'
+        )
+        (tmp / "x.zarr/0.0").write_bytes(pickle.dumps(Bomb()))
+        return tmp / "x.zarr"
+
+    return make
+
+
+for _place in ("filters", "compressor"):
+    case("pickle", "zarr", name=f"zarr pickled: {_place}")(_zarr_pickled(_place))
+
+
+@case("one row takes", "zarr")
+def zarr_that_promises_much(tmp):
+    import zarr
+
+    zarr.create_array(f"{tmp}/x.zarr", shape=(2, 2**57), chunks=(1, 9), dtype="f8")
+    return tmp / "x.zarr"
+
+
+# ---- pictures and sound -----------------------------------------------------------------------
+
+
+@case("no video, or it is damaged", "av")
+def video_of_junk(tmp):
+    (tmp / "x.mp4").write_bytes(b"\0\0\0\x18ftypmp42" + b"junk" * 40)
+    return tmp / "x.mp4"
+
+
+@case("video without frames|no video in it", "av")
+def video_without_frames(tmp):
+    import av
+
+    with av.open(str(tmp / "x.mkv"), "w") as file:
+        track = file.add_stream("ffv1", rate=10)
+        track.width = track.height = 16
+        track.pix_fmt = "gray"
+        file.start_encoding()
+    return tmp / "x.mkv"
+
+
+@case("no video in it", "av")
+def video_of_sound(tmp):
+    with wave.open(str(tmp / "x.wav"), "wb") as file:
+        file.setparams((1, 2, 8000, 0, "NONE", ""))
+        file.writeframes(bytes(8000))
+    return (tmp / "x.wav").rename(tmp / "x.avi")
+
+
+@case("0 samples.*no sound in it", "soundfile")
+def wav_of_no_length(tmp):
+    with wave.open(str(tmp / "x.wav"), "wb") as file:
+        file.setparams((1, 2, 8000, 0, "NONE", ""))
+    return tmp / "x.wav"
+
+
+@case("100 samples.*shorter window", "soundfile")
+def wav_too_short(tmp):
+    with wave.open(str(tmp / "x.wav"), "wb") as file:
+        file.setparams((1, 2, 8000, 0, "NONE", ""))
+        file.writeframes(bytes(200))
+    return tmp / "x.wav"
+
+
+@case("no sound, or it is damaged", "soundfile")
+def wav_of_junk(tmp):
+    (tmp / "x.wav").write_bytes(b"RIFF" + b"\xff" * 50)
+    return tmp / "x.wav"
+
+
+@case("f1.png is 3 x 5 pixels, and .*f0.png is 4 x 4")
+def images_of_two_sizes(tmp):
+    Image.new("L", (4, 4)).save(tmp / "f0.png")
+    Image.new("L", (5, 3)).save(tmp / "f1.png")
+    return tmp
+
+
+@case("f1.png is no image, or it is damaged")
+def image_cut_off(tmp):
+    picture = Image.fromarray(np.random.default_rng(0).integers(0, 255, (40, 40), np.uint8))
+    for k in range(2):
+        picture.save(tmp / f"f{k}.png")
+    (tmp / "f1.png").write_bytes((tmp / "f1.png").read_bytes()[:400])
+    return tmp
+
+
+@case("may be a bomb")
+def image_bomb(tmp):
+    Image.new("1", (20_000, 10_000)).save(tmp / "x.png")
+    return tmp / "x.png"
+
+
+@case("Feather of version 1.*to_feather", "pyarrow")
+def feather_of_old(tmp):
+    (tmp / "x.feather").write_bytes(b"FEA1" + bytes(60))
+    return tmp / "x.feather"
+
+
+@case("stream of Arrow's.*open_stream", "pyarrow")
+def arrow_stream(tmp):
+    import pyarrow as pa
+
+    table = pa.table({"a": ROWS[:, 0]})
+    with pa.ipc.new_stream(str(tmp / "x.arrows"), table.schema) as file:
+        file.write_table(table)
+    return tmp / "x.arrows"
+
+
+@case("a pickle, which runs code.*Load it")
+def pickle_by_name(tmp):
+    (tmp / "x.pkl").write_bytes(pickle.dumps(Bomb()))
+    return tmp / "x.pkl"
+
+
+@case("spreadsheet. Save it as CSV")
+def spreadsheet(tmp):
+    return zipped(tmp, {"sheet.xml": b"x"}).rename(tmp / "x.xlsx")
+
+
+@case(r"packed \(\.zip\).*'x.csv': unpack it first")
+def zip_of_text(tmp):
+    return zipped(tmp, {"x.csv": b"1,2"}).rename(tmp / "x.csv.zip")
+
+
+@case(r"packed \(\.xz\)")
+def text_packed_by_xz(tmp):
+    (tmp / "x.csv.xz").write_bytes(b"\xfd7zXZ\0")
+    return tmp / "x.csv.xz"
+
+
+@case(r"For those in its folders, say .*/\*/\*")
+def folder_of_folders(tmp):
+    (tmp / "a").mkdir()
+    Image.new("L", (4, 4)).save(tmp / "a/x.png")
+    return tmp
+
+
+# ---- files and folders ------------------------------------------------------------------------
+
+
+@case("there is no such file")
+def absent(tmp):
+    return tmp / "x.npy"
+
+
+@case("no file matches")
+def no_match(tmp):
+    return f"{tmp}/*.npy"
+
+
+@case("links lead round in a circle")
+def circle(tmp):
+    (tmp / "x.npy").symlink_to(tmp / "y.npy")
+    (tmp / "y.npy").symlink_to(tmp / "x.npy")
+    return tmp / "x.npy"
+
+
+@case("no file matches")
+def folder_loop(tmp):
+    for name in ("a", "b", "c"):
+        (tmp / name).symlink_to(tmp)
+    return f"{tmp}/**/*.npy"
+
+
+@case("folder without files that can be read", "pyarrow")
+def folder_of_loops(tmp):
+    (tmp / "x").mkdir()
+    (tmp / "x/round").symlink_to(tmp)
+    return tmp
+
+
+@case("folder without files that can be read")
+def empty_folder(tmp):
+    return tmp
+
+
+@case("several kinds of files")
+def mixed_folder(tmp):
+    np.save(tmp / "x.npy", ROWS)
+    (tmp / "y.csv").write_text("1,2\n")
+    return tmp
+
+
+@case("should be a folder is a file")
+def inside_a_file(tmp):
+    np.save(tmp / "x.npy", ROWS)
+    return tmp / "x.npy" / "y.npy"
+
+
+@case("name is too long")
+def long_name(tmp):
+    return tmp / ("x" * 5000)
+
+
+@case("no kind that is known")
+def unknown(tmp):
+    (tmp / "x.xyz").write_bytes(b"what is this")
+    return tmp / "x.xyz"
+
+
+@case(r"run7.npy has 4 columns, and .*run0.npy has 3")
+def wrong_width_in_file_7(tmp):
+    for k in range(9):
+        np.save(tmp / f"run{k}.npy", np.zeros((5, 4 if k == 7 else 3)))
+    return tmp
+
+
+@case("2.csv has other columns than .*1.csv: 'b' is in .*1.csv", "pyarrow")
+def other_names(tmp):
+    (tmp / "1.csv").write_text("a,b\n1,2\n")
+    (tmp / "2.csv").write_text("a,c\n1,2\n")
+    return tmp
+
+
+@case(r"run1.npy has infinity at row 3, column 2")
+def infinity_in_file_1(tmp):
+    bad = ROWS.copy()
+    bad[3, 2] = np.inf
+    np.save(tmp / "run0.npy", ROWS)
+    np.save(tmp / "run1.npy", bad)
+    return tmp
+
+
+@case("run0.npy holds values as large as 1e\\+200 between rows 0 and 7")
+def too_large(tmp):
+    np.save(tmp / "run0.npy", ROWS + 1e200)
+    return tmp
+
+
+@case("not the name of a file")
+def zero_in_the_name(tmp):
+    return f"{tmp}/x\0.npy"
