@@ -35,11 +35,11 @@ class Directions(NamedTuple):
     shaky: bool  # rounding shows in the directions
     crowding: float  # see ``crowded``; 1 where nobody has asked
 
-    def combination(self, wanted: Float64s, terms: SketchTerms, m: int) -> Float64s:
+    def combination(self, wanted: Float64s, terms: SketchTerms) -> Float64s:
         """Return weights of the rows (outside the frame) that sum to combinations of these."""
-        out = np.zeros((m, wanted.shape[1]))
+        out = np.zeros((len(self.coordinates), wanted.shape[1]))
         if len(self.chosen):
-            solved = lapack.dtrtrs(self.triangle, wanted, lower=1, trans=1)[0]
+            solved = lapack.dtrtrs(self.triangle, wanted)[0]
             out[self.chosen] = solved / self.scale[:, None]
         return terms.transposed_differences(out)
 
@@ -77,17 +77,22 @@ def new_directions(
     own = terms.differences(np.ascontiguousarray(terms.differences(rest).T))
     crowding = crowded(own[terms.now][:, terms.now], room) if independent else 1.0
     scale = np.sqrt(np.maximum(np.maximum(own.diagonal(), floor * sizes), TINY))
-    own = own / scale / scale[:, None]
-    factor, order, rank, _ = lapack.dpstrf(own.T, tol=share, lower=1)
-    if own.diagonal().max() <= share:  # dpstrf takes its first pivot whatever its size
-        rank = 0
-    k, order = max(min(rank, room), 0), order - 1
-    coordinates = np.zeros((len(rest), k))
-    coordinates[order] = np.tril(factor[:, :k]) * scale[order, None]
-    triangle, order = np.asfortranarray(factor[:k, :k]), order[:k]
-    own_share = (triangle.diagonal() * scale[order]) ** 2
-    shaky = bool((own_share < SHAKY * np.finfo(dtype).eps * sizes[order]).any())
-    return Directions(terms.sums(coordinates), triangle, order, scale[order], shaky, crowding)
+    own /= scale
+    own /= scale[:, None]
+    m, order = len(own), np.arange(len(own))
+    factor, failed = lapack.dpotrf(own.T, lower=0)
+    if not failed and m <= room and factor.diagonal().min() ** 2 > share:
+        rank, coordinates = m, factor.T * scale[:, None]
+    else:
+        factor, order, rank, _ = lapack.dpstrf(own.T, tol=share, lower=0)
+        # dpstrf takes its first pivot whatever its size.
+        rank, order = min(rank, room) if own.diagonal().max() > share else 0, order - 1
+        coordinates = np.empty((m, rank))
+        coordinates[order] = np.tril(factor.T[:, :rank]) * scale[order, None]
+    triangle, chosen = factor[:rank, :rank], order[:rank]
+    own_share = (triangle.diagonal() * scale[chosen]) ** 2
+    shaky = bool((own_share < SHAKY * np.finfo(dtype).eps * sizes[chosen]).any())
+    return Directions(terms.sums(coordinates), triangle, chosen, scale[chosen], shaky, crowding)
 
 
 class Cut(NamedTuple):
@@ -127,8 +132,7 @@ def corrections(
     signed = terms.signed(new)
     gap = new.T @ signed
     np.negative(gap, out=gap)
-    at = np.arange(len(gap))
-    gap[at, at] += values[r - plan.d] - outside
+    gap.reshape(-1)[:: len(gap) + 1] += values[r - plan.d] - outside
     factor, failed = lapack.dpotrf(gap.T, lower=1, clean=0, overwrite_a=1)
     if failed:
         return None

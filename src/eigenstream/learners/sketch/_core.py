@@ -132,7 +132,7 @@ class SketchCore:
     def _learn_whole(self, pieces: list[Any], terms: SketchTerms) -> tuple[Float64s, float]:
         """Add the terms to matrices of full size."""
         rows = np.concatenate(pieces).astype(np.float64) - self.mean
-        self.operator.forms += self.operator.block_forms(terms, rows)
+        self.operator.add_block(self.operator.forms, terms, rows)
         middle = terms.mean(rows)
         own = rows[terms.now] - middle if terms.center else rows[terms.now]
         return middle, float(terms.weights @ np.einsum("ij,ij->i", own, own))
@@ -164,7 +164,7 @@ class SketchCore:
             gaps = (operator.values[r - frame.d :] - outside[0]) / terms.seen
             self.transient.measure(frame, found, inside, gaps, terms)
         within, step, moved = terms.traces(found.gram)
-        operator.traces = operator.traces + operator.block_traces(within + step, moved)
+        operator.add_traces(within + step, moved)
 
         reduced = None
         if self.blocks >= FULL_BLOCKS and r == plan.highest + plan.lowest and len(new.chosen):
@@ -172,13 +172,15 @@ class SketchCore:
         beside = new.coordinates if reduced is None else new.coordinates @ reduced
         coordinates = np.concatenate([inside, beside], axis=1)
         forms = operator.extended(outside, coordinates.shape[1])
-        forms += operator.block_forms(terms, coordinates)
+        operator.add_block(forms, terms, coordinates)
         values, vectors, lossless = kept_pairs(forms[0], plan.lowest, plan.highest)
         operator.lossy = operator.lossy or not lossless
         operator.cut(forms, values, vectors)
 
-        wanted = vectors[r:] if reduced is None else reduced @ vectors[r:]
-        of_rows = new.combination(wanted, terms, len(inside)).T
+        if reduced is None:
+            of_rows = new.combination(vectors[r:], terms).T
+        else:
+            of_rows = vectors[r:].T @ new.combination(reduced, terms).T
         of_frame = vectors[:r].T - of_rows @ inside
         if near is not None:
             of_frame = of_frame @ near
@@ -252,8 +254,9 @@ def _mean(pieces: list[Any], terms: SketchTerms) -> Float64s:
     weights = np.zeros(sum(map(len, pieces)))
     weights[terms.now] = terms.weights / terms.weight
     found = np.empty(pieces[0].shape[1])
-    for start in range(0, len(found), PANEL):
-        columns = slice(start, start + PANEL)
+    step = PANEL // pieces[0].itemsize
+    for start in range(0, len(found), step):
+        columns = slice(start, start + step)
         # In one sum: where a chunk ended makes no difference, not to the last bit.
         found[columns] = weights @ np.concatenate([piece[:, columns] for piece in pieces])
     return found

@@ -10,9 +10,8 @@ import numpy as np
 from eigenstream._linalg import FLOAT32_SAFE, Float64s
 from eigenstream._state import State
 
-#: Columns that are worked on at a time: the panel's part of frame and rows stays in cache.
-PANEL = 1024
-
+#: Bytes of a row that are worked on at a time: the panel's part of frame and rows stays in cache.
+PANEL = 1 << 13
 
 #: The least square of a combination of a frame's vectors that is not taken for rounding.
 LEAST = 1e-6
@@ -43,13 +42,19 @@ class SketchFrame:
     """An orthonormal frame and an older copy of its last ``d`` vectors, one a row."""
 
     def __init__(self, d: int, most: int, n_features: int, dtype: Any) -> None:
-        self.d, self.r, self.n_features = d, 0, n_features
-        self.store = np.zeros((d + most, n_features), dtype)
-        #: The number and precision of the centred rows that the first buffer holds, if it does.
-        self._centred_rows: tuple[int, Any] | None = None
+        self.d, self.r, self.most, self.n_features = d, 0, most, n_features
+        #: The older vectors, the frame, and room for one more that is moved with it.
+        self.store = np.zeros((d + most + 1, n_features), dtype)
         #: How many threads share the columns of a block.
         self.threads = 1
-        self._buffers: dict[tuple[int, int], Any] = {}
+        #: Memory to work in, one for each thread: fresh memory is slow to come by.
+        self._work: dict[int, Any] = {}
+        #: The number and precision of the centred rows that lie there, if they do.
+        self._centred_rows: tuple[int, Any] | None = None
+
+    def __getstate__(self) -> State:
+        """Leave out of copies what is only memory to work in."""
+        return {**vars(self), "_work": {}, "_centred_rows": None}
 
     @property
     def vectors(self) -> Any:
@@ -66,7 +71,7 @@ class SketchFrame:
         self.store[: self.d] = self.vectors[self.r - self.d :]
 
     def _panels(self) -> list[slice]:
-        count = max(-(-self.n_features // PANEL), 1)
+        count = max(-(-self.n_features * self.store.itemsize // PANEL), 1)
         edges = [self.n_features * i // count for i in range(count + 1)]
         return list(map(slice, edges[:-1], edges[1:]))
 
@@ -98,7 +103,7 @@ class SketchFrame:
             turned, rounding = np.zeros((d, d)), np.zeros((r, r))
             with np.errstate(over="ignore", under="ignore"):
                 for columns in panels:
-                    part = self._centred(pieces, reference, columns, thread)
+                    part = self._centred(pieces, reference, columns, thread)[self.most :]
                     frame = self.store[: d + r, columns]
                     gram += part @ part.T
                     inner += part @ frame.T
@@ -113,8 +118,6 @@ class SketchFrame:
         for other in found[1:]:
             for total, more in zip((gram, inner, turned, rounding), other, strict=True):
                 total += more
-        if m * self.n_features <= KEPT:
-            self._centred_rows = m, np.dtype(dtype)
         return Products(gram, inner[:, :d], inner[:, d:], turned, rounding if check else None)
 
     def move(
@@ -129,24 +132,22 @@ class SketchFrame:
 
         One more combination of the rows less the mean is returned.
         """
-        dtype, kept, at = self.store.dtype, len(of_frame), self.d
-        reference, found = mean.astype(dtype), np.empty(self.n_features)
-        with_frame = of_frame.astype(dtype)
-        with_rows = np.concatenate([of_rows, also]).astype(dtype)
+        dtype, kept = self.store.dtype, len(of_frame)
+        reference = mean.astype(dtype)
+        together = np.zeros((kept + 1, self.r + also.shape[1]), dtype)
+        together[:kept, : self.r], together[:kept, self.r :] = of_frame, of_rows
+        together[kept:, self.r :] = also
+        before, after = self.vectors, self.store[self.d : self.d + kept + 1]
 
         def of_stripe(panels: list[slice], thread: int) -> None:
             for columns in panels:
-                part = self._centred(pieces, reference, columns, thread)
-                moved = self._buffer(1, thread, (kept + 1, part.shape[1]), dtype)
-                turned = self._buffer(2, thread, (kept, part.shape[1]), dtype)
-                np.matmul(with_rows, part, out=moved)
-                np.matmul(with_frame, self.vectors[:, columns], out=turned)
-                np.add(moved[:kept], turned, out=self.store[at : at + kept, columns])
-                found[columns] = moved[kept]
+                part = self._centred(pieces, reference, columns, thread)[self.most - self.r :]
+                part[: self.r] = before[:, columns]
+                np.matmul(together, part, out=after[:, columns])
 
-        self._by_stripes(sum(map(len, pieces)), of_stripe)
+        self._by_stripes(also.shape[1], of_stripe)
         self.r, self._centred_rows = kept, None
-        return found
+        return np.array(after[kept], np.float64)
 
     def nearest(self) -> Float64s:
         """Return (U U^T)^(-1/2), which makes the frame U orthonormal in double precision."""
@@ -173,36 +174,31 @@ class SketchFrame:
 
     def state(self) -> State:
         """Return the vectors and their number."""
-        return {"d": self.d, "r": self.r, "vectors": self.store}
+        return {"d": self.d, "r": self.r, "vectors": self.store[:-1]}
 
     @classmethod
     def restored(cls, state: State) -> "SketchFrame":
         """Return a frame that goes on from a state."""
-        store = np.array(state["vectors"])
-        d = int(state["d"])
+        store, d = np.asarray(state["vectors"]), int(state["d"])
         frame = cls(d, len(store) - d, store.shape[1], store.dtype)
-        frame.store, frame.r = store, int(state["r"])
+        frame.store[:-1], frame.r = store, int(state["r"])
         return frame
 
     def _centred(self, pieces: list[Any], reference: Any, columns: slice, thread: int) -> Any:
-        """Return a panel of the rows less the mean."""
-        m, width = sum(map(len, pieces)), columns.stop - columns.start
-        if m * self.n_features > KEPT:
-            panel = self._buffer(0, thread, (m, width), reference.dtype)
-        else:
-            panel = self._buffer(0, thread, (m, self.n_features), reference.dtype)[:, columns]
-            if self._centred_rows == (m, reference.dtype):
-                return panel
-        at = 0
-        for rows in pieces:
-            out = panel[at : at + len(rows)]
-            np.subtract(rows[:, columns], reference[columns], out=out, casting="same_kind")
-            at += len(rows)
-        return panel
-
-    def _buffer(self, which: int, thread: int, shape: tuple[int, int], dtype: Any) -> Any:
-        """Return a piece of memory that is used again: fresh memory is slow to come by."""
-        size, held = shape[0] * shape[1], self._buffers.get((which, thread))
-        if held is None or len(held) < size or held.dtype != dtype:
-            self._buffers[which, thread] = held = np.empty(size, dtype)
-        return held[:size].reshape(shape)
+        """Return a panel of the rows less the mean, below room for the frame's part."""
+        m = sum(map(len, pieces))
+        height, kept = self.most + m, m * self.n_features <= KEPT
+        here, key = slice(0, self.n_features) if kept else columns, (m, reference.dtype)
+        size, work = height * (here.stop - here.start), self._work.get(thread)
+        if work is None or len(work) < size or work.dtype != reference.dtype:
+            self._work[thread] = work = np.empty(size, reference.dtype)
+        panel, at = work[:size].reshape(height, -1), self.most
+        if self._centred_rows != key:
+            for rows in pieces:
+                out = panel[at : at + len(rows)]
+                np.subtract(rows[:, here], reference[here], out=out, casting="same_kind")
+                at += len(rows)
+        if not kept:
+            return panel
+        self._centred_rows = key
+        return panel[:, columns]

@@ -53,25 +53,26 @@ class SketchedSums:
         left = self.n_features - self.r
         if not self.lossy or left == 0:
             return np.zeros(len(self.traces))
-        return np.asarray((self.traces - np.trace(self.forms, axis1=1, axis2=2)) / left)
+        return np.asarray((self.traces - np.einsum("kii->k", self.forms)) / left)
 
-    def block_forms(self, terms: SketchTerms, C: Float64s) -> Float64s:
-        """Return what a block adds to each form, C the coordinates of its rows."""
-        signed = self.reward * terms.rewarded(C)
-        if not self.penalty:
-            return self._stack(signed, np.empty(0))
-        penalised = terms.penalised(C)
-        signed -= self.penalty * penalised
-        return self._stack(signed, penalised)
+    def add_block(self, forms: Float64s, terms: SketchTerms, C: Float64s) -> None:
+        """Add to each form what a block adds to it, C the coordinates of its rows."""
+        signed = terms.rewarded(C)
+        signed *= self.reward
+        if self.penalty:
+            penalised = terms.penalised(C)
+            forms[1] += penalised
+            penalised *= self.penalty
+            signed -= penalised
+        forms[0] += signed
+        if self.again:
+            forms[-1] += signed
 
-    def block_traces(self, rewarded: float, penalised: float) -> Float64s:
-        """Return what a block adds to each trace."""
-        signed = np.asarray(self.reward * rewarded - self.penalty * penalised)
-        return self._stack(signed, np.asarray(penalised))
-
-    def _stack(self, signed: Float64s, penalised: Float64s) -> Float64s:
-        found = [signed, penalised] if self.penalty else [signed]
-        return np.stack([*found, signed] if self.again else found)
+    def add_traces(self, rewarded: float, penalised: float) -> None:
+        """Add what a block adds to each trace."""
+        signed = self.reward * rewarded - self.penalty * penalised
+        of_block = [signed, penalised] if self.penalty else [signed]
+        self.traces = self.traces + ([*of_block, signed] if self.again else of_block)
 
     def extended(self, outside: Float64s, size: int) -> Float64s:
         """Return the forms with directions from outside beside the frame's: ``size`` in all."""
@@ -83,8 +84,7 @@ class SketchedSums:
 
     def cut(self, forms: Float64s, values: Float64s, vectors: Float64s) -> None:
         """Take over forms in the frame of the first one's eigenvectors that are kept."""
-        rest = [vectors.T @ form @ vectors for form in forms[1:]]
-        self.forms = np.stack([np.diag(values), *rest])
+        self.forms = np.stack([np.diag(values), *(vectors.T @ forms[1:] @ vectors)])
 
     def scale(self, factor: float) -> None:
         """Multiply all sums and weights."""

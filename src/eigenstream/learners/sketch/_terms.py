@@ -1,10 +1,10 @@
 """The signed terms of one block, as quadratic forms of its rows."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
 from eigenstream._linalg import Float64s
 
@@ -30,20 +30,20 @@ class SketchTerms:
     center: bool
     seen: float
 
-    @property
+    @cached_property
     def weight(self) -> float:
         """The weight of the rewarded terms."""
         return float(self.weights.sum())
 
-    @property
+    @cached_property
     def past_weight(self) -> float:
         """The weight of the penalised terms."""
         return float(self.past_weights.sum()) if self.penalty else 0.0
 
     @property
-    def step_weight(self) -> float:
-        """How much the square of (mean of the block - mean before it) counts in A [CHAN]."""
-        return self.seen * self.weight / (self.seen + self.weight)
+    def kept(self) -> float:
+        """The share that the rows before the block have in the mean of all."""
+        return self.seen / (self.seen + self.weight)
 
     def mean(self, C: Float64s) -> Float64s:
         """Return the mean of the terms' rows."""
@@ -52,15 +52,12 @@ class SketchTerms:
     def rewarded(self, C: Float64s) -> Float64s:
         """Return A; coordinates count from the mean before the block."""
         rows = C[self.now]
-        if not self.center:
-            rows = rows * np.sqrt(self.weights)[:, None]
-            return np.asarray(rows.T @ rows)
-        mean = self.mean(C)
-        out = np.empty((len(rows) + 1, C.shape[1]))
-        np.subtract(rows, mean, out=out[:-1])
-        out[:-1] *= np.sqrt(self.weights)[:, None]
-        np.multiply(mean, np.sqrt(self.step_weight), out=out[-1])
-        return np.asarray(out.T @ out)
+        if self.center:
+            # A is sum w (x - m)(x - m)^T + kept weight m m^T, m the mean of the block [CHAN]. With
+            # c in place of one m the first sum is larger by weight (m - c)(m - c)^T: that does it.
+            rows = rows - self.mean(C) * (1.0 - np.sqrt(self.kept))
+        rows = rows * np.sqrt(self.weights)[:, None]
+        return np.asarray(rows.T @ rows)
 
     def penalised(self, C: Float64s) -> Float64s:
         """Return B."""
@@ -72,8 +69,7 @@ class SketchTerms:
         """Return H C, where reward A - penalty B = R^T H R for the block's rows R."""
         out, rows = np.zeros_like(C), C[self.now]
         if self.center:
-            kept = self.seen / (self.seen + self.weight)
-            here = rows - self.mean(C) * (1.0 - kept)
+            here = rows - self.mean(C) * (1.0 - self.kept)
             here *= (self.reward * self.weights)[:, None]
         else:
             here = rows * (self.reward * self.weights)[:, None]
@@ -91,7 +87,7 @@ class SketchTerms:
         within, step = float(self.weights @ size[self.now]), 0.0
         if self.center:
             towards = self.weights @ gram[self.now][:, self.now] @ self.weights / self.weight
-            within, step = within - float(towards), float(towards) * self.step_weight / self.weight
+            within, step = within - float(towards), float(towards) * self.kept
         if not self.penalty:
             return within, step, 0.0
         across = gram[self.now][:, self.past].diagonal()
@@ -125,6 +121,11 @@ class SketchTerms:
             out = np.zeros((steps * lag, k))
             out[:m] = C
             return np.cumsum(out.reshape(steps, lag, k), axis=0).reshape(steps * lag, k)[:m]
-        forward = np.eye(m)
-        forward[self.now, self.past] = -1.0
-        return np.asarray(lapack.dtrtrs(forward, C, lower=1, unitdiag=1)[0])
+        out, before = C.copy(), np.full(m, -1)
+        before[self.now] = self.past
+        while True:  # each holds the sum back to the row before its own: twice as far every time
+            later = np.flatnonzero(before >= 0)
+            if not len(later):
+                return out
+            out[later] += out[before[later]]
+            before[later] = before[before[later]]

@@ -1,0 +1,57 @@
+"""The signed terms of a block, against sums over the terms one by one."""
+
+import numpy as np
+import pytest
+
+from eigenstream.learners.sketch._terms import SketchTerms
+
+M = 23
+
+
+def places(name):
+    """The rows of the terms and of their pasts, among M rows: side by side, with gaps, couples."""
+    if name == "couples":  # two sequences: five rows each with a past six rows back
+        past = np.r_[0:5, 11:16]
+        return past + 6, past
+    lag = {"side by side": 1, "three apart": 3, "with gaps": 2}[name]
+    if name == "with gaps":
+        now = np.array([2, 4, 5, 6, 8, 9, 15, 17, 20, 22])
+        return now, now - lag
+    return slice(lag, M), slice(0, M - lag)
+
+
+@pytest.mark.parametrize("name", ["side by side", "three apart", "with gaps", "couples"])
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("seen", [0.0, 3.7])
+def test_forms_are_sums_over_terms(name, center, seen):
+    rng = np.random.default_rng(0)
+    now, past = places(name)
+    C = rng.standard_normal((M, 4)) + 2.0
+    w, lighter = rng.uniform(0.5, 2.0, (2, len(C[now])))
+    terms = SketchTerms(now, past, w, lighter, 0.3, 0.7, center, seen)
+    mean = w @ C[now] / w.sum() if center else np.zeros(4)
+    A, B = np.zeros((4, 4)), np.zeros((4, 4))
+    for row, before, one, other in zip(C[now], C[past], w, lighter, strict=True):
+        A += one * np.outer(row - mean, row - mean)
+        B += other * np.outer(row - before, row - before)
+    if center:
+        # Before the block: weight ``seen``, mean zero.
+        A += w.sum() * seen / (w.sum() + seen) * np.outer(mean, mean)
+    near = {"rtol": 1e-13, "atol": 1e-12}
+    np.testing.assert_allclose(terms.rewarded(C), A, **near)
+    np.testing.assert_allclose(terms.penalised(C), B, **near)
+    np.testing.assert_allclose(C.T @ terms.signed(C), 0.3 * A - 0.7 * B, **near)
+    within, step, moved = terms.traces(C @ C.T)
+    np.testing.assert_allclose([within + step, moved], [np.trace(A), np.trace(B)], **near)
+
+
+@pytest.mark.parametrize("name", ["side by side", "three apart", "with gaps", "couples"])
+def test_sums_undo_differences(name):
+    now, past = places(name)
+    one = np.ones(len(np.arange(M)[now]))
+    terms = SketchTerms(now, past, one, one, 0.3, 0.7, False, 0.0)
+    C, other = np.random.default_rng(1).standard_normal((2, M, 4))
+    np.testing.assert_allclose(terms.sums(terms.differences(C)), C, atol=1e-13)
+    # And the transposed differences are those of the same matrix.
+    one, two = other.T @ terms.differences(C), terms.transposed_differences(other).T @ C
+    np.testing.assert_allclose(one, two, atol=1e-13)
