@@ -65,8 +65,21 @@ def run(W, rows, lattice, rates, radii, weights, size):
 @every_neighborhood
 @pytest.mark.parametrize("size", [0, 1, 16, 50])
 def test_law_3_blocks_take_the_steps_of_the_map(grid, neighborhood, size):
+    law_3(grid, neighborhood, size, 12)
+
+
+@every_neighborhood
+@pytest.mark.parametrize("size", [0, 1, 16, 50])
+@pytest.mark.parametrize("width", [13, 40, 100])
+@pytest.mark.parametrize("grid", [Grid(6, 7, "hexagonal"), Grid(9, 20), Grid(4, 5, periodic=True)])
+def test_law_3_for_rows_of_any_width(grid, neighborhood, size, width):
+    """Of narrow rows units lie as columns, of wide ones as rows."""
+    law_3(grid, neighborhood, size, width)
+
+
+def law_3(grid, neighborhood, size, width):
     rng = np.random.default_rng(0)
-    rows, W = rng.standard_normal((120, 12)), rng.standard_normal((grid.n_units, 12))
+    rows, W = rng.standard_normal((120, width)), rng.standard_normal((grid.n_units, width))
     # At higher rates units inside one bubble would become equal, and rounding say who wins.
     rates, weights = np.linspace(0.05, 0.01, 120), rng.choice([1.0, 1.0, 0.5, 3.0], 120)
     for start in (0.3, 1.0, 1.5, 4.0):
@@ -74,9 +87,9 @@ def test_law_3_blocks_take_the_steps_of_the_map(grid, neighborhood, size):
         lattice = Lattice.of(grid, neighborhood)
         them, seen = run(W, rows, lattice, rates, radii, weights, size)
         plain, met = sequential(W, rows, grid, neighborhood, rates, radii, weights)
-        # Units and rows are of size sqrt(12); each of 120 steps rounds a few times, and leaves out
-        # less than an eps of a step.
-        scale = 5.0
+        # Units and rows are of size sqrt(width); each of 120 steps rounds a few times, and leaves
+        # out less than an eps of a step.
+        scale = 5.0 * (width / 12) ** 0.5
         np.testing.assert_allclose(them.vectors, plain, rtol=0, atol=40 * EPS * scale)
         np.testing.assert_array_equal(seen.nearest, met[:, 0])
         np.testing.assert_allclose(seen.errors, met[:, 1], rtol=0, atol=40 * EPS * scale**2)
@@ -88,10 +101,11 @@ def test_law_3_blocks_take_the_steps_of_the_map(grid, neighborhood, size):
 
 
 @pytest.mark.parametrize("size", [0, 7, 32])
-def test_a_rate_of_one_forgets_all_before(size):
+@pytest.mark.parametrize("width", [12, 100])
+def test_a_rate_of_one_forgets_all_before(size, width):
     rng = np.random.default_rng(0)
     grid = Grid(3, 4)
-    rows, W = rng.standard_normal((60, 12)), rng.standard_normal((12, 12))
+    rows, W = rng.standard_normal((60, width)), rng.standard_normal((12, width))
     rates = np.r_[np.ones(5), np.full(40, 1 - 1e-9), np.full(15, 0.3)]
     given = (rates, np.full(60, 0.4), np.ones(60))
     them, _ = run(W, rows, Lattice.of(grid, "gaussian"), *given, size)
@@ -164,4 +178,4 @@ def test_what_is_no_grid(call, message):
 
 
 def test_blocks_are_longer_where_rows_are():
-    assert [map_block_size(width) for width in (3, 64, 10_000)] == [0, 32, 96]
+    assert [map_block_size(width) for width in (3, 64, 128, 10_000)] == [0, 40, 40, 96]

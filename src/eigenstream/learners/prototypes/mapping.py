@@ -12,7 +12,15 @@ from eigenstream._linalg import Float64s
 from eigenstream._state import State
 from eigenstream.learners.prototypes._falling import Falling
 from eigenstream.learners.prototypes.base import PrototypeLearner, PrototypePlan
-from eigenstream.rules.competitive import MAP, Grid, Lattice, add_up, panels, spread
+from eigenstream.rules.competitive import (
+    MAP,
+    Grid,
+    Lattice,
+    add_up,
+    laid_out,
+    panels,
+    spread,
+)
 from eigenstream.schedules import Schedule
 
 __all__ = ["MapLearner", "MapPlan", "plane"]
@@ -49,6 +57,7 @@ class MapLearner(PrototypeLearner):
     def __init__(self, plan: MapPlan, n_features: int) -> None:
         super().__init__(plan, n_features)
         self.plan: MapPlan = plan
+        self.them = self.them._replace(vectors=laid_out(self.them.vectors))
         self._lattice = Lattice.of(plan.grid, plan.neighborhood)
         self.foresee(plan.n_steps)
 
@@ -163,6 +172,7 @@ class MapLearner(PrototypeLearner):
     def restore(self, state: State) -> None:
         """Take over what ``state`` gave, into a learner made with the same plan."""
         super().restore(state)
+        self.them = self.them._replace(vectors=laid_out(self.them.vectors))
         self.foresee(int(state["foreseen"]))
 
 

@@ -8,7 +8,7 @@ from eigenstream.rules.competitive._nearest import add_up, nearest_units, panels
 from eigenstream.rules.competitive._neighborhoods import NEIGHBORHOODS, Lattice, spread
 from eigenstream.rules.competitive._overlaps import NOT_RECORDED, Overlaps
 from eigenstream.rules.competitive.base import Competition, Competitors, RowSteps, Seen
-from eigenstream.rules.competitive.map import MAP, map_block_size
+from eigenstream.rules.competitive.map import MAP, laid_out, map_block_size
 from eigenstream.rules.competitive.rank import RANK
 from eigenstream.rules.competitive.soft import SOFT
 from eigenstream.rules.competitive.winner import WINNER
@@ -30,6 +30,7 @@ __all__ = [
     "Seen",
     "add_up",
     "as_grid",
+    "laid_out",
     "map_block_size",
     "nearest_units",
     "panels",

@@ -26,6 +26,7 @@ from eigenstream.rules.competitive._scans import EQUAL, first_within, least_of
 from eigenstream.rules.engine import ADDED, add_tile
 
 __all__ = [
+    "LOOSE",
     "Room",
     "block_steps",
     "lift_few",
@@ -57,9 +58,10 @@ class Room(NamedTuple):
     runs: Any  # (b, 2 * rows, 2)
     counts: Any  # (b,): how many runs
     tables: Any  # (N_TABLES, ...)
+    turned: Any  # (n_features, b): the rows as columns
 
     @classmethod
-    def of(cls, lattice: Lattice, size: int) -> "Room":
+    def of(cls, lattice: Lattice, size: int, n_features: int = 0) -> "Room":
         """Return room for blocks of up to ``size`` steps."""
         units = lattice.rows * lattice.columns
         return cls(
@@ -73,6 +75,7 @@ class Room(NamedTuple):
             np.zeros((size, 2 * lattice.rows, 2), np.int64),
             np.zeros(size, np.int64),
             np.zeros((N_TABLES, max(lattice.rows, lattice.columns) + 1)),
+            np.zeros((n_features, size)),
         )
 
 

@@ -22,6 +22,9 @@ CUT = 34.0
 #: squared reach it is no denormal number, nor is its square.
 WIDER = 4.0
 
+#: Whole rows of the grid are taken where that is no more than so many times what is reached.
+BAND = 6.0
+
 #: How far each reaches, in units of the squared radius, and whether all inside count alike.
 NEIGHBORHOODS = {
     "gaussian": (2.0 * CUT, False),
@@ -91,7 +94,13 @@ N_TABLES = 5
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def influence(
-    lattice: Lattice, winner: int, rate: float, radius: float, shares: Any, runs: Any, tables: Any
+    lattice: Lattice,
+    winner: int,
+    rate: float,
+    radius: float,
+    shares: Any,
+    runs: Any,
+    tables: Any,
 ) -> int:
     """Write each unit's share of a step into ``shares`` (n_units,); return how many runs there are.
 
@@ -118,18 +127,15 @@ def influence(
         reach = longest
     if not lattice.flat:
         _tabulate(lattice, 0.5 / (radius * radius), reach, winner, tables)
-    if reach >= longest:
-        runs[0, 0], runs[0, 1] = 0, lattice.rows * C  # nothing to look for
-        for r in range(lattice.rows):
-            dr = abs(r - r_w)
-            if lattice.periodic:
-                dr = min(dr, lattice.rows - dr)
-            if lattice.flat:
-                shares[r * C : r * C + C] = rate
-            else:
-                along = tables[ALONG + (1 if (r - r_w) % 2 and span else 0)]
-                _times(rate * tables[BETWEEN, dr], along[:C], shares[r * C : r * C + C])
-        return 1
+    if lattice.flat:
+        if reach >= longest:
+            runs[0, 0], runs[0, 1] = 0, lattice.rows * C  # nothing to look for
+            shares[:] = rate
+            return 1
+    elif reach >= longest or (
+        lattice.reach > 1.0 and not lattice.periodic and C <= BAND * 2.0 * np.sqrt(reach)
+    ):
+        return _band(lattice, winner, rate, reach, shares, runs, tables)
     found = 0
     for r in range(lattice.rows):
         dr = abs(r - r_w)
@@ -169,6 +175,35 @@ def influence(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _band(
+    lattice: Lattice,
+    winner: int,
+    rate: float,
+    reach: float,
+    shares: Any,
+    runs: Any,
+    tables: Any,
+) -> int:
+    """Write the shares of whole rows of the grid, as far as a Gaussian reaches; see ``influence``.
+
+    Along each direction it is cut: in the corners it is less than rounding.
+    """
+    C, r_w = lattice.columns, winner // lattice.columns
+    first, last = lattice.rows, 0
+    for r in range(lattice.rows):
+        dr = abs(r - r_w)
+        if lattice.periodic:
+            dr = min(dr, lattice.rows - dr)
+        if lattice.row_square * dr * dr <= reach:
+            # Beside rows of the winner's kind there are those that are shifted against it.
+            along = tables[ALONG + (dr & 1 if lattice.shift != 0.0 else 0)]
+            _times(rate * tables[BETWEEN, dr], along[:C], shares[r * C : r * C + C])
+            first, last = min(first, r), r
+    runs[0, 0], runs[0, 1] = first * C, last * C + C
+    return 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _span(square: float, off: float) -> tuple[int, int]:
     """Return the least and the largest whole o with (o + off)^2 <= square; none if they cross."""
     low, high = int(np.ceil(-np.sqrt(square) - off)), int(np.floor(np.sqrt(square) - off))
@@ -191,13 +226,13 @@ def _tabulate(lattice: Lattice, sharpness: float, reach: float, winner: int, tab
     longest = max(lattice.rows, C)
     far = min(int(np.sqrt(reach)) + 1, longest)
     for m in range(far + 1):
-        tables[WHOLE, m] = np.exp(-sharpness * m * m)
+        tables[WHOLE, m] = np.exp(-sharpness * m * m) if m * m <= reach else 0.0
     _lay_along(lattice, c_w, 0.0, tables[WHOLE], tables[ALONG], far)
     if lattice.shift == 0.0:
         tables[BETWEEN, : far + 1] = tables[WHOLE, : far + 1]
         return
     for m in range(far + 1):
-        tables[HALF, m] = np.exp(-sharpness * (m + 0.5) ** 2)
+        tables[HALF, m] = np.exp(-sharpness * (m + 0.5) ** 2) if (m + 0.5) ** 2 <= reach else 0.0
     far_up = min(int(np.sqrt(reach / lattice.row_square)) + 1, longest)
     for m in range(far_up + 1):
         tables[BETWEEN, m] = np.exp(-sharpness * lattice.row_square * m * m)

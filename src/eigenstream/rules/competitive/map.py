@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg.blas import dgemm
 
 from eigenstream._linalg import Float64s
+from eigenstream.rules.competitive._column_blocks import column_blocks
 from eigenstream.rules.competitive._map_steps import (
     Room,
     block_steps,
@@ -17,7 +18,7 @@ from eigenstream.rules.competitive._map_steps import (
 from eigenstream.rules.competitive._neighborhoods import Lattice
 from eigenstream.rules.competitive.base import Competition, Competitors, RowSteps, Seen
 
-__all__ = ["MAP", "MapCompetition", "map_block_size"]
+__all__ = ["MAP", "MapCompetition", "laid_out", "map_block_size"]
 
 #: A product of matrices takes its numbers out of the cache so many times as fast as single sums:
 #: where fewer of the factors than one in so many are not zero, these are quicker. With 400 units
@@ -27,6 +28,9 @@ SPARSE = 10
 #: Up to so many features the plain rule is quicker.
 FEW = 12
 
+#: Up to so many, tiles on units that lie as columns are; and steps in a block of these.
+NARROW, COLUMN_STEPS = 96, 40
+
 
 def map_block_size(n_features: int) -> int:
     """Return the number of steps between two products of matrices; 0 for steps on the units.
@@ -35,11 +39,20 @@ def map_block_size(n_features: int) -> int:
     writing the units, a share 1 / b of what a block costs, grows with D.
 
     >>> map_block_size(2), map_block_size(64), map_block_size(784)
-    (0, 32, 96)
+    (0, 40, 96)
     """
-    if n_features <= FEW:
-        return 0
+    if n_features <= NARROW:
+        return COLUMN_STEPS if n_features > FEW else 0
     return int(min(max(8 * round(0.45 * n_features**0.5), 16), 96))
+
+
+def laid_out(vectors: Float64s) -> Float64s:
+    """Return units with their order in memory the one that their steps go along.
+
+    >>> laid_out(np.zeros((400, 64))).T.flags.c_contiguous
+    True
+    """
+    return np.asfortranarray(vectors) if vectors.shape[1] <= NARROW else vectors
 
 
 class MapCompetition(Competition):
@@ -69,17 +82,22 @@ class MapCompetition(Competition):
         """
         lattice: Lattice = steps.ground
         n = len(rows)
-        room = Room.of(lattice, size if size else 1)
+        room = Room.of(lattice, size if size else 1, rows.shape[1])
         pace = np.stack([steps.gains, steps.numbers[:, 0], steps.weights])
-        if size == 0:
-            columns = np.ascontiguousarray(them.vectors.T)
-            plain_steps(lattice, columns, rows, room, pace, seen.nearest, seen.errors)
-            them.vectors[...] = columns.T
-            renewed(them.vectors, them.squares)
-        for start in range(0, n if size else 0, size or 1):
-            here = slice(start, min(start + size, n))
-            now = Seen(seen.nearest[here], seen.errors[here])
-            _take_block(them, rows[here], lattice, room, pace[:, here], now)
+        if size == 0 or rows.shape[1] <= NARROW:
+            columns = np.ascontiguousarray(them.vectors.T)  # no copy where they are laid out so
+            if size == 0:
+                plain_steps(lattice, columns, rows, room, pace, seen.nearest, seen.errors)
+                np.einsum("jk,jk->k", columns, columns, out=them.squares)
+            else:
+                column_blocks(lattice, room, columns, them.squares, rows, pace, tuple(seen))
+            if not np.may_share_memory(columns, them.vectors):
+                them.vectors[...] = columns.T
+        else:
+            for start in range(0, n, size):
+                here = slice(start, min(start + size, n))
+                now = Seen(seen.nearest[here], seen.errors[here])
+                _take_block(them, rows[here], lattice, room, pace[:, here], now)
         # Repeated places are written one after the other: the last step stays.
         them.latest[seen.nearest] = steps.first + np.arange(n)
         np.add.at(them.counts, seen.nearest, steps.weights)
