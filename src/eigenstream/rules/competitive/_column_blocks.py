@@ -1,8 +1,8 @@
 """Blocks of a map's steps on units that lie as columns, in one compiled loop.
 
-Where rows are short, a block's products of matrices are thin, and what BLAS does around them takes
-as long as they do: here they are tiles in registers. Units as columns, (D, units), are what tiles of
-products with rows go along, and lie as the loop of the steps reads them.
+Where rows are short, a block's products of matrices are thin, and what BLAS does around them
+takes as long as they do: here they are tiles in registers. Units as columns, (D, units), are what
+tiles of products with rows go along, and lie as the loop of the steps reads them.
 """
 
 from typing import Any

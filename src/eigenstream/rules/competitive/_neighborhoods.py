@@ -133,7 +133,7 @@ def influence(
             shares[:] = rate
             return 1
     elif reach >= longest or (
-        lattice.reach > 1.0 and not lattice.periodic and C <= BAND * 2.0 * np.sqrt(reach)
+        lattice.reach > 1.0 and not lattice.periodic and BAND * 2.0 * np.sqrt(reach) >= C
     ):
         return _band(lattice, winner, rate, reach, shares, runs, tables)
     found = 0
