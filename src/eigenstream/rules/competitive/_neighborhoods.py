@@ -135,7 +135,8 @@ def influence(
     elif reach >= longest or (
         lattice.reach > 1.0 and not lattice.periodic and BAND * 2.0 * np.sqrt(reach) >= C
     ):
-        return _band(lattice, winner, rate, reach, shares, runs, tables)
+        _band(lattice, winner, rate, reach, shares, runs, tables)
+        return 1
     found = 0
     for r in range(lattice.rows):
         dr = abs(r - r_w)
@@ -183,7 +184,7 @@ def _band(
     shares: Any,
     runs: Any,
     tables: Any,
-) -> int:
+) -> None:
     """Write the shares of whole rows of the grid, as far as a Gaussian reaches; see ``influence``.
 
     Along each direction it is cut: in the corners it is less than rounding.
@@ -200,7 +201,6 @@ def _band(
             _times(rate * tables[BETWEEN, dr], along[:C], shares[r * C : r * C + C])
             first, last = min(first, r), r
     runs[0, 0], runs[0, 1] = first * C, last * C + C
-    return 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
