@@ -1,5 +1,7 @@
 """solver="sketch" for pairs and labels: one pass, near the answer of the scatters."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -229,3 +231,68 @@ def test_a_stream_is_learned_in_one_pass():
     assert learner.fit(stream, passes=1).n_samples_seen_ == len(ROWS)
     with pytest.raises(ValueError, match="passes=2 is for arrays here"):
         learner.fit(stream, passes=2)
+
+
+# ---- degenerate data -----------------------------------------------------------------------------
+
+
+def degenerate_rows(width):
+    rng = np.random.default_rng(5)
+    noise = rng.standard_normal((240, width))
+    return {
+        "constant": np.full((240, width), 3.7),
+        "zero": np.zeros((240, width)),
+        "duplicates": np.repeat(noise[:6], 40, axis=0),
+        "zero rows among others": np.where(np.arange(240)[:, None] % 3 == 0, noise, 0.0),
+        "rank below d": np.outer(np.arange(240.0), noise[0]) + 2.0,
+        "a column is far larger": noise * np.r_[1e6, np.ones(width - 1)],
+    }
+
+
+def assert_sound(model, width):
+    """Finite, orthonormal, and no more than what gains."""
+    values, V = model.eigenvalues_, model.components_
+    assert V.shape == (len(values), width)
+    assert len(values) <= 3
+    assert np.isfinite(values).all()
+    np.testing.assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-12)
+
+
+@pytest.mark.parametrize("width", [6, 70])  # below and above the vectors of a frame
+@pytest.mark.parametrize("name", degenerate_rows(2))
+def test_degenerate_pairs_are_learned_as_by_the_scatters(name, width):
+    """At once, or a pair a call."""
+    rows = degenerate_rows(width)[name]
+    pairs, signs = np.stack([rows[:120], rows[:119:-1]], axis=1), np.tile([1, -1], 60)
+    learner = PairSubspace(3, eta=2.0, solver="sketch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that nothing gains
+        whole, grown = clone(learner).fit(pairs, signs), clone(learner)
+        for pair, sign in zip(pairs, signs, strict=True):
+            grown.partial_fit(pair[None], [sign])
+        dense = clone(learner).set_params(solver="dense").fit(pairs, signs)
+        for model in (whole, grown):
+            assert_sound(model, width)
+            np.testing.assert_array_equal(model.components_, whole.components_)
+    # In one block nothing is cut off but directions with less than 1e-5 of every row's square.
+    size = float(np.mean(np.sum((pairs[:, 0] - pairs[:, 1]) ** 2, axis=1)))
+    found = np.trace(whole.components_ @ dense.contrast_.matrix() @ whole.components_.T)
+    np.testing.assert_allclose(found, whole.eigenvalues_.sum(), atol=1e-9 * size)
+    assert found >= dense.eigenvalues_[dense.eigenvalues_ > 0].sum() - 1e-5 * size
+
+
+@pytest.mark.parametrize("width", [6, 70])
+@pytest.mark.parametrize("name", degenerate_rows(2))
+def test_degenerate_labelled_rows(name, width):
+    """At once, twice the same; and a row a call."""
+    rows, labels = degenerate_rows(width)[name], np.arange(240) % 4
+    learner = ClassSubspace(3, eta=2.0, solver="sketch", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one, other, grown = (clone(learner) for _ in range(3))
+        for model in (one, other):
+            assert_sound(model.fit(rows, labels), width)
+        np.testing.assert_array_equal(one.components_, other.components_)
+        for row, label in zip(rows[:40], labels, strict=False):
+            grown.partial_fit(row[None], [label])
+        assert_sound(grown, width)

@@ -11,6 +11,7 @@ from eigenstream import RBFNetwork, SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
 from eigenstream.learners import table
 from eigenstream.learners.sketch import OperatorSketch, SketchPlan
+from eigenstream.processes import ImageWalk, page_image
 from eigenstream.solvers import base
 from eigenstream.testing import assert_same_state, chunked
 
@@ -188,17 +189,66 @@ def test_parameters_that_it_has_read_cannot_change():
 # ---- alpha="auto" ------------------------------------------------------------------------------
 
 
-def sources(seed):
-    """A random problem: so many sources, slow to several degrees, in noise nearly white."""
+def sources(seed, noise=(0.5, 1.5), rows=(25, 60)):
+    """A random problem: so many sources, slow to several degrees, in noise nearly white.
+
+    ``rows`` are those a column: from here to there.
+    """
     rng = np.random.default_rng(seed)
-    d, width, noise = rng.integers(2, 7), rng.integers(60, 160), rng.uniform(0.5, 1.5)
-    n = int(rng.uniform(25, 60) * width)
+    d, width, noise = rng.integers(2, 7), rng.integers(60, 160), rng.uniform(*noise)
+    n = int(rng.uniform(*rows) * width)
     memory = np.r_[1.0 - 10 ** rng.uniform(-2, -1, d), rng.uniform(-0.3, 0.3, width - d)]
     rows = rng.standard_normal((n, width)) * np.sqrt(1 - memory**2)
     for t in range(1, n):
         rows[t] += memory * rows[t - 1]
     rows *= np.r_[np.ones(d), np.full(width - d, noise)]
     return int(d), rows @ np.linalg.qr(rng.standard_normal((width, width)))[0]
+
+
+def growing(seed):
+    """300 walks whose variance grows, ten rows a column."""
+    rng = np.random.default_rng(seed)
+    walks = rng.standard_normal((3000, 300)).cumsum(axis=0) / 30
+    return 3, walks + rng.standard_normal((3000, 300))
+
+
+def views(d):
+    """Views that walk over a page: many directions without variance or velocity."""
+    return d, ImageWalk(page_image(random_state=0), size=14, random_state=0).take(6000)
+
+
+def found_with_warnings(d, rows, passes):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = SlowSubspace(d, solver="sketch").fit(rows, passes=passes)
+    return model.alpha_, [str(one.message) for one in said]
+
+
+@pytest.mark.parametrize("passes", [2, 3])
+@pytest.mark.parametrize("seed", range(10))
+def test_alpha_is_right_to_five_per_cent_or_in_doubt(seed, passes):
+    """Few rows, large noise: passes bring alpha down from several times too much."""
+    d, rows = sources(seed, noise=(1.0, 2.5), rows=(8, 40))
+    alpha, said = found_with_warnings(d, rows, passes)
+    assert said or abs(alpha / SlowSubspace(d).fit(rows).alpha_ - 1.0) < 0.05
+
+
+@pytest.mark.parametrize("passes", [2, 3])
+@pytest.mark.parametrize(
+    ("problem", "given"), [(growing, 0), (growing, 1), (views, 5), (views, 8), (views, 12)]
+)
+def test_alpha_of_slow_mixing_is_right_or_in_doubt(problem, given, passes):
+    d, rows = problem(given)
+    alpha, said = found_with_warnings(d, rows, passes)
+    assert said or abs(alpha / SlowSubspace(d).fit(rows).alpha_ - 1.0) < 0.05
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_three_passes_over_easy_sources_leave_no_doubt(seed):
+    d, rows = sources(seed)
+    alpha, said = found_with_warnings(d, rows, 3)
+    assert not said
+    assert alpha == pytest.approx(SlowSubspace(d).fit(rows).alpha_, rel=0.05)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -224,7 +274,7 @@ def test_an_alpha_that_still_moves_is_said_to():
         rows[t] += memory * rows[t - 1]
     rows[:, 5:] *= 2.0
     rows = rows @ np.linalg.qr(rng.standard_normal((200, 200)))[0]
-    with pytest.warns(UserWarning, match=r"the last pass has moved alpha .* give passes=3"):
+    with pytest.warns(UserWarning, match=r"the last pass has moved alpha .* give passes=3 to see"):
         model = SlowSubspace(5, solver="sketch").fit(rows, passes=2)
     assert model.alpha_ > SlowSubspace(5).fit(rows).alpha_  # to the safe side
 
@@ -330,3 +380,47 @@ def test_the_alpha_of_degenerate_rows_is_that_of_the_scatters(name, capfd):
     assert model.alpha_ == pytest.approx(SlowSubspace(2).fit(rows[name]).alpha_, rel=1e-6)
     assert np.isfinite(model.components_).all()
     assert capfd.readouterr() == ("", "")  # LAPACK says nothing
+
+
+# ---- degenerate rows: of a rank that the frame holds, so that nothing is cut off -----------------
+
+
+def degenerate(width):
+    rng = np.random.default_rng(5)
+    noise = rng.standard_normal((300, width))
+    return {
+        "constant": np.full((300, width), 3.7),
+        "zero": np.zeros((300, width)),
+        "duplicates": np.repeat(noise[:6], 50, axis=0),
+        "zero rows among others": np.where(np.arange(300)[:, None] % 50 == 0, noise, 0.0),
+        "rank below d": np.outer(np.arange(300.0), noise[0]) + 2.0,
+        "two rows": noise[:2],
+    }
+
+
+@pytest.mark.parametrize("width", [6, 70])  # below and above the vectors of a frame
+@pytest.mark.parametrize("name", degenerate(2))
+@pytest.mark.parametrize(
+    "learner",
+    [StreamPCA(3, solver="sketch"), SlowSubspace(3, alpha=0.4, solver="sketch")],
+    ids=repr,
+)
+def test_degenerate_rows_are_learned_as_by_the_scatters(learner, name, width):
+    """At once, or a row a call: the same to the last bit, and the dense answer to rounding."""
+    rows = degenerate(width)[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that eigenvalues are not positive
+        dense = clone(learner).set_params(solver="dense").fit(rows)
+        whole, grown = clone(learner).fit(rows), clone(learner)
+        for row in rows:
+            grown.partial_fit(row[None])
+        for model in (whole, grown):
+            np.testing.assert_array_equal(model.components_, whole.components_)
+            np.testing.assert_array_equal(model.eigenvalues_, whole.eigenvalues_)
+    assert whole.components_.shape == (3, width)
+    product = whole.components_ @ whole.components_.T
+    np.testing.assert_allclose(product, np.eye(3), atol=1e-12)
+    # Squares of the rows, which may lie far from zero, have so many roundings.
+    room = 1e-11 * max(1.0, float(np.mean(np.sum(rows**2, axis=1))))
+    np.testing.assert_allclose(whole.eigenvalues_, dense.eigenvalues_, atol=room)
+    np.testing.assert_allclose(whole.mean_, dense.mean_, rtol=1e-12, atol=1e-12)

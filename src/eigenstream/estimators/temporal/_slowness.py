@@ -1,6 +1,5 @@
 """What SlowSubspace asks: directions with much variance and little velocity, at which alpha."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +13,6 @@ from eigenstream.learners.base import Solution
 from eigenstream.learners.temporal import Estimate
 from eigenstream.solvers import dense, krylov
 from eigenstream.solvers.base import Eigenpairs, above
-
-#: Two passes that find the same alpha but for this share have found it.
-SETTLED = 0.05
 
 
 @dataclass(frozen=True)
@@ -69,14 +65,9 @@ class Slowness:
         mean = operator.mean if self.center else np.zeros_like(operator.mean)
         return Solution(pairs, mean, n_rows, {"alpha": alpha, "weights": weights})
 
-    def of_estimate(self, estimate: Estimate, alphas: Sequence[float] = ()) -> Solution:
-        """Take over what a learner without scatters has found, and the alpha of its last pass."""
-        alpha = alphas[-1] if alphas else float(self.alpha)
-        if len(alphas) > 1 and abs(alphas[-2] / alpha - 1.0) > SETTLED:
-            warn_user(
-                f"the last pass has moved alpha from {alphas[-2]:.3g} to {alpha:.3g}, and another "
-                f"one may move it further, as a rule down: give passes={len(alphas) + 1} to see."
-            )
+    def of_estimate(self, estimate: Estimate, alpha: float | None = None) -> Solution:
+        """Take over what a learner without scatters has found, and the alpha that it has found."""
+        alpha = float(self.alpha) if alpha is None else alpha
         return Solution(
             estimate.pairs, np.asarray(estimate.mean), estimate.n_rows, {"alpha": alpha}
         )

@@ -1,6 +1,5 @@
 """What StreamPCA asks: the directions of the largest variance, and how much of it they have."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +49,7 @@ class Variances:
         pairs = krylov.largest(operator, (1.0, 0.0), self.n_components)
         return self._of_moments(pairs, operator, n_rows, operator.trace())
 
-    def of_estimate(self, estimate: Estimate, alphas: Sequence[float] = ()) -> Solution:
+    def of_estimate(self, estimate: Estimate, alpha: float | None = None) -> Solution:
         """Take over what a learner without scatters has found."""
         pairs, details = self._variances(
             estimate.pairs, estimate.weight, estimate.n_terms, estimate.total

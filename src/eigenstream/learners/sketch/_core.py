@@ -157,9 +157,12 @@ class SketchCore:
             self.dtype,
             plan.independent,
         )
-        # What directions outside are charged of the debts that they have on the average.
-        if outside[0] < 0:
-            outside = outside * (new.crowding if plan.independent else DEBTS)
+        # What directions outside are charged of the debts that they have on the average. In a
+        # further pass only the first sum, which looks where to: what is read is what was seen. Where
+        # weights are looked for, more would come and go, and take some of the penalties along.
+        if outside[0] < 0 and not (plan.search and operator.again):
+            charged = new.crowding if plan.independent else DEBTS
+            outside[: 1 if operator.again else None] *= charged
         if terms.seen and r > frame.d and not operator.again:
             gaps = (operator.values[r - frame.d :] - outside[0]) / terms.seen
             self.transient.measure(frame, found, inside, gaps, terms)

@@ -1,7 +1,7 @@
 """What learners of rows in time order share: their task, their source, the question put to them."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -101,10 +101,10 @@ class StreamQuestion(Protocol):
     def of_operator(self, operator: LaggedOperator, n_rows: int) -> Solution:
         """Solve matrix-free."""
 
-    def of_estimate(self, estimate: "Estimate", alphas: Sequence[float] = ()) -> Solution:
+    def of_estimate(self, estimate: "Estimate", alpha: float | None = None) -> Solution:
         """Take over what a learner has found by itself.
 
-        ``alphas`` are the weights that it has found after each pass, if it has looked for any.
+        ``alpha`` is the weight that it has found, if it has looked for one.
         """
 
 

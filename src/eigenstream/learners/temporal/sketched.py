@@ -4,9 +4,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from eigenstream._checks import warn_user
 from eigenstream._state import State, joined, part
 from eigenstream.learners.base import Abilities, Solution
-from eigenstream.learners.sketch import FIRST_ALPHA, OperatorSketch
+from eigenstream.learners.sketch import (
+    FIRST_ALPHA,
+    OperatorSketch,
+    SketchPlan,
+    SketchSolution,
+)
 from eigenstream.learners.temporal.base import (
     Source,
     StreamLearner,
@@ -14,8 +20,21 @@ from eigenstream.learners.temporal.base import (
     StreamTask,
     check_not_vanishing,
 )
+from eigenstream.solvers import dense
+from eigenstream.solvers.base import above
 
 __all__ = ["Sketched"]
+
+#: An alpha is promised to be right but for this share.
+RIGHT = 0.05
+
+#: Where directions come in slowly, each pass goes a quarter of the way that is left, at least: of
+#: what a pass has moved, three times as much may be left.
+LEFT = 3.0
+
+#: Where one more direction would need an alpha larger by less than this share, the first pass may
+#: stand still far from the right one.
+APART = 0.1
 
 
 class Sketched(StreamLearner):
@@ -80,8 +99,12 @@ class Sketched(StreamLearner):
         found = self._sketch.solution()
         size = max(float(abs(found.mean).max()), found.total**0.5)
         check_not_vanishing(size, found.total)
-        search = self._sketch.plan.search
-        return question.of_estimate(found, [*self._alphas[:-1], found.weights[0]] if search else ())
+        if not self._sketch.plan.search:
+            return question.of_estimate(found)
+        alpha = found.weights[0]
+        if self._alphas and not found.exact:
+            warn_of_doubt(found, [*self._alphas[:-1], alpha], self._sketch.plan)
+        return question.of_estimate(found, alpha)
 
     @property
     def n_rows(self) -> int:
@@ -115,3 +138,32 @@ class Sketched(StreamLearner):
         learner = cls(int(state["n_features"]), sketch)
         learner._alphas = np.asarray(state["alphas"], np.float64).tolist()
         return learner
+
+
+def warn_of_doubt(found: SketchSolution, alphas: list[float], plan: SketchPlan) -> None:
+    """Warn where the alpha that the last of several passes has found may be wrong by more."""
+    alpha, d = alphas[-1], plan.d
+    another = f"give passes={len(alphas) + 1} to see, or solver='krylov', which finds it exactly."
+    if len(alphas) > 1 and LEFT * abs(alphas[-2] / alpha - 1.0) > RIGHT:
+        warn_user(
+            f"the last pass has moved alpha from {alphas[-2]:.3g} to {alpha:.3g}, and another "
+            f"one may move it further, as a rule down: {another}"
+        )
+    elif len(alphas) == 2 and _next(found, d) < (1.0 + APART) * alpha:
+        warn_user(
+            f"one more direction than n_components={d} would gain at an alpha next to "
+            f"{alpha:.3g}: two passes tell such directions apart no better than one, so that it "
+            f"may be too large; {another}"
+        )
+    elif not plan.promises(found.n_terms, len(found.mean)):
+        warn_user(
+            f"alpha={alpha:.3g} has been read from {found.n_terms} rows of {len(found.mean)} "
+            "columns, less than 25 a column: it may be off by a tenth. solver='krylov' finds it "
+            "exactly."
+        )
+
+
+def _next(found: SketchSolution, d: int) -> float:
+    """Return the least weight at which one more direction than ``d`` would gain."""
+    cut = len(found.mean) * float(np.finfo(np.float64).eps)
+    return above(dense.smallest_positive_weight(found.rewarded, found.penalised, d + 1, cut))
