@@ -158,8 +158,8 @@ class SketchCore:
             plan.independent,
         )
         # What directions outside are charged of the debts that they have on the average. In a
-        # further pass only the first sum, which looks where to: what is read is what was seen. Where
-        # weights are looked for, more would come and go, and take some of the penalties along.
+        # further pass only the first sum, which looks where to: what is read is what was seen. And
+        # where weights are looked for, more would come and go, and take penalties along.
         if outside[0] < 0 and not (plan.search and operator.again):
             charged = new.crowding if plan.independent else DEBTS
             outside[: 1 if operator.again else None] *= charged
