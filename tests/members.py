@@ -112,6 +112,7 @@ NO_ROWS = {
     "no rows": ROWS[:0],
     "a file": "rows.npy",
     "a stream": (row for row in ROWS),
+    "a function": lambda: iter([ROWS]),
     "nothing": None,
 }
 

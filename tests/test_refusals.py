@@ -91,6 +91,46 @@ def test_refused_data_change_nothing(member):
         model.partial_fit(data, y)
 
 
+def first_tries(folder):
+    """What is tried first with data that are not in memory, each made anew for every call."""
+    path = folder / "big.csv"
+    path.write_text("x,y\n1,2\n3,4\n")
+    tries = {
+        "a name": lambda: str(path),
+        "a path": lambda: path,
+        "names": lambda: [str(path), str(path)],
+        "a generator": lambda: (ROWS[k : k + 5] for k in range(0, 60, 5)),
+        "a function": lambda: lambda: iter([ROWS]),
+        "runs by name": lambda: {"monday": ROWS[:30], "tuesday": ROWS[30:]},
+    }
+    try:
+        import pandas as pd
+    except ModuleNotFoundError:
+        return tries
+    return tries | {"a reader of pandas": lambda: pd.read_csv(path, chunksize=1)}
+
+
+@every_member
+def test_what_is_tried_first_says_how(member, tmp_path):
+    """A file, a generator, runs by name: ``open_stream`` is named wherever they are passed."""
+    model, _, y, answer = learned(member)
+    before = answer()
+    names = ["fit", "predict", "transform", "score"]
+    names += ["partial_fit"] * goes_on(model)
+    for what, made in first_tries(tmp_path).items():
+        for name in names:
+            if not hasattr(model, name):
+                continue
+            taught = y is not None and name not in ("predict", "transform")
+            source = made()
+            given = (source, y) if taught else (source,)
+            message = refused(lambda name=name, given=given: getattr(model, name)(*given))
+            assert "open_stream(" in message, f"{name} of {what}: {message}"
+            for reader in [source] if hasattr(source, "close") else []:
+                reader.close()
+    np.testing.assert_array_equal(answer(), before)
+
+
 @every_member
 def test_nonsense_parameters_are_refused_and_change_nothing(member):
     model, data, y, answer = learned(member)

@@ -30,7 +30,7 @@ def refuse_unread(values: Any, name: str = "X") -> None:
         )
     if isinstance(values, list | tuple) and values:
         first = values[0]
-        if isinstance(first, str | PathLike) and name == "X":
+        if isinstance(first, str | PathLike) and name in ("X", "pairs"):
             raise TypeError(
                 f"{name} is a {type(values).__name__} of names, {str(first)!r:.80} first, and rows "
                 f"are due: if they are files, open_stream({name}), of eigenstream.streams, is what "
@@ -54,6 +54,13 @@ def refuse_unread(values: Any, name: str = "X") -> None:
             f"{name} is a dict of {len(values)} entries ({first}{more}), and rows are due: "
             f"open_stream({name}), of eigenstream.streams, takes each entry as a sequence; or pass "
             f"list({name}.values()) where a list of sequences will do, or one entry."
+        )
+    if callable(values) and not hasattr(values, "__array__"):
+        called = getattr(values, "__name__", type(values).__name__)
+        raise TypeError(
+            f"{name} is a function, {called:.40}, and rows are due: if it gives a new iterator of "
+            f"chunks each time it is called, open_stream({name}), of eigenstream.streams, is what "
+            f"fit takes; else pass {name}()."
         )
     if isinstance(values, Iterator) and not hasattr(values, "__array__"):
         kind = type(values).__name__

@@ -340,6 +340,18 @@ def test_a_full_disk_leaves_the_old_file(ending, files):
     assert sorted(os.listdir()) == before
 
 
+def test_text_with_decimal_commas(files):
+    (files / "euro.csv").write_text("x;y\n1,5;2\n3,5;5\n7;1,25\n")
+    refused = run("look", "euro.csv")
+    assert refused.exit_code == 2
+    assert refused.stderr.strip().endswith("If that is a decimal comma, pass --decimal ,.")
+    assert told("look", "euro.csv", "--decimal", ",")["rows"] == 3
+    (files / "none.csv").write_text("1,5;2\n3,5;5\n")
+    refused = run("look", "none.csv")
+    assert "pass --delimiter ';', and --decimal , if need be." in refused.stderr
+    assert told("look", "none.csv", "--decimal", ",", "--delimiter", ";")["columns"] == 2
+
+
 # ---- what it refuses ---------------------------------------------------------------------------
 
 

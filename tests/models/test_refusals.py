@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bad_models import LIES, MOMENT, NO_MODELS, ROWS, taken_apart, written
@@ -372,3 +373,31 @@ def test_describe(path):
     assert set(told["versions"]) == {"eigenstream", "numpy", "scipy", "scikit-learn"}
     assert told["class"] == "SlowSubspace"
     assert told["n_bytes"] == path.stat().st_size
+
+
+def test_what_comes_instead_of_an_estimator(tmp_path):
+    pipeline = make_pipeline(StandardScaler(), SlowSubspace(2)).fit(ROWS)
+    for thing, words in (
+        (pipeline, r"last step, save\(pipeline\[-1\], path\)"),
+        (SlowSubspace, "the class SlowSubspace cannot be saved"),
+        ("slow.eigs", "the first argument of save is the estimator"),
+        (StandardScaler().fit(ROWS), "a StandardScaler cannot be saved"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            save(thing, tmp_path / "x.eigs")
+    assert not list(tmp_path.iterdir())
+    save(pipeline[-1], tmp_path / "x.eigs")
+    again = make_pipeline(pipeline[0], load(tmp_path / "x.eigs"))
+    np.testing.assert_array_equal(again.transform(ROWS), pipeline.transform(ROWS))
+
+
+def test_paths_as_people_write_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    model = SlowSubspace(2).fit(ROWS)
+    for name in ("C:\\models\\slow.eigs", "größe.eigs", "no_ending", "~/home.eigs"):
+        save(model, name)
+        np.testing.assert_array_equal(load(name).components_, model.components_)
+        assert describe(name)["class"] == "SlowSubspace"
+    assert (tmp_path / "home.eigs").is_file()
+    assert not (tmp_path / "~").exists()

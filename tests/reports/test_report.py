@@ -16,6 +16,7 @@ from eigenstream import (
     StreamPCA,
     open_stream,
     report,
+    streams,
 )
 from eigenstream.reports import SeenRows
 
@@ -210,3 +211,36 @@ def test_what_is_refused(tmp_path):
         with pytest.raises((ValueError, TypeError, OSError), match=words):
             call()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_missing_and_what_was_done_about_it(tmp_path):
+    rows = ROWS.copy()
+    rows[10:14, 1] = rows[50, 2] = np.nan
+    rows[0, 0] = np.nan  # nothing stands before it
+    for chunk_rows in (7, 300):
+        stream = open_stream(rows, missing="interpolate", chunk_rows=chunk_rows)
+        slow = SlowSubspace(2).fit(stream)
+        assert stream.n_filled == 5
+        slow.report(tmp_path / "filled.html", stream)
+        text = Words((tmp_path / "filled.html").read_text(encoding="utf-8")).text
+        assert "filled in 5 missing values, each on the line between" in text
+        assert "left out, for missing values 1 (0% of all)" in text
+    slow = SlowSubspace(2, missing="skip").fit(rows)
+    slow.report(tmp_path / "skipped.html", rows)
+    text = Words((tmp_path / "skipped.html").read_text(encoding="utf-8")).text
+    assert "filled in" not in text
+    assert "left out, for missing values 6 (2% of all)" in text
+    assert "Where a row lacks values the lines have a gap." in text
+
+
+def test_weights_are_of_what_was_learned_from(tmp_path):
+    def words(estimator, X=None):
+        estimator.report(tmp_path / "page.html", X)
+        return Words((tmp_path / "page.html").read_text(encoding="utf-8")).text
+
+    assert "weighs the columns of the data;" in words(SlowSubspace(2).fit(ROWS))
+    assert "each divided by its standard deviation" in words(SlowSubspace(2, scale=True).fit(ROWS))
+    stream = open_stream(ROWS).through(streams.LagEmbedding(2))
+    text = words(SlowSubspace(2).fit(stream), stream)
+    assert "steps before LagEmbedding(n_delays=2, lag=1)" in text
+    assert "weighs the columns that the steps before have made" in text

@@ -85,7 +85,7 @@ class ReadingOptions:
     )
     gap: Annotated[
         float | None,
-        typer.Option(help="A longer step of --time than this begins a new sequence."),
+        typer.Option(help="A longer step of --time (of dates: in seconds) begins a new sequence."),
     ] = None
     dtype: Annotated[
         str | None,
@@ -94,6 +94,13 @@ class ReadingOptions:
     size: Annotated[
         str | None,
         typer.Option(help="Shrink the frames of videos, or images, to HEIGHTxWIDTH, as 24x32."),
+    ] = None
+
+    delimiter: Annotated[
+        str | None, typer.Option(help="What parts the columns of text; by default it is found out.")
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option(help="The mark in 3.14, where text has another: a comma.")
     ] = None
 
     def opened(self, data: list[str], missing: str, **more: Any) -> Any:
@@ -115,6 +122,9 @@ class ReadingOptions:
         } | more
         if self.size is not None:
             how["size"] = size_of(self.size)
+        for name in ("delimiter", "decimal"):
+            if getattr(self, name) is not None:
+                how[name] = getattr(self, name)
         return open_stream(data[0] if len(data) == 1 else data, **how)
 
 

@@ -1,6 +1,7 @@
 """Refusals: one line that says what was wrong, and exit code 2."""
 
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator
@@ -52,7 +53,7 @@ def refuse(message: str) -> NoReturn:
 
 #: Parameters that are options here, and the value that follows them, if it is a word.
 PARAMETER = re.compile(
-    r"\b(columns|rows|sequence|time|gap|size|missing|labels|dtype(?==float(?:32|64)))="
+    r"\b(columns|rows|sequence|time|gap|size|missing|labels|delimiter|decimal|dtype(?==float(?:32|64)))="
     r"(?:\[\.\.\.\]|'([^']*)'|([a-z][a-z0-9]*))?(?![\w\[])"
 )
 
@@ -63,7 +64,9 @@ def _as_options(message: str) -> str:
     >>> _as_options("Mend it, or pass missing='skip'. Select others with columns=[...], or time=.")
     'Mend it, or pass --missing skip. Select others with --columns, or --time.'
     """
-    return PARAMETER.sub(lambda m: f"--{m[1]} {m[2] or m[3] or ''}".rstrip(), message)
+    return PARAMETER.sub(
+        lambda m: f"--{m[1]} {shlex.quote(m[2]) if m[2] else m[3] or ''}".rstrip(), message
+    )
 
 
 @contextmanager

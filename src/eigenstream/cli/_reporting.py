@@ -34,6 +34,7 @@ class Noted:
             for chunk in chunks:
                 self.seen.add(chunk)
                 yield chunk
+        self.seen.n_filled = self._stream.n_filled
 
 
 def check_page(

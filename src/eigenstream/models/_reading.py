@@ -108,7 +108,7 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
 
 def opened(path: str | PathLike[str]) -> Container:
     """Return the checked file, refusing newer formats."""
-    file = Container(Path(path))
+    file = Container(Path(path).expanduser())
     version = file.header.get("format_version")
     if file.header.get("format") != FORMAT or type(version) is not int or version < 1:
         refuse(file.path, "format_version", f"{version!r:.40} is no version of a model file.")

@@ -71,12 +71,35 @@ def save(
     if isinstance(without, str) or unknown:
         raise ValueError(f"without may name {', '.join(LEFT_OUT)}, in a list, got {without!r}.")
     if (ESTIMATORS | VALUES).get(type(estimator).__name__) is not type(estimator):
-        raise TypeError(
-            f"a {type(estimator).__name__} cannot be saved: model files hold estimators, neurons, "
-            "feature maps, scatters and contrasts of eigenstream."
-        )
+        raise TypeError(_no_model(estimator))
+    path = Path(path).expanduser()
     write(estimator, path, date=date, without=without)
-    remove_abandoned(Path(path))
+    remove_abandoned(path)
+
+
+def _no_model(thing: Any) -> str:
+    """Say why something is not saved, and what to do.
+
+    >>> _no_model("slow.eigs")
+    'the first argument of save is the estimator, the second its file, and a str came first.'
+    """
+    if isinstance(thing, str | PathLike):
+        return (
+            "the first argument of save is the estimator, the second its file, and a "
+            f"{type(thing).__name__} came first."
+        )
+    if isinstance(thing, type):
+        return f"the class {thing.__name__} cannot be saved, only one that has been made: call it."
+    if hasattr(thing, "named_steps"):
+        return (
+            f"a {type(thing).__name__} cannot be saved: model files hold what eigenstream learns. "
+            "Save its last step, save(pipeline[-1], path), and scikit-learn's by their own means, "
+            "or scale by scale=True or a stream's Standardize(), which are saved along."
+        )
+    return (
+        f"a {type(thing).__name__} cannot be saved: model files hold estimators, neurons, "
+        "feature maps, scatters and contrasts of eigenstream."
+    )
 
 
 def write(

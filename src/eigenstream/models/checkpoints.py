@@ -79,7 +79,7 @@ class Checkpoint:
     def __init__(
         self, path: str | PathLike[str], *, every: int | None = None, resume: bool = False
     ) -> None:
-        self.path = Path(path)
+        self.path = Path(path).expanduser()
         self.every = None if every is None else check_whole(every, "every")
         self.resume = check_flag(resume, "resume")
         self.rows = 0

@@ -30,7 +30,7 @@ def export(estimator: Any, path: str | PathLike[str]) -> None:
     >>> open(path).read().split()
     ['x0,x1', '0,1']
     """
-    target = Path(path)
+    target = Path(path).expanduser()
     ending = target.suffix.lower()
     if ending not in ENDINGS:
         raise ValueError(f"{path}: components are written to {', '.join(ENDINGS)}.")

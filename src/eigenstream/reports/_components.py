@@ -35,10 +35,14 @@ def section(estimator: Any, shape: tuple[int, int] | None) -> Section:
     if shape is not None:
         return Section(title, "", images(estimator, components, shape))
     blocks = (bars(components, names), loadings(components, names))
+    what = "columns of the data"
+    if getattr(estimator, "scale_", None) is not None:
+        what += ", each divided by its standard deviation"
+    steps = getattr(estimator, "preprocessing_", None)
+    if steps is not None and steps.steps:
+        what = "columns that the steps before have made"
     return Section(
-        title,
-        "A component weighs the columns of the data; the sign of the whole is a convention.",
-        blocks,
+        title, f"A component weighs the {what}; the sign of the whole is a convention.", blocks
     )
 
 

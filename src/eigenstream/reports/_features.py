@@ -48,7 +48,9 @@ def section(estimator: Any, reading: SeenRows | None) -> Section | None:
         )
     more = len(estimator.get_feature_names_out()) - len(names)
     left = f" The first {len(names)} are drawn; {more} more were learned." if more > 0 else ""
-    return Section("The features over time", f"What transform makes of the rows.{left}", blocks)
+    holes = (reading.n_missing and " Where a row lacks values the lines have a gap.") or ""
+    text = f"What transform makes of the rows.{holes}{left}"
+    return Section("The features over time", text, blocks)
 
 
 def features(estimator: Any, rows: Any) -> Float64s:

@@ -179,7 +179,8 @@ def read(estimator: Any, reading: SeenRows | None) -> Section:
         kind = "pairs" if hasattr(estimator, "decision_function") else "rows"
         rows.append(("learned from", f"{seen:,} {kind}"))
     if skipped is not None:
-        rows.append(("left out, for missing values", f"{skipped:,}"))
+        share = f" ({skipped / (seen + skipped):.0%} of all)" if skipped and seen else ""
+        rows.append(("left out, for missing values", f"{skipped:,}{share}"))
     names = _components.named(estimator)
     listed = "" if names is None else ": " + ", ".join(names[:12]) + ", …" * (len(names) > 12)
     rows.append(("columns", f"{estimator.n_features_in_:,}{listed}"))
@@ -187,6 +188,9 @@ def read(estimator: Any, reading: SeenRows | None) -> Section:
         rows += list(passed(reading))
     parameters = ", ".join(f"{name}={value!r}" for name, value in given(estimator).items())
     rows.append(("parameters", parameters or "all at their defaults"))
+    steps = getattr(estimator, "preprocessing_", None)
+    if steps is not None and steps.steps:
+        rows.append(("steps before", ", ".join(map(repr, steps.steps))))
     text = "" if reading is not None else "Without rows this page shows no features over time."
     return Section("What was read", text, (PageTable(("", ""), rows, prose=True),))
 
@@ -201,6 +205,11 @@ def passed(reading: SeenRows) -> Iterator[tuple[str, str]]:
         yield "rows read for this page", f"the first {reading.n_rows:,}"
         return
     yield "rows read", f"{reading.n_rows:,}, {reading.n_missing:,} of them with missing values"
+    if reading.n_filled:
+        yield (
+            "filled in",
+            f"{reading.n_filled:,} missing values, each on the line between those before and after",
+        )
     span = f"{shortest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
     yield "sequences", f"{count:,}, of {span} rows"
 

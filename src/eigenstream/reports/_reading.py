@@ -28,6 +28,8 @@ class SeenRows:
         Of the sample: so many of each sequence, and of the whole up to twice as many.
     n_rows, n_missing : int
         All rows, and those that lack values.
+    n_filled : int
+        Values that were missing, and were filled in by the stream.
     lengths : (number, shortest, longest)
         Of sequences.
     whole : bool
@@ -47,7 +49,7 @@ class SeenRows:
 
     def begin(self) -> None:
         """Start anew: a pass begins."""
-        self.n_rows = self.n_missing = 0
+        self.n_rows = self.n_missing = self.n_filled = 0
         self.whole = True
         self._past = [0, 0, 0]  # sequences that have ended: how many, the shortest, the longest
         self._running = 0
@@ -73,6 +75,7 @@ class SeenRows:
                 if given and reading.complete and reading.n_rows >= 100 * most_rows:
                     reading.whole = False
                     break
+        reading.n_filled = getattr(stream, "n_filled", 0)
         return reading
 
     def add(self, chunk: Any) -> None:

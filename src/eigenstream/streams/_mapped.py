@@ -70,6 +70,11 @@ class Mapped(Stream):
         return self._of.rereadable
 
     @property
+    def n_filled(self) -> int:
+        """Return how many missing values the last pass has filled in."""
+        return self._of.n_filled
+
+    @property
     def labelled(self) -> bool:
         """Say whether its chunks have labels."""
         return self._of.labelled

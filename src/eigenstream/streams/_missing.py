@@ -26,6 +26,9 @@ KNOWN, OPEN, LOST = 0, 1, 2
 class Policy(ABC):
     """What is done about missing values (NaN and infinity), part by part."""
 
+    #: How many values have been filled in.
+    filled: int = 0
+
     @abstractmethod
     def push(self, part: Part) -> Iterator[Part]:
         """Take the next part; yield what is settled."""
@@ -199,6 +202,7 @@ class Interpolating(Refusing):
             elif stop < len(rows):
                 ends, values = [there, at[stop]], [before, rows[stop, column]]
                 rows[start:stop, column] = np.interp(at[start:stop], ends, values)
+                self.filled += int(stop - start)
                 state[start:stop, column] = KNOWN
 
     def _emit(

@@ -63,6 +63,7 @@ class Stream:
     ) -> None:
         self._tables = tuple(tables)
         self._plan = plan
+        self._policy: Any = None
         self._chunk_bytes = chunk_bytes
         self._dtype = plan.dtype or common_dtype(self._tables)
         self._width = plan.width
@@ -149,6 +150,11 @@ class Stream:
         """
         steps = model if isinstance(model, Preprocessing) else preprocessing_of(model)
         return self.through(*steps.fresh().steps)
+
+    @property
+    def n_filled(self) -> int:
+        """Return how many missing values the last pass has filled in."""
+        return 0 if self._policy is None else int(self._policy.filled)
 
     @property
     def column_names(self) -> tuple[str, ...] | None:
@@ -355,6 +361,7 @@ class Stream:
                     width = block.rows.shape[1]
                     rule = policy(plan.missing, plan.names, self._automatic_rows(width))
                     cursor.begin(sequences, rule)
+                    self._policy = rule
                 cursor.mark(number, wanted, block, sequences, rule, preprocessing)
                 cursor.read += len(block)
                 for part in sequences.parts(block, table.name):

@@ -150,7 +150,8 @@ class PairDecisions(ABC):
                 "give false_positive_rate, a share such as 0.05, with the strategy of that name, "
                 "and only then."
             )
-        signs = _pair_input.checked_signs(y, len(np.asarray(pairs)))
+        distances = self.pair_distance(pairs)
+        signs = _pair_input.checked_signs(y, len(distances))
         needed = {-1} if strategy == "false_positive_rate" else {-1, 1}
         if not needed <= set(signs.tolist()):
             raise ValueError(
@@ -182,8 +183,8 @@ class FitsPairs(PairDecisions):
 
     def score(self, pairs: Any, y: Any) -> float:
         """Return the ROC area of the distance as a detector of positive pairs."""
-        signs = _pair_input.checked_signs(y, len(np.asarray(pairs)))
         distances = self.pair_distance(pairs)
+        signs = _pair_input.checked_signs(y, len(distances))
         if len(np.unique(signs)) < 2:
             raise ValueError(
                 f"y holds {signs[0]:+d} only; a ROC area compares same pairs with different ones, "
