@@ -46,9 +46,26 @@ def test_in_words(path):
         assert words in result.stdout
 
 
+def test_a_page_about_what_was_found(path):
+    page = path.parent / "page.html"
+    result = run("fit", "kmeans", path, "-k", 3, "--report", page, "--shape", "1x3", "--json")
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert told["report"] == str(page)
+    text = page.read_text()
+    assert text.count("data:image/png") == 3
+    for words in ("3 prototypes of 3 columns", "distortion", "reading and learning", "rows.npy"):
+        assert words in text
+    words = run("fit", "kmeans", path, "-k", 3, "--report", page).stdout
+    assert f"The report is in {page}." in words
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
+        (("--shape", "1x3"), "give --report as well"),
+        (("--report", "page.html", "--shape", "2x3"), "6 pixels"),
+        (("--report", "page.pdf"), "must end in .html"),
         (("--assignment", "far"), "assignment must be one of"),
         (("--rate", "fast"), "--rate must be count"),
         (("--rate", "2"), "learning_rate must be a number in"),

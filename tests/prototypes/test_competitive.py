@@ -215,6 +215,16 @@ def test_law_5_float32_is_as_good_as_float64():
     assert single.inertia_ == pytest.approx(double.inertia_, rel=1e-5)
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("method", ["sequential", "batch"])
+def test_rows_are_the_same_however_they_lie_in_memory(method, width):
+    rows = blobs(width=width)
+    model = CompetitiveLearning(18, method=method, random_state=0)
+    due = clone(model).fit(rows).prototypes_
+    for other in (np.asfortranarray(rows), np.repeat(rows, 2, axis=1)[:, ::2]):
+        np.testing.assert_array_equal(clone(model).fit(other).prototypes_, due)
+
+
 # ---- reading -------------------------------------------------------------------------------------
 
 
@@ -260,6 +270,13 @@ def test_vector_quantiser():
         model.reconstruct([0, 6])
     with pytest.raises(TypeError, match="codes must be whole numbers"):
         model.reconstruct([0.5])
+    weights = np.arange(300.0)
+    due = weights @ ((rows - again) ** 2).sum(axis=1) / weights.sum()
+    assert model.distortion(rows, sample_weight=weights) == pytest.approx(due)
+    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+        model.distortion(rows, sample_weight=np.zeros(300))
+    with pytest.raises(TypeError, match="X is a stream"):
+        model.distortion(open_stream(rows))
 
 
 def test_nothing_is_read_before_rows_came():
@@ -384,7 +401,7 @@ REFUSED = {
     "width": [
         ({"width": 2.0}, "width=2.0 is of no use to assignment='winner'"),
         ({"assignment": "soft", "width": -1}, "width must be a number"),
-        ({"assignment": "soft", "width": lambda t: np.nan}, "finite number"),
+        ({"assignment": "soft", "width": lambda t: np.nan}, "gave the width nan at step 0"),
     ],
     "init": [
         ({"init": "far"}, "init must be one of 'k-means', 'k-means"),
@@ -463,3 +480,47 @@ def test_one_pass_comes_near_to_k_means(name, data_folder):
         images = held["images"]
     rows = images.reshape(len(images), -1).astype(np.float32)
     within(rows[:, rows.any(axis=0)], 10, 1.03)
+
+
+# ---- what is seldom met --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["sequential", "batch"])
+def test_a_stream_whose_rows_weigh_nothing_leaves_nothing(method):
+    model = CompetitiveLearning(3, method=method)
+    for rows in (np.full((9, 3), np.nan), np.full((9, 3), np.nan)[:1]):
+        with pytest.raises(ValueError, match="no row is left to learn from"):
+            model.fit(open_stream(rows, missing="skip"))
+        with pytest.raises(ValueError, match="no row is left to learn from"):
+            clone(model).set_params(missing="skip").fit(rows)
+    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+        model.fit(blobs(), sample_weight=np.zeros(300))
+
+
+def test_what_is_no_number_schedule_or_array_is_refused():
+    for asked, words in (
+        ({"learning_rate": object()}, "learning_rate must be 'count', a number, a schedule"),
+        ({"init": object()}, "init must be 'k-means', 'k-means"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            CompetitiveLearning(3, **asked).fit(blobs())
+
+
+def test_a_state_of_other_prototypes_is_refused():
+    model = CompetitiveLearning(3, random_state=0).fit(blobs())
+    state = model.state()
+    for changed, words in (
+        ({"learner.vectors": np.zeros((4, 30))}, "4 prototypes of 30 features are not the 3"),
+        ({"learner.alive": np.array([7])}, "7 of 3 prototypes are none"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            CompetitiveLearning.restored(model.get_params(), state | changed)
+    empty = CompetitiveLearning(3)
+    again = CompetitiveLearning.restored(empty.get_params(), empty.state())
+    assert not again.__sklearn_is_fitted__()
+
+
+def test_prototypes_that_are_the_rows_tell_of_no_clusters():
+    model = CompetitiveLearning(2, random_state=0).fit(np.repeat(np.eye(2, 5), 9, axis=0))
+    with pytest.raises(ValueError, match="no noise, and no plateau"):
+        model.advise(0.01)

@@ -292,3 +292,94 @@ def test_a_schedule_that_grows_between_two_chunks():
 def test_more_units_than_rows_are_said():
     with pytest.warns(UserWarning, match="X has 7 rows, and the map 20 units"):
         SelfOrganizingMap((4, 5)).fit(rows_of(3)[:7])
+
+
+# ---- what is seldom asked ------------------------------------------------------------------------
+
+
+def test_weights_of_rows_that_are_looked_at():
+    rows = np.random.default_rng(0).standard_normal((40, 3))
+    som = SelfOrganizingMap((3, 3), random_state=0).fit(rows)
+    often = np.arange(40) % 3
+    weighted = som.evaluate(rows, sample_weight=often.astype(float))
+    repeated = som.evaluate(np.repeat(rows, often, axis=0))
+    assert weighted.quantization_error == pytest.approx(repeated.quantization_error)
+    np.testing.assert_allclose(weighted.hits, repeated.hits)
+    for bad, words in (
+        (np.ones(3), "one number a row, 40"),
+        (-np.ones(40), "must not be negative"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            som.evaluate(rows, sample_weight=bad)
+    with pytest.raises(ValueError, match="all weigh nothing"):
+        som.evaluate(rows, sample_weight=np.zeros(40))
+
+
+def test_parts_without_rows_are_passed_over():
+    rows = np.random.default_rng(0).standard_normal((40, 3))
+    som = SelfOrganizingMap((3, 3), random_state=0).fit(rows)
+    parts = iter([rows[:0], rows[:15], rows[15:]])
+    assert som.evaluate(parts).n_rows == 40
+    with pytest.raises(ValueError, match="no row to look at"):
+        som.evaluate(iter([rows[:0]]))
+
+
+def test_a_map_of_one_unit_has_no_borders():
+    som = SelfOrganizingMap((1, 1)).fit(np.eye(3))
+    np.testing.assert_array_equal(som.u_matrix().ravel(), [0.0])
+    assert som.topographic_error_ == 0.0
+
+
+def test_hits_of_a_stream_are_counted_on_request():
+    rows = np.random.default_rng(0).standard_normal((40, 3))
+    som = SelfOrganizingMap((2, 2), random_state=0).partial_fit(rows)
+    with pytest.raises(ValueError, match="pass the rows to count"):
+        som.hits()
+    assert som.hits(rows).sum() == 40
+
+
+def test_trustworthiness_of_a_sample_and_of_rows_that_lack_values():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((120, 2)) @ rng.standard_normal((2, 5))
+    som = SelfOrganizingMap((8, 8), missing="partial", random_state=0).fit(rows)
+    whole, sample = som.trustworthiness(rows), som.trustworthiness(rows, max_rows=60)
+    assert sample == som.trustworthiness(rows, max_rows=60)
+    assert abs(sample - whole) < 0.1
+    rows[rng.random(rows.shape) < 0.05] = np.nan
+    assert 0.5 < som.trustworthiness(rows) <= 1.0
+
+
+def test_a_stream_whose_rows_weigh_nothing_leaves_nothing():
+    rows = np.full((9, 3), np.nan)
+    for training in ("sequential", "batch"):
+        som = SelfOrganizingMap((2, 2), training=training)
+        with pytest.raises(ValueError, match="no row is left to learn from"):
+            som.fit(open_stream(rows, missing="skip"))
+        assert not som.__sklearn_is_fitted__()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"init": object()}, "init must be 'pca', 'random' or an array"),
+        ({"radius": lambda t: np.nan}, "gave the radius nan at step 0"),
+        ({"radius": lambda t: np.ones((2, 2))}, r"gave a radius of shape \(2, 2\)"),
+    ],
+    ids=["init", "nan", "shape"],
+)
+def test_what_is_refused_is_called_by_its_name(given, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        SelfOrganizingMap((2, 2), **given).fit(np.eye(5))
+
+
+@pytest.mark.parametrize("training", ["sequential", "batch"])
+def test_rows_left_out_of_a_table_are_counted(training, tmp_path):
+    """A text file does not say beforehand how many rows it has."""
+    rows = np.random.default_rng(0).standard_normal((50, 3))
+    rows[[3, 20], 1] = np.nan
+    path = tmp_path / "rows.csv"
+    np.savetxt(path, rows, delimiter=",", header="a,b,c", comments="")
+    model = SelfOrganizingMap((2, 2), training=training, random_state=0)
+    found = clone(model).fit(open_stream(path, missing="skip"))
+    assert found.n_samples_skipped_ == 2
+    assert found.hits().sum() == 48

@@ -1,8 +1,5 @@
 """Pages about one's own result: what stands on them, in files that load nothing, on any screen."""
 
-import re
-from html.parser import HTMLParser
-
 import numpy as np
 import pytest
 
@@ -19,6 +16,7 @@ from eigenstream import (
     streams,
 )
 from eigenstream.reports import SeenRows
+from pages import Words
 
 ROWS = oracles.slow_sources(m=300)
 WIDTH = ROWS.shape[1]
@@ -44,27 +42,6 @@ MADE = {
     "metric": lambda: (PairMetric(max_iter=9, tol=0.9).fit(PAIRS, SIGNS), PAIRS, SIGNS),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-
-
-class Words(HTMLParser):
-    """The text of a page, and what it refers to."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.words, self.sources, self.ids = [], [], []
-        self.feed(page)
-        self.text = re.sub(r"\s+", " ", " ".join(self.words))
-
-    def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
-        self.sources += [found[name] for name in ("src", "href", "xlink:href") if name in found]
-        self.ids += [found["id"]] if "id" in found else []
-
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-
-    def handle_data(self, data):
-        self.words.append(data)
 
 
 @pytest.fixture(scope="module")

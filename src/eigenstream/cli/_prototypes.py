@@ -1,7 +1,6 @@
 """``eigenstream fit kmeans``: clusters of the rows of a user's own files, in one pass."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
 
@@ -11,6 +10,8 @@ from eigenstream.cli import _data
 from eigenstream.cli._keeping import KeepingOptions, learned, stoppable
 from eigenstream.cli._learning import number, opened
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
+from eigenstream.cli._reporting import page_written
+from eigenstream.cli._shapes import shape_of
 
 __all__ = ["fit_kmeans"]
 
@@ -42,11 +43,7 @@ def fit_kmeans(
     competing: Competing,
     missing: _data.Missing = "raise",
     reading: ReadingOptions,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Save the model into this file (.eigs).", dir_okay=False),
-    ] = None,
-    json: _data.Json = False,
+    saving: SavingOptions,
     keeping: KeepingOptions,
 ) -> None:
     """Find prototypes that stand for clusters of rows, in one pass (on-line k-means)."""
@@ -59,18 +56,21 @@ def fit_kmeans(
         forgetting=competing.forgetting,
         random_state=competing.seed,
     )
-    stream = opened(data, reading, SavingOptions(out=out, json=json), missing)
-    keeper = keeping.keeper([*data, *stream.sources], out)
+    stream = opened(data, reading, saving, missing)
+    keeper = keeping.keeper([*data, *stream.sources], saving.out)
     begun = perf_counter()
     with stoppable(keeper), _data.Watched(stream) as watched:
         estimator = learned(estimator, watched, keeper)
-    _told(estimator, stream, out, json, perf_counter() - begun)
+        _told(estimator, stream, saving, perf_counter() - begun)
 
 
-def _told(estimator: Any, stream: Any, out: Path | None, json: bool, seconds: float) -> None:
+def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float) -> None:
     """Save what was learned, and say what it is."""
+    out, page = saving.out, saving.report
     if out is not None:
         _data.saved(estimator, out)
+    if page is not None:
+        page_written(estimator, stream, page, shape_of(saving.shape), seconds)
     counts = estimator.counts_
     found = {
         "sources": list(stream.sources),
@@ -83,8 +83,9 @@ def _told(estimator: Any, stream: Any, out: Path | None, json: bool, seconds: fl
         "error": estimator.error_,
         "seconds": seconds,
         "model": None if out is None else str(out),
+        "report": None if page is None else str(page),
     }
-    if json:
+    if saving.json:
         _data.print_json(found)
         return
     skipped = found["rows_skipped"]
@@ -103,3 +104,5 @@ def _told(estimator: Any, stream: Any, out: Path | None, json: bool, seconds: fl
     _data.print_facts(type(estimator).__name__, facts)
     print()
     print("Nothing was saved: -o model.eigs does." if out is None else f"The model is in {out}.")
+    if page is not None:
+        print(f"The report is in {page}.")

@@ -14,6 +14,7 @@ from eigenstream.plotting._loadings import loadings
 from eigenstream.plotting._maps import map_classes, map_plane, unfolding
 from eigenstream.plotting._neurons import arrivals, decision_lines, error_surface, unit_circle
 from eigenstream.plotting._paths import paths
+from eigenstream.plotting._sizes import sizes
 from eigenstream.plotting._spectra import alphas, lags, spectrum, sweep
 from eigenstream.plotting._streams import growth, runs, traces
 from eigenstream.plotting._writing import figure_uri, save, svg
@@ -45,6 +46,7 @@ __all__ = [
     "runs",
     "save",
     "signed",
+    "sizes",
     "spectrum",
     "svg",
     "sweep",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_names, check_whole
+from eigenstream._checks import check_names, check_weights, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream._streams import is_stream, maps_streams
 from eigenstream.prototypes._trust import trustworthiness
@@ -136,14 +136,15 @@ class MapReading:
                 continue
             rows, units = self._rows_to_read(part)
             first, far, second = self._two_nearest(rows, units)
-            weights = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight)
+            given = np.ones(len(rows)) if sample_weight is None else sample_weight
+            weights = check_weights(given, len(rows))
             total += float(weights.sum())
             distance += float(weights @ far)
             astray += float(weights @ ~adjacent(first, second))
             np.add.at(hits, first, weights)
             n_rows += len(rows)
         if not total:
-            raise ValueError("there is no row to look at: X holds none.")
+            raise ValueError("there is no row to look at: X holds none, or all weigh nothing.")
         shape = self.grid_.shape
         return MapQuality(n_rows, distance / total, astray / total, hits.reshape(shape))
 

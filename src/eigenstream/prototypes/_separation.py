@@ -10,6 +10,9 @@ NOT_MEANS = (
     "CompetitiveLearning(2) with assignment='winner' and learning_rate='count'."
 )
 
+#: Rows this near to their prototypes, by squares, differ from them by rounding.
+EXACT = 1e-12
+
 #: The noise depends a little on the distance, and that on the noise.
 ROUNDS = 30
 
@@ -25,7 +28,7 @@ def clusters_of(vectors: Float64s, counts: Float64s, error: float) -> SymmetricP
     noise: Any = error * (1 / counts).sum()
     square = max(float(((first - second) ** 2).sum() - noise), 0.0)
     spread, b = error + square / 4, 0.0
-    if not spread > 0:
+    if not error > EXACT * square:
         raise ValueError("every row is a prototype itself: no noise, and no plateau.")
     for _ in range(ROUNDS):
         # Along the line through both centres the clusters add b^2 / 2 of the variance to it.

@@ -275,8 +275,13 @@ class PrototypeEstimator(
 
     def distortion(self, X: Any, sample_weight: Any = None) -> float:
         """Return the mean squared distance of rows to their nearest prototypes."""
-        n = np.shape(X)[0] if sample_weight is None else float(np.sum(sample_weight))
-        return -self.score(X, sample_weight=sample_weight) / n
+        rows, vectors = self._rows_to_read(X)
+        given = np.ones(len(rows)) if sample_weight is None else sample_weight
+        weights = check_weights(given, len(rows))
+        if not weights.any():
+            raise ValueError("sample_weight is zero for every row, which leaves no mean of them.")
+        squares = self._nearest(rows, vectors)[1].astype(np.float64) ** 2
+        return float(np.average(squares, weights=weights))
 
     def _nearest(self, rows: Any, vectors: Float64s) -> tuple[NDArray[np.int64], Any]:
         """Return the number of the nearest prototype, and how far it is."""

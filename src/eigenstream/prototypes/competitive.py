@@ -281,7 +281,7 @@ class CompetitiveLearning(PrototypeEstimator):
             begun = begun or self._new_learner(rows.shape[1], self._seed())
             if begun.add_first(rows, weights):
                 break
-        if begun is None:
+        if begun is None or begun.waiting == 0:
             raise ValueError(NOTHING_LEFT)
         settled = self.tol * begun.placed().variance(start())
         for n in range(self._passes()):

@@ -25,7 +25,7 @@ from eigenstream._streams import Passes, fits_streams_by, fresh
 from eigenstream.learners.prototypes import MapLearner, MapPlan
 from eigenstream.prototypes._map_reading import MapReading
 from eigenstream.prototypes._pace import pace
-from eigenstream.prototypes.base import NOTHING_LEFT, PrototypeEstimator
+from eigenstream.prototypes.base import NOTHING_LEFT, PrototypeEstimator, _Counted
 from eigenstream.rules.competitive import NEIGHBORHOODS, Grid, as_grid, map_block_size
 
 __all__ = ["SelfOrganizingMap"]
@@ -318,12 +318,13 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         made = fresh(self)
         made._check()
         made._note_parameters()
-        passes = Passes(stream, f"fit of {type(self).__name__}")
-        counts = [len(part.rows) for part in passes]
+        counted = _Counted(stream)
+        passes = Passes(counted, f"fit of {type(self).__name__}")
+        counts, skipped = [len(part.rows) for part in passes], counted.skipped
         if not counts:
             raise ValueError(NOTHING_LEFT)
         first = made._validated(self._first_of(passes, made._n_first()), reset=True)
-        made._n_skipped = max((stream.n_rows or 0) - sum(counts), 0)
+        made._n_skipped = skipped
         learner = made._new_learner(first.shape[1], made._seed())
         learner.place(first)
         made._foresee(learner, sum(counts))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -12,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream import __version__
 from eigenstream._checks import check_whole
 from eigenstream._files import replacing
+from eigenstream.experiments.prototypes.map_page import map_page
 from eigenstream.experiments.report import PageTable, Report, Section
-from eigenstream.reports import _components, _features, _pairs, _spectrum
+from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
+from eigenstream.reports import _components, _features, _pairs, _prototypes, _spectrum
 from eigenstream.reports._reading import SeenRows
 
 #: What each kind of estimator is after, in the page's first sentence.
@@ -41,11 +44,13 @@ def report(
     It shows what was read, the eigenvalues with which were kept and why, the components as bars,
     images or by the columns that weigh most, what other weights would give, distances of pairs
     where pairs were learned from, and how long it took; with rows, the features over time; with
-    labels, how well distance tells them.
+    labels, how well distance tells them. Of prototypes it shows how well they stand for the rows,
+    how many each has, and what they look like; of a map its borders, hits and planes, and no rows.
 
     Parameters
     ----------
-    estimator : a fitted StreamPCA, SlowSubspace, PairSubspace, ClassSubspace or PairMetric
+    estimator : a fitted StreamPCA, SlowSubspace, PairSubspace, ClassSubspace, PairMetric,
+        CompetitiveLearning or SelfOrganizingMap
     path : str or path
         The page, ending in .html. It is written whole or not at all.
     X : array, list of arrays, stream or SeenRows, optional
@@ -74,12 +79,20 @@ def report(
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{path}: a report is a page, so its name must end in .html.")
-    check_known(estimator)
+    if isinstance(estimator, CompetitiveLearning | SelfOrganizingMap):
+        check_is_fitted(estimator)
+        if y is not None:
+            raise ValueError("a page about prototypes looks at no labels: leave out y.")
+    else:
+        check_known(estimator)
     shape = checked_shape(shape, estimator)
     if y is not None and (X is None or isinstance(X, SeenRows)):
         raise ValueError("y says what the rows of X are: give these rows as well.")
     with replacing(path) as file:  # a place that cannot be written is found out first
-        page = made(estimator, X, y, shape, dict(seconds or {}), command)
+        if isinstance(estimator, SelfOrganizingMap):
+            page = map_page(estimator, command=command)
+        else:
+            page = made(estimator, X, y, shape, dict(seconds or {}), command)
         file.write(page.html())
 
 
@@ -121,6 +134,10 @@ def made(
         reading = X if isinstance(X, SeenRows) else None
         if X is not None and reading is None and not _pairs.are_pairs(estimator, X):
             reading = SeenRows.of(X)
+    if isinstance(estimator, CompetitiveLearning):
+        with timed(seconds, "prototypes"):
+            page = _prototypes.page(estimator, reading, read(estimator, reading), shape, command)
+        return replace(page, sections=[*page.sections, times(seconds)])
     parts: list[Section | None] = [read(estimator, reading)]
     with timed(seconds, "spectrum"):
         parts.append(_spectrum.section(estimator))
@@ -130,13 +147,7 @@ def made(
         parts.append(_features.section(estimator, reading))
     with timed(seconds, "pairs and labels"):
         parts += [_pairs.trained(estimator), _pairs.judged(estimator, X, y)]
-    rows = [
-        (what, f"{spent:.2f}" if spent >= 0.005 else "under 0.01")
-        for what, spent in seconds.items()
-    ]
-    parts.append(
-        Section("How long it took", "", (PageTable(("work", "seconds"), rows, wide=False),))
-    )
+    parts.append(times(seconds))
     name = type(estimator).__name__
     count = len(estimator.components_) if has_components(estimator) else estimator.n_components_
     return Report(
@@ -147,6 +158,15 @@ def made(
         facts=list(facts(estimator, reading)),
         command=command,
     )
+
+
+def times(seconds: dict[str, float]) -> Section:
+    """Return how long everything took."""
+    rows = [
+        (what, f"{spent:.2f}" if spent >= 0.005 else "under 0.01")
+        for what, spent in seconds.items()
+    ]
+    return Section("How long it took", "", (PageTable(("work", "seconds"), rows, wide=False),))
 
 
 def has_components(estimator: Any) -> bool:
@@ -172,9 +192,9 @@ def facts(estimator: Any, reading: SeenRows | None) -> Iterator[tuple[str, str]]
 def read(estimator: Any, reading: SeenRows | None) -> Section:
     """Return what was read."""
     rows = []
-    seen, skipped = (
-        getattr(estimator, name, None) for name in ("n_samples_seen_", "n_samples_skipped_")
-    )
+    of_prototypes = isinstance(estimator, CompetitiveLearning)
+    seen = getattr(estimator, "n_steps_" if of_prototypes else "n_samples_seen_", None)
+    skipped = getattr(estimator, "n_samples_skipped_", None)
     if seen is not None:
         kind = "pairs" if hasattr(estimator, "decision_function") else "rows"
         rows.append(("learned from", f"{seen:,} {kind}"))
@@ -191,7 +211,8 @@ def read(estimator: Any, reading: SeenRows | None) -> Section:
     steps = getattr(estimator, "preprocessing_", None)
     if steps is not None and steps.steps:
         rows.append(("steps before", ", ".join(map(repr, steps.steps))))
-    text = "" if reading is not None else "Without rows this page shows no features over time."
+    lacking = "how far they are from prototypes" if of_prototypes else "features over time"
+    text = "" if reading is not None else f"Without rows this page does not show {lacking}."
     return Section("What was read", text, (PageTable(("", ""), rows, prose=True),))
 
 
@@ -219,7 +240,18 @@ def given(estimator: Any) -> dict[str, Any]:
     defaults = type(estimator)().get_params(deep=False)
     mine = estimator.get_params(deep=False)
     short = {name: one for name, one in mine.items() if name != "preprocessor"}
-    return {name: one for name, one in short.items() if repr(one) != repr(defaults.get(name))}
+    told = {name: one for name, one in short.items() if repr(one) != repr(defaults.get(name))}
+    return {name: _Brief(one) if np.ndim(one) == 2 else one for name, one in told.items()}
+
+
+class _Brief:
+    """A matrix, by its shape."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.shape = np.shape(matrix)
+
+    def __repr__(self) -> str:
+        return f"an array of shape {self.shape}"
 
 
 @contextmanager

@@ -179,3 +179,18 @@ def test_what_is_no_grid(call, message):
 
 def test_blocks_are_longer_where_rows_are():
     assert [map_block_size(width) for width in (3, 64, 128, 10_000)] == [0, 40, 40, 96]
+
+
+@pytest.mark.parametrize("radius", [0.0, 1.5])
+def test_law_3_where_units_are_so_many_that_only_those_reached_are_looked_at(radius):
+    """Beyond 4000 units the products of a block are not added up for all of them."""
+    rng = np.random.default_rng(0)
+    grid = Grid(70, 70)
+    rows, W = rng.standard_normal((70, 13)), rng.standard_normal((4900, 13))
+    given = (np.linspace(0.2, 0.05, 70), np.full(70, radius), np.ones(70))
+    them, seen = run(W, rows, Lattice.of(grid, "bubble"), *given, 32)
+    plain, met = sequential(W, rows, grid, "bubble", *given)
+    scale = np.sqrt((rows**2).sum(axis=1).max())
+    np.testing.assert_allclose(them.vectors, plain, rtol=0, atol=40 * EPS * scale)
+    np.testing.assert_array_equal(seen.nearest, met[:, 0])
+    np.testing.assert_allclose(seen.errors, met[:, 1], rtol=0, atol=40 * EPS * scale**2)

@@ -21,7 +21,7 @@ from eigenstream.rules.competitive import (
 )
 from eigenstream.schedules import Schedule
 
-__all__ = ["PrototypeLearner", "PrototypePlan", "default_block_size"]
+__all__ = ["PrototypeLearner", "PrototypePlan", "default_block_size", "values_of"]
 
 #: With so few prototypes, or so few multiplications for the distances of a row, moving the
 #: prototypes themselves is quicker than forming a block's inner products (docs/prototypes.md).
@@ -38,6 +38,22 @@ def default_block_size(n_prototypes: int, n_features: int) -> int:
     """
     few = n_prototypes <= FEW or n_prototypes * n_features <= SMALL
     return 0 if few else 64
+
+
+def values_of(schedule: Schedule, name: str, first: int, n: int) -> Float64s:
+    """Return what a schedule gives at some steps; it is refused by the name of what it is for.
+
+    >>> from eigenstream.schedules import as_schedule
+    >>> values_of(as_schedule(lambda t: -t), "radius", 1, 1)
+    Traceback (most recent call last):
+        ...
+    ValueError: the schedule gave the radius -1.0 at step 1; it must give a finite number that is...
+    """
+    try:
+        return schedule.gains(first, n)
+    except ValueError as refusal:
+        words = str(refusal).replace("learning rates of", f"a {name} of")
+        raise ValueError(words.replace("the learning rate", f"the {name}")) from None
 
 
 @dataclass(frozen=True)
@@ -160,7 +176,9 @@ class PrototypeLearner(ABC):
 
     def _keep(self, rows: Any, weights: Float64s) -> None:
         if len(rows):
-            self._kept.append(np.array(rows, np.float64))
+            # Row by row in memory, whatever they come as: sums of another order round otherwise,
+            # and loops over columns are slow.
+            self._kept.append(np.array(rows, np.float64, order="C"))
             self._kept_weights.append(np.array(weights, np.float64))
 
     def _waiting(self) -> tuple[Float64s, Float64s]:
@@ -243,7 +261,7 @@ class PrototypeLearner(ABC):
             overlaps,
         )
         seen = Seen(np.empty(n, np.int64), np.empty(n))
-        centred = np.subtract(rows, self.mean, dtype=np.float64)
+        centred = np.subtract(rows, self.mean, dtype=np.float64, order="C")
         self.rule.advance(self.them, centred, steps, seen, self._size)
         self.steps += n
         self._met(centred, weights, seen)

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from eigenstream._blas import blas_threads
 from eigenstream._linalg import Float64s
 from eigenstream._state import State, generator_of, generator_state, joined, part
-from eigenstream.learners.prototypes.base import PrototypeLearner, PrototypePlan
+from eigenstream.learners.prototypes.base import PrototypeLearner, PrototypePlan, values_of
 from eigenstream.rules.competitive import RANK, SOFT, WINNER, Competition, Seen
 
 __all__ = ["CompetingLearner"]
@@ -122,7 +122,7 @@ class CompetingLearner(PrototypeLearner):
         if self.rule not in (SOFT, RANK):
             return np.zeros((n, 0))
         if self.plan.width is not None:
-            return self.plan.width.gains(first, n)[:, None]
+            return values_of(self.plan.width, "width", first, n)[:, None]
         if self.rule is SOFT:
             return np.full((n, 1), self.scale)
         k = self.plan.n_prototypes
@@ -198,7 +198,7 @@ class CompetingLearner(PrototypeLearner):
         total, squares, n = np.zeros(self.n_features), np.zeros(self.n_features), 0.0
         for rows, given in parts:
             weights = np.ones(len(rows)) if given is None else given
-            centred = np.subtract(rows, self.mean, dtype=np.float64)
+            centred = np.subtract(rows, self.mean, dtype=np.float64, order="C")
             total += weights @ centred
             squares += weights @ centred**2
             n += float(weights.sum())
@@ -216,7 +216,7 @@ class CompetingLearner(PrototypeLearner):
         them.latest[:] = -1
         for rows, weights in parts:
             weights = np.ones(len(rows)) if weights is None else weights
-            centred = np.subtract(rows, self.mean, dtype=np.float64)
+            centred = np.subtract(rows, self.mean, dtype=np.float64, order="C")
             fields = centred @ them.vectors.T - 0.5 * them.squares
             fields[:, self.alive :] = -np.inf
             shares = self.rule.shares(fields, numbers, ground) * weights[:, None]

@@ -11,7 +11,7 @@ from eigenstream._blas import blas_threads
 from eigenstream._linalg import Float64s
 from eigenstream._state import State
 from eigenstream.learners.prototypes._falling import Falling
-from eigenstream.learners.prototypes.base import PrototypeLearner, PrototypePlan
+from eigenstream.learners.prototypes.base import PrototypeLearner, PrototypePlan, values_of
 from eigenstream.rules.competitive import (
     MAP,
     Grid,
@@ -107,7 +107,7 @@ class MapLearner(PrototypeLearner):
         for name, schedule in (("learning rate", self.plan.schedule), ("radius", self._radius)):
             if schedule is None:
                 continue
-            values = schedule.gains(first, n + before - first)
+            values = values_of(schedule, name, first, n + before - first)
             grown = np.flatnonzero(np.diff(values) > 0.0)
             if grown.size:
                 at = int(grown[0])

@@ -1,0 +1,117 @@
+"""Pages about prototypes: what stands on them, in one file, on any screen."""
+
+import numpy as np
+import pytest
+
+from eigenstream import CompetitiveLearning, SelfOrganizingMap, open_stream, plotting, report
+from eigenstream.reports import SeenRows
+from pages import Words
+
+pytestmark = pytest.mark.filterwarnings("ignore:X has .* distinct rows")
+
+
+def rows_of(n=400, width=12):
+    rng = np.random.default_rng(0)
+    return 9.0 * rng.integers(3, size=(n, 1)) + rng.standard_normal((n, width))
+
+
+def written(model, path, *given, **named):
+    report(model, path, *given, **named)
+    return Words(path.read_text(encoding="utf-8"))
+
+
+MADE = {
+    "plain": lambda: (CompetitiveLearning(5, random_state=0).fit(rows_of()), rows_of(), {}),
+    "images": lambda: (
+        CompetitiveLearning(30, assignment="rank", random_state=0).fit(rows_of()),
+        open_stream(rows_of()),
+        {"shape": (3, 4)},
+    ),
+    "dead": lambda: (
+        CompetitiveLearning(3, init=[[0.0] * 12, [9.0] * 12, [1e6] * 12]).fit(rows_of(1000)),
+        SeenRows.of(rows_of(1000)),
+        {},
+    ),
+    "one, without rows": lambda: (CompetitiveLearning(1).fit(np.ones((9, 12))), None, {}),
+    "many": lambda: (CompetitiveLearning(300, init="data").fit(rows_of(900)), rows_of(900), {}),
+}
+
+
+@pytest.mark.parametrize("width", [360, 1100])
+@pytest.mark.parametrize("name", MADE)
+def test_a_browser_shows_it_whole(name, width, browser, tmp_path):
+    model, X, given = MADE[name]()
+    report(model, tmp_path / "page.html", X, **given)
+    shown = browser.open(tmp_path / "page.html", width=width)
+    assert (shown.wider(), shown.complaints(), shown.loaded()) == ([], [], [])
+    shown.close()
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_stands_on_the_page(name, tmp_path):
+    model, X, given = MADE[name]()
+    page = written(model, tmp_path / "page.html", X, command="eigenstream fit", **given)
+    assert all(one.startswith(("data:image/png;base64,", "#")) for one in page.sources)
+    assert len(set(page.ids)) == len(page.ids)
+    assert "nan" not in page.text.lower().split()
+    counts, text = model.counts_, page.text
+    for words in ("What was read", "How long it took", "eigenstream fit", f"{model.error_:.6g}"):
+        assert words in text
+    assert f"{model.bits_per_vector_:.2f}" in text
+    assert f"{counts.max():,.6g}" in text
+    assert ("distortion" in text) == (X is not None)
+    if name == "plain":
+        left = model.distortion(rows_of())
+        assert f"{left:.6g}" in text
+        assert f"{100 * left / rows_of().var(axis=0).sum():.1f} %" in text
+    if name == "images":
+        assert sum(one.startswith("data:image") for one in page.sources) == 30
+    else:
+        assert "What sets each apart" in text
+    if name == "dead":
+        assert "2, dead" in text
+        assert "an array of shape (3, 12)" in text
+    if name == "one, without rows":
+        assert "1 prototype of 12 columns" in text
+
+
+def test_columns_are_named_with_how_far_a_prototype_is_from_the_mean(tmp_path):
+    pd = pytest.importorskip("pandas")
+    rows = np.zeros((100, 2))
+    rows[50:, 1] = 8.0
+    frame = pd.DataFrame(rows, columns=["still", "heat"])
+    model = CompetitiveLearning(2, init="data").fit(frame)
+    text = written(model, tmp_path / "page.html", frame).text
+    # Half the rows each: the mean is 4, and the standard deviation too.
+    assert "heat 0 (-1.0)" in text
+    assert "heat 8 (+1.0)" in text
+    assert "still 0 (+0.0)" in text
+
+
+def test_pages_that_are_refused(tmp_path):
+    model = CompetitiveLearning(3, random_state=0).fit(rows_of())
+    for given, words in (
+        ({"y": np.zeros(400)}, "looks at no labels"),
+        ({"shape": (5, 5)}, "25 pixels"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            report(model, tmp_path / "page.html", rows_of(), **given)
+    with pytest.raises(ValueError, match="not fitted"):
+        report(CompetitiveLearning(3), tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_map_has_its_page_too(tmp_path):
+    som = SelfOrganizingMap((3, 4), random_state=0).fit(rows_of())
+    text = written(som, tmp_path / "page.html").text
+    assert "U-matrix" in text
+    assert f"{som.quantization_error_:.6g}" in text
+
+
+def test_sizes_from_the_largest_on():
+    ax = plotting.sizes([2.0, 5.0, 0.0], dead=[2])
+    assert [bar.get_height() for bar in ax.patches] == [5.0, 2.0, 0.0]
+    assert [one.get_text() for one in ax.get_xticklabels()] == ["1", "0", "2"]
+    colours = [bar.get_facecolor() for bar in ax.patches]
+    assert colours[0] == colours[1] != colours[2]
+    assert not plotting.sizes(np.ones(500)).patches  # an area instead
