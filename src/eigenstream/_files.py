@@ -1,5 +1,6 @@
 """Files that are written whole or not at all."""
 
+import errno
 import os
 import platform
 import tempfile
@@ -8,6 +9,27 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 from typing import cast
+
+#: What a disk says that has no room: in all, for this user, for a file of this size.
+NO_ROOM = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
+
+
+@contextmanager
+def full_disk_named(path: Path) -> Iterator[None]:
+    """Say which file there is no room for: the system does not, of a file that is open.
+
+    >>> with full_disk_named(Path("page.html")):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+        ...
+    OSError: cannot write page.html: No space left on device
+    """
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno not in NO_ROOM:
+            raise
+        raise OSError(f"cannot write {path}: {problem.strerror}") from problem
 
 
 @contextmanager
@@ -36,7 +58,7 @@ def replacing(path: Path) -> Iterator[TextIOWrapper]:
     except OSError as refusal:
         raise OSError(f"cannot write {path}: {refusal.strerror}") from refusal
     try:
-        with file:
+        with full_disk_named(path), file:
             yield cast(TextIOWrapper, file.file)
             # On the disk before it takes the place: a crash leaves the one or the other.
             file.flush()

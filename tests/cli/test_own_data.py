@@ -352,6 +352,25 @@ def test_text_with_decimal_commas(files):
     assert told("look", "none.csv", "--decimal", ",", "--delimiter", ";")["columns"] == 2
 
 
+@pytest.mark.parametrize("command", ["fit slow all.npy --report", "plot m.eigs -o"])
+def test_a_page_on_a_full_disk_leaves_the_old_one(command, files):
+    pytest.importorskip("resource")
+    told("fit", "slow", "all.npy", "-o", "m.eigs")
+    (files / "r.html").write_text("precious")
+    before = sorted(os.listdir())
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, *command.split(), "r.html"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("eigenstream: cannot write r.html: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert (files / "r.html").read_text() == "precious"
+    assert sorted(os.listdir()) == before
+
+
 # ---- what it refuses ---------------------------------------------------------------------------
 
 

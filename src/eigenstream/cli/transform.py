@@ -1,15 +1,13 @@
 """``eigenstream transform``: the features of data of any length, by a model file."""
 
-import errno
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from eigenstream._files import replacing
+from eigenstream._files import full_disk_named, replacing
 from eigenstream._memory import chunk_rows
 from eigenstream.cli import _data
 from eigenstream.cli._options import ReadingOptions, grouped
@@ -57,7 +55,7 @@ def transform(
             f"{behind}: choose them with --columns."
         )
     with (
-        _full_disk_named(out),
+        full_disk_named(out),
         replacing(out) as file,
         _data.Watched(stream) as watched,
     ):
@@ -94,21 +92,6 @@ def _features(estimator: Any, steps: Any, chunk: Any) -> Iterator[Any]:
             if made.weights is not None:
                 features[lost:][made.weights == 0] = np.nan
         yield features
-
-
-#: What a disk says that has no room: in all, for this user, for a file of this size.
-NO_ROOM = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
-
-
-@contextmanager
-def _full_disk_named(out: Path) -> Iterator[None]:
-    """Say which file there is no room for: the system does not, of a file that is open."""
-    try:
-        yield
-    except OSError as problem:
-        if problem.errno not in NO_ROOM:
-            raise
-        raise OSError(f"cannot write {out}: {problem.strerror}") from problem
 
 
 def _names(estimator: Any) -> list[str]:
