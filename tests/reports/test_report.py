@@ -202,6 +202,7 @@ def test_what_was_missing_and_what_was_done_about_it(tmp_path):
         text = Words((tmp_path / "filled.html").read_text(encoding="utf-8")).text
         assert "filled in 5 missing values, each on the line between" in text
         assert "left out, for missing values 1 (0% of all)" in text
+        assert "300, 1 of them still with missing values" in text
     slow = SlowSubspace(2, missing="skip").fit(rows)
     slow.report(tmp_path / "skipped.html", rows)
     text = Words((tmp_path / "skipped.html").read_text(encoding="utf-8")).text

@@ -225,7 +225,9 @@ def passed(reading: SeenRows) -> Iterator[tuple[str, str]]:
     if not reading.whole:
         yield "rows read for this page", f"the first {reading.n_rows:,}"
         return
-    yield "rows read", f"{reading.n_rows:,}, {reading.n_missing:,} of them with missing values"
+    still = "still " * (reading.n_filled > 0)
+    lacking = f"{reading.n_missing:,} of them {still}with missing values"
+    yield "rows read", f"{reading.n_rows:,}, {lacking}"
     if reading.n_filled:
         yield (
             "filled in",

@@ -150,8 +150,7 @@ def weights(estimator: Any) -> list[Any]:
                 "One pass serves every alpha, since variance and velocity do not depend on it. At "
                 "1 it is PCA. Eigenvalues and their sum L relative to the largest L; “auto” is a "
                 "step above the smallest alpha at which all components raise the objective. The "
-                "error bound is Theorem 5's, relative to its least value; “bound” marks where "
-                "that is.",
+                "error bound is that of Theorem 5, least at “bound”; from 1 on it says nothing.",
             )
         ]
     choice = known(estimator, "eta_choice_")
