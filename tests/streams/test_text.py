@@ -6,8 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from eigenstream.streams import open_stream
+from eigenstream.streams import StreamError, open_stream
 
 pytest.importorskip("pyarrow")
 
@@ -108,3 +110,25 @@ def test_dates_in_any_zone_are_times(zone, tmp_path):
 def test_other_dates_are_refused_with_the_way_to_write_them(tmp_path):
     with pytest.raises(ValueError, match="2024-05-31T18:00:00"):
         list(opened(tmp_path, "when,v\n31.05.2024,1\n", time="when"))
+
+
+CELLS = st.sampled_from(["1", "-2.5", "x", "", '"', "#", " ", "\t", "1,5", "é", "\r", "nan", "\0"])
+LINES = st.lists(st.lists(CELLS, max_size=4), max_size=6)
+
+
+@given(lines=LINES, parts=st.sampled_from([",", ";", " ", "  ", "\t"]), raw=st.binary(max_size=9))
+@example(lines=[["#"], ["1"]], parts=",", raw=b"")
+@example(lines=[['"']], parts=",", raw=b"")
+def test_any_text_is_read_or_refused_in_one_line(tmp_path_factory, lines, parts, raw):
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_bytes("\n".join(map(parts.join, lines)).encode() + raw)
+    said = str(path)
+    try:
+        stream = open_stream(path)
+        for chunk in stream:
+            assert np.isfinite(chunk.rows).all()
+            assert chunk.rows.shape[1] == stream.n_features
+    except StreamError as refusal:
+        said = str(refusal)
+    assert "\n" not in said
+    assert str(path) in said
