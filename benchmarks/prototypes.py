@@ -8,6 +8,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.datasets import load_digits
 
@@ -196,8 +197,38 @@ def quality() -> None:
     )
 
 
+def merging() -> None:
+    """What learning parts apart and merging them costs: inertia over that of one pass over all."""
+    place = Path(os.environ.get("EIGENSTREAM_DATA", "")) / "mnist.npz"
+    if not place.is_file():
+        console.print("merging is measured on MNIST: EIGENSTREAM_DATA has none.")
+        return
+    with np.load(place) as held:
+        pixels = held["images"]
+    rows = pixels.reshape(len(pixels), -1).astype(np.float32)
+    table = []
+    for count, parts in ((10, 2), (10, 4), (10, 8), (100, 2), (100, 4)):
+        found = []
+        for seed in SEEDS:
+            shuffled = np.random.default_rng(seed).permutation(rows)
+            model = CompetitiveLearning(count, init_size=500, random_state=seed)
+            whole = -clone(model).fit(shuffled).score(rows)
+            apart = [clone(model).fit(part) for part in np.array_split(shuffled, parts)]
+            merged = apart[0]
+            for other in apart[1:]:
+                merged = merged.merge(other)
+            found.append(-merged.score(rows) / whole)
+        table.append([str(count), str(parts), " ".join(f"{one:.3f}" for one in found)])
+    show(
+        "inertia of parts learned apart and merged, over that of one pass, three seeds",
+        ["prototypes", "parts", "MNIST"],
+        table,
+    )
+
+
 def main() -> None:
     one_pass()
     records()
     memory()
     quality()
+    merging()
