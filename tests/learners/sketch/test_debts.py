@@ -62,3 +62,10 @@ def test_debts_are_charged_in_part_so_that_few_noisy_rows_suffice(seed):
     rows = slow_sources(4000, 200, 2.0, seed)
     T = batch([rows], 0.3, 0.7, 1)[0]
     assert share(learned(rows, 5, **SLOW).solution().components, T) > 0.92
+
+
+def test_a_sum_that_forgets_is_charged_whole():
+    """0.7 of the debts would follow noise there: 0.985, not 0.994, of a turning stream's T."""
+    for forgetting, share_of_debts in ((None, 0.7), (1e-3, 1.0)):
+        plan = OperatorSketch(5, **SLOW, forgetting=forgetting).plan
+        assert plan.debts == share_of_debts

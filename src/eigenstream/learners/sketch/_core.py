@@ -17,11 +17,6 @@ from eigenstream.learners.sketch._transient import Transient
 #: The first blocks move the frame far: their problems are solved in full.
 FULL_BLOCKS = 8
 
-#: Where directions outside the frame have debts on the average, one that comes in is charged this
-#: share of them, so that what the first blocks have missed comes in sooner: the frame's gain is up
-#: to 1 / DEBTS of Newton's then (docs/mathematics.md).
-DEBTS = 0.7
-
 #: A mean that has moved by so much of the rows' power, in square, is one of other rows. Of streams
 #: that stay as they are it moves by 0 to .001 (measured).
 MOVED = 0.002
@@ -161,7 +156,7 @@ class SketchCore:
         # further pass only the first sum, which looks where to: what is read is what was seen. And
         # where weights are looked for, more would come and go, and take penalties along.
         if outside[0] < 0 and not (plan.search and operator.again):
-            charged = new.crowding if plan.independent else DEBTS
+            charged = new.crowding if plan.independent else plan.debts
             outside[: 1 if operator.again else None] *= charged
         if terms.seen and r > frame.d and not operator.again:
             gaps = (operator.values[r - frame.d :] - outside[0]) / terms.seen

@@ -18,6 +18,11 @@ LEAST_BLOCK, BLOCK_PER_VECTOR = 128, 2
 #: squared (measured).
 SMALL_PROBLEM = 160.0
 
+#: Where directions outside the frame have debts on the average, one that comes in is charged this
+#: share of them, so that what the first blocks have missed comes in sooner: the frame's gain is up
+#: to 1 / DEBTS of Newton's then (docs/mathematics.md).
+DEBTS = 0.7
+
 #: A signed sum needs so many rows a column before a sketch of it is near the best answer.
 ROWS_A_COLUMN = 25
 
@@ -109,6 +114,15 @@ class SketchPlan:
         (True, False)
         """
         return not self.weights[1] or n_rows >= ROWS_A_COLUMN * n_features
+
+    @property
+    def debts(self) -> float:
+        """The share of the mean debts that a direction from outside the frame is charged.
+
+        A sum that loses weight all the time forgets what its first blocks have missed by itself,
+        and a higher gain would only follow noise.
+        """
+        return DEBTS if self.forgetting is None else 1.0
 
     @property
     def keep(self) -> float:

@@ -53,7 +53,7 @@ class OperatorSketch:
     search : bool
         Look for (alpha, 1 - alpha), a step above the least alpha with ``n_components`` positive
         eigenvalues, and only begin with ``weights``. Alpha comes out too large after one pass, by
-        1 to 50 per cent and more; ``another_pass`` brings it near (docs/mathematics.md).
+        1 to 100 per cent and more; ``another_pass`` brings it near (docs/mathematics.md).
     independent : bool
         The terms are drawn independently of each other, as couples of pairs are, not one after the
         other in time. In how few dimensions they lie can be told within a block then, and what is
