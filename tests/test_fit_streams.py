@@ -25,8 +25,8 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
     ThresholdClassifier,
-    _streams,
 )
+from eigenstream._streams import _passes
 from eigenstream.features import GradientOrientation
 from eigenstream.streams import LagEmbedding, open_stream
 from members import DATA, MEMBERS, SLOW, TIMES
@@ -374,7 +374,7 @@ def test_weights_cannot_be_given_beside_a_stream():
 
 
 def test_what_would_not_fit_in_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(_streams, "physical_memory", lambda: 1.0)
+    monkeypatch.setattr(_passes, "physical_memory", lambda: 1.0)
     refused(lambda: Perceptron().fit(streamed(X, Y)), ValueError, "in memory.*partial_fit")
     chunks = lambda rows: iter(np.array_split(rows, 9))  # noqa: E731
     refused(lambda: Perceptron().fit(streamed(X, Y, chunks)), ValueError, "in memory")
@@ -382,6 +382,17 @@ def test_what_would_not_fit_in_memory_is_refused(monkeypatch):
     ClassSubspace(2, eta=2.0).fit(streamed(X, Y))
     OjaNeuron().fit(streamed(X, None))
     RBFNetwork(9).fit(streamed(X, None))
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_rows_that_are_learned_as_float64_are_counted_so(once, monkeypatch):
+    """A file of float32 takes twice as much, and no less, once it is learned from."""
+    rows = X.astype(np.float32)
+    source = (lambda rows: iter(np.array_split(rows, 9))) if once else (lambda rows: rows)
+    monkeypatch.setattr(_passes, "physical_memory", lambda: 4 * 8 * rows.size)
+    Perceptron(max_iter=1).fit(streamed(rows, Y, source))
+    monkeypatch.setattr(_passes, "physical_memory", lambda: 4 * 8 * rows.size - 4)
+    refused(lambda: Perceptron().fit(streamed(rows, Y, source)), ValueError, "in memory")
 
 
 def test_partial_fit_takes_chunks():

@@ -4,11 +4,11 @@ Whatever learns lies below the model files, which know every class. So it asks f
 and the package's own ``__init__``, above all floors, says who makes one.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Keeper", "Resumption", "keeper_of", "kept_chunks", "made_by"]
+__all__ = ["Keeper", "Resumption", "keeper_of", "made_by"]
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,22 @@ class Resumption:
 class Keeper(Protocol):
     """Who writes checkpoints, and reads the last one."""
 
+    #: Whether a pass that learns is under way: else there is nothing that a stop would lose.
+    learning: bool
+
     def begin(self, estimator: Any, stream: Any, **settings: Any) -> Resumption | None:
         """Return where to go on, or None; refuse what differs: data, parameters or settings."""
 
     def began(self, learned: Callable[[], Any]) -> None:
         """Hear that something was learned before the first chunk, which is worth keeping."""
 
-    def after(self, chunk: Any, learned: Callable[[], Any], turn: int = 0) -> None:
-        """Hear that a chunk has been learned; ``learned`` gives the estimator as it stands."""
+    def after(
+        self, chunk: Any, learned: Callable[[], Any], turn: int = 0, whole: bool = False
+    ) -> None:
+        """Hear that a chunk has been learned; ``learned`` gives the estimator as it stands.
+
+        ``whole`` says that nothing is learned before the pass is over: it has to be made again.
+        """
 
     def complete(self, learned: Callable[[], Any]) -> None:
         """Hear that the fit is over."""
@@ -68,24 +76,3 @@ def keeper_of(checkpoint: Any, every: Any, resume: Any) -> Keeper | None:
         keeper: Keeper = checkpoint
         return keeper
     return _makers[0](checkpoint, every, resume)
-
-
-def kept_chunks(
-    keeper: Keeper | None,
-    stream: Any,
-    learned: Callable[[], Any],
-    found: Resumption | None = None,
-    turn: int = 0,
-) -> Iterator[Any]:
-    """Yield the chunks of one pass, from where a checkpoint stands; those learned are kept.
-
-    The chunk counts as learned when the next one is asked for. For estimators that learn from
-    ``partial_fit``: ``learned`` gives the estimator that is to be saved.
-    """
-    if keeper is None:
-        yield from stream.chunks()
-        return
-    after = found.place if found is not None and found.turn == turn else None
-    for chunk in stream.chunks(after=after, places=True):
-        yield chunk
-        keeper.after(chunk, learned, turn)

@@ -3,6 +3,7 @@
 import errno
 import os
 import platform
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -73,6 +74,17 @@ def replacing(path: Path) -> Iterator[TextIOWrapper]:
         raise
 
 
+@contextmanager
+def folder_beside(path: Path) -> Iterator[Path]:
+    """Give a folder beside a file for who writes files of its own there; it is gone afterwards.
+
+    What a killed process has left of it is removed as its other temporary files are.
+    """
+    target = path.resolve()
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=_mark(target)) as folder:
+        yield Path(folder)
+
+
 class _Enough(Exception):
     """A file could be opened, and is dropped again."""
 
@@ -112,7 +124,10 @@ def remove_abandoned(path: Path) -> None:
     for one in there:
         owner = one.name.removeprefix(start).partition(".")[0]
         if one.name.startswith(start) and owner.isdecimal() and not _lives(int(owner)):
-            one.unlink(missing_ok=True)
+            if one.is_dir():
+                shutil.rmtree(one, ignore_errors=True)
+            else:
+                one.unlink(missing_ok=True)
 
 
 def _lives(process: int) -> bool:

@@ -80,24 +80,78 @@ def test_a_signal_leaves_a_checkpoint_and_says_so(name, folder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
-@pytest.mark.parametrize("kind", ["classes", "kmeans"])
-def test_what_goes_on_by_partial_fit_goes_on_from_a_signal_too(kind, folder):
+@pytest.mark.parametrize("kind", ["classes", "features", "kmeans", "som", "batch", "pairs"])
+def test_every_fit_goes_on_from_a_signal_too(kind, folder):
     np.save(folder / "y.npy", np.arange(len(ROWS)) // 200)
-    more = ["--labels", "y.npy"] if kind == "classes" else ["-k", 3]
-    fit = ["fit", kind, "x.npy", "-o", "model.eigs", *more]
-    kept = [*fit, "--checkpoint", "fit.eigs", "--every", 50]
+    places = np.random.default_rng(1).integers(len(ROWS), size=(600, 2))
+    with open(folder / "p.csv", "w") as file:
+        for k, (i, j) in enumerate(places):
+            print(i, j, "equal" if k % 3 else "unequal", sep=",", file=file)
+    given = {
+        "classes": ["classes", "x.npy", "--labels", "y.npy"],
+        "features": ["classes", "x.npy", "--labels", "y.npy", "--features", "rbf:9"],
+        "kmeans": ["kmeans", "x.npy", "-k", 3],
+        "som": ["som", "x.npy", "--shape", "3x3", "--passes", 2],
+        "batch": ["som", "x.npy", "--shape", "3x3", "--passes", 4, "--training", "batch"],
+        "pairs": ["pairs", "p.csv", "--items", "x.npy", "--eta", 2, "-d", 1],
+    }[kind]
+    fit = ["fit", *given, "-o", "model.eigs"]
+    kept = [*fit, "--checkpoint", "fit.eigs", "--every", 500 if kind == "batch" else 50]
     stopped = command(*kept, number=signal.SIGINT, folder=folder)
-    assert (stopped.returncode, stopped.stdout) == (130, "")
-    assert "fit.eigs holds the first 150 rows: --resume goes on" in stopped.stderr
+    assert (stopped.returncode, stopped.stdout) == (130, ""), stopped.stderr
+    held = {
+        "features": "the first 100 rows",
+        "batch": "3 passes",
+        "pairs": "the first 225 rows",
+    }.get(kind, "the first 150 rows")
+    # The feature map is kept by a checkpoint of its own.
+    assert f"fit.eigs holds {held}: --resume goes on" in stopped.stderr
     assert not (folder / "model.eigs").exists()
-    assert command(*kept, folder=folder).returncode == 2
+    again = command(*kept, folder=folder)
+    assert again.returncode == 2
+    assert "Go on with --resume, or remove it" in again.stderr
     assert command(*kept, "--resume", folder=folder).returncode == 0
     resumed = load(folder / "model.eigs")
-    assert command(*fit, folder=folder).returncode == 0
+    done = command(*kept[:-4], folder=folder)
+    assert done.returncode == 0, done.stderr
     whole = load(folder / "model.eigs")
-    for name in ["components_"] if kind == "classes" else ["prototypes_", "counts_"]:
-        assert getattr(resumed, name).tobytes() == getattr(whole, name).tobytes()
+    learned = ["prototypes_", "counts_"] if kind in ("kmeans", "som", "batch") else ["components_"]
+    for name in learned:
+        left, right = getattr(resumed, name), getattr(whole, name)
+        if kind == "pairs":  # without a checkpoint all pairs are summed up at once
+            np.testing.assert_allclose(left, right, atol=1e-12)
+        else:
+            assert left.tobytes() == right.tobytes()
     assert resumed.n_features_in_ == whole.n_features_in_
+    assert vars(resumed).get("provenance_") == vars(whole).get("provenance_")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
+def test_a_signal_where_nothing_is_learned_ends_at_once(folder):
+    """In the pass that standardises, or that counts a map's rows, there is nothing to wait for."""
+    code = (
+        "import os, signal, sys\n"
+        "from eigenstream.cli import main\n"
+        "from eigenstream.streams import Stream\n"
+        "parts, seen = Stream._parts, []\n"
+        "def slow(self, *given):\n"
+        "    for part in parts(self, *given):\n"
+        "        if not seen:\n"
+        "            seen.append(os.kill(os.getpid(), signal.SIGINT))\n"
+        "        yield part\n"
+        "Stream._parts = slow\n"
+        "sys.argv[0] = 'eigenstream'\n"
+        "main()\n"
+    )
+    given = ["fit", "pca", "x.npy", "--through", "standardize", "--checkpoint", "fit.eigs"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *given], capture_output=True, text=True, cwd=folder
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == (
+        "eigenstream: interrupted; before the first checkpoint, so that nothing is kept.\n"
+    )
+    assert not (folder / "fit.eigs").exists()
 
 
 def test_other_labels_are_other_data(folder):
@@ -107,10 +161,10 @@ def test_other_labels_are_other_data(folder):
     assert run(*fit, "--labels", folder / "y.npy")[0] == 0
     code, _, said = run(*fit, "--labels", folder / "z.npy", "--resume")
     assert code == 2
-    assert "labels beside the rows" in said
-    code, _, said = run(*fit, "--labels", folder / "y.npy", "--features", "rbf:5")
+    assert "--labels gives others than were there" in said
+    code, _, said = run(*fit, "--labels", folder / "y.npy", "--features", "rbf:5", "--resume")
     assert code == 2
-    assert "do without one of them" in said
+    assert "another --features is asked for than was there" in said
     before = (folder / "y.npy").read_bytes()
     fit[-1] = folder / "y.npy"
     code, _, said = run(*fit, "--labels", folder / "y.npy")
@@ -123,7 +177,7 @@ def test_what_differs_is_said_in_one_line(folder):
     path = folder / "fit.eigs"
     assert run("fit", "pca", folder / "x.npy", "--checkpoint", path)[0] == 0
     for arguments, words in [
-        (["fit", "pca", folder / "x.npy", "-d", 3], "n_components=3 is asked for, 2 was there"),
+        (["fit", "pca", folder / "x.npy", "-d", 3], "-d 3 is asked for, 2 was there"),
         (["fit", "pca", folder / "x.csv"], "x.csv is called x.csv, and is called x.npy there"),
         (
             ["fit", "pca", folder / "x.npy", "--missing", "skip"],
@@ -145,7 +199,7 @@ def test_what_makes_no_sense_is_refused(folder):
         (["--every", 5], "--every goes with --checkpoint FILE"),
         (["--checkpoint", rows], "this would replace what is read"),
         (["--checkpoint", "m.eigs", "-o", "m.eigs"], "the model is to be there"),
-        (["--checkpoint", folder / "m.eigs", "--every", 0], "every must be"),
+        (["--checkpoint", folder / "m.eigs", "--every", 0], "--every must be"),
         (["--checkpoint", folder / "m.eigs", "--solver", "krylov"], "reads the data many times"),
     ]:
         code, _, said = run("fit", "slow", rows, "--alpha", 0.5, *arguments)
@@ -196,7 +250,7 @@ def test_another_width_is_refused_behind_steps(folder):
     )
     assert code == 2
     assert "gives 2 columns" in said
-    assert "has learned from 6 behind Preprocessing([LagEmbedding(n_delays=2, lag=1)])" in said
+    assert "has learned from 6 behind lag-embedding:2: choose" in said
 
 
 def test_inspect_says_where_a_model_comes_from(folder):

@@ -434,7 +434,7 @@ BAD = {
     "no such column": (["look", "run1.csv", "--columns", "x,q"], "no column 'q'"),
     "no column": (["look", "run1.csv", "--columns", "x,,y"], "--columns"),
     "one row": (["fit", "slow", "one.npy"], "none has a past 1 row(s) back"),
-    "too many": (["fit", "slow", "all.npy", "-d", "9"], "n_components=9"),
+    "too many": (["fit", "slow", "all.npy", "-d", "9"], "-d 9 is more"),
     "no number": (["fit", "slow", "all.npy", "-d", "few"], "-d must be"),
     "a share of slowness": (["fit", "slow", "all.npy", "-d", "0.5"], "-d must be"),
     "alpha in words": (["fit", "slow", "all.npy", "--alpha", "low"], "--alpha must be"),

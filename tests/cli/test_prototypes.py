@@ -66,10 +66,10 @@ def test_a_page_about_what_was_found(path):
         (("--shape", "1x3"), "give --report as well"),
         (("--report", "page.html", "--shape", "2x3"), "6 pixels"),
         (("--report", "page.pdf"), "must end in .html"),
-        (("--assignment", "far"), "assignment must be one of"),
+        (("--assignment", "far"), "--assignment must be one of"),
         (("--rate", "fast"), "--rate must be count"),
-        (("--rate", "2"), "learning_rate must be a number in"),
-        (("-k", "0"), "n_prototypes must be"),
+        (("--rate", "2"), "--rate must be a number in"),
+        (("-k", "0"), "--prototypes must be"),
     ],
 )
 def test_refused_in_a_line(path, given, words):

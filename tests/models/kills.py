@@ -14,7 +14,14 @@ from pathlib import Path
 import numpy as np
 
 import eigenstream
-from eigenstream import SlowSubspace, StreamPCA, models
+from eigenstream import (
+    ClassSubspace,
+    OjaNeuron,
+    SelfOrganizingMap,
+    SlowSubspace,
+    StreamPCA,
+    models,
+)
 from eigenstream.models import _writing
 from eigenstream.streams import LagEmbedding, Standardize, open_stream
 
@@ -40,9 +47,17 @@ def fits(folder):
         found = open_stream(sources, chunk_rows=100, missing="interpolate")
         return found.through(Standardize(), LagEmbedding(2))
 
+    def labelled(found):
+        return found.with_labels(np.arange(1300) % 3)
+
     return {
         "dense": lambda **how: StreamPCA(3).fit(stream(), **how),
         "slow": lambda **how: SlowSubspace(2, lag=2).fit(stream(), **how),
+        "classes": lambda **how: ClassSubspace(2).fit(labelled(stream()), **how),
+        "oja": lambda **how: OjaNeuron(max_iter=2, tol=0.0, random_state=0).fit(stream(), **how),
+        "map": lambda **how: SelfOrganizingMap((3, 3), max_iter=2, random_state=0).fit(
+            stream(), **how
+        ),
         "sketch": lambda **how: StreamPCA(3, solver="sketch").fit(stream(), passes=2, **how),
     }
 

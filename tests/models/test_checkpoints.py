@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -12,8 +13,11 @@ from eigenstream import (
     ClassSubspace,
     CompetitiveLearning,
     OjaNeuron,
+    PairMetric,
+    PairSubspace,
     Perceptron,
     RBFNetwork,
+    SangerNetwork,
     SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
@@ -27,7 +31,7 @@ from eigenstream.streams import LagEmbedding, Standardize
 ROWS = np.random.default_rng(0).standard_normal((900, 6)) * np.linspace(3, 1, 6)
 
 
-UNTAUGHT = OjaNeuron, CompetitiveLearning, SelfOrganizingMap
+UNTAUGHT = OjaNeuron, SangerNetwork, CompetitiveLearning, SelfOrganizingMap
 
 
 class Stopping(Checkpoint):
@@ -37,11 +41,11 @@ class Stopping(Checkpoint):
         super().__init__(path, **how)
         self.left = chunks
 
-    def after(self, chunk, learned, turn=0):
+    def after(self, chunk, learned, turn=0, whole=False):
         self.left -= 1
         if self.left == 0:
             self.stop()
-        super().after(chunk, learned, turn)
+        super().after(chunk, learned, turn, whole)
 
 
 def stream(**options):
@@ -86,7 +90,7 @@ def test_stopped_and_gone_on_again_and_again(model, passes, tmp_path):
         except Interrupted as stop:
             said = str(stop)
         stops += 1
-        assert f"holds the first {describe(path)['checkpoint']['rows']} rows" in said
+        assert f"the first {describe(path)['checkpoint']['rows']} rows" in said
     # 13 chunks a pass, and one more where the last part of a pass ended with a stop.
     assert stops == 13 * passes // 5
     assert_same(again, whole)
@@ -131,7 +135,7 @@ def test_a_feature_map_is_learned_once(tmp_path):
         return SlowSubspace(2, features=RBFNetwork(60, gamma="median", random_state=0))
 
     class Dead(Checkpoint):
-        def after(self, chunk, learned, turn=0):
+        def after(self, chunk, learned, turn=0, whole=False):
             raise RuntimeError("killed at the first chunk")
 
     with pytest.raises(RuntimeError, match="killed"):
@@ -209,45 +213,187 @@ def test_what_is_no_checkpoint_is_not_overwritten(tmp_path):
         assert (tmp_path / name).read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("model", "first"),
-    [
-        (ClassSubspace(2), {}),
-        (ClassSubspace(2, eta=2.0, solver="flow", random_state=0), {}),
-        (Perceptron(), {"classes": [0, 1, 2]}),
-        (OjaNeuron(random_state=0), {}),
-        # Their first rows wait: there is a checkpoint before these are complete, or not.
-        (CompetitiveLearning(20, random_state=0, init_size=500), {}),
-        (SelfOrganizingMap((4, 5), random_state=0, init_size=100, n_steps=900), {}),
-    ],
-    ids=repr,
-)
-def test_whatever_goes_on_by_chunks(model, first, tmp_path):
-    def made():
-        found = open_stream(ROWS, chunk_rows=70).through(Standardize())
-        return found if isinstance(model, UNTAUGHT) else found.with_labels(np.arange(900) % 3)
+def taught(model, rows=ROWS, **options):
+    """A stream of what a model learns from."""
+    if isinstance(model, PairSubspace):
+        if model.preprocessor is not None:
+            rows = np.random.default_rng(int(rows is ROWS)).integers(len(rows), size=(900, 2))
+        signs = np.where(np.arange(900) % 3 == 0, 1, -1)
+        return open_stream(rows, chunk_rows=70, **options).with_labels(signs)
+    found = open_stream(rows, chunk_rows=70, **options).through(Standardize())
+    return found if isinstance(model, UNTAUGHT) else found.with_labels(np.arange(900) % 3)
 
-    whole = Checkpoint(tmp_path / "whole.eigs").learn(model, made(), **first)
-    assert not hasattr(model, "n_features_in_")
+
+@pytest.mark.filterwarnings("ignore:the Hebbian", "ignore:.*did not settle")
+@pytest.mark.parametrize(
+    ("model", "stops"),
+    [
+        (ClassSubspace(2), 2),
+        (ClassSubspace(2, eta=2.0, solver="flow", random_state=0), 2),
+        (ClassSubspace(2, features=RBFNetwork(60, gamma="median", random_state=0)), 2),
+        (PairSubspace(2), 2),
+        (PairSubspace(2, eta=2.0, preprocessor=ROWS[:, :4]), 2),
+        (OjaNeuron(random_state=0, max_iter=3, tol=0.0), 7),
+        (SangerNetwork(2, random_state=0, max_iter=1, history_every=100), 2),
+        # Their first rows wait: there is a checkpoint before these are complete, or not.
+        (CompetitiveLearning(20, random_state=0, init_size=500), 2),
+        (CompetitiveLearning(3, random_state=0, reseed=200, max_iter=2), 5),
+        (CompetitiveLearning(3, random_state=0, method="batch", max_iter=3, tol=0.0), None),
+        (SelfOrganizingMap((4, 5), random_state=0, init_size=100, max_iter=2), 5),
+        (SelfOrganizingMap((4, 5), random_state=0, training="batch", max_iter=3), None),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_every_fit_of_a_stream_goes_on(model, stops, tmp_path):
+    kept = clone(model).fit(taught(model), checkpoint=tmp_path / "whole.eigs", every=1)
+    whole = clone(model).fit(taught(model))
+    if getattr(model, "preprocessor", None) is None:
+        assert_same(kept, whole)
+    else:  # without a checkpoint pairs of numbers are summed up at once
+        np.testing.assert_allclose(kept.components_, whole.components_, atol=1e-12)
+        whole = clone(model).fit(taught(model), checkpoint=tmp_path / "again.eigs", every=1)
+    path, count = tmp_path / "fit.eigs", 0
+    # A pass of a batch counts only when it is whole: every stop lies in another one.
+    chunks = iter([3, 16, 16]) if stops is None else iter([5] * 20)
+    while True:
+        try:
+            keeper = Stopping(path, next(chunks, 99), resume=True)
+            again = clone(model).fit(taught(model), checkpoint=keeper)
+            break
+        except Interrupted:
+            count += 1
+            assert path.exists() == (stops is not None or count > 1)
+            if path.exists():
+                load(path)
+    assert count == (3 if stops is None else stops)
+    assert_same(again, whole)
+    over = clone(model).fit(taught(model), checkpoint=path, resume=True)
+    assert_same(over, whole)
+    assert repr(vars(over).get("feature_names_in_")) == repr(vars(whole).get("feature_names_in_"))
+    other = clone(model).set_params(random_state=7)
+    with pytest.raises(ModelError, match="random_state=7 is asked for"):
+        other.fit(taught(model), checkpoint=path, resume=True)
+    with pytest.raises(ModelError, match="is a checkpoint of other data"):
+        clone(model).fit(taught(model, ROWS * 2), checkpoint=path, resume=True)
+    assert vars(other).keys() == vars(clone(other)).keys()
+
+
+def test_rows_left_out_are_counted_once_by_every_fit(tmp_path):
+    rows = ROWS.copy()
+    rows[::7, 2] = np.nan
+    rows[140:280] = np.nan  # two chunks of which nothing is left
+    for model in (
+        CompetitiveLearning(3, random_state=0),
+        SelfOrganizingMap((2, 2), random_state=0, max_iter=2),
+    ):
+        path = tmp_path / f"{type(model).__name__}.eigs"
+        whole = clone(model).fit(taught(model, rows, missing="skip"))
+        assert whole.n_samples_skipped_ == 129 + 120
+        for chunks in (2, 5):
+            with pytest.raises(Interrupted):
+                clone(model).fit(
+                    taught(model, rows, missing="skip"),
+                    checkpoint=Stopping(path, chunks, resume=True),
+                )
+        again = clone(model).fit(taught(model, rows, missing="skip"), checkpoint=path, resume=True)
+        assert_same(again, whole)
+
+
+def test_a_checkpoint_of_any_fit_is_a_model(tmp_path):
+    path = tmp_path / "fit.eigs"
+    for model in (OjaNeuron(random_state=0), CompetitiveLearning(3, random_state=0, init="data")):
+        with pytest.raises(Interrupted):
+            clone(model).fit(taught(model), checkpoint=Stopping(path, 5))
+        found = load(path)
+        assert found.n_steps_ == 350
+        assert found.provenance_["n_sources"] == 1
+        assert repr(found.preprocessing_) == "Preprocessing([Standardize(running=False)])"
+        found.partial_fit(ROWS[350:420])
+        assert found.n_steps_ == 420
+        path.unlink()
+
+
+def test_one_pass_of_what_is_read_once_holds_no_rows(tmp_path, monkeypatch):
+    """Chunks from an iterator are learned as they come, whatever they add up to."""
+    alive = []
+
+    def chunks():
+        for part in np.array_split(ROWS, 30):
+            part = part.copy()
+            alive.append(weakref.ref(part))
+            yield part
+
+    stream = open_stream(chunks()).with_labels(np.arange(900) % 3)
+    most = []
+
+    class Counting(Checkpoint):
+        def after(self, chunk, learned, turn=0, whole=False):
+            super().after(chunk, learned, turn, whole)
+            most.append(sum(one() is not None for one in alive))
+
+    ClassSubspace(2).fit(stream, checkpoint=Counting(tmp_path / "fit.eigs"))
+    assert max(most) <= 6  # those that are read ahead, and the one at hand
+
+
+def test_several_passes_of_what_is_read_once_are_refused(tmp_path):
+    stream = open_stream(iter(np.array_split(ROWS, 9)))
+    with pytest.raises(ValueError, match="checkpoint= of several passes needs a stream that can"):
+        OjaNeuron(random_state=0).fit(stream, checkpoint=tmp_path / "fit.eigs")
+    again = open_stream(iter(np.array_split(ROWS, 9)))
+    one = OjaNeuron(random_state=0, max_iter=1).fit(again, checkpoint=tmp_path / "fit.eigs")
+    assert_same(one, OjaNeuron(random_state=0, max_iter=1).fit(open_stream(ROWS)))
+
+
+def test_neurons_of_all_rows_learn_in_one_pass_by_a_keeper(tmp_path):
+    def made():
+        return open_stream(ROWS, chunk_rows=70).with_labels(np.arange(900) % 3)
+
+    first = {"classes": [0, 1, 2]}
+    whole = Checkpoint(tmp_path / "whole.eigs").learn(Perceptron(), made(), **first)
     path, stops = tmp_path / "fit.eigs", 0
     while True:
         try:
-            again = Stopping(path, 5, resume=True).learn(model, made(), **first)
+            again = Stopping(path, 5, resume=True).learn(Perceptron(), made(), **first)
             break
         except Interrupted:
             stops += 1
     assert stops == 2
     assert_same(again, whole)
-    assert_same(Checkpoint(path, resume=True).learn(model, made(), **first), whole)
-    assert repr(again.preprocessing_) == "Preprocessing([Standardize(running=False)])"
-    if isinstance(model, ClassSubspace):
-        fitted = clone(model).fit(made())
-        np.testing.assert_array_equal(again.components_, fitted.components_)
+    assert_same(Checkpoint(path, resume=True).learn(Perceptron(), made(), **first), whole)
+
+
+def test_what_keeps_nothing_on_the_way_is_refused_by_name(tmp_path):
+    rows = open_stream(ROWS, chunk_rows=70)
+    labelled = rows.with_labels(np.arange(900) % 2)
+    signs = rows.with_labels(np.where(np.arange(900) % 2, 1, -1))
+    network = RBFNetwork(9, random_state=0)
+    for model, source, words in [
+        (Perceptron(), labelled, r"one pass, chunk by chunk: models\.Checkpoint\(path\)\.learn"),
+        (ThresholdClassifier(1.0), labelled, "ThresholdClassifier needs all rows at once"),
+        (PairMetric(), signs, "fit of PairMetric needs all rows at once"),
+        (ClassSubspace(2, kernel="rbf"), labelled, "checkpoint= is not for solver='dual'"),
+        (ClassSubspace(2, solver="krylov"), labelled, "checkpoint= is not for solver='krylov'"),
+        (
+            PairSubspace(2, features=network),
+            signs,
+            "PairSubspace with features= needs all",
+        ),
+        (network, rows, "RBFNetwork draws its rows in a quick pass"),
+        (OjaNeuron(), ROWS, "checkpoints are for streams, and X is in memory"),
+        (OjaNeuron(), "rows.npy", "X is the name of a file"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=words):
+            model.fit(source, checkpoint=tmp_path / "fit.eigs")
+        assert vars(model).keys() == vars(clone(model)).keys()
+        assert not list(tmp_path.iterdir())
+    for how, words in [({"every": 3}, "every= is about"), ({"resume": True}, "resume= is about")]:
+        with pytest.raises(ValueError, match=words):
+            OjaNeuron().fit(rows, **how)
 
 
 def test_what_does_not_go_on_by_chunks_is_refused(tmp_path):
     keeper = Checkpoint(tmp_path / "fit.eigs")
-    with pytest.raises(TypeError, match="keeps checkpoints itself: fit"):
+    with pytest.raises(TypeError, match=r"only fit sees: fit\(stream, checkpoint"):
         keeper.learn(StreamPCA(2), stream())
     with pytest.raises(TypeError, match="has no partial_fit"):
         keeper.learn(ThresholdClassifier(1.0), stream())
@@ -257,6 +403,23 @@ def test_what_does_not_go_on_by_chunks_is_refused(tmp_path):
     again = Checkpoint(tmp_path / "fit.eigs", resume=True)
     with pytest.raises(ModelError, match="labels beside the rows"):
         again.learn(Perceptron(), beside[1], classes=[0, 1])
+
+
+def test_items_of_pairs_are_known_by_a_digest(tmp_path):
+    path, points = tmp_path / "fit.eigs", np.tile(ROWS, (40, 1))
+    model = PairSubspace(2, eta=2.0, preprocessor=points)
+    with pytest.raises(Interrupted):
+        clone(model).fit(taught(model), checkpoint=Stopping(path, 5))
+    assert path.stat().st_size < points.nbytes / 10
+    with pytest.raises(ModelError, match="other data: preprocessor= holds other rows"):
+        PairSubspace(2, eta=2.0, preprocessor=points + 1).fit(
+            taught(model), checkpoint=path, resume=True
+        )
+    again = clone(model).fit(taught(model), checkpoint=path, resume=True)
+    assert again.preprocessor is not None
+    np.testing.assert_allclose(
+        again.components_, clone(model).fit(taught(model)).components_, atol=1e-12
+    )
 
 
 def test_what_cannot_be_kept_is_refused_before_the_work(tmp_path):
@@ -313,11 +476,15 @@ def test_every_so_many_rows(tmp_path):
 def test_temporary_files_of_the_killed_are_removed(tmp_path):
     path = tmp_path / "fit.eigs"
     code = (
-        "import os, sys; from pathlib import Path; from eigenstream._files import replacing\n"
-        "with replacing(Path(sys.argv[1])) as file: os.kill(os.getpid(), 9)"
+        "import os, sys; from pathlib import Path\n"
+        "from eigenstream._files import folder_beside, replacing\n"
+        "path = Path(sys.argv[1])\n"
+        "with replacing(path), folder_beside(path) as folder:\n"
+        "    (folder / '.tmp').touch()\n"
+        "    os.kill(os.getpid(), 9)"
     )
     subprocess.run([sys.executable, "-c", code, path])
-    assert len(list(tmp_path.iterdir())) == 1
+    assert len(list(tmp_path.iterdir())) == 2  # a file, and a folder with one
     other = tmp_path / ".fit.eigs.another-machine-1.x"
     other.touch()
     StreamPCA(2).fit(stream(), checkpoint=path)

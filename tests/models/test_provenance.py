@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from eigenstream import ClassSubspace, Perceptron, SlowSubspace, StreamPCA, open_stream
+from eigenstream import (
+    ClassSubspace,
+    CompetitiveLearning,
+    Perceptron,
+    SlowSubspace,
+    StreamPCA,
+    open_stream,
+)
 from eigenstream.models import Checkpoint, Interrupted, ModelError, describe, load, save
 from eigenstream.streams import (
     Differences,
@@ -24,11 +31,11 @@ class Stopping(Checkpoint):
         super().__init__(path)
         self.left = chunks
 
-    def after(self, chunk, learned, turn=0):
+    def after(self, chunk, learned, turn=0, whole=False):
         self.left -= 1
         if self.left == 0:
             self.stop()
-        super().after(chunk, learned, turn)
+        super().after(chunk, learned, turn, whole)
 
 
 STEPS = Standardize(), UnitNorm(), LagEmbedding(2), QuadraticExpansion(), Differences()
@@ -136,3 +143,16 @@ def test_a_file_with_a_step_that_is_none(tmp_path):
 def test_prepared_by_what_is_no_model():
     with pytest.raises(TypeError, match="an estimator or a Preprocessing is due, got a dict"):
         open_stream(ROWS).prepared({})
+
+
+def test_prototypes_merge_only_behind_the_same_steps():
+    """What was merged knows its steps: without them it would compare rows that nobody has made."""
+    stream = open_stream(ROWS).through(UnitNorm())
+    left, right = (CompetitiveLearning(3, random_state=0).fit(stream) for _ in range(2))
+    both = left.merge(right)
+    assert repr(both.preprocessing_) == "Preprocessing([UnitNorm()])"
+    assert both.provenance_["n_sources"] == 2
+    plain = CompetitiveLearning(3, random_state=0).fit(open_stream(ROWS))
+    with pytest.raises(ValueError, match="has learned behind"):
+        left.merge(plain)
+    assert "preprocessing_" not in vars(plain.merge(plain))

@@ -27,6 +27,7 @@ __all__ = [
     "names_of",
     "print_facts",
     "print_json",
+    "read_by",
     "saved",
     "spectrum",
 ]
@@ -99,6 +100,12 @@ def loaded(path: Path) -> Any:
     from eigenstream.models import load
 
     return load(path)
+
+
+def read_by(estimator: Any) -> Any:
+    """Return the names of the columns that a model reads, before any step; or None."""
+    found = getattr(estimator, "provenance_", {}).get("columns")
+    return getattr(estimator, "feature_names_in_", None) if found is None else found
 
 
 def saved(model: Any, out: Path) -> None:

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from inspect import signature
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -15,7 +14,7 @@ import typer
 
 from eigenstream.cli import _data
 
-__all__ = ["KeepingOptions", "learned", "stoppable"]
+__all__ = ["KeepingOptions", "stoppable"]
 
 #: Signals that ask a command to end.
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -56,34 +55,12 @@ class KeepingOptions:
         return Checkpoint(path, every=self.every, resume=self.resume)
 
 
-def learned(estimator: Any, stream: Any, keeper: Any = None) -> Any:
-    """Return an estimator that has learned from a stream; a keeper keeps what it learns on the way.
-
-    >>> import numpy as np
-    >>> from eigenstream import StreamPCA, open_stream
-    >>> learned(StreamPCA(1), open_stream(np.eye(3))).n_samples_seen_
-    3
-    """
-    if keeper is None:
-        return estimator.fit(stream)
-    if "checkpoint" in signature(estimator.fit).parameters:
-        return estimator.fit(stream, checkpoint=keeper)
-    from eigenstream import RBFNetwork
-
-    if isinstance(getattr(estimator, "features", None), RBFNetwork):
-        # In fit the map has a pass of its own, before; chunk by chunk it has not.
-        raise ValueError(
-            f"--features rbf learns its prototypes in a pass of its own, which --checkpoint of a "
-            f"{type(estimator).__name__} does not keep: do without one of them."
-        )
-    return keeper.learn(estimator, stream)
-
-
 @contextmanager
 def stoppable(keeper: Any) -> Iterator[None]:
     """Let the first signal end the fit behind its chunk, and say what the checkpoint holds.
 
-    The second signal ends it at once, as does the first one where nothing is kept.
+    The second signal ends it at once, as does the first one where nothing is kept, or where nothing
+    has been learned that the checkpoint does not hold: in passes that only look at the rows.
     """
     if keeper is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -98,8 +75,10 @@ def stoppable(keeper: Any) -> Iterator[None]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         asked.append(number)
-        keeper.stop()
         restore()
+        if not keeper.learning:
+            sys.exit(128 + number)
+        keeper.stop()
 
     for name in SIGNALS:
         number = getattr(signal, name, None)
@@ -112,19 +91,13 @@ def stoppable(keeper: Any) -> Iterator[None]:
             raise
         _say(keeper)
         sys.exit(128 + asked[0])
-    except ValueError as refusal:
-        # What Python says of itself, in the words of the command line.
-        words = (
-            str(refusal).replace("resume=True", "--resume").replace("checkpoint=", "--checkpoint")
-        )
-        raise ValueError(words) from refusal
     finally:
         restore()
 
 
 def _say(keeper: Any) -> None:
-    if keeper.rows:
-        words = f"{keeper.path} holds the first {keeper.rows:,} rows: --resume goes on from there."
+    if keeper.rows or keeper.passes:
+        words = f"{keeper.path} holds {keeper.held}: --resume goes on from there."
     else:
         words = "before the first checkpoint, so that nothing is kept."
     typer.echo(f"eigenstream: interrupted; {words}", err=True)

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream.cli import _data
-from eigenstream.cli._keeping import learned, stoppable
+from eigenstream.cli._keeping import stoppable
 from eigenstream.cli._options import ReadingOptions, SavingOptions
 from eigenstream.cli._reporting import Noted, check_page, page_written
 from eigenstream.cli._shapes import shape_of
+from eigenstream.cli._steps import PreparingOptions
 
 __all__ = ["LearningOptions", "count", "features_of", "fitted", "number", "opened"]
 
@@ -30,7 +31,7 @@ class LearningOptions:
         ),
     ] = None
     missing: _data.Missing = "raise"
-    seed: Annotated[int, typer.Option(help="Of what is drawn at random.")] = 0
+    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn at random.")] = 0
 
 
 def features_of(text: str | None, stream: Any, seed: int) -> Any:
@@ -98,14 +99,21 @@ def number(text: str, option: str, words: tuple[str, ...], extent: str = "a numb
 
 
 def opened(
-    data: list[str], reading: ReadingOptions, saving: SavingOptions, missing: str, **more: Any
+    data: list[str],
+    reading: ReadingOptions,
+    saving: SavingOptions,
+    missing: str,
+    preparing: PreparingOptions | None = None,
+    **more: Any,
 ) -> Any:
-    """Return the stream, once it is clear that the model can be written."""
+    """Return the stream, behind its steps, once it is clear that the model can be written."""
     out, page = saving.out, saving.report
     if out is not None:
         _data.check_output(out, data, (".eigs",))
     check_page(page, saving.shape, data)
     stream = reading.opened(data, missing, **more)
+    if preparing is not None:
+        stream = preparing.prepared(stream)
     if out is not None:
         _data.check_output(out, list(stream.sources), (".eigs",))
     check_page(page, saving.shape, list(stream.sources), stream.n_features)
@@ -116,7 +124,7 @@ def fitted(estimator: Any, stream: Any, saving: SavingOptions, keeper: Any = Non
     """Learn from a stream, save, and say what was found; keep what is learned on the way."""
     begun = perf_counter()
     with stoppable(keeper), _data.Watched(stream) as watched:
-        estimator = learned(estimator, watched, keeper)
+        estimator.fit(watched, checkpoint=keeper)
         told(estimator, stream, saving, perf_counter() - begun)
 
 

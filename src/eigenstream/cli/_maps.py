@@ -10,9 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream.cli import _data
+from eigenstream.cli._keeping import KeepingOptions, stoppable
 from eigenstream.cli._learning import opened
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._reporting import check_page
+from eigenstream.cli._steps import PreparingOptions
 
 __all__ = ["fit_som"]
 
@@ -33,7 +35,7 @@ class Mapping:
         str, typer.Option(help="sequential, a step a row, or batch, a pass at a time.")
     ] = "sequential"
     passes: Annotated[int, typer.Option(help="Over the rows.")] = 10
-    seed: Annotated[int, typer.Option(help="Of what is drawn at random.")] = 0
+    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn at random.")] = 0
 
 
 @grouped
@@ -42,6 +44,7 @@ def fit_som(
     *,
     mapping: Mapping,
     missing: _data.Missing = "raise",
+    preparing: PreparingOptions,
     reading: ReadingOptions,
     out: Annotated[
         Path | None,
@@ -52,6 +55,7 @@ def fit_som(
         typer.Option("--report", help="Write a page with pictures of the map (.html)."),
     ] = None,
     json: _data.Json = False,
+    keeping: KeepingOptions,
 ) -> None:
     """Lay rows out on a map: a grid of units, on which neighbours stand for similar rows."""
     from eigenstream import SelfOrganizingMap
@@ -65,11 +69,12 @@ def fit_som(
         random_state=mapping.seed,
     )
     check_page(report, None, data)
-    stream = opened(data, reading, SavingOptions(out=out, json=json), missing)
+    stream = opened(data, reading, SavingOptions(out=out, json=json), missing, preparing)
     check_page(report, None, list(stream.sources))
+    keeper = keeping.keeper([*data, *stream.sources], out)
     begun = perf_counter()
-    with _data.Watched(stream) as watched:
-        estimator.fit(watched)
+    with stoppable(keeper), _data.Watched(stream) as watched:
+        estimator.fit(watched, checkpoint=keeper)
     seconds = perf_counter() - begun
     if out is not None:
         _data.saved(estimator, out)

@@ -10,6 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from eigenstream.cli import _data
+from eigenstream.cli._keeping import KeepingOptions, stoppable
 from eigenstream.cli._learning import LearningOptions, count, features_of, number, opened, told
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 
@@ -45,12 +46,14 @@ def fit_pairs(
     learning: LearningOptions,
     reading: ReadingOptions,
     saving: SavingOptions,
+    keeping: KeepingOptions,
 ) -> None:
     """Find the features in which equal pairs are near and unequal ones far apart."""
-    from eigenstream import PairSubspace
+    from eigenstream import PairSubspace, open_stream
+    from eigenstream._provenance import forget_source
     from eigenstream._streams import note_columns
 
-    more = {} if names is None else {"labels": _data.column(names)}
+    more: dict[str, Any] = {} if names is None else {"labels": _data.column(names)}
     stream = opened(items, reading, saving, learning.missing, **more)
     estimator = PairSubspace(
         count(d),
@@ -60,14 +63,22 @@ def fit_pairs(
         missing="raise" if learning.missing == "raise" else "skip",
         random_state=learning.seed,
     )
+    keeper = keeping.keeper([str(pairs), *items, *stream.sources], saving.out)
     begun = perf_counter()
     with _data.Watched(stream) as watched:
         rows, index, signs = pairs_of(watched, pairs)
-        estimator.set_params(preprocessor=rows).fit(index, signs)
-        # The items are the user's; the model is what was learned from them.
-        estimator.set_params(preprocessor=None)
-        note_columns(estimator, stream)
-        told(estimator, stream, saving, perf_counter() - begun, "pairs")
+    estimator.set_params(preprocessor=rows)
+    if keeper is None:
+        estimator.fit(index, signs)
+    else:
+        with stoppable(keeper):
+            listed = open_stream(index).with_labels(signs)
+            estimator.fit(listed, None, checkpoint=keeper)
+    # The items are the user's; the model is what was learned from them.
+    estimator.set_params(preprocessor=None)
+    forget_source(estimator)
+    note_columns(estimator, stream)
+    told(estimator, stream, saving, perf_counter() - begun, "pairs")
 
 
 def pairs_of(stream: Any, path: Path) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream.cli import _data
-from eigenstream.cli._keeping import KeepingOptions, learned, stoppable
+from eigenstream.cli._keeping import KeepingOptions, stoppable
 from eigenstream.cli._learning import number, opened
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._reporting import page_written
 from eigenstream.cli._shapes import shape_of
+from eigenstream.cli._steps import PreparingOptions
 
 __all__ = ["fit_kmeans"]
 
@@ -33,7 +34,7 @@ class Competing:
         float | None,
         typer.Option(help="The share of the counts that is forgotten a row, where data drift."),
     ] = None
-    seed: Annotated[int, typer.Option(help="Of where the prototypes begin.")] = 0
+    seed: Annotated[int, typer.Option(min=0, help="Of where the prototypes begin.")] = 0
 
 
 @grouped
@@ -42,6 +43,7 @@ def fit_kmeans(
     *,
     competing: Competing,
     missing: _data.Missing = "raise",
+    preparing: PreparingOptions,
     reading: ReadingOptions,
     saving: SavingOptions,
     keeping: KeepingOptions,
@@ -56,11 +58,11 @@ def fit_kmeans(
         forgetting=competing.forgetting,
         random_state=competing.seed,
     )
-    stream = opened(data, reading, saving, missing)
+    stream = opened(data, reading, saving, missing, preparing)
     keeper = keeping.keeper([*data, *stream.sources], saving.out)
     begun = perf_counter()
     with stoppable(keeper), _data.Watched(stream) as watched:
-        estimator = learned(estimator, watched, keeper)
+        estimator.fit(watched, checkpoint=keeper)
         _told(estimator, stream, saving, perf_counter() - begun)
 
 

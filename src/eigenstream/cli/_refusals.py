@@ -1,7 +1,5 @@
 """Refusals: one line that says what was wrong, and exit code 2."""
 
-import re
-import shlex
 import sys
 import warnings
 from collections.abc import Iterator
@@ -10,6 +8,8 @@ from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
+
+from eigenstream.cli._wording import as_options
 
 #: The class of errors that typer raises about the command line; versions keep it elsewhere.
 UsageProblem: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -47,26 +47,8 @@ def refuse(message: str) -> NoReturn:
         ...
     SystemExit: 2
     """
-    print("eigenstream:", _as_options(" ".join(message.split())), file=sys.stderr)
+    print("eigenstream:", as_options(" ".join(message.split())), file=sys.stderr)
     sys.exit(2)
-
-
-#: Parameters that are options here, and the value that follows them, if it is a word.
-PARAMETER = re.compile(
-    r"\b(columns|rows|sequence|time|gap|size|missing|labels|delimiter|decimal|dtype(?==float(?:32|64)))="
-    r"(?:\[\.\.\.\]|'([^']*)'|([a-z][a-z0-9]*))?(?![\w\[])"
-)
-
-
-def _as_options(message: str) -> str:
-    """Return a message of the library with its parameters as the command line has them.
-
-    >>> _as_options("Mend it, or pass missing='skip'. Select others with columns=[...], or time=.")
-    'Mend it, or pass --missing skip. Select others with --columns, or --time.'
-    """
-    return PARAMETER.sub(
-        lambda m: f"--{m[1]} {shlex.quote(m[2]) if m[2] else m[3] or ''}".rstrip(), message
-    )
 
 
 @contextmanager
@@ -74,7 +56,7 @@ def warnings_in_one_line() -> Iterator[None]:
     """Say warnings as refusals are said, one line each, and go on."""
 
     def say(message: Warning | str, *_: Any, **__: Any) -> None:
-        words = _as_options(" ".join(str(message).split()))
+        words = as_options(" ".join(str(message).split()))
         print(f"eigenstream: warning: {words}", file=sys.stderr)
 
     with warnings.catch_warnings():

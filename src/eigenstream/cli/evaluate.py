@@ -67,6 +67,11 @@ def evaluate(
         raise ValueError("--names is for --pairs: labels go with the rows as they come.")
     known_by = names if labels is None else labels
     stream = _labelled(estimator, data, known_by, reading, missing)
+    if pairs is not None and (lost := stream.preprocessing.lost()):
+        raise ValueError(
+            f"{model} has learned behind {stream.preprocessing!r}, which use up {lost} rows of "
+            "each sequence, so that --pairs does not say which rows are meant: give --labels."
+        )
     if stream.n_features not in (None, due):
         raise ValueError(
             f"{stream.sources[0]} gives {stream.n_features} columns, and {model} has learned from "
@@ -100,9 +105,11 @@ def _labelled(
     given = labels is not None and beside is None
     how: dict[str, Any] = {"labels": _data.column(labels)} if given else {}
     stream = reading.opened(data, missing, **how)
-    names = getattr(estimator, "feature_names_in_", None)
+    names = _data.read_by(estimator)
     if reading.columns is None and names is not None and stream.feature_names is not None:
         stream = reading.opened(data, missing, **how, columns=list(map(str, names)))
+    # Labels go through the steps with their rows.
+    stream = stream.prepared(estimator)
     return stream if beside is None else stream.with_labels(labels_of(beside))
 
 

@@ -12,6 +12,7 @@ from eigenstream.cli._maps import fit_som
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._pairs import fit_pairs
 from eigenstream.cli._prototypes import fit_kmeans
+from eigenstream.cli._steps import PreparingOptions
 
 app = typer.Typer(help="Learn from your own files: slow features, components, classes, pairs.")
 
@@ -20,7 +21,10 @@ Standardize = Annotated[
 ]
 
 
-@app.command("slow", epilog="Example: eigenstream fit slow runs/*.csv -d 10 -o model.eigs")
+@app.command(
+    "slow",
+    epilog="Example: eigenstream fit slow runs/*.csv -d 10 --through lag-embedding:3 -o model.eigs",
+)
 @grouped
 def fit_slow(
     data: _data.Data,
@@ -33,6 +37,7 @@ def fit_slow(
     lag: Annotated[int, typer.Option(help="The time step of the velocity, in rows.")] = 1,
     standardize: Standardize = False,
     learning: LearningOptions,
+    preparing: PreparingOptions,
     reading: ReadingOptions,
     saving: SavingOptions,
     keeping: KeepingOptions,
@@ -48,7 +53,7 @@ def fit_slow(
         scale=standardize,
         random_state=learning.seed,
     )
-    stream = opened(data, reading, saving, learning.missing)
+    stream = opened(data, reading, saving, learning.missing, preparing)
     keeper = keeping.keeper([*data, *stream.sources], saving.out)
     fitted(_behind(estimator, learning, stream), stream, saving, keeper)
 
@@ -63,6 +68,7 @@ def fit_pca(
     ] = "2",
     standardize: Standardize = False,
     learning: LearningOptions,
+    preparing: PreparingOptions,
     reading: ReadingOptions,
     saving: SavingOptions,
     keeping: KeepingOptions,
@@ -76,7 +82,7 @@ def fit_pca(
         scale=standardize,
         random_state=learning.seed,
     )
-    stream = opened(data, reading, saving, learning.missing)
+    stream = opened(data, reading, saving, learning.missing, preparing)
     keeper = keeping.keeper([*data, *stream.sources], saving.out)
     fitted(_behind(estimator, learning, stream), stream, saving, keeper)
 
@@ -99,6 +105,7 @@ def fit_classes(
     ] = "auto",
     standardize: Standardize = False,
     learning: LearningOptions,
+    preparing: PreparingOptions,
     reading: ReadingOptions,
     saving: SavingOptions,
     keeping: KeepingOptions,
@@ -116,10 +123,11 @@ def fit_classes(
     if Path(labels).is_file():
         from eigenstream.streams import labels_of
 
-        stream = opened(data, reading, saving, learning.missing).with_labels(labels_of(labels))
+        stream = opened(data, reading, saving, learning.missing, preparing)
+        stream = stream.with_labels(labels_of(labels))
     else:
         column = _data.column(labels)
-        stream = opened(data, reading, saving, learning.missing, labels=column)
+        stream = opened(data, reading, saving, learning.missing, preparing, labels=column)
     keeper = keeping.keeper([*data, labels, *stream.sources], saving.out)
     fitted(_behind(estimator, learning, stream), stream, saving, keeper)
 

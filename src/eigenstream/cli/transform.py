@@ -41,7 +41,7 @@ def transform(
     due = getattr(estimator, "n_features_in_", None)
     if due is None:
         raise ValueError(f"{model} holds a {type(estimator).__name__} that has learned nothing.")
-    names, steps = _columns(estimator), preprocessing_of(estimator).fresh()
+    names, steps = _data.read_by(estimator), preprocessing_of(estimator).fresh()
     stream = reading.opened(data, missing)
     if reading.columns is None and names is not None and stream.feature_names is not None:
         # By name, whatever other columns there are.
@@ -70,12 +70,6 @@ def transform(
         _data.print_json(found | {"output": str(out)})
     else:
         print(f"{found['rows']:,} rows of {found['features']} features are in {out}.")
-
-
-def _columns(estimator: Any) -> Any:
-    """Return the names of the columns that the model reads, before any step; or None."""
-    found = getattr(estimator, "provenance_", {}).get("columns")
-    return getattr(estimator, "feature_names_in_", None) if found is None else found
 
 
 def _features(estimator: Any, steps: Any, chunk: Any) -> Iterator[Any]:

@@ -13,7 +13,7 @@ from eigenstream._checks import check_finite, check_number, check_pair, check_wh
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._refusals import refuse_unread, unchanged_on_error
 from eigenstream._state import Restorable
-from eigenstream._streams import Passes, fits_streams_by, fresh, maps_streams
+from eigenstream._streams import Course, fits_streams_by, maps_streams
 
 #: Values held at a time while transforming: 64 MB of float64.
 VALUES = 2**23
@@ -87,10 +87,11 @@ class GradientOrientation(
             self._n_features_out = rows * columns * n_orientations
         return self
 
-    def _fit_stream(self, stream: Any) -> Self:
+    def _fit_stream(self, course: Course) -> None:
         """Learn from the first rows: their shape is all there is to learn."""
-        rows, _ = next(iter(Passes(stream, "fit of GradientOrientation")))
-        return fresh(self).fit(rows)
+        course.keep_nothing()
+        rows, _ = next(course.learning())
+        course.learned.fit(rows)
 
     @maps_streams
     def transform(self, X: Any) -> NDArray[Any]:

@@ -25,7 +25,7 @@ from eigenstream._checks import (
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._refusals import refuse_unread, unchanged_on_error
 from eigenstream._state import Restorable
-from eigenstream._streams import Passes, fits_streams_by, fresh, maps_streams
+from eigenstream._streams import Course, fits_streams_by, maps_streams
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21
@@ -183,9 +183,10 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self._note_parameters()
         self._finish(prototypes)
 
-    def _fit_stream(self, stream: Any) -> Self:
+    def _fit_stream(self, course: Course) -> None:
         """Draw what ``fit`` of all the rows would draw, and keep no others."""
-        learner = fresh(self)
+        course.keep_nothing()
+        stream, learner = course.stream, course.learned
         if self.prototypes is not None:
             count = 0
             for chunk in stream.chunks():
@@ -199,16 +200,14 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                     learner._keep(given, 0)
                 count += len(rows)
             learner.n_samples_seen_ = count
-            return learner
-        passes = Passes(stream, "fit of RBFNetwork")
+            return
+        passes = course.passes()
         expected = stream.n_rows
         if expected is None:
             expected = sum(len(rows) for rows, _ in passes)
         counted = learner._draw(passes, expected)
         if counted != expected:  # rows were left out, as lacking values
-            learner = fresh(self)
             learner._draw(passes, counted)
-        return learner
 
     def _draw(self, passes: Any, expected: int) -> int:
         """Learn from so many rows in a pass; return how many there were."""

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from eigenstream import __version__
-from eigenstream._files import remove_abandoned, replacing
+from eigenstream._files import folder_beside, remove_abandoned, replacing
 from eigenstream.models._container import MOST_HEADER
 from eigenstream.models.base import ESTIMATORS, FORMAT, PLAIN, VALUES, VERSION, qualified
 
@@ -135,10 +135,13 @@ def write(
         )
     with replacing(Path(path)) as file:
         try:
-            save_file(writer.arrays, file.name, {FORMAT: text})
-            # It may have put another file in the place of this one.
-            with open(file.name, "rb") as whole:
-                os.fsync(whole.fileno())
+            # It writes a temporary file of its own, which must not stay either.
+            with folder_beside(Path(path)) as folder:
+                made = folder / "model"
+                save_file(writer.arrays, made, {FORMAT: text})
+                with open(made, "rb") as whole:
+                    os.fsync(whole.fileno())
+                os.replace(made, file.name)
         except SafetensorError as refusal:
             raise OSError(f"cannot write {path}: {refusal}") from None
 

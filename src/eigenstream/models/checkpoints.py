@@ -1,17 +1,18 @@
 """Checkpoints: a model file that knows where in its stream it stands."""
 
 from collections.abc import Callable, Mapping
-from inspect import signature
 from os import PathLike
 from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn
 
-from eigenstream._checkpoints import Resumption, kept_chunks
+from joblib import hash as hash_of
+
+from eigenstream._checkpoints import Resumption
 from eigenstream._checks import check_flag, check_whole
 from eigenstream._files import check_writable, remove_abandoned
-from eigenstream._provenance import note_source
-from eigenstream._streams import complete_rows, fresh, note_columns
+from eigenstream._streams import Course, learn_chunks
+from eigenstream.estimators.temporal.base import StreamEstimator
 from eigenstream.models._container import refuse
 from eigenstream.models._reading import opened, read
 from eigenstream.models._writing import Writer, write
@@ -27,8 +28,10 @@ SECONDS, COSTS = 30.0, 20.0
 CHECKPOINT_REMEDIES = {
     "hook": "Leave the hook out, or do without checkpoint=.",
     "random_state": "Give a whole number.",
-    "preprocessor": "Do without checkpoint=.",
 }
+
+#: Rows that the same call brings again: a checkpoint knows them by a digest.
+AGAIN = ("preprocessor",)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -60,7 +63,11 @@ class Checkpoint:
     Attributes
     ----------
     rows : int
-        How many rows of the stream the file holds; 0 while there is none.
+        How many rows of the pass the file holds; 0 while there is none.
+    passes : int
+        How many whole passes before that.
+    learning : bool
+        Whether a pass that learns is under way; else a fit that is ended loses nothing.
 
     Examples
     --------
@@ -82,7 +89,8 @@ class Checkpoint:
         self.path = Path(path).expanduser()
         self.every = None if every is None else check_whole(every, "every")
         self.resume = check_flag(resume, "resume")
-        self.rows = 0
+        self.rows = self.passes = 0
+        self.learning = False
         self._told: dict[str, Any] = {}
         self._place: Mapping[str, Any] = {}
         self._turn = 0
@@ -106,6 +114,8 @@ class Checkpoint:
         _check_parameters(estimator)
         check_writable(self.path)
         remove_abandoned(self.path)
+        if (points := getattr(estimator, "preprocessor", None)) is not None:
+            settings["preprocessor"] = hash_of(points)
         self._told = {"identity": stream.identity(), "settings": settings}
         self._last = monotonic()
         told = self._there()
@@ -124,60 +134,71 @@ class Checkpoint:
         """Keep what was learned before the first chunk, such as a feature map."""
         self._write(learned(), complete=False)
 
-    def after(self, chunk: Any, learned: Callable[[], Any], turn: int = 0) -> None:
-        """Write a checkpoint if one is due, now that a chunk has been learned."""
-        self._seen = len(chunk) + (self._seen if turn == self._turn else 0)
+    def after(
+        self, chunk: Any, learned: Callable[[], Any], turn: int = 0, whole: bool = False
+    ) -> None:
+        """Write a checkpoint if one is due, now that a chunk has been learned.
+
+        ``whole`` says that nothing is learned before the pass is over: it has to be made again.
+        """
+        self._seen = 0 if whole else len(chunk) + (self._seen if turn == self._turn else 0)
         self._since, self._turn = self._since + len(chunk), turn
         waited = monotonic() - self._last
         late = waited >= max(SECONDS, COSTS * self._cost)
-        if self._stopping or (late if self.every is None else self._since >= self.every):
-            self._place = chunk.place
+        due = self._stopping or (late if self.every is None else self._since >= self.every)
+        # Of a pass that counts when it is whole there is nothing new before the next one.
+        if due and (turn > self.passes or not whole):
+            self._place = {} if whole else chunk.place
             self._write(learned(), complete=False)
         if self._stopping:
             raise Interrupted(
-                f"the fit was stopped; {self.path} holds the first {self.rows} rows, and "
-                "resume=True goes on."
+                f"the fit was stopped; {self.path} holds {self.held}, and resume=True goes on."
             )
+
+    @property
+    def held(self) -> str:
+        """Say what the file holds: rows of the first pass, or whole passes and rows of the next.
+
+        >>> Checkpoint("fit.eigs").held
+        'nothing'
+        """
+        passes = "" if not self.passes else "one pass" if self.passes == 1 else "{} passes"
+        rows = f"the first {self.rows:,} rows" if self.rows else ""
+        if passes and rows:
+            rows += " of the next"
+        found = " and ".join(filter(None, [passes.format(self.passes), rows]))
+        return found or "nothing"
 
     def learn(self, estimator: Any, stream: Any, **first: Any) -> Any:
         """Return an estimator that has learned from a stream by ``partial_fit``, with checkpoints.
 
-        For whatever goes on learning from rows, or rows with labels, in one pass, and can be saved:
-        classes and neurons. (``fit`` of rows in time takes ``checkpoint=`` itself.) The estimator
-        that is given is not changed; ``first`` are arguments of the first call of ``partial_fit``,
-        such as ``classes``.
+        For neurons whose ``fit`` goes through all rows in memory, again and again, and so takes no
+        ``checkpoint=``: this is one pass over rows with labels, in their order. The estimator that
+        is given is not changed; ``first`` are arguments of the first call of ``partial_fit``, such
+        as ``classes``.
 
         >>> from tempfile import mkdtemp
         >>> import numpy as np
-        >>> from eigenstream import ClassSubspace, open_stream
+        >>> from eigenstream import Perceptron, open_stream
         >>> stream = open_stream(np.eye(4), chunk_rows=2).with_labels([0, 1, 0, 1])
         >>> keeper = Checkpoint(mkdtemp() + "/fit.eigs", every=2, resume=True)
-        >>> keeper.learn(ClassSubspace(1, eta=2.0), stream).n_samples_seen_
+        >>> keeper.learn(Perceptron(), stream, classes=[0, 1]).n_steps_
         4
         """
-        if "checkpoint" in signature(estimator.fit).parameters:
+        if isinstance(estimator, StreamEstimator):
             raise TypeError(
-                f"{type(estimator).__name__} keeps checkpoints itself: fit(stream, checkpoint=...)."
+                f"{type(estimator).__name__} learns from rows in time, with gaps between "
+                "sequences, which only fit sees: fit(stream, checkpoint=...)."
             )
         if not hasattr(estimator, "partial_fit"):
             raise TypeError(
                 f"{estimator!r:.200} has no partial_fit: it learns from all rows at once, and "
                 "there is nothing to go on from."
             )
-        found = self.begin(estimator, stream)
-        learned = fresh(estimator) if found is None else found.estimator
-        first = first if found is None else {}
-        if found is not None and found.complete:
-            return learned
-        for chunk in kept_chunks(self, stream, lambda: learned, found):
-            rows, labels = complete_rows(chunk)
-            if rows.shape[0]:
-                learned.partial_fit(rows, *(() if labels is None else (labels,)), **first)
-                first = {}
-        note_columns(learned, stream)
-        note_source(learned, stream)
-        self.complete(lambda: learned)
-        return learned
+        course = Course(estimator, stream, self)
+        if not course.complete:
+            learn_chunks(course, **first)
+        return course.end()
 
     def complete(self, learned: Callable[[], Any]) -> None:
         """Write the last checkpoint: the fit is over."""
@@ -186,8 +207,10 @@ class Checkpoint:
     def _write(self, estimator: Any, complete: bool) -> None:
         begun = monotonic()
         where = {"rows": self._seen, "turn": self._turn, "complete": complete}
-        write(estimator, self.path, checkpoint=self._told | where | {"place": dict(self._place)})
-        self.rows, self._since, self._last = self._seen, 0, monotonic()
+        told = self._told | where | {"place": dict(self._place)}
+        write(estimator, self.path, without=AGAIN, checkpoint=told)
+        self.rows, self.passes = self._seen, self._turn
+        self._since, self._last = 0, monotonic()
         self._cost = self._last - begun
 
     # ---- going on ----------------------------------------------------------------------------
@@ -211,11 +234,15 @@ class Checkpoint:
             )
         before, now = (one.get_params(deep=False) for one in (learned, estimator))
         for name, value in now.items():
-            if not _same(before[name], value):
+            if name in AGAIN:
+                setattr(learned, name, value)
+            elif not _same(before[name], value):
                 there = before[name]
                 self._refuse(f"{name}={value!r:.200} is asked for, {there!r:.200} was there.")
         for name, value in self._told["settings"].items():
             there = told["settings"].get(name)
+            if name in AGAIN and there != value:
+                self._refuse(f"{name}= holds other rows.", "data")
             if not _same(there, value):
                 self._refuse(f"{name}={value!r:.200} is asked for, {there!r:.200} was there.")
         try:
@@ -225,7 +252,7 @@ class Checkpoint:
         except ValueError as differs:
             self._refuse(f"{str(differs).rstrip('.')}.", "data")
         self._place, self._turn, self._seen = told["place"], int(told["turn"]), int(told["rows"])
-        self.rows = self._seen
+        self.rows, self.passes = self._seen, self._turn
         return Resumption(learned, self._place, self._turn, bool(told["complete"]))
 
     def _refuse(self, what: str, other: str = "parameters") -> NoReturn:
@@ -240,6 +267,8 @@ def _check_parameters(estimator: Any) -> None:
     if ESTIMATORS.get(type(estimator).__name__) is not type(estimator):
         raise TypeError(f"a {type(estimator).__name__} cannot be saved, and so has no checkpoints.")
     for name, value in estimator.get_params(deep=False).items():
+        if name in AGAIN:
+            continue
         try:
             Writer().written(value, qualified("parameters", name))
         except TypeError as refusal:

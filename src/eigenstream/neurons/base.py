@@ -21,7 +21,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
 from eigenstream._state import Restorable, State, joined, part
-from eigenstream._streams import Passes, fits_streams_by, fresh, maps_streams
+from eigenstream._streams import Course, fits_streams_by, maps_streams
 from eigenstream.learners.online import OnlineLearner, Plan, Progress
 from eigenstream.neurons._rates import constant_of
 from eigenstream.rules.base import Rule
@@ -75,7 +75,15 @@ class OnlineNeurons(
         """Return one learning-rate factor a unit, or None for ones."""
 
     @fits_streams_by("_fit_stream")
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        checkpoint: Any = None,
+        every: int | None = None,
+        resume: bool = False,
+    ) -> Self:
         """Learn from passes over ``X`` until the weights settle, or ``max_iter`` passes.
 
         A pass is one step a row, in the order given: shuffle rows that are sorted, such as by
@@ -86,6 +94,8 @@ class OnlineNeurons(
         ----------
         X : array-like of shape (n, D), or a stream
         y : ignored
+        checkpoint, every, resume
+            Of a stream: keep what has been learned on the way, as ``StreamPCA.fit`` does.
         """
         with unchanged_on_error(self):
             self._check()
@@ -94,39 +104,42 @@ class OnlineNeurons(
             self._learn_passes(lambda: [rows])
         return self
 
-    def _fit_stream(self, stream: Any) -> Self:
+    def _fit_stream(self, course: Course) -> None:
         """Learn from as many passes as ``fit`` makes over an array, chunk by chunk."""
-        learner = fresh(self)
-        learner._check()
-        learner._note_parameters()
-        passes = Passes(stream, f"fit of {type(self).__name__}")
-
-        first = True
+        made = course.learned
+        made._check()
+        made._note_parameters()
+        passes = course.passes() if self.max_iter > 1 else None
 
         def start() -> Iterator[Any]:
-            nonlocal first
-            for rows, _ in passes:
-                checked, first = learner._validated(rows, reset=first), False
-                yield checked
+            for rows, _ in course.learning(passes):
+                yield made._validated(rows, reset=not hasattr(made, "n_features_in_"))
 
-        learner._learn_passes(start)
-        return learner
+        made._learn_passes(start, course.turn if course.goes_on else None)
 
-    def _learn_passes(self, start: Callable[[], Iterable[Any]]) -> None:
-        """Learn from passes over chunks of rows until the weights settle."""
-        learner: OnlineLearner | None = None
-        latest, passes, settled = np.empty(0), 0, False
+    def _learn_passes(
+        self, start: Callable[[], Iterable[Any]], goes_on_at: int | None = None
+    ) -> None:
+        """Learn from passes over chunks of rows until the weights settle.
+
+        All that going on takes is there after each chunk; a checkpoint may have it.
+        """
+        learner = None if goes_on_at is None else vars(self).get("_learner")
+        passes = goes_on_at or 0
+        settled = False
         while passes < self.max_iter and not settled:
             for rows in start():
-                learner = learner or self._new_learner()
+                if learner is None:
+                    learner = self._new_learner()
+                    # Nothing to compare with: the first pass never settles.
+                    self._latest = np.zeros((self._units(), rows.shape[1]))
+                    self._learner, self.n_iter_, self.converged_ = learner, 0, False
                 learner.update(rows)
             assert learner is not None
-            before, latest = latest, self._vectors(learner)
+            before, latest = self._latest, self._vectors(learner)
             settled = passes > 0 and self._settled(before, latest)
             passes += 1
-        assert learner is not None
-        self.n_iter_, self.converged_ = passes, settled
-        self._learner, self._latest = learner, latest
+            self._latest, self.n_iter_, self.converged_ = latest, passes, settled
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go on learning with one pass over a chunk of rows; any chunking gives the same weights.

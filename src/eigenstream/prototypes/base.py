@@ -1,8 +1,7 @@
 """What estimators with prototypes share: rows in, the cluster contract of scikit-learn out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -25,7 +24,7 @@ from eigenstream._memory import chunk_rows
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
 from eigenstream._state import Restorable, State, joined, part
-from eigenstream._streams import Passes, fits_streams_by, fresh, maps_streams
+from eigenstream._streams import Course, Passes, fits_streams_by, maps_streams
 from eigenstream.learners.prototypes import PrototypeLearner
 
 __all__ = ["PrototypeEstimator"]
@@ -74,7 +73,16 @@ class PrototypeEstimator(
     # ---- learning --------------------------------------------------------------------------
 
     @fits_streams_by("_fit_stream")
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        every: int | None = None,
+        resume: bool = False,
+    ) -> Self:
         """Learn from the rows, one step a row in the order given.
 
         Parameters
@@ -84,6 +92,8 @@ class PrototypeEstimator(
         y : ignored
         sample_weight : array-like of shape (n,)
             How often each row counts.
+        checkpoint, every, resume
+            Of a stream: keep what has been learned on the way, as ``StreamPCA.fit`` does.
         """
         with unchanged_on_error(self):
             self._check()
@@ -92,8 +102,8 @@ class PrototypeEstimator(
             rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
             step = chunk_rows(rows.shape[1])
             parts = [slice(at, at + step) for at in range(0, len(rows), step)]
-            self._learner = self._learned(
-                lambda: ((rows[one], None if weights is None else weights[one]) for one in parts)
+            self._learn(
+                lambda _: ((rows[one], None if weights is None else weights[one]) for one in parts)
             )
             ahead = self._learner.ahead()
             self._told(ahead)
@@ -102,37 +112,50 @@ class PrototypeEstimator(
             self.inertia_ = float(squares.sum() if weights is None else weights @ squares)
         return self
 
-    def _fit_stream(self, stream: Any) -> Self:
+    def _fit_stream(self, course: Course) -> None:
         """Learn from as many passes as ``fit`` makes over an array, chunk by chunk."""
-        made, counted = fresh(self), _Counted(stream)
+        made = course.learned
         made._check()
         made._note_parameters()
-        several = Passes(counted, f"fit of {type(self).__name__}") if self._passes() > 1 else None
-        first = True
-
-        def start() -> Parts:
-            nonlocal first
-            for rows, weights in counted.parts() if several is None else several:
-                if several is not None or weights is None or weights.any():
-                    rows, first = made._validated(rows, reset=first), False
-                    yield rows, None if several is not None else weights
-
-        made._learner = made._learned(start)
-        made._n_skipped = counted.skipped
+        passes = course.passes() if made._passes() > 1 or made._by_passes() else None
+        made._learn(made._start_of(course, passes), course.turn, course.goes_on)
         made._told(made._learner.ahead())
-        return made
 
-    def _learned(self, start: Callable[[], Parts]) -> PrototypeLearner:
-        """Return what has learned from passes over parts of the rows; ``start`` begins each."""
-        learner: PrototypeLearner | None = None
-        for n in range(self._passes()):
+    def _by_passes(self) -> bool:
+        """Tell whether nothing is learned before a pass is over."""
+        return False
+
+    def _start_of(self, course: Course, passes: Passes | None) -> Callable[..., Parts]:
+        """Return what starts a pass: one that learns, or one that looks at the rows before."""
+        whole = self._by_passes()
+
+        def left_out(n: int) -> None:
+            self._n_skipped += n
+
+        def start(learns: bool = True) -> Parts:
+            goes_on = course.goes_on and course.turn == course.first_turn and not whole
+            self._n_skipped = self._n_skipped if goes_on else 0
+            found: Iterable[Any] = passes or ()
+            if learns:
+                found = course.learning(passes, whole=whole, left_out=left_out)
+            for rows, _ in found:
+                yield self._validated(rows, reset=not hasattr(self, "n_features_in_")), None
+
+        return start
+
+    def _learn(
+        self, start: Callable[[bool], Parts], number: int = 0, goes_on: bool = False
+    ) -> None:
+        """Learn from passes over parts of the rows; ``start`` begins each."""
+        learner = self._learner if goes_on and "_learner" in vars(self) else None
+        for n in range(number, self._passes()):
             self.n_iter_ = n + 1
-            for rows, weights in start():
-                learner = learner or self._new_learner(rows.shape[1], self._seed())
+            for rows, weights in start(True):
+                if learner is None:
+                    learner = self._learner = self._new_learner(rows.shape[1], self._seed())
                 learner.add(rows, weights)
         if learner is None:
             raise ValueError(NOTHING_LEFT)
-        return learner
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning with a chunk of rows; any chunking, from one row on, learns the same.
@@ -366,32 +389,3 @@ def _parts(rows: Any) -> Iterator[slice]:
     step = max(chunk_rows(rows.shape[1]) // 4, 1)
     for start in range(0, len(rows), step):
         yield slice(start, start + step)
-
-
-class _Counted:
-    """A stream that counts the rows that it leaves out, in the last pass that has begun."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self.skipped = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def __repr__(self) -> str:
-        return repr(self._stream)
-
-    def chunks(self) -> Generator[Any]:
-        """Start a pass."""
-        self.skipped = 0
-        for chunk in self._stream.chunks():
-            if chunk.weights is not None:
-                self.skipped += int((chunk.weights == 0).sum())
-            yield chunk
-
-    def parts(self) -> Parts:
-        """Start a pass over rows and their weights."""
-        with closing(self.chunks()) as chunks:
-            for chunk in chunks:
-                if len(chunk):
-                    yield chunk.rows, chunk.weights

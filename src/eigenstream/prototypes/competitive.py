@@ -16,7 +16,8 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s
 from eigenstream._memory import check_fits
-from eigenstream.learners.prototypes import CompetingLearner, PrototypeLearner, PrototypePlan
+from eigenstream._provenance import NOTED, check_same_steps, merge_sources
+from eigenstream.learners.prototypes import CompetingLearner, PrototypePlan
 from eigenstream.prototypes._rates import schedule_of
 from eigenstream.prototypes._separation import NOT_MEANS, clusters_of
 from eigenstream.prototypes.base import NOTHING_LEFT, PrototypeEstimator
@@ -245,8 +246,6 @@ class CompetitiveLearning(PrototypeEstimator):
             )
         return schedule_of(self.width, "width", "auto")
 
-    # ---- learning --------------------------------------------------------------------------
-
     def _new_learner(self, n_features: int, seed: int) -> CompetingLearner:
         check_fits(
             24.0 * self.n_prototypes * n_features,
@@ -273,28 +272,30 @@ class CompetitiveLearning(PrototypeEstimator):
     def _passes(self) -> int:
         return self.max_iter or (1 if self.method == "sequential" else 300)
 
-    def _learned(self, start: Any) -> PrototypeLearner:
+    def _by_passes(self) -> bool:
+        return self.method == "batch"
+
+    def _learn(self, start: Any, number: int = 0, goes_on: bool = False) -> None:
         if self.method == "sequential":
-            return super()._learned(start)
-        begun: CompetingLearner | None = None
-        for rows, weights in start():
-            begun = begun or self._new_learner(rows.shape[1], self._seed())
-            if begun.add_first(rows, weights):
-                break
-        if begun is None or begun.waiting == 0:
-            raise ValueError(NOTHING_LEFT)
-        settled = self.tol * begun.placed().variance(start())
-        for n in range(self._passes()):
+            super()._learn(start, number, goes_on)
+            return
+        learner: Any = self._learner if goes_on else None
+        if learner is None:
+            for rows, weights in start(False):
+                learner = learner or self._new_learner(rows.shape[1], self._seed())
+                if learner.add_first(rows, weights):
+                    break
+            if learner is None or learner.waiting == 0:
+                raise ValueError(NOTHING_LEFT)
+            self._learner = learner.placed()
+            self._settles = self.tol * learner.variance(start(False))
+        for n in range(number, self._passes()):
             self.n_iter_ = n + 1
-            if begun.batch(start(), n) <= settled:
+            if learner.batch(start(True), n) <= self._settles:
                 break
-        return begun
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning with a chunk of rows; any chunking, from one row on, learns the same.
-
-        ``labels_`` and ``inertia_`` are of rows that ``fit`` has: they are gone afterwards.
-        """
+        """Go on learning with a chunk of rows; any chunking, from one row on, learns the same."""
         if self.method == "batch":
             self._check()
             raise ValueError(
@@ -307,10 +308,9 @@ class CompetitiveLearning(PrototypeEstimator):
         """Return an estimator whose prototypes stand for those of both, for parallel streams.
 
         The prototypes of both, each as often as the rows that it has learned, are clustered again
-        by k-means: an approximation, whose loss docs/prototypes.md has measured. Both are as they
-        were. Rows that come later are learned as usual.
+        by k-means: an approximation, whose loss docs/prototypes.md has measured.
         """
-        ours, theirs = self._mergeable(), getattr(other, "_mergeable", lambda: None)()
+        ours, theirs = (getattr(one, "_mergeable", lambda: None)() for one in (self, other))
         if type(other) is not type(self) or ours is None or theirs is None:
             raise TypeError(
                 f"merge takes another fitted {type(self).__name__}, got {other!r:.200}."
@@ -328,12 +328,13 @@ class CompetitiveLearning(PrototypeEstimator):
                 f"the other one has learned rows of {theirs.n_features} features, and this one of "
                 f"{ours.n_features}: there are no prototypes of both."
             )
+        check_same_steps(self, other)
         merged = type(self)(**self.get_params(deep=False))
-        for name, value in vars(self).items():
-            if name in ("n_features_in_", "feature_names_in_", "_begun"):
-                setattr(merged, name, value)
+        for name in {"n_features_in_", "feature_names_in_", "_begun", *NOTED} & vars(self).keys():
+            setattr(merged, name, vars(self)[name])
         merged._learner = ours.merge(theirs)
         merged._n_skipped = self._n_skipped + other._n_skipped
+        merge_sources(merged, other, follows=False)
         return merged
 
     def _mergeable(self) -> Any:

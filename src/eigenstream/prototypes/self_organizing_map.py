@@ -21,11 +21,11 @@ from eigenstream._checks import (
 from eigenstream._linalg import Float64s
 from eigenstream._memory import chunk_rows
 from eigenstream._refusals import unchanged_on_error
-from eigenstream._streams import Passes, fits_streams_by, fresh
+from eigenstream._streams import Course, Passes, fits_streams_by
 from eigenstream.learners.prototypes import MapLearner, MapPlan
 from eigenstream.prototypes._map_reading import MapReading
 from eigenstream.prototypes._pace import pace
-from eigenstream.prototypes.base import NOTHING_LEFT, PrototypeEstimator, _Counted
+from eigenstream.prototypes.base import NOTHING_LEFT, PrototypeEstimator
 from eigenstream.rules.competitive import NEIGHBORHOODS, Grid, as_grid, map_block_size
 
 __all__ = ["SelfOrganizingMap"]
@@ -230,7 +230,16 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
     # ---- learning --------------------------------------------------------------------------
 
     @fits_streams_by("_fit_stream")
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        every: int | None = None,
+        resume: bool = False,
+    ) -> Self:
         """Learn a map of the rows in ``max_iter`` passes.
 
         Parameters
@@ -239,6 +248,8 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         y : ignored
         sample_weight : array-like of shape (n,)
             How often each row counts.
+        checkpoint, every, resume
+            Of a stream: keep what has been learned on the way, as ``StreamPCA.fit`` does.
         """
         with unchanged_on_error(self):
             self._check()
@@ -313,29 +324,29 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             batch = self.training == "batch"
             learner.foresee(max(self.max_iter - 1, 1) if batch else self.max_iter * n_rows)
 
-    def _fit_stream(self, stream: Any) -> Self:
+    def _by_passes(self) -> bool:
+        return self.training == "batch"
+
+    def _fit_stream(self, course: Course) -> None:
         """Learn from as many passes as ``fit`` makes over an array, in the stream's order."""
-        made = fresh(self)
+        made, passes = course.learned, course.passes()
         made._check()
         made._note_parameters()
-        counted = _Counted(stream)
-        passes = Passes(counted, f"fit of {type(self).__name__}")
-        counts, skipped = [len(part.rows) for part in passes], counted.skipped
-        if not counts:
-            raise ValueError(NOTHING_LEFT)
-        first = made._validated(self._first_of(passes, made._n_first()), reset=True)
-        made._n_skipped = skipped
-        learner = made._new_learner(first.shape[1], made._seed())
-        learner.place(first)
-        made._foresee(learner, sum(counts))
-        for number in range(made.max_iter):
-            made._pass(learner, ((part.rows, None) for part in passes), number)
-        made._learner = learner
+        if not course.goes_on:
+            n_rows = sum(len(part.rows) for part in passes)
+            if not n_rows:
+                raise ValueError(NOTHING_LEFT)
+            first = made._validated(self._first_of(passes, made._n_first()), reset=True)
+            made._learner = made._new_learner(first.shape[1], made._seed())
+            made._learner.place(first)
+            made._foresee(made._learner, n_rows)
+        start = made._start_of(course, passes)
+        for number in range(course.turn, made.max_iter):
+            made._pass(made._learner, start(), number)
         found = made.evaluate(part.rows for part in passes)
         made.quantization_error_ = found.quantization_error
         made.topographic_error_ = found.topographic_error
         made._hits = found.hits.ravel()
-        return made
 
     @staticmethod
     def _first_of(passes: Passes, n: int) -> Any:

@@ -71,6 +71,18 @@ class LaggedOperator:
             result -= (reward_weight / self.weight) * np.outer(self.mean, responses)
         return result.reshape(vectors.shape)
 
+    def moments(self, vectors: Float64s) -> tuple[Float64s, Float64s]:
+        """Return the variance and the velocity, w^T A w and w^T B w, along columns, in one pass."""
+        centre = self.mean @ vectors if self.center else np.zeros(vectors.shape[1])
+        variance, velocity = np.zeros((2, vectors.shape[1]))
+        for rows, weights in self.read():
+            now, past = self._split(weights, len_of(rows))
+            projected = np.asarray(rows @ vectors, np.float64)
+            variance += now @ (projected[self.lag :] - centre) ** 2
+            apart = projected[self.lag :] - projected[: len(projected) - self.lag]
+            velocity += np.minimum(now, past) @ apart**2
+        return variance / self.weight, velocity / (self.penalty_weight or 1.0)
+
     def trace(self) -> float:
         """Return the trace of A, in one pass."""
         squares = 0.0

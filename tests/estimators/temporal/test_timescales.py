@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
+import eigenstream
 import oracles
 from eigenstream import RBFNetwork, SlowSubspace, StreamPCA, lag_path, open_stream, plotting
 from eigenstream.processes import Autoregressive
@@ -54,12 +56,73 @@ def test_weights_count_as_copies():
     np.testing.assert_allclose(weighed.autocorrelations_, copied.autocorrelations_, atol=1e-9)
 
 
-@pytest.mark.parametrize("solver", ["krylov", "flow", "sketch"])
+@pytest.mark.parametrize("solver", ["flow", "sketch"])
 def test_without_scatters_it_says_what_to_do(solver):
     slow = SlowSubspace(2, alpha=0.9, solver=solver, random_state=0).fit(ROWS)
     for name in ("autocorrelations_", "timescales_"):
-        with pytest.raises(AttributeError, match="solver='dense'"):
+        with pytest.raises(AttributeError, match=r"timescales\(X\).*solver='dense'"):
             getattr(slow, name)
+    np.testing.assert_allclose(slow.autocorrelations(ROWS), correlations(slow, ROWS), atol=1e-9)
+
+
+@pytest.mark.parametrize("lag", [1, 7])
+def test_a_krylov_fit_reads_again_for_them(lag, tmp_path):
+    slow = SlowSubspace(2, alpha=0.9, lag=lag, solver="krylov").fit(ROWS)
+    np.testing.assert_allclose(slow.autocorrelations_, correlations(slow, ROWS), atol=1e-9)
+    np.testing.assert_allclose(slow.timescales_, slow.timescales(ROWS), rtol=1e-6)
+    np.save(tmp_path / "rows.npy", ROWS)
+    streamed = SlowSubspace(2, alpha=0.9, lag=lag, solver="krylov")
+    streamed.fit(open_stream(tmp_path / "rows.npy", chunk_rows=33))
+    np.testing.assert_allclose(streamed.autocorrelations_, slow.autocorrelations_, atol=1e-9)
+    eigenstream.save(slow, tmp_path / "slow.eigs")
+    again = eigenstream.load(tmp_path / "slow.eigs")
+    np.testing.assert_array_equal(again.timescales_, slow.timescales_)
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [
+        SlowSubspace(3),
+        SlowSubspace(3, criterion="ratio", lag=3),
+        SlowSubspace(3, scale=True, center=False, alpha=0.9),
+        SlowSubspace(2, features=RBFNetwork(20, gamma="median", random_state=0)),
+    ],
+    ids=repr,
+)
+def test_of_other_rows_and_at_other_lags(slow):
+    slow.fit(ROWS[:120])
+    np.testing.assert_allclose(slow.autocorrelations(ROWS[:120]), slow.autocorrelations_, atol=1e-9)
+    longer = SlowSubspace(lag=9, center=slow.center)
+    longer.transform = slow.transform
+    other = slow.autocorrelations(ROWS[120:], lag=9)
+    np.testing.assert_allclose(other, correlations(longer, ROWS[120:]), atol=1e-9)
+    positive = other > 0
+    np.testing.assert_allclose(
+        slow.timescales(ROWS[120:], lag=9)[positive], -9 / np.log(other[positive])
+    )
+    runs = slow.autocorrelations(RUNS)
+    named = {"a": RUNS[0], "b": RUNS[1], "c": RUNS[2]}
+    for stream in (open_stream(RUNS, chunk_rows=11), open_stream(named)):
+        np.testing.assert_allclose(slow.autocorrelations(stream), runs, atol=1e-9)
+    assert not np.allclose(runs, slow.autocorrelations(ROWS), atol=1e-9)
+
+
+def test_rows_that_have_nothing_to_say_of_time_scales():
+    slow = SlowSubspace(2, missing="skip").fit(ROWS)
+    holes = ROWS.copy()
+    holes[5:20, 0] = np.nan
+    left = slow.autocorrelations(holes)
+    skipped = slow.autocorrelations(open_stream(holes, missing="skip"))
+    np.testing.assert_allclose(left, skipped, atol=1e-12)
+    assert np.isfinite(left).all()
+    with pytest.raises(ValueError, match="no two rows of these are lag=1 apart"):
+        slow.timescales(ROWS[:1])
+    with pytest.raises(ValueError, match="lag must be"):
+        slow.timescales(ROWS, lag=0)
+    with pytest.raises(ValueError, match="rows of 2 features"):
+        slow.timescales(open_stream(ROWS[:, :2]))
+    with pytest.raises(NotFittedError):
+        SlowSubspace().timescales(ROWS)
 
 
 def test_limits():

@@ -10,13 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_whole
 from eigenstream._refusals import unchanged_on_error
-from eigenstream._streams import (
-    all_rows,
-    check_labelled,
-    fits_streams_by,
-    fresh,
-    learn_chunks,
-)
+from eigenstream._streams import Course, check_labelled, fits_streams_by, learn_chunks
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._documented import documented
 from eigenstream.estimators.pairs._bounds import bound_of_rows
@@ -162,7 +156,16 @@ class ClassSubspace(PairwiseEstimator):
 
     @fits_streams_by("_fit_stream")
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, passes: int = 1
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        passes: int = 1,
+        *,
+        checkpoint: Any = None,
+        every: int | None = None,
+        resume: bool = False,
     ) -> Self:
         """Learn from all pairs of rows, forgetting what was learned before.
 
@@ -181,6 +184,8 @@ class ClassSubspace(PairwiseEstimator):
         passes : int, default=1
             How many times the rows are learned from, for solver="sketch": each pass adds other
             pairs of them, and comes nearer to the best answer.
+        checkpoint, every, resume
+            Of a stream: keep what has been learned on the way, as ``StreamPCA.fit`` does.
         """
         with unchanged_on_error(self):
             self._check_parameters()
@@ -205,24 +210,27 @@ class ClassSubspace(PairwiseEstimator):
             self._learn_all(source, source.width)
         return self
 
-    def _fit_stream(self, stream: Any) -> Self:
+    def _fit_stream(self, course: Course) -> None:
         """Learn in one pass where the solver goes on; else from all rows, read into memory."""
+        stream, learner = course.stream, course.learned
         check_labelled(stream, self)
-        learner = fresh(self)
         learner._check_parameters()
         solver = table.chosen(self.DATA, self.solver, 1, None, kernel=self.kernel != "linear")
+        if course.kept:
+            table.require(self.DATA, solver, "goes_on", "checkpoint=")
         if not table.WAYS[self.DATA][solver].abilities.goes_on:
-            return learner.fit(*all_rows(stream, f"solver={solver!r} of ClassSubspace"))
-        if self.features is not None:
+            learner.fit(*course.all_rows("fit of ClassSubspace"))
+            return
+        if self.features is not None and not course.goes_on:
             learner._map = _mapping.fitted_to(self.features, stream)
             check_map(learner._map)
-        learn_chunks(learner, stream)
+            course.before()
+        learn_chunks(course)
         if (n_rows := learner._knowledge().n_rows) and learner._knowledge().n_terms == 0:
             raise ValueError(
                 f"the labels of {stream!r} name one class only, so that no pair is of different "
                 f"classes; give rows of at least two (n_samples={n_rows})."
             )
-        return learner
 
     @available_if(lambda self: self._check_incremental())
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._state import Restorable
-from eigenstream._streams import all_rows, check_labelled, fits_streams_by, fresh, maps_streams
+from eigenstream._streams import Course, check_labelled, fits_streams_by, maps_streams
 from eigenstream.estimators import _input
 from eigenstream.estimators._missing import Skipped, note_skipped
 from eigenstream.estimators._reporting import Reported
@@ -107,11 +107,11 @@ class PairMetric(
 
     FOUND_ANEW = ("_counted",)
 
-    def _fit_stream(self, stream: Any) -> Self:
+    def _fit_stream(self, course: Course) -> None:
         """Learn from all pairs, read into memory."""
-        check_labelled(stream, self)
-        rows, signs = all_rows(stream, "fit of PairMetric")
-        return fresh(self).fit(_pair_input.pairs_of(rows, self.preprocessor), signs)
+        check_labelled(course.stream, self)
+        rows, signs = course.all_rows("fit of PairMetric")
+        course.learned.fit(_pair_input.pairs_of(rows, self.preprocessor), signs)
 
     @fits_streams_by("_fit_stream")
     def fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:

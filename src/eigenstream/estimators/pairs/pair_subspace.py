@@ -8,13 +8,7 @@ from sklearn.utils.metaestimators import available_if
 
 from eigenstream._checks import check_whole
 from eigenstream._refusals import unchanged_on_error
-from eigenstream._streams import (
-    Passes,
-    all_rows,
-    check_labelled,
-    fits_streams_by,
-    fresh,
-)
+from eigenstream._streams import Course, check_labelled, fits_streams_by
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._documented import documented
 from eigenstream.estimators._missing import note_skipped
@@ -133,7 +127,17 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     # ---- learning --------------------------------------------------------------------------
 
     @fits_streams_by("_fit_stream")
-    def fit(self, pairs: Any, y: Any, sample_weight: Any = None, passes: int = 1) -> Self:
+    def fit(
+        self,
+        pairs: Any,
+        y: Any,
+        sample_weight: Any = None,
+        passes: int = 1,
+        *,
+        checkpoint: Any = None,
+        every: int | None = None,
+        resume: bool = False,
+    ) -> Self:
         """Learn from pairs, forgetting what was learned before.
 
         Parameters
@@ -147,6 +151,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         passes : int, default=1
             How many times the pairs are learned from, for solver="sketch": each pass comes nearer
             to the best answer.
+        checkpoint, every, resume
+            Of a stream: keep what has been learned on the way, as ``StreamPCA.fit`` does.
         """
         with unchanged_on_error(self):
             self._check_parameters()
@@ -167,20 +173,24 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             self._learn_all(source, source.width)
         return self
 
-    def _fit_stream(self, stream: Any) -> Self:
+    def _fit_stream(self, course: Course) -> None:
         """Learn in one pass where the solver goes on; else from all pairs, read into memory."""
-        check_labelled(stream, self)
-        learner = fresh(self)
+        learner = course.learned
+        check_labelled(course.stream, self)
         learner._check_parameters()
         solver = table.chosen(self.DATA, self.solver, 1, None, kernel=self.kernel != "linear")
+        if course.kept:
+            table.require(self.DATA, solver, "goes_on", "checkpoint=")
         goes_on = table.WAYS[self.DATA][solver].abilities.goes_on
-        if not goes_on or self.features is not None or self.preprocessor is not None:
-            rows, signs = all_rows(stream, "fit of PairSubspace")
-            return learner.fit(_pair_input.pairs_of(rows, self.preprocessor), signs)
-        for rows, signs in Passes(stream, "fit of PairSubspace"):
-            learner.partial_fit(_pair_input.pairs_of(rows, None), signs)
+        # Numbers of rows take little memory, and are summed up at once.
+        at_once = self.preprocessor is not None and not course.kept
+        if not goes_on or self.features is not None or at_once:
+            rows, signs = course.all_rows("PairSubspace with features=")
+            learner.fit(_pair_input.pairs_of(rows, self.preprocessor), signs)
+            return
+        for rows, signs in course.learning():
+            learner.partial_fit(_pair_input.pairs_of(rows, self.preprocessor), signs)
         learner._check_ready(learner._knowledge())
-        return learner
 
     @available_if(lambda self: self._check_incremental())
     def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -63,7 +63,10 @@ class Slowness:
         pairs = krylov.largest(operator, weights, self.n_components)
         self._warn_about_sign(pairs, alpha)
         mean = operator.mean if self.center else np.zeros_like(operator.mean)
-        return Solution(pairs, mean, n_rows, {"alpha": alpha, "weights": weights})
+        # One pass more, after some tens: what time scales are read from.
+        variance, velocity = operator.moments(pairs.vectors)
+        found = {"alpha": alpha, "weights": weights, "variance": variance, "velocity": velocity}
+        return Solution(pairs, mean, n_rows, found)
 
     def of_estimate(self, estimate: Estimate, alpha: float | None = None) -> Solution:
         """Take over what a learner without scatters has found, and the alpha that it has found."""

@@ -9,8 +9,7 @@ import numpy as np
 
 from eigenstream._checkpoints import Keeper, Resumption
 from eigenstream._provenance import NOTED, forget_source, note_source
-from eigenstream._refusals import refuse_unread
-from eigenstream._streams import is_stream, note_columns
+from eigenstream._streams import is_stream, note_columns, refuse_keeping
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._callbacks import reported
 from eigenstream.estimators._missing import Holes, Skipped
@@ -32,11 +31,7 @@ def source_of(
             raise ValueError("the rows of a stream have no weights yet: leave sample_weight out.")
         return StreamSource(estimator, X, passes, keeper)
     if keeper is not None:
-        refuse_unread(X)
-        raise ValueError(
-            "checkpoints are for streams, and X is in memory: open it, open_stream(X) of "
-            "eigenstream.streams, or leave checkpoint= out."
-        )
+        refuse_keeping(X)
     return ArraySource(estimator, X, sample_weight, passes)
 
 
@@ -258,6 +253,8 @@ class StreamSource:
         self._before = self._before if goes_on else Skipped()
         self._sequences = (self._sequences or 0) if goes_on else 0
         self._begun, self._holes = None, []
+        if self._keeper is not None:
+            self._keeper.learning = True
         for chunk in reported(self._estimator, passing, None, self._stream):
             if chunk.rows.shape[1] != self._estimator.n_features_in_:
                 raise ValueError(

@@ -1,7 +1,7 @@
 """Learning from rows in time order: whole, in chunks, in separate sequences, and merged."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from eigenstream._checkpoints import keeper_of
 from eigenstream._checks import check_flag, check_whole, warn_user
 from eigenstream._provenance import merge_sources
 from eigenstream._refusals import unchanged_on_error
+from eigenstream._streams import is_stream
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input
 from eigenstream.estimators._callbacks import CallbackSupportMixin, with_callbacks
@@ -82,6 +83,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         y: Any = None,
         sample_weight: Any = None,
         passes: int = 1,
+        *,
         checkpoint: Any = None,
         every: int | None = None,
         resume: bool = False,
@@ -299,6 +301,26 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
             scored.add(part.rows, part.weights, new_sequence=part.new_sequence)
         self._check_terms(scored)
         return scored.contrast
+
+    def _features_of(self, X: Any) -> Iterator[Any]:
+        """Yield the features of rows, or of a stream, with weights, and whether a sequence begins.
+
+        Rows that lack values weigh nothing where they are to be left out.
+        """
+        mean, columns, due = self.mean_, self._columns, int(self.n_features_in_)
+        if is_stream(X):
+            parts: Any = (
+                _input.clean(one.rows, one.weights, "raise", one.new_sequence, one.source)
+                for one in X.chunks()
+            )
+        else:
+            parts = _input.chunks(_input.as_sequences(self, X, None, reset=False), self.missing)
+        for part in parts:
+            if part.rows.shape[1] != due:
+                raise ValueError(f"rows of {part.rows.shape[1]} features; {due} were learned from.")
+            made = part.mapped(self._map)
+            features = np.asarray(_input.projected(made.rows, mean, columns), np.float64)
+            yield features, made.weights, made.new_sequence
 
     # ---- checks ----------------------------------------------------------------------------
 

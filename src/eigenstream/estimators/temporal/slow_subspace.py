@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_number, check_whole
 from eigenstream._linalg import Float64s
@@ -81,7 +82,7 @@ class SlowSubspace(SlowBounds):
         How many eigenvalues of T are positive, of all (of the components, after "krylov").
     autocorrelations_, timescales_ : arrays of shape (n_components,)
         How much of each feature is left after ``lag`` rows, and the time scale, in rows, that this
-        implies. From the scatters of "dense".
+        implies. After "dense" and "krylov"; else see ``timescales``.
     contrast_ : Contrast
         The two scatters: mergeable, and solvable anew for any alpha.
 
@@ -231,21 +232,26 @@ class SlowSubspace(SlowBounds):
     def autocorrelations_(self) -> Float64s:
         """The autocorrelation of each feature at the lag, in [-1, 1].
 
-        Found as ``1 - velocity / (2 variance)`` from the scatters, not by another look at the data:
+        Found as ``1 - velocity / (2 variance)`` from the scatters, not by another look at the data
+        ("krylov", which reads them again and again, does so once more; "flow" and "sketch" read
+        them once and keep neither: see ``autocorrelations``):
         the mean square of a difference is twice the variance less twice the covariance, where the
         variance is the same now and ``lag`` rows ago. So it assumes a stationary process; what it
         is off by on n rows of one is the difference that the first and last ``lag`` rows make. With
         ``center=False`` it is about zero. A feature without variance has none: 0.
         """
-        contrast = self._knowledge().contrast
-        if contrast is None:
+        contrast, details = self._knowledge().contrast, self._solved().details
+        if contrast is not None:
+            return _timescales.of_scatters(contrast, self._columns)
+        variance: Float64s | None = details.get("variance")
+        if variance is None:
             raise AttributeError(
                 f"solver_={self.solver_!r} keeps no scatters, which the autocorrelation of a "
-                "feature is read from: fit with solver='dense', or correlate what transform gives."
+                "feature is read from. Ask autocorrelations(X), or timescales(X), which read rows "
+                "or a stream once more; or fit with solver='dense'."
             )
-        columns, reward = self._columns, contrast.reward
-        noise = reward.rounding * reward.trace() + reward.floor
-        return _timescales.autocorrelations(contrast, columns, noise * (columns**2).sum(axis=0))
+        noise = len(self.mean_) * np.finfo(np.float64).eps * variance.max()
+        return _timescales.autocorrelations(variance, details["velocity"], noise)
 
     @property
     def timescales_(self) -> Float64s:
@@ -266,6 +272,38 @@ class SlowSubspace(SlowBounds):
         True
         """
         return _timescales.implied(self.autocorrelations_, self.lag)
+
+    def autocorrelations(self, X: Any, lag: int | None = None) -> Float64s:
+        """Return the autocorrelation of each feature on rows, in one pass over them.
+
+        As ``autocorrelations_``, with the same assumption, of other rows and at other lags, and
+        after every solver: the features are of a few columns, whose scatters are small.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), a list of them, or a stream
+        lag : int, optional
+            That of the estimator by default.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> from eigenstream.processes import Autoregressive
+        >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(20_000)
+        >>> slow = SlowSubspace(1, alpha=0.05, solver="flow", random_state=0).fit(rows)
+        >>> bool(abs(slow.timescales(rows, lag=10)[0] / 50 - 1) < 0.2)
+        True
+        """
+        check_is_fitted(self)
+        lag = self.lag if lag is None else check_whole(lag, "lag")
+        parts = self._features_of(X)
+        return _timescales.of_features(parts, self.n_components_, lag, self.center)
+
+    def timescales(self, X: Any, lag: int | None = None) -> Float64s:
+        """Return the time scale that each of ``autocorrelations(X, lag)`` implies, in rows."""
+        found = self.autocorrelations(X, lag)
+        return _timescales.implied(found, self.lag if lag is None else lag)
 
     def _patterns(self) -> Float64s:
         if self.criterion == "ratio":

@@ -1,0 +1,141 @@
+"""fit --through: steps in front of what learns, kept in the model."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from eigenstream import (
+    ClassSubspace,
+    CompetitiveLearning,
+    SelfOrganizingMap,
+    SlowSubspace,
+    StreamPCA,
+    load,
+    open_stream,
+)
+from eigenstream.cli import app
+from eigenstream.streams import (
+    Differences,
+    LagEmbedding,
+    QuadraticExpansion,
+    Standardize,
+    UnitNorm,
+)
+
+ROWS = np.random.default_rng(0).standard_normal((300, 3)).cumsum(axis=0)
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    return done.exit_code, done.stdout, done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path):
+    np.savetxt(tmp_path / "x.csv", ROWS, delimiter=",", header="a,b,c", comments="")
+    np.save(tmp_path / "y.npy", np.arange(300) // 100)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("asked", "steps", "lost"),
+    [
+        ("standardize", [Standardize()], 0),
+        ("standardize:running", [Standardize(running=True)], 0),
+        ("unit-norm", [UnitNorm()], 0),
+        ("lag-embedding:3", [LagEmbedding(3)], 2),
+        ("lag-embedding:2:5", [LagEmbedding(2, 5)], 5),
+        ("differences", [Differences()], 1),
+        ("differences:4", [Differences(4)], 4),
+        ("quadratic-expansion", [QuadraticExpansion()], 0),
+        (
+            "standardize, quadratic-expansion,lag-embedding:2",
+            [Standardize(), QuadraticExpansion(), LagEmbedding(2)],
+            1,
+        ),
+        ("lag-embedding:2,quadratic-expansion", [LagEmbedding(2), QuadraticExpansion()], 1),
+    ],
+)
+def test_steps_are_those_of_python_in_their_order(asked, steps, lost, folder):
+    code, out, said = run(
+        "fit", "slow", folder / "x.csv", "--through", asked, "-o", folder / "m.eigs", "--json"
+    )
+    assert (code, said) == (0, "")
+    stream = open_stream(folder / "x.csv").through(*steps)
+    due = SlowSubspace(2, random_state=0).fit(stream)
+    found = load(folder / "m.eigs")
+    assert found.components_.tobytes() == due.components_.tobytes()
+    assert repr(found.preprocessing_) == repr(due.preprocessing_)
+    assert json.loads(out)["columns"] == due.n_features_in_
+    # The model knows its steps: nobody says them again.
+    code, _, said = run("transform", folder / "m.eigs", folder / "x.csv", "-o", folder / "f.npy")
+    assert (code, said) == (0, "")
+    features = np.load(folder / "f.npy")
+    assert np.isnan(features[:lost]).all()
+    expected = np.concatenate([chunk.rows for chunk in due.transform(stream)])
+    np.testing.assert_allclose(features[lost:], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("command", "estimator"),
+    [
+        (["pca"], StreamPCA(2, random_state=0)),
+        (["classes", "-d", 1, "--labels"], ClassSubspace(1, random_state=0)),
+        (["kmeans", "-k", 3], CompetitiveLearning(3, random_state=0)),
+        (["som", "--shape", "3x3"], SelfOrganizingMap((3, 3), random_state=0)),
+    ],
+    ids=lambda one: one[0] if isinstance(one, list) else "",
+)
+def test_every_fit_of_a_stream_takes_steps(command, estimator, folder):
+    kind, *more = command
+    more = [*more, folder / "y.npy"] if kind == "classes" else more
+    steps = Standardize(), LagEmbedding(2)
+    through = ["--through", "standardize,lag-embedding:2", "-o", folder / "m.eigs"]
+    code, _, said = run("fit", kind, folder / "x.csv", *more, *through)
+    assert (code, said) == (0, "")
+    stream = open_stream(folder / "x.csv").through(*steps)
+    if kind == "classes":
+        stream = stream.with_labels(np.arange(300) // 100)
+    estimator.fit(stream)
+    found, name = load(folder / "m.eigs"), "components_"
+    name = name if kind in ("pca", "classes") else "prototypes_"
+    assert getattr(found, name).tobytes() == getattr(estimator, name).tobytes()
+    code, _, said = run("transform", folder / "m.eigs", folder / "x.csv", "-o", folder / "f.npy")
+    assert (code, said) == (0, "")
+    assert np.isnan(np.load(folder / "f.npy")).all(axis=1).tolist() == [True] + [False] * 299
+
+
+def test_a_checkpoint_knows_the_steps(folder):
+    fit = ["fit", "pca", folder / "x.csv", "--checkpoint", folder / "k.eigs"]
+    assert run(*fit, "--through", "unit-norm")[0] == 0
+    assert run(*fit, "--through", "unit-norm", "--resume")[0] == 0
+    code, _, said = run(*fit, "--through", "differences", "--resume")
+    assert code == 2
+    assert "the steps of preprocessing are differences, and unit-norm there" in said
+
+
+def test_models_are_evaluated_behind_their_steps(folder):
+    model = folder / "m.eigs"
+    fit = ["fit", "classes", folder / "x.csv", "--labels", folder / "y.npy", "-o", model, "-d", 1]
+    assert run(*fit, "--through", "lag-embedding:3,unit-norm")[0] == 0
+    code, out, said = run(
+        "evaluate", model, folder / "x.csv", "--labels", folder / "y.npy", "--json"
+    )
+    assert (code, said) == (0, "")
+    assert json.loads(out)["rows"] == 298
+    (folder / "p.csv").write_text("0,1,equal\n0,200,unequal\n")
+    code, _, said = run("evaluate", model, folder / "x.csv", "--pairs", folder / "p.csv")
+    assert code == 2
+    assert "use up 2 rows of each sequence" in said
+
+
+def test_standard_input_is_standardised_as_it_comes(folder):
+    text = (folder / "x.csv").read_text()
+    given = ["fit", "pca", "-", "--through"]
+    done = CliRunner().invoke(app, [*given, "standardize"], input=text)
+    assert done.exit_code == 2
+    assert "Use --through standardize:running, or write it to a file first" in done.stderr
+    done = CliRunner().invoke(app, [*given, "standardize:running"], input=text)
+    assert done.exit_code == 0, done.stderr
