@@ -242,7 +242,10 @@ BAD = {
         "unlabelled.csv has no label at row 3",
     ),
     "one class": ([*CLASSES, "one.csv", "--labels", "species", *SAVED], "one class"),
-    "a label short": ([*CLASSES, "items.npy", "--labels", "short.csv", *SAVED], "159 labels"),
+    "a label short": (
+        [*CLASSES, "items.npy", "--labels", "short.csv", *SAVED],
+        "--labels gives 159",
+    ),
     "labels of two columns": ([*CLASSES, "items.npy", "--labels", "wide.csv"], "one column"),
     "no labels in the file": ([*CLASSES, "items.npy", "--labels", "void.csv"], "void.csv"),
     "pickled labels": ([*CLASSES, "items.npy", "--labels", "objects.npy"], "Python objects"),
@@ -264,7 +267,7 @@ BAD = {
     "an unknown map": (["fit", "pca", "items.npy", "--features", "magic"], "--features must be"),
     "a map of no size": (["fit", "pca", "items.npy", "--features", "rbf"], "--features must be"),
     "prototypes in words": (["fit", "pca", "items.npy", "--features", "rbf:x"], "--features must"),
-    "no prototypes": (["fit", "pca", "items.npy", "--features", "rbf:0"], "n_prototypes"),
+    "no prototypes": (["fit", "pca", "items.npy", "--features", "rbf:0"], "--features must be"),
     "no images": (["fit", "pca", "items.npy", "--rows", "9", "--features", "gradients:0"], "cells"),
     "a map and units": (
         ["fit", "pca", "items.npy", "--features", "rbf:9", "--standardize"],
@@ -278,7 +281,7 @@ BAD = {
     "neither equal nor not": ([*PAIRS, "maybe.csv", *ITEMS, *SAVED], "'perhaps' of pair 1"),
     "pairs of two columns": ([*PAIRS, "two.csv", *ITEMS], "two.csv has 2 columns, and 3"),
     "half a row": ([*PAIRS, "half.csv", *ITEMS], "0.5"),
-    "equal pairs only": ([*PAIRS, "alike.csv", *ITEMS, *SAVED], "all pairs are positive"),
+    "equal pairs only": ([*PAIRS, "alike.csv", *ITEMS, *SAVED], "all pairs are equal"),
     "names without a column": ([*PAIRS, "named.csv", *ITEMS], "--names"),
     "a name of nobody": (
         [*PAIRS, "stranger.csv", "--items", "table.csv", "--names", "id", *COLUMNS],

@@ -1,6 +1,7 @@
 """What the commands of ``fit`` share: options, maps in front, a pass, and the words for it."""
 
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 from typing import Annotated, Any
 
@@ -50,7 +51,8 @@ def features_of(text: str | None, stream: Any, seed: int) -> Any:
     try:
         if kind == "rbf" and size:
             gamma: Any = "median" if not sharpness or sharpness == "median" else float(sharpness)
-            return RBFNetwork(int(size), gamma=gamma, random_state=seed)
+            if int(size) > 0 and (gamma == "median" or 0 < gamma < inf):
+                return RBFNetwork(int(size), gamma=gamma, random_state=seed)
         if kind == "gradients" and not sharpness:
             shape = stream.row_shape if len(stream.row_shape or ()) == 2 else None
             cells = {"cells": int(size)} if size else {}
