@@ -38,6 +38,21 @@ class Mapping:
     seed: Annotated[int, typer.Option(min=0, help="Of what is drawn at random.")] = 0
 
 
+@dataclass
+class Written:
+    """What is done with the map."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Save the model into this file (.eigs).", dir_okay=False),
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", help="Write a page with pictures of the map (.html)."),
+    ] = None
+    json: _data.Json = False
+
+
 @grouped
 def fit_som(
     data: _data.Data,
@@ -46,15 +61,7 @@ def fit_som(
     missing: _data.Missing = "raise",
     preparing: PreparingOptions,
     reading: ReadingOptions,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Save the model into this file (.eigs).", dir_okay=False),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", help="Write a page with pictures of the map (.html)."),
-    ] = None,
-    json: _data.Json = False,
+    written: Written,
     keeping: KeepingOptions,
 ) -> None:
     """Lay rows out on a map: a grid of units, on which neighbours stand for similar rows."""
@@ -68,6 +75,7 @@ def fit_som(
         max_iter=mapping.passes,
         random_state=mapping.seed,
     )
+    out, report, json = written.out, written.report, written.json
     check_page(report, None, data)
     stream = opened(data, reading, SavingOptions(out=out, json=json), missing, preparing)
     check_page(report, None, list(stream.sources))
