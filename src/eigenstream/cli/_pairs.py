@@ -1,6 +1,7 @@
 """``eigenstream fit pairs``: learn from a table of pairs of rows that are equal or not."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -22,6 +23,18 @@ UNEQUAL = ("-1", "0", "unequal", "different", "false", "no", "negative")
 OPPOSITES = dict(zip(EQUAL + UNEQUAL, UNEQUAL + EQUAL, strict=True))
 
 
+@dataclass
+class Items:
+    """What the pairs are of."""
+
+    items: Annotated[
+        list[str], typer.Option(help="The rows that the pairs are of: a file; may be repeated.")
+    ]
+    names: Annotated[
+        str | None, typer.Option(help="The column of the items that holds their names.")
+    ] = None
+
+
 @grouped
 def fit_pairs(
     pairs: Annotated[
@@ -32,12 +45,7 @@ def fit_pairs(
         ),
     ],
     *,
-    items: Annotated[
-        list[str], typer.Option(help="The rows that the pairs are of: a file; may be repeated.")
-    ],
-    names: Annotated[
-        str | None, typer.Option(help="The column of the items that holds their names.")
-    ] = None,
+    listed: Items,
     d: Annotated[str, typer.Option("-d", "--d", help="How many features at most, or all.")] = "2",
     eta: Annotated[
         str,
@@ -53,6 +61,7 @@ def fit_pairs(
     from eigenstream._provenance import forget_source
     from eigenstream._streams import note_columns
 
+    items, names = listed.items, listed.names
     more: dict[str, Any] = {} if names is None else {"labels": _data.column(names)}
     stream = opened(items, reading, saving, learning.missing, **more)
     estimator = PairSubspace(
@@ -72,8 +81,8 @@ def fit_pairs(
         estimator.fit(index, signs)
     else:
         with stoppable(keeper):
-            listed = open_stream(index).with_labels(signs)
-            estimator.fit(listed, None, checkpoint=keeper)
+            told_apart = open_stream(index).with_labels(signs)
+            estimator.fit(told_apart, None, checkpoint=keeper)
     # The items are the user's; the model is what was learned from them.
     estimator.set_params(preprocessor=None)
     forget_source(estimator)
