@@ -113,7 +113,7 @@ class OnlineNeurons(
 
         def start() -> Iterator[Any]:
             for rows, _ in course.learning(passes):
-                yield made._validated(rows, reset=not hasattr(made, "n_features_in_"))
+                yield made._validated(rows, reset="n_features_in_" not in vars(made))
 
         made._learn_passes(start, course.turn if course.goes_on else None)
 

@@ -139,7 +139,7 @@ class PrototypeEstimator(
             if learns:
                 found = course.learning(passes, whole=whole, left_out=left_out)
             for rows, _ in found:
-                yield self._validated(rows, reset=not hasattr(self, "n_features_in_")), None
+                yield self._validated(rows, reset="n_features_in_" not in vars(self)), None
 
         return start
 
