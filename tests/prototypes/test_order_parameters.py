@@ -36,7 +36,7 @@ SHARES = {
 WIDTHS = {"winner": "auto", "soft": 5.0, "rank": 2.0}
 
 #: Prototypes and features: steps on the rows, and in blocks.
-SIZES = {"rows": (3, 30), "blocks": (18, 1000)}
+SIZES = {"rows": (16, 30), "blocks": (18, 1000)}
 
 
 def model_of(assignment, size, every, rows, m=2):
@@ -74,8 +74,8 @@ def test_every_record_is_that_of_the_sequential_rule(assignment, size, every):
 
 def test_these_runs_are_recorded_in_every_way():
     """Followed by the steps, computed in their loop, and in a pause between blocks."""
-    ways = set()
-    for K, D in SIZES.values():
+    ways = {}
+    for size, (K, D) in SIZES.items():
         for every in (1, 150):
             one = Recorder(
                 every,
@@ -84,8 +84,13 @@ def test_these_runs_are_recorded_in_every_way():
                 n_features=D,
                 block_size=64 if K > 16 else 0,
             )
-            ways.add((one.follows, one.pauses))
-    assert ways == {(True, False), (False, False), (False, True)}
+            ways[size, every] = one.follows, one.pauses
+    assert ways == {
+        ("rows", 1): (True, False),
+        ("rows", 150): (False, False),
+        ("blocks", 1): (True, False),
+        ("blocks", 150): (False, True),
+    }
 
 
 @pytest.mark.parametrize("every", [1, 40, 150])
@@ -114,15 +119,15 @@ def test_any_chunks_and_a_file_between_leave_the_same_records(given, size, every
 
 
 def test_what_is_followed_is_computed_anew_so_that_rounding_does_not_add_up():
-    width, steps = 30, 3000
+    width, steps = 30, 12_000
     rows = 1e3 + np.random.default_rng(0).standard_normal((steps, width))
-    model = CompetitiveLearning(4, init=rows[:4], learning_rate=0.01, record_every=1).fit(rows)
+    model = CompetitiveLearning(16, init=rows[:16], learning_rate=0.01, record_every=1).fit(rows)
     assert steps > 5 * model._learner._recorder.ends[0]
     J = model.prototypes_
     # As many roundings as steps since the last renewal, of numbers as large as squared rows.
     near = 8 * model._learner._recorder.ends[0] * EPS * (rows**2).sum(axis=1).max()
     np.testing.assert_allclose(model.order_parameters_.Q[-1], J @ J.T, rtol=0, atol=near)
-    assert model.order_parameters_.R.shape == (steps + 1, 4, 0)
+    assert model.order_parameters_.R.shape == (steps + 1, 16, 0)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -18,8 +18,9 @@ RENEWED = 128
 #: What a pause of blocks for a record costs beside its multiplications, in these.
 PAUSE = 2e5
 
-#: To follow Q costs so much a prototype, in multiplications.
-FOLLOWED = 8
+#: To follow Q takes as long as so many multiplications of a product of matrices: for each prototype
+#: where one moves, for each entry of Q where many do.
+ROW, ENTRY = 300, 12
 
 
 class Recorder:
@@ -48,7 +49,7 @@ class Recorder:
         given = np.zeros((0, n_features)) if directions is None else directions
         self.every, self.directions = every, np.array(given, np.float64, order="C")
         K, m = n_prototypes, len(self.directions)
-        following = every * ((m + 2) * n_features + FOLLOWED * movers * K)
+        following = every * ((m + 2) * n_features + min(ROW * movers, ENTRY * K) * K)
         computing = K * (K + m) * n_features + (PAUSE if block_size else 0)
         self.follows = following < computing
         #: Whether blocks end where a record is due.
