@@ -7,12 +7,35 @@ import numpy as np
 from eigenstream._checks import check_number
 from eigenstream.schedules import Auto, Schedule, as_schedule
 
-__all__ = ["pace"]
+__all__ = ["AUTO_RATES", "auto_radii", "pace"]
+
+#: Learning rates where the number of steps is known, and where it is not.
+AUTO_RATES = (0.5, 0.06), (0.5, 0.01)
+
+#: The last radius in so many steps; and of passes, and of streams without an end.
+LAST, OPEN_LAST = 0.36, 0.7
+
+#: Units that begin on the plane of the rows are in order: to begin with, this share of the longer
+#: side is enough, one unit at least. From anywhere else it takes half of it.
+SETTLED, UNSETTLED = 0.1, 0.5
 
 PACES = (
     "'auto', a number, a pair (first, last), a schedule of eigenstream.schedules or a function of "
     "the step number"
 )
+
+
+def auto_radii(side: int, settled: bool, batch: bool) -> list[tuple[float, float]]:
+    """Return the first and last radius in so many steps, and where their number is not known.
+
+    The errors that they end with are in docs/prototypes.md.
+
+    >>> auto_radii(20, settled=True, batch=False)
+    [(2.0, 0.36), (10.0, 0.7)]
+    """
+    unknown = max(UNSETTLED * side, OPEN_LAST), OPEN_LAST
+    known = max((SETTLED if settled else UNSETTLED) * side, 1.0), LAST
+    return [unknown if batch else known, unknown]
 
 
 def pace(name: str, value: Any, auto: tuple[float, float], most: float | None = None) -> Any:

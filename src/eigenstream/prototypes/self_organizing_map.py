@@ -24,7 +24,7 @@ from eigenstream._refusals import unchanged_on_error
 from eigenstream._streams import Course, Passes, fits_streams_by
 from eigenstream.learners.prototypes import MapLearner, MapPlan
 from eigenstream.prototypes._map_reading import MapReading
-from eigenstream.prototypes._pace import pace
+from eigenstream.prototypes._pace import AUTO_RATES, auto_radii, pace
 from eigenstream.prototypes.base import NOTHING_LEFT, PrototypeEstimator
 from eigenstream.rules.competitive import NEIGHBORHOODS, Grid, as_grid, map_block_size
 
@@ -32,8 +32,6 @@ __all__ = ["SelfOrganizingMap"]
 
 #: Rows among which a map is placed, at least.
 FIRST = 1000
-#: Learning rates of sequential training, and the radius that both kinds end with.
-RATES, LAST_RADIUS = (0.5, 0.01), 0.7
 #: Where the number of steps is not known, radius and rate are halved after so many rows a unit.
 ROWS_TO_HALF = 5.0
 
@@ -74,11 +72,14 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         A step a row, exactly; or a pass at a time, in which each unit becomes the mean of the rows
         near its place.
     radius : "auto", float, (first, last), schedule or function
-        "auto" begins with half of the grid's longer side and ends with 0.7. A pair falls by the
-        same factor a step, over ``n_steps``. With radius 0 the nearest unit moves alone. Schedules
-        and functions go by the number of the step; in batch training, of the pass.
+        "auto" begins with a tenth of the grid's longer side, at least 1, from the plane of the
+        principal components, from elsewhere with half of it, and ends with 0.36. In batch training,
+        and where the number of steps is not known, it is half of the side, and 0.7. A pair falls by
+        the same factor a step, over ``n_steps``. With radius 0 the nearest unit moves alone.
+        Schedules and functions go by the number of the step; in batch training, of the pass.
     learning_rate : "auto", float, (first, last), schedule or function
-        Of sequential training: how far the nearest unit goes. "auto" is (0.5, 0.01).
+        Of sequential training: how far the nearest unit goes. "auto" is (0.5, 0.06), or (0.5, 0.01)
+        where the number of steps is not known.
     n_steps : int, optional
         How many steps radius and rate take to their last values, where they then stay. ``fit``
         knows it: ``max_iter`` times the number of rows. For ``partial_fit`` it is the length of
@@ -178,12 +179,13 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
     def _grid(self) -> Grid:
         return as_grid(self.shape, self.topology, self.periodic)
 
-    def _radii(self, grid: Grid) -> Any:
-        first = max(0.5 * max(grid.rows, grid.columns), LAST_RADIUS)
-        return pace("radius", self.radius, (first, LAST_RADIUS))
+    def _radii(self, grid: Grid) -> list[Any]:
+        settled = isinstance(self.init, str) and self.init == "pca"
+        autos = auto_radii(max(grid.rows, grid.columns), settled, self.training == "batch")
+        return [pace("radius", self.radius, auto) for auto in autos]
 
-    def _rates(self) -> Any:
-        return pace("learning_rate", self.learning_rate, RATES, most=1.0)
+    def _rates(self) -> list[Any]:
+        return [pace("learning_rate", self.learning_rate, auto, most=1.0) for auto in AUTO_RATES]
 
     def _given(self, n_units: int, n_features: int | None) -> Float64s:
         """Return the units that ``init`` gives."""
@@ -203,6 +205,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         grid = self._grid()
         named = isinstance(self.init, str)
         slow = self.missing == "partial" or self.training == "batch"
+        (rates, open_rates), (radii, open_radii) = self._rates(), self._radii(grid)
         plan = MapPlan(
             grid.n_units,
             n_first=self._n_first(),
@@ -211,8 +214,10 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             block_size=0 if slow else map_block_size(n_features),
             grid=grid,
             neighborhood=self.neighborhood,
-            rates=self._rates(),
-            radii=self._radii(grid),
+            rates=rates,
+            radii=radii,
+            open_rates=open_rates,
+            open_radii=open_radii,
             n_steps=self.n_steps or 0,
             tau=ROWS_TO_HALF * grid.n_units,
         )

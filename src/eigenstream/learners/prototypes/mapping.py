@@ -38,6 +38,9 @@ class MapPlan(PrototypePlan):
     neighborhood: str = "gaussian"
     rates: Any = (0.5, 0.01)
     radii: Any = (1.0, 0.5)
+    #: The same for as long as the number of steps is not known; None: no others.
+    open_rates: Any = None
+    open_radii: Any = None
     #: How many steps the pairs take, where that is known.
     n_steps: int = 0
     #: How many steps they take to half, where it is not.
@@ -65,9 +68,11 @@ class MapLearner(PrototypeLearner):
         """Say how many steps there will be, so that rates and radii fall to their end in these."""
         self.plan = replace(self.plan, n_steps=n_steps)
         plan = self.plan
-        rates = _falling(plan.rates, n_steps, plan.tau)
-        self.plan = replace(plan, schedule=rates)
-        self._radius = _falling(plan.radii, n_steps, plan.tau)
+        rates, radii = plan.rates, plan.radii
+        if not n_steps:
+            rates, radii = plan.open_rates or rates, plan.open_radii or radii
+        self.plan = replace(plan, schedule=_falling(rates, n_steps, plan.tau))
+        self._radius = _falling(radii, n_steps, plan.tau)
 
     def _begin(self) -> None:
         rows, weights = self._take()
