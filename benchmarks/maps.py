@@ -6,7 +6,6 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 from benchmarks._tools import console, race, show
 from eigenstream import SelfOrganizingMap
@@ -15,7 +14,6 @@ from eigenstream.schedules import Power
 SIDE, UNITS = 20, 400
 #: Rows of the peers, whose steps are slow, and copies of them for ours.
 FEW, COPIES = 300, 20
-PASSES = 10
 #: Passes of batch training.
 EPOCHS = 5
 
@@ -123,6 +121,8 @@ def batches() -> None:
             runs["xpysom"] = lambda rows=rows, width=width: XPySom(
                 SIDE, SIDE, width, sigma=10, random_seed=0, xp=np
             ).train(rows, EPOCHS)
+        if find_spec("python_som"):
+            runs["python-som, batch"] = partial(python_som_run, rows, "batch", EPOCHS)
         if find_spec("minisom"):
             from minisom import MiniSom
 
@@ -146,41 +146,6 @@ def batches() -> None:
     show("batch training of 4000 rows: ms an epoch", ["", "ms", "times ours"], table)
 
 
-def quality() -> None:
-    from minisom import MiniSom
-
-    rows = load_digits(return_X_y=True)[0] / 16.0
-    budget, errors = PASSES * len(rows), {}
-    for seed in range(3):
-        for sigma in (10.0, 3.0, 1.5):
-            som = MiniSom(SIDE, SIDE, 64, sigma=sigma, learning_rate=0.5, random_seed=seed)
-            som.pca_weights_init(rows)
-            som.train(rows, budget, random_order=True)
-            found = som.quantization_error(rows), som.topographic_error(rows)
-            errors.setdefault(f"MiniSom, sigma={sigma:g}", []).append(found)
-            half = budget / 2
-            same = SelfOrganizingMap(
-                random_state=seed,
-                radius=Power(sigma * half, half),
-                learning_rate=Power(half / 2, half),
-            ).fit(rows)
-            found = same.quantization_error_, same.topographic_error_
-            errors.setdefault(f"ours, its schedule of sigma={sigma:g}", []).append(found)
-        for last in (0.7, 0.5, 0.3):
-            own = SelfOrganizingMap(random_state=seed, radius=(10.0, last)).fit(rows)
-            found = own.quantization_error_, own.topographic_error_
-            errors.setdefault(f"ours, radius=(10, {last:g})", []).append(found)
-    table = []
-    for name, values in errors.items():
-        mean, spread = np.mean(values, axis=0), np.std(values, axis=0, ddof=1)
-        table.append([name, *(f"{m:.3f} ± {s:.3f}" for m, s in zip(mean, spread, strict=True))])
-    show(
-        f"the 1797 digits, 20 x 20, {PASSES} passes, three seeds",
-        ["", "quantisation error", "topographic error"],
-        sorted(table),
-    )
-
-
 def main() -> None:
     if not find_spec("minisom"):
         console.print("MiniSom is not installed: pip install minisom, or the extra 'bench'.")
@@ -188,4 +153,3 @@ def main() -> None:
     steps()
     radii()
     batches()
-    quality()

@@ -125,7 +125,7 @@ def block_steps(
         if pace[2, t] != 1.0:
             _weigh(room.shares, room.runs[t], count, pace[2, t])
         for i in range(count):
-            moves += room.runs[t, i, 1] - room.runs[t, i, 0]
+            moves += _moved(room.shares[room.runs[t, i, 0] : room.runs[t, i, 1]])
         count = _joined(room.runs[t], count)
         counts[t] = count
         bound *= (1.0 - pace[0, t]) ** pace[2, t]
@@ -137,6 +137,15 @@ def block_steps(
             _move(room, t, squares, start, stop, bound < SMALLEST)
             room.shares[start:stop] = 0.0
     return moves
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _moved(shares: Any) -> int:
+    """Return how many shares are not zero: whole rows of a grid are written with zeros."""
+    count = 0
+    for k in range(shares.shape[0]):
+        count += shares[k] != 0.0
+    return count
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

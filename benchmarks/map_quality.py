@@ -1,0 +1,104 @@
+"""Errors of maps beside MiniSom's, of the same rows in as many steps: digits, MNIST, letters."""
+
+import os
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from benchmarks._tools import console, show
+from eigenstream import SelfOrganizingMap
+from eigenstream.schedules import Power
+
+SIDE, SEEDS = 20, range(3)
+#: The data, the rows that are drawn of them, and the passes over these.
+SETS = (("digits", 1797, 10), ("digits", 1797, 1), ("mnist", 6000, 1), ("letters", 6240, 1))
+
+
+def images(name: str) -> Any:
+    """Return images as rows from 0 to 1; None where there are none."""
+    if name == "digits":
+        return load_digits(return_X_y=True)[0] / 16.0
+    place = Path(os.environ.get("EIGENSTREAM_DATA", "/nowhere")) / f"{name}.npz"
+    if not place.exists():
+        return None
+    with np.load(place) as held:
+        pixels = held["images"]
+    return pixels.reshape(len(pixels), -1) / float(pixels.max())
+
+
+def theirs(rows: Any, steps: int, seed: int, sigma: float, plane: bool) -> tuple[float, float]:
+    """Train MiniSom, from its plane of the components or as it is by default."""
+    from minisom import MiniSom
+
+    som = MiniSom(SIDE, SIDE, rows.shape[1], sigma=sigma, learning_rate=0.5, random_seed=seed)
+    if plane:
+        som.pca_weights_init(rows)
+    som.train(rows, steps, random_order=True)
+    # Read as ours are: MiniSom's topographic error of a rectangular grid counts the same eight
+    # neighbours, but looks at a row at a time.
+    units = som.get_weights().reshape(SIDE * SIDE, -1)
+    return read(SelfOrganizingMap((SIDE, SIDE), init=units, radius=0.0), rows)
+
+
+def read(som: SelfOrganizingMap, rows: Any) -> tuple[float, float]:
+    """Return the errors of a map that has not moved yet."""
+    som.set_params(learning_rate=1e-300).partial_fit(rows[:1])
+    found = som.evaluate(rows)
+    return found.quantization_error, found.topographic_error
+
+
+def ours(rows: Any, passes: int, seed: int, **given: Any) -> tuple[float, float]:
+    """Train a map of ours."""
+    som = SelfOrganizingMap((SIDE, SIDE), max_iter=passes, random_state=seed, **given).fit(rows)
+    return som.quantization_error_, som.topographic_error_
+
+
+def contestants(passes: int, steps: int) -> Iterator[tuple[str, Callable[[Any, int], Any]]]:
+    """Yield maps by name, as functions of rows and seed."""
+    half = steps / 2
+    if find_spec("minisom"):
+        yield "MiniSom()", lambda rows, seed: theirs(rows, steps, seed, 1.0, False)
+        yield (
+            "MiniSom(sigma=1.5), its plane",
+            lambda rows, seed: theirs(rows, steps, seed, 1.5, True),
+        )
+    yield "SelfOrganizingMap()", lambda rows, seed: ours(rows, passes, seed)
+    yield (
+        "radius=(2, 0.7)",
+        lambda rows, seed: ours(rows, passes, seed, radius=(2.0, 0.7)),
+    )
+    yield (
+        "radius=(10, 0.7), learning_rate=(0.5, 0.01)",
+        lambda rows, seed: ours(rows, passes, seed, radius=(10, 0.7), learning_rate=(0.5, 0.01)),
+    )
+    for sigma in (1.0, 1.5):
+        falling = {"radius": Power(sigma * half, half), "learning_rate": Power(half / 2, half)}
+        yield (
+            f"radius and rate of MiniSom(sigma={sigma:g})",
+            lambda rows, seed, falling=falling: ours(rows, passes, seed, **falling),
+        )
+
+
+def main() -> None:
+    if not find_spec("minisom"):
+        console.print("MiniSom is not installed: pip install minisom, or the extra 'bench'.")
+    for name, n, passes in SETS:
+        data = images(name)
+        if data is None:
+            console.print(f"{name}: set EIGENSTREAM_DATA to the folder of {name}.npz")
+            continue
+        draws = [np.random.default_rng(seed).permutation(data)[:n] for seed in SEEDS]
+        table = []
+        for title, train in contestants(passes, passes * n):
+            found = np.array([train(rows, seed) for seed, rows in zip(SEEDS, draws, strict=True)])
+            both = zip(found.mean(axis=0), found.std(axis=0, ddof=1), strict=True)
+            table.append([title, *(f"{mean:.3f} ± {spread:.3f}" for mean, spread in both)])
+        show(
+            f"{name}: {n} rows, passes: {passes}; means and deviations of three seeds",
+            ["", "quantisation error", "topographic error"],
+            table,
+        )
