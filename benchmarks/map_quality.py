@@ -14,8 +14,13 @@ from eigenstream import SelfOrganizingMap
 from eigenstream.schedules import Power
 
 SIDE, SEEDS = 20, range(3)
-#: The data, the rows that are drawn of them, and the passes over these.
-SETS = (("digits", 1797, 10), ("digits", 1797, 1), ("mnist", 6000, 1), ("letters", 6240, 1))
+#: The data, the rows that are drawn of them, the passes over these, and the widths of MiniSom's.
+SETS = (
+    ("digits", 1797, 10, (1.5,)),
+    ("digits", 1797, 1, (1.5,)),
+    ("mnist", 6000, 1, (1.5, 3.0, 10.0)),
+    ("letters", 6240, 1, (1.5,)),
+)
 
 
 def images(name: str) -> Any:
@@ -57,15 +62,18 @@ def ours(rows: Any, passes: int, seed: int, **given: Any) -> tuple[float, float]
     return som.quantization_error_, som.topographic_error_
 
 
-def contestants(passes: int, steps: int) -> Iterator[tuple[str, Callable[[Any, int], Any]]]:
+def contestants(
+    passes: int, steps: int, sigmas: tuple[float, ...]
+) -> Iterator[tuple[str, Callable[[Any, int], Any]]]:
     """Yield maps by name, as functions of rows and seed."""
     half = steps / 2
     if find_spec("minisom"):
         yield "MiniSom()", lambda rows, seed: theirs(rows, steps, seed, 1.0, False)
-        yield (
-            "MiniSom(sigma=1.5), its plane",
-            lambda rows, seed: theirs(rows, steps, seed, 1.5, True),
-        )
+        for sigma in sigmas:
+            yield (
+                f"MiniSom(sigma={sigma:g}), its plane",
+                lambda rows, seed, sigma=sigma: theirs(rows, steps, seed, sigma, True),
+            )
     yield "SelfOrganizingMap()", lambda rows, seed: ours(rows, passes, seed)
     yield (
         "radius=(2, 0.7)",
@@ -75,7 +83,7 @@ def contestants(passes: int, steps: int) -> Iterator[tuple[str, Callable[[Any, i
         "radius=(10, 0.7), learning_rate=(0.5, 0.01)",
         lambda rows, seed: ours(rows, passes, seed, radius=(10, 0.7), learning_rate=(0.5, 0.01)),
     )
-    for sigma in (1.0, 1.5):
+    for sigma in (1.0, *sigmas):
         falling = {"radius": Power(sigma * half, half), "learning_rate": Power(half / 2, half)}
         yield (
             f"radius and rate of MiniSom(sigma={sigma:g})",
@@ -86,14 +94,14 @@ def contestants(passes: int, steps: int) -> Iterator[tuple[str, Callable[[Any, i
 def main() -> None:
     if not find_spec("minisom"):
         console.print("MiniSom is not installed: pip install minisom, or the extra 'bench'.")
-    for name, n, passes in SETS:
+    for name, n, passes, sigmas in SETS:
         data = images(name)
         if data is None:
             console.print(f"{name}: set EIGENSTREAM_DATA to the folder of {name}.npz")
             continue
         draws = [np.random.default_rng(seed).permutation(data)[:n] for seed in SEEDS]
         table = []
-        for title, train in contestants(passes, passes * n):
+        for title, train in contestants(passes, passes * n, sigmas):
             found = np.array([train(rows, seed) for seed, rows in zip(SEEDS, draws, strict=True)])
             both = zip(found.mean(axis=0), found.std(axis=0, ddof=1), strict=True)
             table.append([title, *(f"{mean:.3f} ± {spread:.3f}" for mean, spread in both)])

@@ -172,9 +172,7 @@ def letters(eta: float, seed: int) -> float:
 
 
 def main() -> None:
-    """Print the table, and the one of all ways to learn."""
-    from benchmarks import _shares  # which begins with the cases of this one
-
+    """Print the table; ``benchmarks shares`` prints one of all ways to learn."""
     table, missing = [], set()
     for case in CASES:
         if case.file and not at_hand(case.file):
@@ -197,7 +195,6 @@ def main() -> None:
         missing.add("letters.npz")
     if missing:
         console.print(f"left out: no {', '.join(sorted(missing))} in EIGENSTREAM_DATA")
-    _shares.table()
 
 
 if __name__ == "__main__":

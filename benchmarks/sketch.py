@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import IncrementalPCA
 
-from benchmarks._shares import SEEDS, STREAMS
 from benchmarks._tools import console, race, show
 from benchmarks.online import Case, best_of
+from benchmarks.shares import SEEDS, STREAMS
 from eigenstream.learners.online import FlowSolver
 from eigenstream.learners.sketch import OperatorSketch
 

@@ -7,7 +7,7 @@ holds them.
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -264,12 +264,10 @@ def shares(problem: Problem, ways: list[str]) -> list[float]:
     return found
 
 
-def table(names: Sequence[str] = ()) -> None:
-    """Print the shares of the cases whose names hold one of these, of all for none."""
+def main() -> None:
+    """Print the shares of every way in every case."""
     ways, lines, missing = [*WAYS, PEER], [], set()
     for name, file, made in problems():
-        if names and not any(one in name for one in names):
-            continue
         if file and not online.at_hand(file):
             missing.add(file)
             continue
