@@ -83,6 +83,18 @@ def test_what_is_not_finite_is_found_in_any_order_of_memory(dtype, form, bad):
         check_finite(form(rows))
 
 
+@pytest.mark.parametrize("column", [0, 9_999, 10_000, 25_001])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+def test_what_is_not_finite_is_found_in_wide_rows(column, bad):
+    """Their squares are summed in parts, for which BLAS wakes no thread."""
+    rows = np.ones((3, 25_002))
+    check_finite(rows)
+    rows[2, column] = bad
+    words = "as large as 1e" if bad == 1e200 else f"at row 2, column {column}"
+    with pytest.raises(ValueError, match=words):
+        check_finite(rows)
+
+
 def test_large_numbers_whose_squares_do_not_overflow_are_taken():
     """Their sum of squares does: that is no offence."""
     check_finite(np.full((10**4, 3), 1e150))
