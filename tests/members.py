@@ -619,6 +619,10 @@ MADE_BY_USERS = {
         lambda: list(streams.open_stream(spoiled(ROWS))),
         lambda: streams.open_stream(None),
     ],
+    streams.StreamOptions: [
+        lambda: streams.open_stream(ROWS, step=2),
+        lambda: streams.open_stream(ROWS, time=0, gap=-1.0),
+    ],
     streams.Standardize: [
         lambda: streams.Standardize("no"),
         lambda: streams.open_stream(iter([ROWS])).through(streams.Standardize()).chunks(),

@@ -237,7 +237,6 @@ def test_tests_mirror_the_source():
 
 #: Functions of more than eight arguments, and why.
 MANY = {
-    "open_stream": "makes a Stream: it is the constructor that users call",
     "characters": "makes a data set of options, each with a default, as a constructor does",
     "turning_characters": "the same, of frames",
     "process_bound": "public: the six numbers of [SLOW] Theorem 4 and how it is to be read",

@@ -5,13 +5,17 @@ Nothing in them is executed, and no header makes memory be taken for what is not
 
 import io
 import os
+import re
 import tracemalloc
+from importlib import import_module
+from inspect import signature
 
 import numpy as np
 import pytest
 
 from bad_sources import CASES, ROWS
-from eigenstream.streams import Standardize, open_stream
+from eigenstream.streams import Standardize, StreamOptions, open_stream
+from eigenstream.streams._formats import FORMATS
 
 #: What every refusal may take; the corpus has headers that promise 2^60 bytes.
 MEMORY = 100 << 20
@@ -128,6 +132,25 @@ def test_an_option_of_another_format_names_those_there_are(tmp_path):
         open_stream(tmp_path / "x.csv", size=(2, 2))
     with pytest.raises(ValueError, match="one character"):
         open_stream(tmp_path / "x.csv", delimiter="::")
+
+
+def test_a_slip_of_the_fingers_is_told_from_an_option_of_a_format():
+    with pytest.raises(TypeError, match=r"no chunk_row=\. Did you mean chunk_rows=\? "):
+        open_stream(ROWS, chunk_row=3)
+    with pytest.raises(TypeError, match=r"no turn=\. It takes .*time=, gap=, size=, .*decimal=\.$"):
+        open_stream("x.csv", turn=3)
+
+
+def test_every_option_of_a_reader_is_declared_and_described():
+    declared = {"time", "gap"}
+    for name in {form.module for form in FORMATS} | {"images"}:
+        for table in vars(import_module(f"eigenstream.streams.{name}")).values():
+            declared |= set(getattr(table, "options", ()))
+    assert declared == set(StreamOptions.__annotations__)
+    told = re.findall(r"^    (\w[\w, ]*)(?: :.*)?$", open_stream.__doc__, re.MULTILINE)
+    named = {name for line in told for name in line.split(", ")}
+    options = {name for name in signature(open_stream).parameters if name != "options"}
+    assert options | declared <= named
 
 
 def test_steps_refuse_what_they_cannot_do():

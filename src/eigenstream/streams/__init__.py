@@ -2,7 +2,7 @@
 
 from eigenstream.streams._aside import columns_of, labels_of
 from eigenstream.streams._chunk import Chunk
-from eigenstream.streams._opening import open_stream
+from eigenstream.streams._opening import StreamOptions, open_stream
 from eigenstream.streams._steps import Preprocessing, Step, preprocessing_of
 from eigenstream.streams._stream import Stream
 from eigenstream.streams.base import StreamError
@@ -25,6 +25,7 @@ __all__ = [
     "Step",
     "Stream",
     "StreamError",
+    "StreamOptions",
     "UnitNorm",
     "columns_of",
     "labels_of",

@@ -1,9 +1,12 @@
 """``open_stream``: from whatever holds rows to a stream of them."""
 
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from difflib import get_close_matches
+from inspect import signature
 from io import IOBase
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -16,7 +19,30 @@ from eigenstream.streams._sequences import check_gap
 from eigenstream.streams._stream import Stream
 from eigenstream.streams.base import RowTable, StreamError
 
-__all__ = ["open_stream"]
+__all__ = ["StreamOptions", "open_stream"]
+
+
+class StreamOptions(TypedDict, total=False):
+    """What ``open_stream`` takes besides, of sources that have it: times, or a format's own.
+
+    Its docstring says what each means. Type checkers know names and types:
+
+    >>> how: StreamOptions = {"time": 0, "gap": 1.5}
+    >>> [len(chunk) for chunk in open_stream([[0, 7], [1, 8], [5, 9]], **how)]
+    [2, 1]
+    """
+
+    #: The column of times, and the longest step in it that is no gap.
+    time: str | int | None
+    gap: float | timedelta | np.timedelta64 | None
+    #: Of videos and images: (height, width).
+    size: tuple[int, int] | None
+    #: Of sound, in samples.
+    window: int | None
+    hop: int | None
+    #: Of text.
+    delimiter: str | None
+    decimal: str
 
 
 def open_stream(
@@ -27,11 +53,9 @@ def open_stream(
     dtype: Any = None,
     sequence: Any = None,
     rows: Any = None,
-    time: Any = None,
-    gap: Any = None,
     missing: str = "raise",
     labels: Any = None,
-    **options: Any,
+    **options: Unpack[StreamOptions],
 ) -> Stream:
     """Open whatever holds rows in time order as a stream of chunks.
 
@@ -55,10 +79,6 @@ def open_stream(
         is False: then they continue each other.
     rows : int, slice or range
         Of every file, the first so many rows, or these.
-    time : name or number of a column
-        When a row was taken: numbers, or dates. Where it goes back, a new sequence begins.
-    gap : number or timedelta
-        A longer step in time than this begins a new sequence. Numbers are seconds of dates.
     missing : {"raise", "skip", "interpolate"}
         NaN and infinity are refused with their place; or their rows become zeros that weigh
         nothing; or they are interpolated between the rows before and after in their sequence (a
@@ -68,9 +88,19 @@ def open_stream(
         What each row is to be learned as: a class, or numbers; text where it is not all numbers.
         A ``fit`` that needs labels takes them from there. For labels that are held elsewhere see
         ``Stream.with_labels``.
-    **options
-        Of some formats: ``size=(height, width)`` for videos and images, ``window=`` and ``hop=``
-        (samples) for sound, ``delimiter=`` for text.
+    time : name or number of a column
+        When a row was taken: numbers, or dates. Where it goes back, a new sequence begins.
+    gap : number or timedelta
+        A longer step in time than this begins a new sequence. Numbers are seconds of dates.
+    size : (height, width)
+        Of videos and images: what each frame is shrunk to; by default it stays as it is.
+    window, hop : int
+        Of sound: how many samples a row is the spectrum of (1024), and how many lie between the
+        beginnings of two (half a window).
+    delimiter : str
+        Of text: what parts the columns; by default it is found out.
+    decimal : {".", ","}
+        Of text: the mark in 3.14.
 
     Examples
     --------
@@ -82,13 +112,16 @@ def open_stream(
     [[0.5, 2.0], [0.25, 3.0]] True
     [[4.0, 5.0]] True
     """
+    _check_known(options)
     check_choice(missing, "missing", POLICIES)
+    formats: dict[str, Any] = dict(options)
+    time, gap = formats.pop("time", None), formats.pop("gap", None)
     if gap is not None and time is None:
         raise ValueError("gap= is a step in time: name the column of times with time=.")
     joined = sequence is False
     if sequence is True:
         raise TypeError("sequence must be the name or number of a column, or False; got True.")
-    tables = _tables(source, options)
+    tables = _tables(source, formats)
     plan = Reading(
         columns=check_columns(columns, tables),
         sequence=None if joined else sequence,
@@ -103,6 +136,19 @@ def open_stream(
         several=isinstance(labels, list | tuple | slice),
     )
     return Stream(tables, planned(plan, tables))
+
+
+def _check_known(options: Mapping[str, Any]) -> None:
+    """Refuse a name that no source could know: a slip of the fingers, as a rule."""
+    asked = signature(open_stream).parameters.values()
+    known = [one.name for one in asked if one.kind is one.KEYWORD_ONLY]
+    known += StreamOptions.__annotations__
+    for name in options:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            meant = f" Did you mean {near[0]}=?" if near else ""
+            listed = ", ".join(f"{one}=" for one in known)
+            raise TypeError(f"open_stream has no {name}=.{meant} It takes {listed}.")
 
 
 def _is_auto(chunk_rows: Any) -> bool:
