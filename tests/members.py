@@ -607,6 +607,11 @@ MADE_BY_USERS = {
     processes.Autoregressive: [lambda: processes.Autoregressive([[2.0]])],
     prototypes.Grid: [lambda: prototypes.Grid(0, 3), lambda: prototypes.Grid(3, 3, "ring")],
     processes.GaussianMixture: [lambda: processes.GaussianMixture(spoiled(X0))],
+    processes.Style: [
+        lambda: processes.Style(size=0),
+        lambda: processes.Style(polarity="red"),
+        lambda: processes.Style(unit_norm="no"),
+    ],
     processes.SpikedGaussian: [lambda: processes.SpikedGaussian(0)],
     processes.ImageWalk: [lambda: processes.ImageWalk(np.full((50, 50), np.nan), size=9)],
     processes.ImageViews: [lambda: processes.ImageViews("page.png", size=9)],
@@ -648,6 +653,7 @@ MADE_BY_USERS = {
     theory.Table: [lambda: theory.Table([2.0, 3.0])],
     theory.Sum: [lambda: theory.Sum(())],
     theory.Maximum: [lambda: theory.Maximum(())],
+    theory.Extent: [lambda: theory.Extent(0.0), lambda: theory.Extent(1.0, 1.0, product=2.0)],
     theory.MarkovMixing: [lambda: theory.markov_mixing([[0.5, 0.1], [0.5, 0.5]])],
     theory.Annealing: [lambda: theory.Annealing(schedules.Auto(), 10)],
     theory.CompetitiveDynamics: [

@@ -235,14 +235,6 @@ def test_tests_mirror_the_source():
         assert (ROOT / folder).is_dir(), f"tests/{folder} is beside no folder of the source"
 
 
-#: Functions of more than eight arguments, and why.
-MANY = {
-    "characters": "makes a data set of options, each with a default, as a constructor does",
-    "turning_characters": "the same, of frames",
-    "process_bound": "public: the six numbers of [SLOW] Theorem 4 and how it is to be read",
-}
-
-
 def is_command(path, function):
     """Whether typer makes the options of a command out of the arguments."""
     return under(inside(path), "cli") and "_" not in (path.name[0], function.name[0])
@@ -252,7 +244,7 @@ def is_command(path, function):
 def test_no_function_is_handed_many_arguments(path):
     """At most eight, compiled ones, too: what belongs together goes in one named value."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.FunctionDef) or node.name == "__init__" or node.name in MANY:
+        if not isinstance(node, ast.FunctionDef) or node.name == "__init__":
             continue
         if is_command(path, node):
             continue

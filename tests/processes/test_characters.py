@@ -3,14 +3,20 @@ from math import pi
 import numpy as np
 import pytest
 
-from eigenstream.processes import characters, digit_set, letter_set, move_images, turning_characters
-from eigenstream.processes.characters import _moved
+from eigenstream.processes import (
+    Style,
+    characters,
+    digit_set,
+    letter_set,
+    move_images,
+    turning_characters,
+)
+from eigenstream.processes._drawing import moved
 
 
-def ink(**options):
-    images, labels = characters(
-        polarity="white_on_black", unit_norm=False, random_state=0, **options
-    )
+def ink(height=18.0, **options):
+    style = Style(height=height, polarity="white_on_black", unit_norm=False)
+    images, labels = characters(style=style, random_state=0, **options)
     return images.reshape(len(images), 28, 28), labels
 
 
@@ -46,9 +52,11 @@ def test_magnifying_scales_the_ink_by_its_square():
 
 
 def test_polarities_are_complements():
-    black, _ = characters("5", 3, rotation=pi, unit_norm=False, random_state=0)
-    white, _ = characters(
-        "5", 3, rotation=pi, unit_norm=False, polarity="white_on_black", random_state=0
+    black, white = (
+        characters("5", 3, rotation=pi, style=Style(polarity=one, unit_norm=False), random_state=0)[
+            0
+        ]
+        for one in ("black_on_white", "white_on_black")
     )
     np.testing.assert_allclose(black + white, 1.0, atol=1e-12)
 
@@ -73,7 +81,7 @@ def test_seed_and_fonts_decide():
     ],
 )
 def test_the_sets_have_the_papers_classes(maker, invariance, classes):
-    images, labels = maker(invariance, 2, supersample=1, random_state=0)
+    images, labels = maker(invariance, 2, style=Style(supersample=1), random_state=0)
     assert len(np.unique(labels)) == classes
     assert images.shape == (2 * classes, 784)
     assert np.isfinite(images).all()
@@ -81,7 +89,7 @@ def test_the_sets_have_the_papers_classes(maker, invariance, classes):
 
 def test_a_quarter_turn_is_a_quarter_turn():
     source = np.random.default_rng(0).random((12, 12))
-    turned = _moved(source, 12, 1, np.array([pi / 2]), np.array([1.0]))[0].reshape(12, 12)
+    turned = moved(source, 12, 1, np.array([pi / 2]), np.array([1.0]))[0].reshape(12, 12)
     # Pixels fall on pixels: only the rounding of cos(pi / 2) is left.
     np.testing.assert_allclose(turned, np.rot90(source, -1), rtol=0, atol=1e-12)
 
@@ -94,19 +102,19 @@ def test_moving_by_nothing_changes_nothing():
 
 def test_moved_images_keep_to_their_fill_outside():
     images = np.full((2, 10, 10), 0.8)
-    moved = move_images(
+    turned = move_images(
         images, size=20, magnification=(0.5, 0.5), fill=0.2, unit_norm=False, random_state=0
     ).reshape(2, 20, 20)
-    np.testing.assert_allclose(moved[:, 0], 0.2, atol=1e-15)
-    np.testing.assert_allclose(moved[:, 9:11, 9:11], 0.8, atol=1e-12)
+    np.testing.assert_allclose(turned[:, 0], 0.2, atol=1e-15)
+    np.testing.assert_allclose(turned[:, 9:11, 9:11], 0.8, atol=1e-12)
 
 
 def test_real_digits_turn(data_folder):
     with np.load(data_folder / "mnist.npz") as held:
         images = held["images"][:100] / 255.0
-    moved = move_images(images, rotation=pi, unit_norm=False, random_state=0)
+    turned = move_images(images, rotation=pi, unit_norm=False, random_state=0)
     # Handwritten digits fit a circle in the view but for a few corners: their ink stays.
-    np.testing.assert_allclose(moved.sum(axis=1), images.sum(axis=(1, 2)), rtol=0.02)
+    np.testing.assert_allclose(turned.sum(axis=1), images.sum(axis=(1, 2)), rtol=0.02)
 
 
 def test_bad_input():
@@ -138,12 +146,13 @@ def test_turning_characters_turn_and_take_turns():
     # A fifth of a radian moves the farthest ink, nine pixels out, by less than two pixels.
     assert np.median(apart[~new]) < 0.5 * np.median(apart[new])
     # The same frames as images drawn one by one, up to their angles: the ink of each letter is.
-    ink = 1.0 - turning_characters("ab", 50, unit_norm=False, random_state=1)[0]
+    ink = 1.0 - turning_characters("ab", 50, style=Style(unit_norm=False), random_state=1)[0]
     assert len(np.unique((ink.sum(axis=1) / 5).round())) <= 4
 
 
 def test_turning_characters_repeat_and_refuse():
-    first, again = (turning_characters("ab", 9, size=8, height=5, random_state=3) for _ in "12")
+    small = Style(size=8, height=5)
+    first, again = (turning_characters("ab", 9, style=small, random_state=3) for _ in "12")
     np.testing.assert_array_equal(first[0], again[0])
     assert (first[1] == again[1]).all()
     with pytest.raises(ValueError, match="two characters at least"):

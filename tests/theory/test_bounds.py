@@ -5,6 +5,7 @@ import pytest
 
 from eigenstream.theory import (
     Algebraic,
+    Extent,
     FiniteMemory,
     Geometric,
     Independent,
@@ -134,7 +135,7 @@ def test_theorem_2_takes_beta_one_step_earlier():
         ValueError, match=r"l\*beta\(a-1\) < delta/2: 555 is not below 0.025; .* 10\."
     ):
         slow_bound(10_000, 1, 0.05, FiniteMemory(9), a=9)
-    assert process_bound(10_000, 1, 1, None, 0.05, FiniteMemory(9), a=9).leak == 0.0
+    assert process_bound(10_000, Extent(1), 0.05, FiniteMemory(9), a=9).leak == 0.0
 
 
 def test_the_leak_must_stay_strictly_below_half_of_delta():
@@ -151,15 +152,15 @@ def test_statements_agree_with_each_other():
     mixing = Geometric(1, 0.9)
     # Theorem 2 is Theorem 4 for terms of norm 1 and projectors, about the mean (Corollary 2).
     slow = slow_bound(50_000, 7, 0.1, mixing, lag=0)
-    general = process_bound(50_000, 1, sqrt(7), 1, 0.1, mixing, zero_mean=False)
+    general = process_bound(50_000, Extent(1, sqrt(7), 1), 0.1, mixing, zero_mean=False)
     assert slow.value == pytest.approx(general.value, rel=1e-14)
     assert (slow.largest, general.largest) == (1.0, 2.0)
     # Corollary 2 doubles.
-    half = process_bound(50_000, 1, sqrt(7), 1, 0.1, mixing)
+    half = process_bound(50_000, Extent(1, sqrt(7), 1), 0.1, mixing)
     assert general.value == pytest.approx(2 * half.value, rel=1e-14)
     # Corollary 1 is Theorem 4 for the unit ball.
     ball = mean_bound(50_000, 0.5, 0.1, mixing)
-    assert ball.value == process_bound(50_000, 0.5, 1, None, 0.1, mixing).value
+    assert ball.value == process_bound(50_000, Extent(0.5), 0.1, mixing).value
     assert ball.value == pytest.approx(
         1 / sqrt(ball.blocks) * (1 + sqrt(log(1 / (0.05 - ball.leak)) / 2)), rel=1e-14
     )
@@ -186,11 +187,11 @@ def test_a_known_alpha_shrinks_the_terms():
 def test_process_questions_turned_round_agree():
     mixing = Algebraic(1, 3)
     for options in ({}, {"zero_mean": False}, {"tight": True}):
-        asked = process_samples(0.2, 1.0, 2.0, 1.5, 0.05, mixing, **options)
+        asked = process_samples(0.2, Extent(1.0, 2.0, 1.5), 0.05, mixing, **options)
         assert asked.value <= 0.2
-        bound = process_bound(asked.m, 1.0, 2.0, 1.5, 0.05, mixing, **options)
+        bound = process_bound(asked.m, Extent(1.0, 2.0, 1.5), 0.05, mixing, **options)
         assert bound == asked
-        sure = process_confidence(asked.m, 1.0, 2.0, 1.5, asked.value, mixing, **options)
+        sure = process_confidence(asked.m, Extent(1.0, 2.0, 1.5), asked.value, mixing, **options)
         assert sure.delta == pytest.approx(0.05, rel=1e-9)
 
 
@@ -225,8 +226,11 @@ def test_vacuous_is_said():
         (lambda: slow_samples(1e-9, 1, 0.05, Independent()), "No m up to 1e18"),
         (lambda: slow_samples(0.0, 1, 0.05, Independent()), "precision must be a number"),
         (lambda: slow_confidence(1000, 1, -1.0, Independent()), "precision must be a number"),
-        (lambda: process_bound(99, 1, 1, 2, 0.05, Independent()), "largest product is 1"),
-        (lambda: independent_tail(100, 0.05, 1, 1), "smallest m that meets it is 401"),
+        (lambda: process_bound(99, Extent(1, 1, 2), 0.05, Independent()), "largest product is 1"),
+        (lambda: process_bound(99, 1.0, 0.05, Independent()), "extent must be an Extent"),
+        (lambda: mean_bound(99, 0, 0.05, Independent()), "v_norm must be a number in"),
+        (lambda: Extent(0), "v must be a number in"),
+        (lambda: independent_tail(100, 0.05, Extent(1)), "smallest m that meets it is 401"),
         (lambda: metric_rule_error(0.0, 1.0, 0.1), r"alpha must be a number in \(0, 1\)"),
         (
             lambda: metric_rule_error(0.3, 0.5, 0.1),
@@ -244,7 +248,7 @@ def test_the_named_nearest_values_meet_the_condition():
     assert slow_bound(1203, 1, 0.05, FiniteMemory(600)).blocks == 1
     with pytest.raises(ValueError, match="No a < m/2"):
         slow_bound(1202, 1, 0.05, FiniteMemory(600))
-    assert 0 < independent_tail(401, 0.05, 1, 1) < 1
+    assert 0 < independent_tail(401, 0.05, Extent(1)) < 1
     assert slow_bound(1000, 1, 0.2001, Table([0.1])).blocks == 1
 
 
@@ -252,7 +256,9 @@ def test_lemma_4():
     """exp(-((sqrt(m) precision - |V| |W|) / <V, W>)^2 / 2), solved for the precision by hand."""
     for m, delta in [(100, 0.05), (5000, 0.5), (10**6, 1e-6)]:
         precision = (2.0 * 3.0 + 1.0 * sqrt(2 * log(1 / delta))) / sqrt(m)
-        assert independent_tail(m, precision, 2.0, 3.0, 1.0) == pytest.approx(delta, rel=1e-9)
+        assert independent_tail(m, precision, Extent(2.0, 3.0, 1.0)) == pytest.approx(
+            delta, rel=1e-9
+        )
 
 
 def test_the_rule_for_alpha_minimises_the_error_bound():
@@ -275,8 +281,8 @@ def test_a_confidence_that_is_none_is_refused(delta):
     for ask in (
         lambda: slow_bound(1000, 2, delta, mixing),
         lambda: slow_samples(0.5, 2, delta, mixing),
-        lambda: process_bound(1000, 1.0, 1.0, None, delta, mixing),
-        lambda: process_samples(0.5, 1.0, 1.0, None, delta, mixing),
+        lambda: process_bound(1000, Extent(1.0), delta, mixing),
+        lambda: process_samples(0.5, Extent(1.0), delta, mixing),
         lambda: mean_bound(1000, 1.0, delta, mixing),
     ):
         with pytest.raises((ValueError, TypeError), match=r"delta must be a number in \(0, 1\)"):

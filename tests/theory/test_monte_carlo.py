@@ -8,6 +8,7 @@ import pytest
 
 import scripts
 from eigenstream.theory import (
+    Extent,
     Independent,
     independent_tail,
     markov_mixing,
@@ -73,7 +74,7 @@ def test_corollary_1_and_lemma_4_hold_for_means(example):
         assert (norms > bound.value).mean() <= delta, f"bound/measured {bound.value / norms.max()}"
         if process.mixing == Independent():
             for precision in (0.013, 0.02, 0.03):
-                tail = independent_tail(m, precision, 0.5, 1.0)
+                tail = independent_tail(m, precision, Extent(0.5))
                 # The measured share of 400 may lie above by three standard errors.
                 share = (norms > precision).mean()
                 assert share <= tail + 3 * sqrt(tail * (1 - tail) / runs) + 1 / runs

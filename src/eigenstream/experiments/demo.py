@@ -18,7 +18,7 @@ from eigenstream._linalg import Float64s
 from eigenstream.estimators import SlowSubspace, StreamPCA
 from eigenstream.experiments.base import Clock, Judged, judge
 from eigenstream.experiments.report import Drawing, PageTable, Report, Section, Tiles
-from eigenstream.processes import ImageWalk, digit_set, page_image
+from eigenstream.processes import ImageWalk, Style, digit_set, page_image
 
 #: Side of a view, in pixels.
 SIZE = 28
@@ -89,7 +89,7 @@ def run(views: int = 20_000, seed: int = 0, clock: Clock | None = None) -> Demo:
     with clock.spent("page and digits"):
         page = page_image(random_state=for_page)
         clock.listener.advance(1)
-        digits, labels = digit_set("rotation", 100, size=SIZE, random_state=for_digits)
+        digits, labels = digit_set("rotation", 100, style=Style(size=SIZE), random_state=for_digits)
         clock.listener.advance(1)
 
     slow, pca = SlowSubspace(FEATURES), StreamPCA(FEATURES)

@@ -1,5 +1,6 @@
 """Data with known answers: image walks, printed characters, mixtures, spikes, autoregressions."""
 
+from eigenstream.processes._drawing import Style
 from eigenstream.processes.autoregressive import Autoregressive
 from eigenstream.processes.base import Process
 from eigenstream.processes.characters import (
@@ -20,6 +21,7 @@ __all__ = [
     "ImageWalk",
     "Process",
     "SpikedGaussian",
+    "Style",
     "ViewStates",
     "characters",
     "dead_leaves_image",

@@ -17,7 +17,7 @@ from eigenstream import SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
 from eigenstream.evaluation import one_shot_error, pair_roc
 from eigenstream.learners.online import FlowMonitor
-from eigenstream.processes import ImageWalk, digit_set, page_image
+from eigenstream.processes import ImageWalk, Style, digit_set, page_image
 from eigenstream.rules import OJA_FLOW, UnstableStepError
 from eigenstream.rules.engine import _blocks, block_engine, sweep_one, sweep_two
 from eigenstream.schedules import Constant, Power
@@ -337,7 +337,7 @@ def test_scaling_views_in_one_pass(ink):
     flow = SlowSubspace(10, alpha=0.2, solver="flow")
     for chunk in walk.chunks(120_000, rows=20_000, dtype=np.float32):
         flow.partial_fit(chunk)
-    digits, labels = digit_set("scale", 50, polarity=ink, random_state=0)
+    digits, labels = digit_set("scale", 50, style=Style(polarity=ink), random_state=0)
     features = flow.transform(digits)
     if ink == "black_on_white":
         features = normalize(features)

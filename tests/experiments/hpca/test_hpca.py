@@ -37,7 +37,7 @@ from eigenstream.experiments.hpca._recipe import (
 )
 from eigenstream.experiments.report.figures import NARROW
 from eigenstream.learners.pairs._gram import median_square
-from eigenstream.processes import characters
+from eigenstream.processes import Style, characters
 
 RENDERED = ("hpca-rotated", "hpca-scaled", "hpca-rotated-scaled")
 FREE = (*RENDERED, "hpca-unsupervised")
@@ -239,7 +239,8 @@ def test_a_film_teaches_without_labels():
 
 def test_the_choice_is_the_least_loss():
     settings = PairSettings(products={"quick": (40.0, 0.7)}, search_rows={"quick": 100})
-    rows, labels = characters("abcdefgh", 20, size=10, height=6, rotation=0.6, random_state=0)
+    small = Style(size=10, height=6)
+    rows, labels = characters("abcdefgh", 20, rotation=0.6, style=small, random_state=0)
     task = _recipe.Task("t", LabelledSet(rows, labels), {})
     learner = _run._TaskLearner(replace(rotated.EXPERIMENT, settings=settings), task, "quick")
     assert len(learner.some) <= 100
@@ -256,7 +257,7 @@ def test_the_choice_is_the_least_loss():
 
 
 def test_rings_are_what_turning_keeps():
-    images, _ = characters("o", 1, size=16, height=8, unit_norm=False)
+    images, _ = characters("o", 1, style=Style(size=16, height=8, unit_norm=False))
     across = np.arange(16) - 7.5
     radius = np.hypot(across[:, None], across[None])
     ring = np.exp(-((radius - 4.0) ** 2)).reshape(1, -1)

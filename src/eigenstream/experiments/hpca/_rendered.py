@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +19,11 @@ from eigenstream.experiments.hpca._recipe import (
     Run,
     Task,
 )
-from eigenstream.processes import digit_set, letter_set
+from eigenstream.processes import Style, digit_set, letter_set
 from eigenstream.processes.characters import Invariance
 
 #: The two pages: paper 1 and ink 0, or the other way round; then every image has unit norm.
-PAGES = {"white page": "black_on_white", "black page": "white_on_black"}
+PAGES: dict[str, Any] = {"white page": "black_on_white", "black page": "white_on_black"}
 #: The digits of the paper's figures, and harder ones.
 FONT = "DejaVuSerif-Bold"
 OTHER_FONTS = ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSerif", "DejaVuSansMono")
@@ -94,11 +95,11 @@ class Rendered:
     def task(self, name: str, page: str, seed: int, n_train: int, n_test: int) -> Task:
         """Draw the letters and digits of one page; the motions are those of the other, too."""
         parts: Sequence[np.random.SeedSequence] = np.random.SeedSequence(seed).spawn(4)
-        style = {"size": self.size, "polarity": PAGES[page]}
-        letters = letter_set(self.invariance, n_train, random_state=parts[0], **style)
+        style = self.style(page)
+        letters = letter_set(self.invariance, n_train, style=style, random_state=parts[0])
         tests = {
             test: LabelledSet(
-                *digit_set(self.invariance, n_test, random_state=part, fonts=fonts, **style)
+                *digit_set(self.invariance, n_test, fonts=fonts, style=style, random_state=part)
             )
             for test, part, fonts in (
                 (SAME, parts[1], (FONT,)),
@@ -107,3 +108,7 @@ class Rendered:
             )
         }
         return Task(name, LabelledSet(*letters), tests)
+
+    def style(self, page: str) -> Style:
+        """Return how characters are drawn on a page."""
+        return Style(size=self.size, polarity=PAGES[page])

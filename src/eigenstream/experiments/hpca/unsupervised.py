@@ -90,8 +90,7 @@ class Films:
                 n_frames=self.frames[effort],
                 hold=HOLD,
                 speed=SPEED,
-                size=self.size,
-                polarity=PAGES[page],  # type: ignore[arg-type]
+                style=draws.style(page),
                 random_state=film,
             )
             tests = draws.task(page, page, seed, 1, self.states).tests

@@ -36,7 +36,7 @@ from eigenstream.experiments.slow._recipe import (
     Variant,
 )
 from eigenstream.features import RBFNetwork
-from eigenstream.processes import ImageWalk, digit_set, page_image
+from eigenstream.processes import ImageWalk, Style, digit_set, page_image
 
 
 @threadpool_limits.wrap(1, user_api="blas")  # the learners run in threads of their own
@@ -72,7 +72,10 @@ def _one_seed(
         page = page_image(random_state=parts[0])
         clock.listener.advance(1)
         digits, labels = digit_set(
-            recipe.invariance, settings.states, size=settings.size, random_state=parts[2]
+            recipe.invariance,
+            settings.states,
+            style=Style(size=settings.size),
+            random_state=parts[2],
         )
         clock.listener.advance(1)
     walk = ImageWalk(page, size=settings.size, random_state=parts[1], **recipe.walk)
@@ -228,8 +231,7 @@ def _watch_reversed(
     digits, labels = digit_set(
         recipe.invariance,
         settings.states,
-        size=settings.size,
-        polarity="white_on_black",
+        style=Style(size=settings.size, polarity="white_on_black"),
         random_state=parts[2],
     )
     clock.listener.begin(f"{label}: watching white on black", found.views)

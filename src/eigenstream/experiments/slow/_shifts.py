@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s, Floats
 from eigenstream.experiments.base import Effort
-from eigenstream.processes import ImageWalk, characters
+from eigenstream.processes import ImageWalk, Style, characters
 from eigenstream.processes.walk import ViewStates
 
 #: Side of a view, and the paper's gamma.
@@ -82,7 +82,7 @@ def shifted_digits(
     >>> images.shape, "".join(labels[:6])
     ((30, 784), '000111')
     """
-    drawn, names = characters(n_per_class=1, size=CANVAS, unit_norm=False)
+    drawn, names = characters(n_per_class=1, style=Style(size=CANVAS, unit_norm=False))
     still, unscaled = np.zeros(n_per_class), np.ones(n_per_class)
     images = []
     for digit in drawn.reshape(-1, CANVAS, CANVAS):

@@ -15,6 +15,7 @@ from eigenstream.theory.bounds.pairs import (
     threshold_risk,
 )
 from eigenstream.theory.bounds.slow import (
+    Extent,
     MetricRuleError,
     independent_tail,
     mean_bound,
@@ -30,6 +31,7 @@ from eigenstream.theory.bounds.slow import (
 
 __all__ = [
     "Deviation",
+    "Extent",
     "MetricRuleError",
     "RiskBound",
     "balanced_pair_bound",

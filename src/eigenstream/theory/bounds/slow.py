@@ -1,9 +1,9 @@
 """[SLOW]: how far an average over a stationary process can be from its expectation.
 
-Every function takes plain numbers. ``tight=True`` stops the proof before its last rounding, where
-1 + 1/sqrt(l) is replaced by 2: a smaller bound, as valid. ``a`` is the length of the blocks that
-the proof cuts the sample into; left out, it is chosen to make the bound smallest, exactly over all
-whole numbers.
+Every function takes plain numbers, those of Theorem 4 in an ``Extent``. ``tight=True`` stops the
+proof before its last rounding, where 1 + 1/sqrt(l) is replaced by 2: a smaller bound, as valid.
+``a`` is the length of the blocks that the proof cuts the sample into; left out, it is chosen to
+make the bound smallest, exactly over all whole numbers.
 """
 
 from dataclasses import dataclass
@@ -110,34 +110,61 @@ def slow_confidence(
     return _slow(d, lag, tight, alpha).confidence(m, precision, mixing)
 
 
-def _process(
-    v_norm: float, w_norm: float, product: float | None, zero_mean: bool, tight: bool
-) -> Blocking:
-    radius, width = _norms(v_norm, w_norm, product)
+@dataclass(frozen=True)
+class Extent:
+    """How large the sets V, of a process's values, and W, of what they are multiplied with, are.
+
+    ``v`` = sup |v|, ``w`` = sup |w|, ``product`` = sup |<v, w>| (None: the product of the norms).
+
+    >>> Extent(1.0, 2.0, product=2.5)
+    Traceback (most recent call last):
+        ...
+    ValueError: product = 2.5 breaks |<V, W>| <= |V| |W| (Cauchy-Schwarz); the largest product is 2.
+    """
+
+    v: float
+    w: float = 1.0
+    product: float | None = None
+
+    def __post_init__(self) -> None:
+        radius = check_number(self.v, "v", above=0) * check_number(self.w, "w", above=0)
+        if self.product is None:
+            return
+        width = check_number(self.product, "product", above=0)
+        if width > radius * (1 + 1e-12):  # the caller's own rounding is no offence
+            raise ValueError(
+                f"product = {width:g} breaks |<V, W>| <= |V| |W| (Cauchy-Schwarz); "
+                f"the largest product is {radius:g}."
+            )
+
+    @property
+    def radius(self) -> float:
+        """Return |V| |W|."""
+        return self.v * self.w
+
+    @property
+    def width(self) -> float:
+        """Return |<V, W>|, at most |V| |W|."""
+        return self.radius if self.product is None else self.product
+
+
+def _sizes(extent: Extent) -> tuple[float, float]:
+    """Return |V| |W| and |<V, W>|."""
+    if not isinstance(extent, Extent):
+        raise TypeError(f"extent must be an Extent(v, w, product), got {extent!r}.")
+    return extent.radius, extent.width
+
+
+def _process(extent: Extent, zero_mean: bool, tight: bool) -> Blocking:
+    radius, width = _sizes(extent)
     factor = 1 if check_flag(zero_mean, "zero_mean") else 2
     # A mean of <w, X> is at most |<V, W>|, and at most twice that from its expectation.
     return Blocking(radius, width, factor, 0, check_flag(tight, "tight"), largest=factor * width)
 
 
-def _norms(v_norm: float, w_norm: float, product: float | None) -> tuple[float, float]:
-    """Return |V| |W| and |<V, W>|, the latter at most the former."""
-    radius = check_number(v_norm, "v_norm", above=0) * check_number(w_norm, "w_norm", above=0)
-    if product is None:
-        return radius, radius
-    width = check_number(product, "product", above=0)
-    if width > radius * (1 + 1e-12):  # the caller's own rounding is no offence
-        raise ValueError(
-            f"product = {width:g} breaks |<V, W>| <= |V| |W| (Cauchy-Schwarz); "
-            f"the largest product is {radius:g}."
-        )
-    return radius, width
-
-
 def process_bound(
     m: int,
-    v_norm: float,
-    w_norm: float,
-    product: float | None,
+    extent: Extent,
     delta: float,
     mixing: MixingProfile,
     *,
@@ -151,25 +178,22 @@ def process_bound(
 
         2/sqrt(l) ( |V| |W| + |<V, W>| sqrt(1/2 ln(1 / (delta/2 - l beta(a)))) ),
 
-    ``v_norm`` = sup |v|, ``w_norm`` = sup |w|, ``product`` = sup |<v, w>| (None: the product of
-    the norms). ``zero_mean=False`` bounds the distance of the mean from its expectation instead, at
-    twice the value ([SLOW] Corollary 2).
+    ``extent`` says how large V and W are. ``zero_mean=False`` bounds the distance of the mean from
+    its expectation instead, at twice the value ([SLOW] Corollary 2).
 
     Assumes a stationary process whose beta is at most ``mixing``; mean zero unless
     ``zero_mean=False``; a < m/2 and l beta(a) < delta/2.
 
     >>> from eigenstream.theory import FiniteMemory
-    >>> round(process_bound(10_000, 1.0, 2.0, 1.0, 0.05, FiniteMemory(5)).value, 3)
+    >>> round(process_bound(10_000, Extent(1.0, 2.0, 1.0), 0.05, FiniteMemory(5)).value, 3)
     0.212
     """
-    return _process(v_norm, w_norm, product, zero_mean, tight).deviation(m, delta, mixing, a)
+    return _process(extent, zero_mean, tight).deviation(m, delta, mixing, a)
 
 
 def process_samples(
     precision: float,
-    v_norm: float,
-    w_norm: float,
-    product: float | None,
+    extent: Extent,
     delta: float,
     mixing: MixingProfile,
     *,
@@ -181,17 +205,15 @@ def process_samples(
     Assumes what [SLOW] Theorem 4 (or Corollary 2) assumes. The answer is the result's ``m``.
 
     >>> from eigenstream.theory import Independent
-    >>> process_samples(0.1, 1.0, 1.0, None, 0.05, Independent()).m
+    >>> process_samples(0.1, Extent(1.0), 0.05, Independent()).m
     4450
     """
-    return _process(v_norm, w_norm, product, zero_mean, tight).samples(precision, delta, mixing)
+    return _process(extent, zero_mean, tight).samples(precision, delta, mixing)
 
 
 def process_confidence(
     m: int,
-    v_norm: float,
-    w_norm: float,
-    product: float | None,
+    extent: Extent,
     precision: float,
     mixing: MixingProfile,
     *,
@@ -203,10 +225,10 @@ def process_confidence(
     Assumes what [SLOW] Theorem 4 (or Corollary 2) assumes. The answer is the result's ``delta``.
 
     >>> from eigenstream.theory import Independent
-    >>> process_confidence(4450, 1.0, 1.0, None, 0.1, Independent()).delta <= 0.05
+    >>> process_confidence(4450, Extent(1.0), 0.1, Independent()).delta <= 0.05
     True
     """
-    return _process(v_norm, w_norm, product, zero_mean, tight).confidence(m, precision, mixing)
+    return _process(extent, zero_mean, tight).confidence(m, precision, mixing)
 
 
 def mean_bound(
@@ -234,12 +256,11 @@ def mean_bound(
     >>> round(mean_bound(10_000, 0.5, 0.05, Independent()).value, 4)
     0.0333
     """
-    return process_bound(m, v_norm, 1.0, None, delta, mixing, zero_mean=zero_mean, tight=tight, a=a)
+    ball = Extent(check_number(v_norm, "v_norm", above=0))
+    return process_bound(m, ball, delta, mixing, zero_mean=zero_mean, tight=tight, a=a)
 
 
-def independent_tail(
-    m: int, precision: float, v_norm: float, w_norm: float, product: float | None = None
-) -> float:
+def independent_tail(m: int, precision: float, extent: Extent) -> float:
     """Bound Pr{ sup over w of |mean of <w, X_i>| > precision } without dependence ([SLOW] Lemma 4).
 
     exp( -(sqrt(m) precision - |V| |W|)^2 / (2 |<V, W>|^2) ).
@@ -247,9 +268,9 @@ def independent_tail(
     Assumes independent, identically distributed X_i with mean zero and values in V;
     |V| |W| < sqrt(m) precision.
 
-    >>> round(independent_tail(1000, 0.1, 1.0, 1.0), 4)
+    >>> round(independent_tail(1000, 0.1, Extent(1.0)), 4)
     0.0965
-    >>> independent_tail(100, 0.1, 1.0, 1.0)
+    >>> independent_tail(100, 0.1, Extent(1.0))
     Traceback (most recent call last):
         ...
     ValueError: The condition |V| |W| < sqrt(m) precision fails: 1 is not below 1; the smallest m \
@@ -257,7 +278,7 @@ that meets it is 101, or take a precision above 0.1.
     """
     m = check_whole(m, "m")
     precision = check_number(precision, "precision", above=0)
-    radius, width = _norms(v_norm, w_norm, product)
+    radius, width = _sizes(extent)
     reach = sqrt(m) * precision - radius
     if reach <= 0:
         raise ValueError(

@@ -1,0 +1,144 @@
+"""How characters are drawn: their style, their faces, and images of them in any pose."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, sqrt
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._checks import check_choice, check_flag, check_number, check_whole
+from eigenstream._linalg import Float64s
+from eigenstream.kernels.views import sample_views
+from eigenstream.processes._fonts import POLARITIES, Polarity, font, glyph
+
+__all__ = ["FONT", "STYLE", "Poses", "Style", "drawn", "faces_of", "finished", "moved"]
+
+#: The font of the papers' figures, or one like it.
+FONT = "DejaVuSerif-Bold"
+
+
+@dataclass(frozen=True)
+class Style:
+    """How characters are drawn, whichever they are and however they move.
+
+    Parameters
+    ----------
+    size : int
+        An image has ``size`` x ``size`` pixels, its character centred by its box.
+    height : float
+        How many pixels high a ``0`` of the font stands at magnification 1.
+    polarity : "black_on_white" or "white_on_black"
+    supersample : int
+        Drawn this many times larger and averaged down.
+    unit_norm : bool
+        Whether to divide each image by its euclidean norm; else gray values are in [0, 1].
+
+    Examples
+    --------
+    >>> from eigenstream.processes import digit_set, letter_set
+    >>> small = Style(size=14, height=9)
+    >>> letters, _ = letter_set("rotation", 1, style=small, random_state=0)
+    >>> digits, _ = digit_set("rotation", 1, style=small, random_state=1)
+    >>> letters.shape, digits.shape
+    ((20, 196), (9, 196))
+    """
+
+    size: int = 28
+    height: float = 18.0
+    polarity: Polarity = "black_on_white"
+    supersample: int = 6
+    unit_norm: bool = True
+
+    def __post_init__(self) -> None:
+        check_whole(self.size, "size")
+        check_number(self.height, "height", above=0)
+        check_choice(self.polarity, "polarity", POLARITIES)
+        check_whole(self.supersample, "supersample")
+        check_flag(self.unit_norm, "unit_norm")
+
+
+#: What the papers' digits and letters are drawn in here.
+STYLE = Style()
+
+
+def faces_of(symbols: str, fonts: Sequence[str | Path], style: Style) -> list[Any]:
+    """Open the fonts to draw the symbols with; refuse what cannot be drawn."""
+    if len(set(symbols)) != len(symbols) or not symbols:
+        raise ValueError(f"symbols must be distinct characters, at least one, got {symbols!r}.")
+    if not fonts:
+        raise ValueError("fonts is empty: give at least one bundled name or font file.")
+    return [_face_of_height(name, style.height * style.supersample) for name in fonts]
+
+
+class Poses(NamedTuple):
+    """Of every image: which symbol, in which face, turned and magnified how."""
+
+    codes: NDArray[np.intp]
+    faces: NDArray[np.intp]
+    angles: Float64s
+    magnifications: Float64s
+
+
+def drawn(symbols: str, faces: list[Any], poses: Poses, style: Style) -> Float64s:
+    """Return an image of each pose."""
+    size = style.size
+    images = np.empty((len(poses.codes), size * size))
+    for c, symbol in enumerate(symbols):
+        for f, face in enumerate(faces):
+            mine = np.flatnonzero((poses.codes == c) & (poses.faces == f))
+            if len(mine):
+                spacing = 1.0 / poses.magnifications[mine]
+                ink = glyph(symbol, face)
+                images[mine] = moved(ink, size, style.supersample, poses.angles[mine], spacing)
+    if style.polarity == "black_on_white":
+        np.subtract(1.0, images, out=images)
+    return finished(images, style.unit_norm)
+
+
+def moved(
+    source: Float64s, size: int, supersample: int, angles: Float64s, spacing: Float64s
+) -> Float64s:
+    """Return turned views of a source, centred on it, zero outside it; one a row.
+
+    A view samples the source on a grid ``supersample`` times finer than its own pixels and
+    averages; ``spacing`` is that grid's step in pixels of the source.
+    """
+    fine = size * supersample
+    out = np.empty((len(angles), size * size))
+    if not len(angles):
+        return out
+    # The canvas must hold the farthest corner of every view, and a neighbour for the bilinear.
+    reach = (fine - 1) / sqrt(2) * float(spacing.max())
+    height, width = source.shape
+    margin = max(0, ceil(reach - (min(height, width) - 1) / 2)) + 2
+    canvas = np.pad(source, margin)
+    block = max(1, 2**21 // fine**2)  # 16 MB of fine pixels at a time
+    for start in range(0, len(angles), block):
+        turn, step = angles[start : start + block], spacing[start : start + block]
+        row = np.full(len(turn), (canvas.shape[0] - 1) / 2)
+        column = np.full(len(turn), (canvas.shape[1] - 1) / 2)
+        views = np.empty((len(turn), fine * fine))
+        sample_views(canvas, row, column, turn, step, fine, False, views)
+        views = views.reshape(len(turn), size, supersample, size, supersample).mean(axis=(2, 4))
+        out[start : start + block] = views.reshape(len(turn), -1)
+    return out
+
+
+def finished(images: Float64s, unit_norm: bool) -> Float64s:
+    """Divide each image by its norm, if asked to; a blank image stays as it is."""
+    if unit_norm:
+        norms = np.linalg.norm(images, axis=1, keepdims=True)
+        np.divide(images, norms, out=images, where=norms > 0)
+    return images
+
+
+def _face_of_height(name: str | Path, pixels: float) -> Any:
+    """Open a font at the size at which its ``0`` stands so many pixels high."""
+    probe = 1000.0
+    _, top, _, bottom = font(name, probe).getbbox("0")
+    if bottom <= top:
+        raise ValueError(f"the font {str(name)!r} has no digit 0 to measure its height by.")
+    return font(name, probe * pixels / (bottom - top))
