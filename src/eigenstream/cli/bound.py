@@ -1,12 +1,14 @@
 """``eigenstream bound``: what the theory promises for so much data."""
 
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
 from eigenstream._files import replacing
+from eigenstream.cli._options import grouped
 
 Answer = TypeVar("Answer")
 
@@ -16,13 +18,38 @@ DELTA = 0.05
 app = typer.Typer(help="How much data is enough? What the theory promises.")
 
 Directions = Annotated[int, typer.Option("--d", help="How many directions are learned.")]
-Precision = Annotated[
-    float | None, typer.Option(help="The gap wanted: how much data? With --m: how sure?")
-]
-Delta = Annotated[float | None, typer.Option(help="The chance of failing; 0.05 if left out.")]
+
+
+@dataclass
+class CertaintyOptions:
+    """How near, and how sure: one of these two, or the rows, is left out and asked for."""
+
+    precision: Annotated[
+        float | None, typer.Option(help="The gap wanted: how much data? With --m: how sure?")
+    ] = None
+    delta: Annotated[
+        float | None, typer.Option(help="The chance of failing; 0.05 if left out.")
+    ] = None
+
+    @property
+    def chance(self) -> float:
+        """Return the chance of failing."""
+        return DELTA if self.delta is None else self.delta
+
+
+@dataclass
+class TheoremOptions:
+    """What is known of how slow features are learned."""
+
+    alpha: Annotated[
+        float | None, typer.Option(help="An alpha fixed before the data is sharper.")
+    ] = None
+    lag: Annotated[int, typer.Option(help="The time step of the velocity.")] = 1
+    tight: Annotated[bool, typer.Option("--tight", help="Skip the proof's last rounding.")] = False
 
 
 @app.command("slow")
+@grouped
 def bound_slow(
     d: Directions,
     mixing: Annotated[
@@ -33,13 +60,9 @@ def bound_slow(
         ),
     ],
     m: Annotated[int | None, typer.Option("--m", help="How many rows there are.")] = None,
-    precision: Precision = None,
-    delta: Delta = None,
-    alpha: Annotated[
-        float | None, typer.Option(help="An alpha fixed before the data is sharper.")
-    ] = None,
-    lag: Annotated[int, typer.Option(help="The time step of the velocity.")] = 1,
-    tight: Annotated[bool, typer.Option("--tight", help="Skip the proof's last rounding.")] = False,
+    *,
+    wanted: CertaintyOptions,
+    known: TheoremOptions,
     picture: Annotated[
         Path | None,
         typer.Option(help="Draw the gap against m into this file (.png, .svg).", dir_okay=False),
@@ -48,16 +71,15 @@ def bound_slow(
     """Bound the gap between a slow subspace's objective on the data and the true one."""
     from eigenstream import theory
 
-    known: dict[str, Any] = {"alpha": alpha, "lag": lag, "tight": tight}
+    how = asdict(known)
 
     def answer(mixing: theory.MixingProfile) -> theory.Deviation:
-        return _asked(
+        return _answered(
             m,
-            precision,
-            delta,
-            lambda m, delta: theory.slow_bound(m, d, delta, mixing, **known),
-            lambda precision, delta: theory.slow_samples(precision, d, delta, mixing, **known),
-            lambda m, precision: theory.slow_confidence(m, d, precision, mixing, **known),
+            wanted,
+            lambda m, delta: theory.slow_bound(m, d, delta, mixing, **how),
+            lambda precision, delta: theory.slow_samples(precision, d, delta, mixing, **how),
+            lambda m, precision: theory.slow_confidence(m, d, precision, mixing, **how),
         )
 
     profiles = {text: theory.from_text(text) for text in mixing}
@@ -65,9 +87,8 @@ def bound_slow(
     if picture is not None:
         from eigenstream import plotting
 
-        chance = DELTA if delta is None else delta
         with replacing(picture) as file:
-            drawn = plotting.bounds(profiles, d, delta=chance, **known)
+            drawn = plotting.bounds(profiles, d, delta=wanted.chance, **how)
             plotting.save(drawn, file.buffer, picture.suffix[1:])
     print(f"The gap of the objective, {d} directions, data of norm at most 1/2:")
     for text, found in answers.items():
@@ -75,21 +96,21 @@ def bound_slow(
 
 
 @app.command("pairs")
+@grouped
 def bound_pairs(
     d: Directions,
     margin: Annotated[float, typer.Option(help="In (0, 1), chosen before seeing the data.")],
     m: Annotated[int | None, typer.Option("--m", help="How many independent pairs.")] = None,
-    precision: Precision = None,
-    delta: Delta = None,
+    *,
+    wanted: CertaintyOptions,
     risk: Annotated[float, typer.Option(help="The margin risk on the data.")] = 0.0,
 ) -> None:
     """Bound the risk of a projection learned from pairs by its margin risk on the data."""
     from eigenstream import theory
 
-    found = _asked(
+    found = _answered(
         m,
-        precision,
-        delta,
+        wanted,
         lambda m, delta: theory.pair_bound(m, d, margin, delta, empirical_risk=risk),
         lambda gap, delta: theory.pair_samples(gap, d, margin, delta, empirical_risk=risk),
         lambda m, gap: theory.pair_confidence(m, d, margin, gap, empirical_risk=risk),
@@ -98,22 +119,21 @@ def bound_pairs(
     print(f"  {found}")
 
 
-def _asked(
+def _answered(
     m: int | None,
-    precision: float | None,
-    delta: float | None,
+    wanted: CertaintyOptions,
     gap_of: Callable[[int, float], Answer],
     m_of: Callable[[float, float], Answer],
     delta_of: Callable[[int, float], Answer],
 ) -> Answer:
     """Answer for the one of m, precision and delta that is left open."""
+    precision = wanted.precision
     if m is not None and precision is not None:
-        if delta is not None:
+        if wanted.delta is not None:
             raise ValueError("--m and --precision together ask for delta: leave out --delta.")
         return delta_of(m, precision)
-    chance = DELTA if delta is None else delta
     if m is not None:
-        return gap_of(m, chance)
+        return gap_of(m, wanted.chance)
     if precision is not None:
-        return m_of(precision, chance)
+        return m_of(precision, wanted.chance)
     raise ValueError("give --m (how far off?), --precision (how much data?) or both (how sure?).")

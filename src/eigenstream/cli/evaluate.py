@@ -1,5 +1,6 @@
 """``eigenstream evaluate``: what the features of a model are worth on labelled rows."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,26 +23,49 @@ WORDS = {
 }
 
 
+@dataclass
+class JudgingOptions:
+    """What features are judged by, and by how many rows."""
+
+    labels: Annotated[
+        str | None,
+        typer.Option(help="The column of class labels, by name or number, or a file of them."),
+    ] = None
+    pairs: Annotated[
+        Path | None,
+        typer.Option(help="Instead of labels a table of pairs of these rows, as fit pairs takes."),
+    ] = None
+    names: Annotated[
+        str | None, typer.Option(help="With --pairs: the column that holds the rows' names.")
+    ] = None
+    most: Annotated[
+        int, typer.Option("--most", help="Of more rows, so many are drawn and judged.")
+    ] = MOST_ROWS
+    seed: Annotated[int, typer.Option(help="Of the rows that are drawn.")] = 0
+
+    def check(self) -> None:
+        """Refuse what makes no sense before anything is read."""
+        from eigenstream._checks import check_whole
+
+        check_whole(self.most, "--most", least=3)
+        check_whole(self.seed, "--seed", least=0)
+
+    @property
+    def known_by(self) -> str | None:
+        """Return what is beside the rows: the column of labels, or that of names."""
+        if (self.labels is None) == (self.pairs is None):
+            raise ValueError("say what is to be told: --labels of the rows, or --pairs of them.")
+        if self.pairs is None and self.names is not None:
+            raise ValueError("--names is for --pairs: labels go with the rows as they come.")
+        return self.names if self.labels is None else self.labels
+
+
 @grouped
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A file that fit -o has written.")],
     data: _data.Data,
     *,
-    labels: Annotated[
-        str | None,
-        typer.Option(help="The column of class labels, by name or number, or a file of them."),
-    ] = None,
-    pairs: Annotated[
-        Path | None,
-        typer.Option(help="Instead of labels a table of pairs of these rows, as fit pairs takes."),
-    ] = None,
-    names: Annotated[
-        str | None, typer.Option(help="With --pairs: the column that holds the rows' names.")
-    ] = None,
-    most: Annotated[
-        int, typer.Option("--most", help="Of more rows, so many are drawn and judged.")
-    ] = MOST_ROWS,
-    seed: Annotated[int, typer.Option(help="Of the rows that are drawn.")] = 0,
+    by: JudgingOptions,
     reading: ReadingOptions,
     missing: _data.Missing = "raise",
     json: _data.Json = False,
@@ -52,22 +76,14 @@ def evaluate(
     one example of each class is known. R*: the least balanced risk of a distance threshold. ROC
     area: the chance that two rows of a class are nearer than two of different ones.
     """
-    from eigenstream._checks import check_whole
-
-    check_whole(most, "--most", least=3)
-    check_whole(seed, "--seed", least=0)
+    by.check()
     estimator = _data.loaded(model)
     due = getattr(estimator, "n_features_in_", None)
     if not hasattr(estimator, "transform") or due is None:
         kind = type(estimator).__name__
         raise ValueError(f"{model} holds a {kind} that makes no features, or has learned nothing.")
-    if (labels is None) == (pairs is None):
-        raise ValueError("say what is to be told: --labels of the rows, or --pairs of them.")
-    if pairs is None and names is not None:
-        raise ValueError("--names is for --pairs: labels go with the rows as they come.")
-    known_by = names if labels is None else labels
-    stream = _labelled(estimator, data, known_by, reading, missing)
-    if pairs is not None and (lost := stream.preprocessing.lost()):
+    stream = _labelled(estimator, data, by.known_by, reading, missing)
+    if by.pairs is not None and (lost := stream.preprocessing.lost()):
         raise ValueError(
             f"{model} has learned behind {stream.preprocessing!r}, which use up {lost} rows of "
             "each sequence, so that --pairs does not say which rows are meant: give --labels."
@@ -78,10 +94,10 @@ def evaluate(
             f"{due}: choose them with --columns."
         )
     with _data.Watched(stream) as watched:
-        if pairs is not None:
-            known, facts, found = _of_pairs(estimator, watched, pairs)
+        if by.pairs is not None:
+            known, facts, found = _of_pairs(estimator, watched, by.pairs)
         else:
-            known, facts, found = _of_labels(estimator, *_drawn(watched, most, seed))
+            known, facts, found = _of_labels(estimator, *_drawn(watched, by.most, by.seed))
     if json:
         _data.print_json(known | found)
         return

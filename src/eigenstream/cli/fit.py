@@ -1,5 +1,6 @@
 """``eigenstream fit``: learn from a user's own files."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,35 @@ Standardize = Annotated[
 ]
 
 
+@dataclass
+class SlowOptions:
+    """What slow features are sought."""
+
+    d: Annotated[str, typer.Option("-d", "--d", help="How many features, or all.")] = "2"
+    alpha: Annotated[
+        str,
+        typer.Option(help="How much variance counts against slowness: auto, bound or in (0, 1]."),
+    ] = "auto"
+    lag: Annotated[int, typer.Option(help="The time step of the velocity, in rows.")] = 1
+    standardize: Standardize = False
+
+
+@dataclass
+class ClassOptions:
+    """What features of classes are sought."""
+
+    labels: Annotated[
+        str,
+        typer.Option(help="The column of class labels, by name or number, or a file of them."),
+    ]
+    d: Annotated[str, typer.Option("-d", "--d", help="How many features at most, or all.")] = "2"
+    eta: Annotated[
+        str,
+        typer.Option(help="The weight of unequal pairs: auto, margin_risk or a number above 0."),
+    ] = "auto"
+    standardize: Standardize = False
+
+
 @app.command(
     "slow",
     epilog="Example: eigenstream fit slow runs/*.csv -d 10 --through lag-embedding:3 -o model.eigs",
@@ -29,13 +59,7 @@ Standardize = Annotated[
 def fit_slow(
     data: _data.Data,
     *,
-    d: Annotated[str, typer.Option("-d", "--d", help="How many features, or all.")] = "2",
-    alpha: Annotated[
-        str,
-        typer.Option(help="How much variance counts against slowness: auto, bound or in (0, 1]."),
-    ] = "auto",
-    lag: Annotated[int, typer.Option(help="The time step of the velocity, in rows.")] = 1,
-    standardize: Standardize = False,
+    sought: SlowOptions,
     learning: LearningOptions,
     preparing: PreparingOptions,
     reading: ReadingOptions,
@@ -46,11 +70,11 @@ def fit_slow(
     from eigenstream import SlowSubspace
 
     estimator = SlowSubspace(
-        count(d),
-        alpha=number(alpha, "--alpha", ("auto", "bound"), "a number in (0, 1]"),
-        lag=lag,
+        count(sought.d),
+        alpha=number(sought.alpha, "--alpha", ("auto", "bound"), "a number in (0, 1]"),
+        lag=sought.lag,
         solver=learning.solver,
-        scale=standardize,
+        scale=sought.standardize,
         random_state=learning.seed,
     )
     stream = opened(data, reading, saving, learning.missing, preparing)
@@ -94,16 +118,7 @@ def fit_pca(
 def fit_classes(
     data: _data.Data,
     *,
-    labels: Annotated[
-        str,
-        typer.Option(help="The column of class labels, by name or number, or a file of them."),
-    ],
-    d: Annotated[str, typer.Option("-d", "--d", help="How many features at most, or all.")] = "2",
-    eta: Annotated[
-        str,
-        typer.Option(help="The weight of unequal pairs: auto, margin_risk or a number above 0."),
-    ] = "auto",
-    standardize: Standardize = False,
+    sought: ClassOptions,
     learning: LearningOptions,
     preparing: PreparingOptions,
     reading: ReadingOptions,
@@ -114,12 +129,13 @@ def fit_classes(
     from eigenstream import ClassSubspace
 
     estimator = ClassSubspace(
-        count(d),
-        eta=number(eta, "--eta", ("auto", "margin_risk"), "a number above 0"),
+        count(sought.d),
+        eta=number(sought.eta, "--eta", ("auto", "margin_risk"), "a number above 0"),
         solver=learning.solver,
-        scale=standardize,
+        scale=sought.standardize,
         random_state=learning.seed,
     )
+    labels = sought.labels
     if Path(labels).is_file():
         from eigenstream.streams import labels_of
 
