@@ -151,20 +151,8 @@ def told(
         "risk": getattr(estimator, "risk_", None),
         "threshold": getattr(estimator, "threshold_", None),
         "seconds": seconds,
-        "model": None if saving.out is None else str(saving.out),
-        "report": None if saving.report is None else str(saving.report),
     }
-    if saving.json:
-        _data.print_json(found)
-        return
-    _data.print_facts(type(estimator).__name__, _words(found, unit), found["eigenvalues"])
-    print()
-    where = saving.out
-    print(
-        "Nothing was saved: -o model.eigs does." if where is None else f"The model is in {where}."
-    )
-    if saving.report is not None:
-        print(f"The report is in {saving.report}.")
+    saving.told(estimator, found, _words(found, unit), found["eigenvalues"])
 
 
 def _words(found: dict[str, Any], unit: str) -> dict[str, str]:

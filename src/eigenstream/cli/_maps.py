@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ import typer
 from eigenstream.cli import _data
 from eigenstream.cli._keeping import KeepingOptions, stoppable
 from eigenstream.cli._learning import opened
-from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
+from eigenstream.cli._options import Out, ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._reporting import check_page
 from eigenstream.cli._steps import PreparingOptions
 
@@ -42,15 +42,17 @@ class Mapping:
 class Written:
     """What is done with the map."""
 
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Save the model into this file (.eigs).", dir_okay=False),
-    ] = None
+    out: Out = None
     report: Annotated[
         Path | None,
         typer.Option("--report", help="Write a page with pictures of the map (.html)."),
     ] = None
     json: _data.Json = False
+
+    @property
+    def saving(self) -> SavingOptions:
+        """Return the same as every model's; ``--shape`` is the grid here, and no image."""
+        return SavingOptions(self.out, self.report, json=self.json)
 
 
 @grouped
@@ -75,24 +77,24 @@ def fit_som(
         max_iter=mapping.passes,
         random_state=mapping.seed,
     )
-    out, report, json = written.out, written.report, written.json
-    check_page(report, None, data)
-    stream = opened(data, reading, SavingOptions(out=out, json=json), missing, preparing)
-    check_page(report, None, list(stream.sources))
-    keeper = keeping.keeper([*data, *stream.sources], out)
+    saving, page = written.saving, written.report
+    check_page(page, None, data)
+    stream = opened(data, reading, replace(saving, report=None), missing, preparing)
+    check_page(page, None, list(stream.sources))
+    keeper = keeping.keeper([*data, *stream.sources], saving.out)
     begun = perf_counter()
     with stoppable(keeper), _data.Watched(stream) as watched:
         estimator.fit(watched, checkpoint=keeper)
     seconds = perf_counter() - begun
-    if out is not None:
-        _data.saved(estimator, out)
-    if report is not None:
+    if saving.out is not None:
+        _data.saved(estimator, saving.out)
+    if page is not None:
         from eigenstream._files import replacing
         from eigenstream.experiments.prototypes.map_page import map_page
 
-        with replacing(report) as page:
-            page.write(map_page(estimator, command=_command()).html())
-    _told(estimator, stream, seconds, {"model": out, "report": report}, json)
+        with replacing(page) as file:
+            file.write(map_page(estimator, command=_command()).html())
+    _told(estimator, stream, saving, seconds)
 
 
 def grid_of(text: str) -> Any:
@@ -112,9 +114,7 @@ def _command() -> str:
     return shlex.join(["eigenstream", *sys.argv[1:]])
 
 
-def _told(
-    estimator: Any, stream: Any, seconds: float, files: dict[str, Path | None], json: bool
-) -> None:
+def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float) -> None:
     """Say what was learned."""
     found = {
         "sources": list(stream.sources),
@@ -125,10 +125,7 @@ def _told(
         "quantization_error": estimator.quantization_error_,
         "topographic_error": estimator.topographic_error_,
         "seconds": seconds,
-    } | {name: None if path is None else str(path) for name, path in files.items()}
-    if json:
-        _data.print_json(found)
-        return
+    }
     skipped = found["rows_skipped"]
     facts = {
         "sources": _data.names_of(found["sources"]),
@@ -139,9 +136,4 @@ def _told(
         "topographic error": f"{100 * found['topographic_error']:.2f} % of the rows",
         "time": f"{seconds:.2f} s, {found['steps'] / max(seconds, 1e-9):,.0f} steps a second",
     }
-    _data.print_facts(type(estimator).__name__, facts)
-    print()
-    out, report = files["model"], files["report"]
-    print("Nothing was saved: -o model.eigs does." if out is None else f"The model is in {out}.")
-    if report is not None:
-        print(f"The report is in {report}.")
+    saving.told(estimator, found, facts)

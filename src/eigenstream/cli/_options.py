@@ -12,7 +12,7 @@ import typer
 from eigenstream.cli import _data
 from eigenstream.cli._shapes import Shape
 
-__all__ = ["ReadingOptions", "SavingOptions", "grouped"]
+__all__ = ["Out", "ReadingOptions", "SavingOptions", "grouped"]
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -157,17 +157,36 @@ def size_of(text: str) -> tuple[int, int]:
     return int(parts[0]), int(parts[1])
 
 
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="Save the model into this file (.eigs).", dir_okay=False),
+]
+
+
 @dataclass
 class SavingOptions:
     """What is done with a model."""
 
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Save the model into this file (.eigs).", dir_okay=False),
-    ] = None
+    out: Out = None
     report: Annotated[
         Path | None,
         typer.Option(help="Write a page about what was found into this file (.html)."),
     ] = None
     shape: Shape = None
     json: _data.Json = False
+
+    def told(
+        self, estimator: Any, found: dict[str, Any], facts: dict[str, str], values: Any = None
+    ) -> None:
+        """Say what was found, as JSON or in words, and where the model and its page are."""
+        if self.json:
+            files = {"model": self.out, "report": self.report}
+            named = {name: None if path is None else str(path) for name, path in files.items()}
+            _data.print_json(found | named)
+            return
+        _data.print_facts(type(estimator).__name__, facts, values)
+        print()
+        nothing = "Nothing was saved: -o model.eigs does."
+        print(nothing if self.out is None else f"The model is in {self.out}.")
+        if self.report is not None:
+            print(f"The report is in {self.report}.")

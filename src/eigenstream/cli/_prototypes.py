@@ -68,11 +68,10 @@ def fit_kmeans(
 
 def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float) -> None:
     """Save what was learned, and say what it is."""
-    out, page = saving.out, saving.report
-    if out is not None:
-        _data.saved(estimator, out)
-    if page is not None:
-        page_written(estimator, stream, page, shape_of(saving.shape), seconds)
+    if saving.out is not None:
+        _data.saved(estimator, saving.out)
+    if saving.report is not None:
+        page_written(estimator, stream, saving.report, shape_of(saving.shape), seconds)
     counts = estimator.counts_
     found = {
         "sources": list(stream.sources),
@@ -84,12 +83,7 @@ def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float) ->
         "dead": estimator.dead_,
         "error": estimator.error_,
         "seconds": seconds,
-        "model": None if out is None else str(out),
-        "report": None if page is None else str(page),
     }
-    if saving.json:
-        _data.print_json(found)
-        return
     skipped = found["rows_skipped"]
     facts = {
         "sources": _data.names_of(found["sources"]),
@@ -103,8 +97,4 @@ def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float) ->
     }
     if len(found["dead"]):
         facts["dead"] = f"{len(found['dead'])} that no row is nearest to any more"
-    _data.print_facts(type(estimator).__name__, facts)
-    print()
-    print("Nothing was saved: -o model.eigs does." if out is None else f"The model is in {out}.")
-    if page is not None:
-        print(f"The report is in {page}.")
+    saving.told(estimator, found, facts)
