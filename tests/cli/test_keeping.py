@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from eigenstream import SlowSubspace, StreamPCA, load, open_stream, save
+from eigenstream import SelfOrganizingMap, SlowSubspace, StreamPCA, load, open_stream, save
 from eigenstream.cli import app
+from eigenstream.cli._keeping import pace
+from eigenstream.models.checkpoints import Checkpoint, Interrupted
 from eigenstream.streams import Differences, LagEmbedding, Standardize
 
 ROWS = np.random.default_rng(0).standard_normal((600, 3)).cumsum(axis=0)
@@ -268,6 +270,62 @@ def test_inspect_says_where_a_model_comes_from(folder):
     assert "checkpoint 600 rows of its stream; the fit is over" in " ".join(
         run("inspect", folder / "fit.eigs")[1].split()
     )
+
+
+def words(*arguments):
+    code, out, said = run(*arguments)
+    assert (code, said) == (0, "")
+    return " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("fit", "passes"),
+    [
+        (["pca"], "600 rows"),
+        (["pca", "--solver", "sketch"], "600 rows"),
+        (["kmeans"], "600 rows"),
+        (["som", "--shape", "3x3", "--passes", 3], "3 passes"),
+        (["som", "--shape", "3x3", "--passes", 3, "--training", "batch"], "3 passes"),
+    ],
+    ids=["pca", "sketch", "kmeans", "som", "batch"],
+)
+def test_a_fit_that_was_over_claims_no_rate(fit, passes, folder):
+    fit = ["fit", *fit, folder / "x.npy", "--checkpoint", folder / "fit.eigs", "--resume"]
+    assert " a second" in words(*fit)
+    again = words(*fit)
+    assert "s: the fit was over before" in again
+    assert " a second" not in again
+    assert f"checkpoint {passes} of its stream; the fit is over" in words(
+        "inspect", folder / "fit.eigs"
+    )
+
+
+def test_inspect_of_a_later_pass_names_the_passes_and_the_rate_is_of_what_was_left(folder):
+    """Stopped 100 rows into the second pass of three: 1100 of 1800 steps are left."""
+    path = folder / "fit.eigs"
+    keeper = Checkpoint(path, every=50)
+    after, count = keeper.after, []
+
+    def stopping(chunk, learned, turn=0, whole=False):
+        count.append(len(chunk))
+        if sum(count) == 700:
+            keeper.stop()
+        after(chunk, learned, turn, whole)
+
+    keeper.after = stopping
+    model = SelfOrganizingMap((3, 3), max_iter=3, random_state=0)
+    with pytest.raises(Interrupted):
+        model.fit(open_stream(folder / "x.npy", chunk_rows=50), checkpoint=keeper)
+    told = (
+        "checkpoint one pass and the first 100 rows of the next are learned; fit --resume goes on"
+    )
+    assert told in words("inspect", path)
+    found = json.loads(run("inspect", path, "--json")[1])
+    assert found["checkpoint"] == {"rows": 100, "passes": 1, "complete": False}
+    rest = Checkpoint(path, resume=True)
+    model.fit(open_stream(folder / "x.npy", chunk_rows=50), checkpoint=rest)
+    assert (rest.resumed, rest.rows_since) == (True, 1100)
+    assert pace(2.0, 1800, "steps", rest) == "2.00 s, 550 steps a second"
 
 
 def test_export(folder):

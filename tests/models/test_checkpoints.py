@@ -140,7 +140,7 @@ def test_a_feature_map_is_learned_once(tmp_path):
 
     with pytest.raises(RuntimeError, match="killed"):
         made().fit(stream(), checkpoint=Dead(path))
-    assert describe(path)["checkpoint"] == {"rows": 0, "complete": False}
+    assert describe(path)["checkpoint"] == {"rows": 0, "passes": 0, "complete": False}
     kept = load(path).features_
     again = made().fit(stream(), checkpoint=path, resume=True)
     assert_same(again, made().fit(stream()))
@@ -155,7 +155,7 @@ def test_a_checkpoint_is_a_model(tmp_path):
     assert found.n_samples_seen_ == 350
     assert_same(found.partial_fit(ROWS[350:420]), found)
     told = describe(path)
-    assert told["checkpoint"] == {"rows": 350, "complete": False}
+    assert told["checkpoint"] == {"rows": 350, "passes": 0, "complete": False}
     assert told["provenance"]["rows_seen"] == 350
 
 

@@ -14,7 +14,7 @@ import typer
 
 from eigenstream.cli import _data
 
-__all__ = ["KeepingOptions", "stoppable"]
+__all__ = ["KeepingOptions", "pace", "stoppable"]
 
 #: Signals that ask a command to end.
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -53,6 +53,19 @@ class KeepingOptions:
             raise ValueError(f"--checkpoint {path}: the model is to be there. Name another file.")
         _data.check_unread(path, data, "--checkpoint")
         return Checkpoint(path, every=self.every, resume=self.resume)
+
+
+def pace(seconds: float, done: int, unit: str, keeper: Any) -> str:
+    """Return how long a fit took, and its rate: of what it has learned itself, where it went on.
+
+    >>> pace(2.0, 600, "rows", None)
+    '2.00 s, 300 rows a second'
+    """
+    if keeper is not None and keeper.resumed:
+        done = keeper.rows_since
+    if not done:
+        return f"{seconds:.2f} s: the fit was over before"
+    return f"{seconds:.2f} s, {done / max(seconds, 1e-9):,.0f} {unit} a second"
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream.cli import _data
-from eigenstream.cli._keeping import stoppable
+from eigenstream.cli._keeping import pace, stoppable
 from eigenstream.cli._options import ReadingOptions, SavingOptions
 from eigenstream.cli._reporting import Noted, check_page, page_written
 from eigenstream.cli._shapes import shape_of
@@ -127,11 +127,16 @@ def fitted(estimator: Any, stream: Any, saving: SavingOptions, keeper: Any = Non
     begun = perf_counter()
     with stoppable(keeper), _data.Watched(stream) as watched:
         estimator.fit(watched, checkpoint=keeper)
-        told(estimator, stream, saving, perf_counter() - begun)
+        told(estimator, stream, saving, perf_counter() - begun, keeper)
 
 
 def told(
-    estimator: Any, stream: Any, saving: SavingOptions, seconds: float, unit: str = "rows"
+    estimator: Any,
+    stream: Any,
+    saving: SavingOptions,
+    seconds: float,
+    keeper: Any = None,
+    unit: str = "rows",
 ) -> None:
     """Save what was learned from a stream in so many seconds, and say what it is."""
     if saving.out is not None:
@@ -152,18 +157,18 @@ def told(
         "threshold": getattr(estimator, "threshold_", None),
         "seconds": seconds,
     }
-    saving.told(estimator, found, _words(found, unit), found["eigenvalues"])
+    saving.told(estimator, found, _words(found, keeper, unit), found["eigenvalues"])
 
 
-def _words(found: dict[str, Any], unit: str) -> dict[str, str]:
+def _words(found: dict[str, Any], keeper: Any, unit: str) -> dict[str, str]:
     """Return what was found in words."""
-    skipped, seconds = found["rows_skipped"], found["seconds"]
+    skipped = found["rows_skipped"]
     facts = {
         "sources": _data.names_of(found["sources"]),
         unit: f"{found['rows']:,}" + (f", {skipped:,} left out" if skipped else ""),
         "columns": str(found["columns"]),
         "solver": found["solver"],
-        "time": f"{seconds:.2f} s, {found['rows'] / max(seconds, 1e-9):,.0f} {unit} a second",
+        "time": pace(found["seconds"], found["rows"], unit, keeper),
     }
     if found["alpha"] is not None:
         facts["alpha"] = f"{found['alpha']:.6g}"

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream.cli import _data
-from eigenstream.cli._keeping import KeepingOptions, stoppable
+from eigenstream.cli._keeping import KeepingOptions, pace, stoppable
 from eigenstream.cli._learning import opened
 from eigenstream.cli._options import Out, ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._reporting import check_page
@@ -94,7 +94,7 @@ def fit_som(
 
         with replacing(page) as file:
             file.write(map_page(estimator, command=_command()).html())
-    _told(estimator, stream, saving, seconds)
+    _told(estimator, stream, saving, seconds, keeper)
 
 
 def grid_of(text: str) -> Any:
@@ -114,7 +114,7 @@ def _command() -> str:
     return shlex.join(["eigenstream", *sys.argv[1:]])
 
 
-def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float) -> None:
+def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float, keeper: Any) -> None:
     """Say what was learned."""
     found = {
         "sources": list(stream.sources),
@@ -134,6 +134,6 @@ def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float) ->
         "grid": " x ".join(map(str, found["shape"])),
         "quantisation error": f"{found['quantization_error']:.6g}, mean distance to nearest units",
         "topographic error": f"{100 * found['topographic_error']:.2f} % of the rows",
-        "time": f"{seconds:.2f} s, {found['steps'] / max(seconds, 1e-9):,.0f} steps a second",
+        "time": pace(seconds, found["steps"], "steps", keeper),
     }
     saving.told(estimator, found, facts)

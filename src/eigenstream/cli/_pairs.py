@@ -87,7 +87,7 @@ def fit_pairs(
     estimator.set_params(preprocessor=None)
     forget_source(estimator)
     note_columns(estimator, stream)
-    told(estimator, stream, saving, perf_counter() - begun, "pairs")
+    told(estimator, stream, saving, perf_counter() - begun, keeper, "pairs")
 
 
 def pairs_of(stream: Any, path: Path) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:

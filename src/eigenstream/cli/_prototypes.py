@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream.cli import _data
-from eigenstream.cli._keeping import KeepingOptions, stoppable
+from eigenstream.cli._keeping import KeepingOptions, pace, stoppable
 from eigenstream.cli._learning import number, opened
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._reporting import page_written
@@ -63,10 +63,10 @@ def fit_kmeans(
     begun = perf_counter()
     with stoppable(keeper), _data.Watched(stream) as watched:
         estimator.fit(watched, checkpoint=keeper)
-        _told(estimator, stream, saving, perf_counter() - begun)
+        _told(estimator, stream, saving, perf_counter() - begun, keeper)
 
 
-def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float) -> None:
+def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float, keeper: Any) -> None:
     """Save what was learned, and say what it is."""
     if saving.out is not None:
         _data.saved(estimator, saving.out)
@@ -93,7 +93,7 @@ def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float) ->
         "counts": ", ".join(f"{one:,.6g}" for one in counts[:12])
         + (", ..." if len(counts) > 12 else ""),
         "error": f"{found['error']:.6g}, the mean squared distance of rows when they came",
-        "time": f"{seconds:.2f} s, {found['rows'] / max(seconds, 1e-9):,.0f} rows a second",
+        "time": pace(seconds, found["rows"], "rows", keeper),
     }
     if len(found["dead"]):
         facts["dead"] = f"{len(found['dead'])} that no row is nearest to any more"

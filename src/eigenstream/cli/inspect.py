@@ -14,6 +14,7 @@ def inspect(
 ) -> None:
     """Say what a model file holds: its class and parameters, its spectrum, where it comes from."""
     from eigenstream.models import describe
+    from eigenstream.models.checkpoints import held
 
     told = describe(model)
     estimator = _data.loaded(model)
@@ -39,8 +40,9 @@ def inspect(
         facts["parameters"] = ", ".join(f"{name}={one!r}" for name, one in parameters.items())
     facts |= _origin(told["provenance"])
     if "checkpoint" in told:
-        over = "the fit is over" if told["checkpoint"]["complete"] else "fit --resume goes on"
-        facts["checkpoint"] = f"{told['checkpoint']['rows']:,} rows of its stream; {over}"
+        whole = told["checkpoint"]["complete"]
+        over = "of its stream; the fit is over" if whole else "are learned; fit --resume goes on"
+        facts["checkpoint"] = f"{held(**told['checkpoint'])} {over}"
     facts["made by"] = ", ".join(f"{name} {one}" for name, one in told["versions"].items())
     facts["memory"] = f"{told['n_arrays']} arrays, {told['n_bytes'] / 1e6:.3g} MB in the file"
     _data.print_facts(f"{model}: {told['class']}", facts, values)

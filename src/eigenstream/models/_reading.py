@@ -81,8 +81,8 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     """Return what a model file says about itself, without reading its arrays.
 
     Class and parameters, names of the columns, library versions, provenance (date, rows seen), the
-    number of arrays and the bytes of all; of a checkpoint, how many rows of its stream it holds and
-    whether the fit was over.
+    number of arrays and the bytes of all; of a checkpoint, how many rows of a pass it holds, how
+    many passes before that, and whether the fit was over.
 
     >>> import numpy as np, eigenstream
     >>> from pathlib import Path
@@ -102,7 +102,8 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     told["parameters"] = model.get("parameters") if isinstance(model, dict) else None
     checkpoint = file.header.get("checkpoint")
     if isinstance(checkpoint, dict):
-        told["checkpoint"] = {name: checkpoint.get(name) for name in ("rows", "complete")}
+        named = {"rows": "rows", "passes": "turn", "complete": "complete"}
+        told["checkpoint"] = {name: checkpoint.get(key) for name, key in named.items()}
     return told | {"n_arrays": len(file.arrays), "n_bytes": file.size}
 
 

@@ -18,7 +18,7 @@ from eigenstream.models._reading import opened, read
 from eigenstream.models._writing import Writer, write
 from eigenstream.models.base import ESTIMATORS, ModelError, qualified
 
-__all__ = ["Checkpoint", "Interrupted"]
+__all__ = ["Checkpoint", "Interrupted", "held"]
 
 #: Without ``every``: this many seconds from one checkpoint to the next, and so many times as long
 #: as writing the last one took.
@@ -32,6 +32,27 @@ CHECKPOINT_REMEDIES = {
 
 #: Rows that the same call brings again: a checkpoint knows them by a digest.
 AGAIN = ("preprocessor",)
+
+
+def held(rows: int, passes: int, complete: bool = False) -> str:
+    """Say how much of a stream has been learned: rows of the first pass, or passes and rows.
+
+    >>> held(400, 0), held(0, 2), held(0, 0)
+    ('the first 400 rows', '2 passes', 'nothing')
+    >>> held(400, 1)
+    'one pass and the first 400 rows of the next'
+
+    Of a fit that is over the last pass was whole, too:
+
+    >>> held(600, 0, complete=True), held(600, 2, complete=True)
+    ('600 rows', '3 passes')
+    """
+    if complete and rows and not passes:
+        return f"{rows:,} rows"
+    rows, passes = (0, passes + 1) if complete else (rows, passes)
+    whole = "" if not passes else "one pass" if passes == 1 else f"{passes} passes"
+    first = f"the first {rows:,} rows{' of the next' if passes else ''}" if rows else ""
+    return " and ".join(filter(None, [whole, first])) or "nothing"
 
 
 class Interrupted(KeyboardInterrupt):
@@ -68,6 +89,10 @@ class Checkpoint:
         How many whole passes before that.
     learning : bool
         Whether a pass that learns is under way; else a fit that is ended loses nothing.
+    resumed : bool
+        Whether the fit has gone on where the file stood.
+    rows_since : int
+        How many rows it has learned since it began or went on, in all its passes.
 
     Examples
     --------
@@ -89,8 +114,8 @@ class Checkpoint:
         self.path = Path(path).expanduser()
         self.every = None if every is None else check_whole(every, "every")
         self.resume = check_flag(resume, "resume")
-        self.rows = self.passes = 0
-        self.learning = False
+        self.rows = self.passes = self.rows_since = 0
+        self.learning = self.resumed = False
         self._told: dict[str, Any] = {}
         self._place: Mapping[str, Any] = {}
         self._turn = 0
@@ -116,6 +141,7 @@ class Checkpoint:
         remove_abandoned(self.path)
         if (points := getattr(estimator, "preprocessor", None)) is not None:
             settings["preprocessor"] = hash_of(points)
+        self.resumed, self.rows_since = False, 0
         self._told = {"identity": stream.identity(), "settings": settings}
         self._last = monotonic()
         told = self._there()
@@ -143,6 +169,7 @@ class Checkpoint:
         """
         self._seen = 0 if whole else len(chunk) + (self._seen if turn == self._turn else 0)
         self._since, self._turn = self._since + len(chunk), turn
+        self.rows_since += len(chunk)
         waited = monotonic() - self._last
         late = waited >= max(SECONDS, COSTS * self._cost)
         due = self._stopping or (late if self.every is None else self._since >= self.every)
@@ -162,12 +189,7 @@ class Checkpoint:
         >>> Checkpoint("fit.eigs").held
         'nothing'
         """
-        passes = "" if not self.passes else "one pass" if self.passes == 1 else "{} passes"
-        rows = f"the first {self.rows:,} rows" if self.rows else ""
-        if passes and rows:
-            rows += " of the next"
-        found = " and ".join(filter(None, [passes.format(self.passes), rows]))
-        return found or "nothing"
+        return held(self.rows, self.passes)
 
     def learn(self, estimator: Any, stream: Any, **first: Any) -> Any:
         """Return an estimator that has learned from a stream by ``partial_fit``, with checkpoints.
@@ -252,7 +274,7 @@ class Checkpoint:
         except ValueError as differs:
             self._refuse(f"{str(differs).rstrip('.')}.", "data")
         self._place, self._turn, self._seen = told["place"], int(told["turn"]), int(told["rows"])
-        self.rows, self.passes = self._seen, self._turn
+        self.rows, self.passes, self.resumed = self._seen, self._turn, True
         return Resumption(learned, self._place, self._turn, bool(told["complete"]))
 
     def _refuse(self, what: str, other: str = "parameters") -> NoReturn:
