@@ -5,95 +5,12 @@ y = B xi, x = J xi and |xi|^2, whose joint law is Gaussian and chi-square. A ste
 Gram matrices; N is a number in it.
 """
 
-from math import erfc
 from typing import Any
 
 import numpy as np
 
 from eigenstream.kernels.base import njit
-
-#: Gauss and Legendre's rule on [0, 1], for Owen's T: exact to rounding.
-NODES, WEIGHTS = (
-    (values + shift) / 2
-    for values, shift in zip(np.polynomial.legendre.leggauss(24), (1, 0), strict=True)
-)
-
-COMPILE: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
-
-
-@njit(**COMPILE)
-def pair_winners(R: Any, Q: Any, clusters: Any, P: Any, A: Any) -> None:
-    """Fill in P and A of two prototypes, winner takes all: the closed form."""
-    centres, _, variances = clusters
-    theta = 0.5 * (Q[0, 0] - Q[1, 1])
-    distance = max(Q[0, 0] - 2.0 * Q[0, 1] + Q[1, 1], 1e-300)
-    for n in range(centres.shape[0]):
-        gap = -theta
-        for m in range(centres.shape[1]):
-            gap += centres[n, m] * (R[0, m] - R[1, m])
-        scale = np.sqrt(variances[n] * distance)
-        t = gap / scale
-        P[n, 0] = 0.5 * erfc(-t / np.sqrt(2.0))
-        P[n, 1] = 0.5 * erfc(t / np.sqrt(2.0))
-        A[n, 0, 1] = A[n, 1, 0] = np.exp(-0.5 * t * t) / (np.sqrt(2.0 * np.pi) * scale)
-
-
-@njit(**COMPILE)
-def _owens_t(h: float, a: float) -> Any:
-    """Return Owen's T(h, a): a smooth integral over [0, |a|], for |a| > 1 that of its partner."""
-    h, slope = abs(h), abs(a)
-    left = 0.0
-    if slope > 1.0:
-        tail, far = erfc(h / np.sqrt(2.0)), erfc(slope * h / np.sqrt(2.0))
-        left = 0.25 * (tail + far - tail * far)
-        h, slope = slope * h, 1.0 / slope
-    total = 0.0
-    for i in range(NODES.shape[0]):
-        square = 1.0 + (slope * NODES[i]) ** 2
-        total += WEIGHTS[i] * np.exp(-0.5 * h * h * square) / square
-    total *= slope / (2.0 * np.pi)
-    return float(np.copysign(left - total if abs(a) > 1.0 else total, a))
-
-
-@njit(**COMPILE)
-def _both_positive(h: float, k: float, rho: float) -> Any:
-    """Return Pr(X < h, Y < k) for standard normals of correlation rho, by Owen's T."""
-    rho = min(max(rho, -1.0), 1.0)
-    if h == 0.0 and k == 0.0:
-        return float(0.25 + np.arcsin(rho) / (2.0 * np.pi))
-    root = np.sqrt(max((1.0 - rho) * (1.0 + rho), 1e-300))
-    found = 0.25 * (erfc(-h / np.sqrt(2.0)) + erfc(-k / np.sqrt(2.0)))
-    for a, b in ((h, k), (k, h)):
-        slope = b - rho * a
-        found -= _owens_t(a, slope / (a * root)) if a != 0.0 else 0.25 * np.sign(slope)
-    return found - 0.5 if h * k < 0.0 or (h * k == 0.0 and h + k < 0.0) else found
-
-
-@njit(**COMPILE)
-def triple_winners(R: Any, Q: Any, clusters: Any, P: Any, A: Any) -> None:
-    """Fill in P and A of three prototypes, winner takes all: exact by Owen's T."""
-    centres, _, variances = clusters
-    h = np.empty(3)
-    for n in range(centres.shape[0]):
-        v = variances[n]
-        for k in range(3):
-            h[k] = -0.5 * Q[k, k]
-            for m in range(centres.shape[1]):
-                h[k] += centres[n, m] * R[k, m]
-        for k in range(3):
-            i, j = (k + 1) % 3, (k + 2) % 3
-            # The gaps h_k - h_i and h_k - h_j: means, variances, covariance.
-            to_i, to_j = h[k] - h[i], h[k] - h[j]
-            spread_i = max(v * (Q[k, k] - 2.0 * Q[k, i] + Q[i, i]), 1e-300)
-            spread_j = max(v * (Q[k, k] - 2.0 * Q[k, j] + Q[j, j]), 1e-300)
-            both = v * (Q[k, k] - Q[k, i] - Q[k, j] + Q[i, j])
-            scale_i, scale_j = np.sqrt(spread_i), np.sqrt(spread_j)
-            P[n, k] = _both_positive(to_i / scale_i, to_j / scale_j, both / (scale_i * scale_j))
-            # The density of a tie with i, times the chance that j lies below, given the tie.
-            rest = max(spread_j - both * both / spread_i, 1e-300)
-            ahead = 0.5 * erfc(-(to_j - both / spread_i * to_i) / np.sqrt(2.0 * rest))
-            tie = np.exp(-0.5 * to_i * to_i / spread_i) / (np.sqrt(2.0 * np.pi) * scale_i)
-            A[n, k, i] = A[n, i, k] = tie * ahead
+from eigenstream.theory.dynamics._gaussian import COMPILE
 
 
 @njit(**COMPILE)
@@ -127,6 +44,76 @@ def competitive_drift(R: Any, Q: Any, clusters: Any, averages: Any, eta: float) 
                 dQ[k, i] += eta * w * term
                 dQ[i, k] += eta * eta * w * v * products[n, i, k]
     return dR, dQ
+
+
+@njit(**COMPILE)
+def competitive_error(R: Any, Q: Any, clusters: Any, averages: Any) -> float:
+    """Return the quantisation error, less half the mean square of the data ([DYN] eq. 2.14)."""
+    centres, weights, variances = clusters
+    P, A, _ = averages
+    K, M = R.shape
+    total = 0.0
+    for n in range(centres.shape[0]):
+        for k in range(K):
+            x = 0.0
+            for m in range(M):
+                x += centres[n, m] * R[k, m]
+            # <x_k p_k>, by parts
+            seen = x * P[n, k]
+            for j in range(K):
+                seen += variances[n] * A[n, k, j] * (Q[k, k] - Q[k, j])
+            total += weights[n] * (0.5 * Q[k, k] * P[n, k] - seen)
+    return total
+
+
+@njit(**COMPILE)
+def turned(R: Any, Q: Any, frame: Any) -> Any:
+    """Return R and Q in means and contrasts of prototypes and directions, as one list."""
+    over, across = frame
+    K, M = R.shape
+    values = np.zeros(K * (M + K))
+    half, square = np.zeros((K, M)), np.zeros((K, K))
+    for i in range(K):
+        for k in range(K):
+            for m in range(M):
+                half[i, m] += over[i, k] * R[k, m]
+            for j in range(K):
+                square[i, j] += over[i, k] * Q[k, j]
+    for i in range(K):
+        for j in range(M):
+            for m in range(M):
+                values[i * M + j] += half[i, m] * across[j, m]
+        for j in range(K):
+            for k in range(K):
+                values[K * M + i * K + j] += square[i, k] * over[j, k]
+    return values
+
+
+@njit(**COMPILE)
+def turned_back(values: Any, frame: Any) -> Any:
+    """Return R and Q of such a list."""
+    over, across = frame
+    K, M = over.shape[0], across.shape[0]
+    R, Q = np.zeros((K, M)), np.zeros((K, K))
+    for i in range(K):
+        for j in range(M):
+            for m in range(M):
+                part = values[i * M + j] * across[j, m]
+                for k in range(K):
+                    R[k, m] += over[i, k] * part
+        for j in range(K):
+            for m in range(K):
+                part = values[K * M + i * K + j] * over[j, m]
+                for k in range(K):
+                    Q[k, m] += over[i, k] * part
+    return R, Q
+
+
+@njit(**COMPILE)
+def turned_drift(R: Any, Q: Any, clusters: Any, averages: Any, eta: float, frame: Any) -> Any:
+    """Return the drift in means and contrasts."""
+    dR, dQ = competitive_drift(R, Q, clusters, averages, eta)
+    return turned(dR, dQ, frame)
 
 
 @njit(**COMPILE)

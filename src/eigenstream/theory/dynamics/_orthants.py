@@ -1,36 +1,42 @@
-"""Who wins, and how often it is a near thing: the averages that competitive learning needs.
+"""More than five prototypes, and more than two that share: averages over fixed quasi-random sets.
 
-Given a cluster, the fields h_k = J_k.xi - Q_kk/2 are jointly Gaussian, and the nearest prototype is
-the one with the largest field. The equations of motion need only the probabilities P_k of winning
-and the densities A_kl of a tie at the top, both probabilities of Gaussian orthants.
+They are smooth in the parameters, so that adaptive integrators keep their step.
 """
 
 from functools import cache
+from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri, owens_t
+from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
 from eigenstream.theory.base import Float64s
+from eigenstream.theory.dynamics._gaussian import all_positive
 
-#: Points of the fixed Sobol sets: of random states of four or five prototypes, chances are right to
-#: 1e-5 and 4e-5 in the median, to 1e-4 and 4e-4 at worst (of 30, against 2^15 points).
+#: Orthants of so many variables at most are exact (_gaussian).
+EXACT = 4
+
+#: Points of the fixed Sobol sets: of random states of six prototypes, chances are right to 4e-5 in
+#: the median and 4e-4 at worst (of 30, against 2^15 points).
 ORTHANT_POINTS = 1 << 10
 SOFT_POINTS = 1 << 11
 
-#: The soft average of two prototypes is a sum over +-9 standard deviations. The sigmoid's poles lie
-#: pi / steepness off the line, so that steps of FINE / steepness leave exp(-2 pi^2 / FINE) = 1e-17.
-REACH, FINE = 9.0, 0.5
-
 TINY = 1e-300
+
+
+def many_winners(R: Float64s, Q: Float64s, clusters: Any, averages: Any) -> None:
+    """Fill in the averages of all clusters, as those of _assignments do."""
+    centres, _, variances = clusters
+    P, A, products = averages
+    for n, v in enumerate(variances):
+        P[n], A[n] = winners(centres[n] @ R.T - 0.5 * np.diag(Q), v * Q)
+        np.fill_diagonal(products[n], P[n])
 
 
 def winners(mean: Float64s, covariance: Float64s) -> tuple[Float64s, Float64s]:
     """Return P and A of the fields of one cluster."""
     K = len(mean)
     P, A = np.ones(K), np.zeros((K, K))
-    if K == 1:
-        return P, A
     for k in range(K):
         others = [j for j in range(K) if j != k]
         # g_l = h_k - h_l
@@ -59,21 +65,17 @@ def winners(mean: Float64s, covariance: Float64s) -> tuple[Float64s, Float64s]:
 
 
 def orthant(mean: Float64s, covariance: Float64s) -> float:
-    """Return the probability that all of several Gaussian variables are positive.
+    """Return the probability that all of several Gaussian variables are positive."""
+    if len(mean) <= EXACT:
+        return float(all_positive(mean, covariance))
+    return separated(mean, covariance, sobol(len(mean) - 1, ORTHANT_POINTS))
 
-    Up to two are exact; more by Genz's separation of variables over a fixed Sobol set, which is
-    smooth in the parameters, so that adaptive integrators keep their step.
-    """
-    if len(mean) == 0:
-        return 1.0
+
+def separated(mean: Float64s, covariance: Float64s, u: Float64s) -> float:
+    """Return the same by Genz's separation of variables over points (count, variables - 1)."""
     scale = np.sqrt(np.maximum(np.diag(covariance), TINY))
     z = mean / scale
-    if len(mean) == 1:
-        return float(ndtr(z[0]))
-    if len(mean) == 2:
-        return _quadrant(z[0], z[1], covariance[0, 1] / (scale[0] * scale[1]))
     L = _root(covariance / np.outer(scale, scale))
-    u = sobol(len(mean) - 1, ORTHANT_POINTS)
     chance = np.full(len(u), ndtr(z[0] / L[0, 0]))
     total, drawn = chance.copy(), np.empty((len(mean) - 1, len(u)))
     for i in range(1, len(mean)):
@@ -81,22 +83,6 @@ def orthant(mean: Float64s, covariance: Float64s) -> float:
         chance = ndtr((z[i] - L[i, :i] @ drawn[:i]) / L[i, i])
         total *= chance
     return float(total.mean())
-
-
-def _quadrant(h: float, k: float, rho: float) -> float:
-    """Return Pr(X < h, Y < k) for standard normals of correlation rho, by Owen's T."""
-    root = np.sqrt(max((1.0 - rho) * (1.0 + rho), TINY))
-    if h == 0.0 and k == 0.0:
-        return float(0.25 + np.arcsin(min(max(rho, -1.0), 1.0)) / (2 * np.pi))
-
-    def wing(a: float, b: float) -> float:
-        slope = b - rho * a
-        if a == 0.0:
-            return 0.25 * float(np.sign(slope))
-        return float(owens_t(a, slope / (a * root)))
-
-    beyond = 0.5 if h * k < 0 or (h * k == 0 and h + k < 0) else 0.0
-    return float(0.5 * (ndtr(h) + ndtr(k)) - wing(h, k) - wing(k, h) - beyond)
 
 
 def _root(correlation: Float64s) -> Float64s:
@@ -115,33 +101,17 @@ def sobol(width: int, points: int) -> Float64s:
     return np.asarray(np.clip(engine.random(points), 1e-12, 1 - 1e-12), np.float64)
 
 
-def soft_products(mean: Float64s, covariance: Float64s, beta: float) -> Float64s:
-    """Return <p_k p_l> of one cluster for p = softmax(beta h).
+@cache
+def soft_normals(students: int) -> Float64s:
+    """Return such a set of standard normals, for the averages of soft assignment."""
+    return np.asarray(ndtri(sobol(students, SOFT_POINTS)), np.float64)
 
-    Its rows add up to P, and beta times it is A: one matrix says all.
+
+def root_of(Q: Float64s) -> Float64s:
+    """Return the symmetric root of Q.
+
+    No other is smooth in Q: eigenvectors come with any sign, and where two eigenvalues cross they
+    turn; the points would then jump, and an adaptive integrator would take a step for each jump.
     """
-    K = len(mean)
-    if K == 1:
-        return np.ones((1, 1))
-    if K == 2:
-        return _soft_pair(mean, covariance, beta)
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    h = mean + ndtri(sobol(K, SOFT_POINTS)) @ root.T
-    p = np.exp(beta * (h - h.max(axis=1, keepdims=True)))
-    p /= p.sum(axis=1, keepdims=True)
-    return np.asarray(p.T @ p / len(p), np.float64)
-
-
-def _soft_pair(mean: Float64s, covariance: Float64s, beta: float) -> Float64s:
-    """Average over u = h_1 - h_2 alone, on a grid that resolves the sigmoid."""
-    spread = covariance[0, 0] - 2 * covariance[0, 1] + covariance[1, 1]
-    steepness = beta * np.sqrt(max(spread, 0.0))
-    half = int(np.ceil(REACH * max(1.0, steepness) / FINE))
-    z = np.linspace(-REACH, REACH, 2 * half + 1)
-    weight = np.exp(-0.5 * z * z)
-    weight /= weight.sum()
-    p = 0.5 * (1.0 + np.tanh(0.5 * (beta * (mean[0] - mean[1]) + steepness * z)))
-    first, both = float(weight @ p), float(weight @ (p * p))
-    cross = first - both
-    return np.array([[both, cross], [cross, 1.0 - 2.0 * first + both]])
+    values, vectors = np.linalg.eigh(Q)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T, np.float64)

@@ -9,14 +9,22 @@ from scipy.linalg import helmert
 
 from eigenstream._checks import check_number, check_whole, real_array
 from eigenstream.theory.base import Float64s
+from eigenstream.theory.dynamics._assignments import (
+    pair_winners,
+    several_winners,
+    soft_pair,
+    soft_several,
+)
 from eigenstream.theory.dynamics._checked import as_rates, as_times
 from eigenstream.theory.dynamics._loops import (
     competitive_chain,
     competitive_drift,
-    pair_winners,
-    triple_winners,
+    competitive_error,
+    turned,
+    turned_back,
+    turned_drift,
 )
-from eigenstream.theory.dynamics._orthants import soft_products, winners
+from eigenstream.theory.dynamics._orthants import EXACT, many_winners, root_of, soft_normals
 from eigenstream.theory.dynamics.base import (
     Annealing,
     Dynamics,
@@ -39,7 +47,8 @@ class CompetitiveDynamics(Dynamics):
     An example comes from cluster n with probability w_n: xi = sum_m D_nm B_m + sqrt(v_n) noise in N
     dimensions, B_m orthonormal. p picks the nearest prototype, or is soft. The equations close on
     R_km = J_k.B_m and Q_kl = J_k.J_l ([DYN] eq. 2.6), for any numbers of prototypes and clusters:
-    two or three prototypes exactly, more by a fixed quasi-random set (to about 1e-5 for four).
+    up to five winners and two that share exactly (to 1e-10), more by fixed quasi-random sets (to
+    about 1e-4).
 
     Parameters
     ----------
@@ -131,15 +140,8 @@ class CompetitiveDynamics(Dynamics):
         >>> round(model.error(np.eye(2), np.eye(2)), 4)
         -0.6996
         """
-        R, Q = np.asarray(R, np.float64), np.asarray(Q, np.float64)
-        P, A, _ = self._averages(R, Q)
-        X = self.centres @ R.T
-        total = 0.0
-        for n, (w, v) in enumerate(zip(self.weights, self.variances, strict=True)):
-            # <x_k p_k>, by parts
-            seen = X[n] * P[n] + v * (np.diag(Q) * A[n].sum(axis=1) - (A[n] * Q).sum(axis=1))
-            total += w * (0.5 * np.diag(Q) @ P[n] - seen.sum())
-        return float(total)
+        R, Q = np.array(R, np.float64), np.array(Q, np.float64)
+        return float(competitive_error(R, Q, self._clusters, self._averages(R, Q)))
 
     def solve(self, R: Any, Q: Any, alphas: Any) -> Trajectory:
         """Integrate from R and Q at alpha = 0 by LSODA, and return the states at ``alphas``.
@@ -155,27 +157,19 @@ class CompetitiveDynamics(Dynamics):
         """
         R, Q = self._state(R, Q)
         grid = as_times(alphas)
-        shape, cut = R.shape, R.size
         # The integrator is accurate relative to each variable. In means and contrasts a small
         # difference between prototypes, from which they specialise, is a variable of its own.
-        over, across = helmert(shape[0], full=True), helmert(shape[1], full=True)
+        frame = helmert(R.shape[0], full=True), helmert(R.shape[1], full=True)
 
-        def state(values: Any) -> tuple[Any, Any]:
-            R = over.T @ values[..., :cut].reshape(*values.shape[:-1], *shape) @ across
-            Q = over.T @ values[..., cut:].reshape(*values.shape[:-1], *Q_shape) @ over
-            return R, Q
+        def speed(values: Float64s, alpha: float) -> Any:
+            R, Q = turned_back(values, frame)
+            eta = self.eta * self.rate(alpha)
+            return turned_drift(R, Q, self._clusters, self._averages(R, Q), eta, frame)
 
-        def turned(R: Float64s, Q: Float64s) -> Float64s:
-            return np.concatenate([(over @ R @ across.T).ravel(), (over @ Q @ over.T).ravel()])
-
-        def speed(values: Float64s, alpha: float) -> Float64s:
-            return turned(*self._speed(*state(values), self.rate(alpha)))
-
-        Q_shape = Q.shape
         times = grid if grid[0] == 0 else np.concatenate([[0.0], grid])
         course, report = odeint(
             speed,
-            turned(R, Q),
+            turned(R, Q, frame),
             times,
             rtol=RELATIVE,
             atol=ABSOLUTE,
@@ -187,7 +181,8 @@ class CompetitiveDynamics(Dynamics):
                 f"the equations could not be integrated to alpha = {times[-1]:g} "
                 f"({report['message']}): use a smaller eta, or end earlier."
             )
-        return self._trajectory(grid, *state(course[len(times) - len(grid) :]))
+        states = [turned_back(values, frame) for values in course[len(times) - len(grid) :]]
+        return self._trajectory(grid, *(np.array(part) for part in zip(*states, strict=True)))
 
     def _state(self, R: Any, Q: Any) -> tuple[Float64s, Float64s]:
         """Return a checked state, refusing prototypes that coincide unless all share an example."""
@@ -206,26 +201,19 @@ class CompetitiveDynamics(Dynamics):
 
     def _averages(self, R: Float64s, Q: Float64s) -> tuple[Float64s, Float64s, Float64s]:
         clusters, K = len(self.centres), self.n_students
-        P, A = np.empty((clusters, K)), np.zeros((clusters, K, K))
-        products = np.zeros((clusters, K, K))
-        if self.softness is None and K == 2:
-            pair_winners(R, Q, self._clusters, P, A)
-        elif self.softness is None and K == 3:
-            triple_winners(R, Q, self._clusters, P, A)
+        found = np.zeros((clusters, K)), np.zeros((clusters, K, K)), np.zeros((clusters, K, K))
+        if self.softness is not None and K == 2:
+            soft_pair(R, Q, self._clusters, self.softness, found)
+        elif self.softness is not None:
+            rule = (self.softness, soft_normals(K), root_of(Q))
+            soft_several(R, Q, self._clusters, rule, found)
+        elif K == 2:
+            pair_winners(R, Q, self._clusters, found)
+        elif K <= EXACT + 1:
+            several_winners(R, Q, self._clusters, found)
         else:
-            fields = self.centres @ R.T - 0.5 * np.diag(Q)
-            for n, v in enumerate(self.variances):
-                if self.softness is None:
-                    P[n], A[n] = winners(fields[n], v * Q)
-                else:
-                    products[n] = soft_products(fields[n], v * Q, self.softness)
-                    P[n] = products[n].sum(axis=1)
-                    A[n] = self.softness * products[n]
-                    np.fill_diagonal(A[n], 0.0)
-        if self.softness is None:
-            diagonal = np.arange(K)
-            products[:, diagonal, diagonal] = P
-        return P, A, products
+            many_winners(R, Q, self._clusters, found)
+        return found
 
     def _speed(self, R: Float64s, Q: Float64s, factor: float) -> tuple[Float64s, Float64s]:
         averages = self._averages(R, Q)
