@@ -1,9 +1,11 @@
 """Reading while learning: a file larger than memory, and a text table beside Arrow's bare rate.
 
 ``python -c "from benchmarks.streams import main; main(1, 0.2)"`` takes 1 GB of rows and 0.2 GB of
-text instead of 12 and 2.
+text instead of 12 and 2. ``from benchmarks.streams import written; written(12)`` takes a file that
+is really there, and not in the system's cache (that takes root, and room in ``TMPDIR``).
 """
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -30,8 +32,16 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
 """
 
 
+def forget() -> None:
+    """Empty the system's cache of files."""
+    os.sync()
+    Path("/proc/sys/vm/drop_caches").write_text("3")
+
+
 def timed(
-    contestants: dict[str, Callable[[], object]], rounds: int = 3
+    contestants: dict[str, Callable[[], object]],
+    rounds: int = 3,
+    before: Callable[[], object] = lambda: None,
 ) -> dict[str, tuple[float, float]]:
     """Return each one's best seconds by the clock and of the processor, taken in turns.
 
@@ -42,6 +52,7 @@ def timed(
     with threadpool_limits(1):
         for _ in range(rounds):
             for name, run in contestants.items():
+                before()
                 sleep(0.1)
                 wall, work = perf_counter(), process_time()
                 run()
@@ -58,10 +69,28 @@ def sparse_file(path: Path, n_rows: int) -> None:
         file.truncate(file.tell() + 8 * n_rows * WIDTH)
 
 
-def out_of_core(folder: Path, gigabytes: float) -> None:
+def written_file(path: Path, n_rows: int) -> None:
+    """Write an array of numbers that take their space."""
+    rows = np.random.default_rng(0).standard_normal((40_000, WIDTH))
+    with path.open("wb") as file:
+        header = {"descr": "<f8", "fortran_order": False, "shape": (n_rows, WIDTH)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for start in range(0, n_rows, len(rows)):
+            rows[:, 0] += 1e-3
+            file.write(rows[: n_rows - start].data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def out_of_core(
+    folder: Path,
+    gigabytes: float,
+    write: Callable[[Path, int], None] = sparse_file,
+    before: Callable[[], object] = lambda: None,
+) -> None:
     """Compare a fit of a file with reading it, and with learning from rows that are there."""
     path = folder / "large.npy"
-    sparse_file(path, int(gigabytes * 1e9 / 8 / WIDTH))
+    write(path, int(gigabytes * 1e9 / 8 / WIDTH))
     chunk = next(open_stream(path).chunks()).rows.copy()
     count = round(gigabytes * 1e9 / chunk.nbytes)
     rows = []
@@ -78,7 +107,8 @@ def out_of_core(folder: Path, gigabytes: float) -> None:
                 "reading": lambda: sum(map(len, open_stream(path))),
                 f"{name} learning": learn,
                 f"{name}.fit": lambda model=model: model.fit(open_stream(path)),
-            }
+            },
+            before=before,
         )
         (read, read_work), (slow, slow_work), _ = times.values()
         rows += [
@@ -135,6 +165,12 @@ def text(folder: Path, gigabytes: float) -> None:
     ]
     columns = ["", "seconds", "MB/s", "of the processor", "MB/s"]
     show(f"{size:.0f} MB of text, 20 columns", columns, shown)
+
+
+def written(gigabytes: float = 12.0) -> None:
+    """Run the first one on a file that was written, and that nobody has read lately."""
+    with TemporaryDirectory() as name:
+        out_of_core(Path(name), gigabytes, written_file, forget)
 
 
 def main(gigabytes: float = 12.0, of_text: float = 2.0) -> None:

@@ -35,6 +35,16 @@ class Header:
             total *= extent
         return total
 
+    @property
+    def row_bytes(self) -> int:
+        """How many bytes the numbers of a row take."""
+        return self.n_bytes // max(self.shape[0], 1)
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether the columns lie one after the other, and not the rows."""
+        return self.fortran_order and len(self.shape) > 1
+
 
 def read_header(stream: BinaryIO, name: str, size: int | None) -> Header:
     """Return the header that a stream begins with; ``size`` is that of the file, if it has one.

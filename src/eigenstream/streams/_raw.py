@@ -17,7 +17,7 @@ PIECE = 8 << 20
 
 def raw_blocks(stream: BinaryIO, header: Header, name: str, wanted: Wanted) -> Iterator[RowBlock]:
     """Yield the wanted rows of an array whose numbers are what the stream gives next."""
-    if header.fortran_order and len(header.shape) > 1 and header.shape[0] > 1:
+    if header.by_columns and header.shape[0] > 1:
         every = _whole(stream, header, name)
     else:
         every = _by_rows(stream, header, name, wanted.block_rows)
@@ -27,10 +27,9 @@ def raw_blocks(stream: BinaryIO, header: Header, name: str, wanted: Wanted) -> I
 
 def _by_rows(stream: BinaryIO, header: Header, name: str, count: int) -> Iterator[Any]:
     total = header.shape[0]
-    width = header.n_bytes // max(total, 1)
     for start in range(0, total, count):
         shape = (min(count, total - start), *header.shape[1:])
-        raw = _filled(stream, shape[0] * width, name, header)
+        raw = _filled(stream, shape[0] * header.row_bytes, name, header)
         yield np.frombuffer(raw, header.dtype).reshape(shape)
 
 

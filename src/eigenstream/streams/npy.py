@@ -1,4 +1,4 @@
-""".npy files: mapped into memory where they lie here, else read from the start to the end."""
+""".npy files: read in order, or mapped into memory where they are sliced."""
 
 import mmap
 from collections.abc import Iterator
@@ -7,6 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from eigenstream.streams._in_order import (
+    blocks_in_order,
+    can_read_in_order,
+    is_beyond_cache,
+)
 from eigenstream.streams._npy_header import Header, read_header
 from eigenstream.streams._places import File
 from eigenstream.streams._raw import raw_blocks
@@ -20,7 +25,7 @@ class Npy(SlicedTable):
         if file.part:
             raise StreamError(f"{file.path} holds one array: leave out ::{file.part}.")
         self.file, self.name = file, file.name
-        self.rereadable = file.rereadable
+        self.rereadable, self._read_before = file.rereadable, False
         self._pipe = None if file.rereadable else file.open()
         if self._pipe is None:
             with file.open() as stream:
@@ -43,6 +48,13 @@ class Npy(SlicedTable):
             with self.file.open() as stream:
                 stream.read(self.header.offset)
                 yield from raw_blocks(stream, self.header, self.name, wanted)
+        elif can_read_in_order(self.header, wanted):
+            # The second pass may be one of many, for which the system's cache is worth its work.
+            past_cache = is_beyond_cache(self.header) and not self._read_before
+            self._read_before = True
+            yield from blocks_in_order(
+                self.file.path, self.name, self.header, wanted, past_cache=past_cache
+            )
         else:
             yield from super().blocks(wanted)
 
@@ -62,11 +74,10 @@ class _Mapped:
 
     def __getitem__(self, rows: slice) -> Any:
         header = self.header
-        if header.fortran_order and len(header.shape) > 1:
+        if header.by_columns:
             first, shape, by_columns = header.offset, header.shape, True
         else:
-            width = header.n_bytes // max(header.shape[0], 1)
-            first, shape = header.offset + rows.start * width, (rows.stop - rows.start,)
+            first, shape = header.offset + rows.start * header.row_bytes, (rows.stop - rows.start,)
             shape, by_columns = (*shape, *header.shape[1:]), False
             rows = slice(None, None, rows.step)
         begin = first - first % mmap.ALLOCATIONGRANULARITY
