@@ -278,14 +278,15 @@ def test_no_test_draws_from_a_shared_generator(path):
     for scope in [tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))]:
         shared = set(generators(scope.body))
         for function in ast.walk(scope):
-            if not isinstance(function, ast.FunctionDef):
+            if not isinstance(function, ast.FunctionDef | ast.Lambda):
                 continue
             own = set(generators(ast.walk(function)))
-            for node in ast.walk(ast.Module(function.body, [])):
+            body = function.body if isinstance(function.body, list) else [function.body]
+            for node in ast.walk(ast.Module(body, [])):
                 name = ast.unparse(node).removeprefix("self.")
                 assert name not in shared - own, (
-                    f"{function.name} (line {node.lineno}) draws from {name}, which all tests of "
-                    "the file share: make one inside the test, with a seed"
+                    f"line {function.lineno} draws from {name}, which all tests of the file share: "
+                    "make one inside the test, with a seed"
                 )
 
 
@@ -310,6 +311,10 @@ def test_no_name_of_a_solver_is_compared(path):
         assert not texts & solvers, f"{path.name}:{node.lineno} compares {ast.unparse(node)}"
 
 
+#: The attributes of an object.
+DICTS = ("vars(self)", "vars(made)", "vars(learner)", "__dict__")
+
+
 @pytest.mark.parametrize("path", MODULES, ids=named)
 def test_nothing_asks_which_of_its_own_attributes_exist(path):
     """State is a value with a beginning; an attribute that may be missing is one nobody declared.
@@ -320,8 +325,16 @@ def test_nothing_asks_which_of_its_own_attributes_exist(path):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("hasattr", "getattr"):
             asked = node.func.id == "hasattr" or len(node.args) > 2
             literal = len(node.args) > 1 and isinstance(node.args[1], ast.Constant)
-            whose = ast.unparse(node.args[0])
-            assert not (asked and literal and whose in ("self", "made", "learner")), (
-                f"{path.name}:{node.lineno} asks {ast.unparse(node)}: give the attribute a value "
-                "in the class"
-            )
+            probes = asked and literal and ast.unparse(node.args[0]) in ("self", "made", "learner")
+        elif isinstance(node, ast.Call):  # vars(self).get("_learner")
+            literal = bool(node.args) and isinstance(node.args[0], ast.Constant)
+            probes = literal and ast.unparse(node.func).endswith(tuple(f"{d}.get" for d in DICTS))
+        elif isinstance(node, ast.Compare):  # "_learner" in vars(self)
+            literal = isinstance(node.left, ast.Constant)
+            probes = literal and ast.unparse(node.comparators[0]).endswith(DICTS)
+        else:
+            continue
+        assert not probes, (
+            f"{path.name}:{node.lineno} asks {ast.unparse(node)}: give the attribute a value in "
+            "the class"
+        )

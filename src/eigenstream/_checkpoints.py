@@ -8,7 +8,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Keeper", "Resumption", "keeper_of", "made_by"]
+__all__ = ["KEEPING", "Keeper", "Resumption", "keeper_of", "made_by"]
+
+#: What is about checkpoints in every ``fit`` that learns from a stream, and what it means.
+KEEPING = {
+    "checkpoint": """\
+checkpoint : str or path, or a models.Checkpoint, optional
+    Of a stream: a file that holds what has been learned so far, replaced whole from time to
+    time. It is a model file, too.""",
+    "every": """\
+every : int, optional
+    Rows from one checkpoint to the next; by default it goes by time.""",
+    "resume": """\
+resume : bool
+    Go on where the checkpoint stands, if there is one: the result is that of a fit that was
+    never interrupted, to the last bit. Other data and other parameters are refused.""",
+}
 
 
 @dataclass(frozen=True)

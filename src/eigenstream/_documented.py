@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 
 __all__ = ["documented_by"]
 
-C = TypeVar("C", bound=type)
+C = TypeVar("C")
 
 
 def documented_by(entries: Mapping[str, str]) -> Callable[[C], C]:
-    """Return a decorator that puts entries where a class's docstring names them, as <a, b>.
+    """Return a decorator that puts entries where a docstring names them, as <a, b>.
 
     >>> @documented_by({"width": "width : int\\n    Of a row.", "height": "height : int"})
     ... class Box:
@@ -28,15 +28,16 @@ def documented_by(entries: Mapping[str, str]) -> Callable[[C], C]:
     """
 
     def filled(found: re.Match[str]) -> str:
-        names = found[1].replace("\n", "").replace(" ", "").split(",")
+        names = found[2].replace("\n", "").replace(" ", "").split(",")
         lines = "\n".join(entries[name] for name in names).splitlines()
-        return "\n".join(f"    {line}" for line in lines)
+        return "\n".join(f"{found[1]}{line}" for line in lines)
 
     def documented(kind: C) -> C:
         described: Any = kind
         if described.__doc__:  # there is none under python -OO
-            named = r"^    <([a-z_, \n]+)>$"
-            described.__doc__ = re.sub(named, filled, kind.__doc__ or "", flags=re.M)
+            # From Python 3.13 on the compiler takes the indentation away.
+            named = r"^( *)<([a-z_, \n]+)>$"
+            described.__doc__ = re.sub(named, filled, described.__doc__, flags=re.M)
         return kind
 
     return documented

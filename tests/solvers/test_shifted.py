@@ -10,7 +10,6 @@ from eigenstream.scatters.laplacians import ClassLaplacian
 from eigenstream.solvers import dual, shifted
 from eigenstream.solvers.base import Split
 
-RNG = np.random.default_rng(7)
 EPS = np.finfo(float).eps
 
 

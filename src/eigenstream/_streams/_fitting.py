@@ -5,7 +5,8 @@ from functools import wraps
 from inspect import signature
 from typing import Any, TypeVar, cast
 
-from eigenstream._checkpoints import keeper_of
+from eigenstream._checkpoints import KEEPING, keeper_of
+from eigenstream._documented import documented_by
 from eigenstream._provenance import forget_source
 from eigenstream._streams._passes import Course
 from eigenstream._streams.base import is_stream, note_columns, refuse_keeping
@@ -16,9 +17,6 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 #: What scikit-learn keeps in an estimator itself, whatever it has learned.
 KEPT = ("_skl", "_sklearn", "_callback")
-
-#: What is about checkpoints, which the decorators see to.
-KEEPING = ("checkpoint", "every", "resume")
 
 
 def fits_streams(method: Method) -> Method:
@@ -81,7 +79,7 @@ def _fitting(method: Method, learn: Callable[[Any, Course], None]) -> Method:
         return self
 
     fit.takes_streams = True  # type: ignore[attr-defined]
-    return cast(Method, fit)
+    return documented_by(KEEPING)(cast(Method, fit))
 
 
 def _refuse_weights(others: Mapping[str, Any]) -> None:

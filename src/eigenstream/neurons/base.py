@@ -94,8 +94,7 @@ class OnlineNeurons(
         ----------
         X : array-like of shape (n, D), or a stream
         y : ignored
-        checkpoint, every, resume
-            Of a stream: keep what has been learned on the way, as ``StreamPCA.fit`` does.
+        <checkpoint, every, resume>
         """
         with unchanged_on_error(self):
             self._check()
@@ -111,9 +110,13 @@ class OnlineNeurons(
         made._note_parameters()
         passes = course.passes() if self.max_iter > 1 else None
 
+        first = not course.goes_on
+
         def start() -> Iterator[Any]:
+            nonlocal first
             for rows, _ in course.learning(passes):
-                yield made._validated(rows, reset="n_features_in_" not in vars(made))
+                checked, first = made._validated(rows, reset=first), False
+                yield checked
 
         made._learn_passes(start, course.turn if course.goes_on else None)
 
@@ -124,7 +127,7 @@ class OnlineNeurons(
 
         All that going on takes is there after each chunk; a checkpoint may have it.
         """
-        learner = None if goes_on_at is None else vars(self).get("_learner")
+        learner = None if goes_on_at is None else self._learner
         passes = goes_on_at or 0
         settled = False
         while passes < self.max_iter and not settled:

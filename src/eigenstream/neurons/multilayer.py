@@ -142,9 +142,11 @@ class MultilayerPerceptron(Classifying, Backpropagating):
 class MultilayerPerceptronRegressor(Regressing, Backpropagating):
     """Layers of units that learn numbers by backpropagation [BACKPROP].
 
-    As ``MultilayerPerceptron``, with a linear last layer and half the squared error, summed over
-    the targets: delta = d - y there. scikit-learn's ``MLPRegressor`` takes the same steps, and
-    divides the loss that it reports by the number of targets.
+    Unit j of a hidden layer answers y_j = phi(v_j), v_j = sum_i w_ji y_i; the last layer is linear,
+    and the loss half the squared error, summed over the targets. A step is dw_ji = eta delta_j y_i
+    with delta = d - y in the last layer and the local gradients delta_j = phi'(v_j) sum_k delta_k
+    w_kj of hidden units. scikit-learn's ``MLPRegressor`` takes the same steps, and divides the loss
+    that it reports by the number of targets.
 
     Parameters
     ----------

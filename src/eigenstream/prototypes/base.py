@@ -92,8 +92,7 @@ class PrototypeEstimator(
         y : ignored
         sample_weight : array-like of shape (n,)
             How often each row counts.
-        checkpoint, every, resume
-            Of a stream: keep what has been learned on the way, as ``StreamPCA.fit`` does.
+        <checkpoint, every, resume>
         """
         with unchanged_on_error(self):
             self._check()
@@ -127,19 +126,21 @@ class PrototypeEstimator(
 
     def _start_of(self, course: Course, passes: Passes | None) -> Callable[..., Parts]:
         """Return what starts a pass: one that learns, or one that looks at the rows before."""
-        whole = self._by_passes()
+        whole, first = self._by_passes(), not course.goes_on
 
         def left_out(n: int) -> None:
             self._n_skipped += n
 
         def start(learns: bool = True) -> Parts:
+            nonlocal first
             goes_on = course.goes_on and course.turn == course.first_turn and not whole
             self._n_skipped = self._n_skipped if goes_on else 0
             found: Iterable[Any] = passes or ()
             if learns:
                 found = course.learning(passes, whole=whole, left_out=left_out)
             for rows, _ in found:
-                yield self._validated(rows, reset="n_features_in_" not in vars(self)), None
+                checked, first = self._validated(rows, reset=first), False
+                yield checked, None
 
         return start
 
@@ -147,7 +148,7 @@ class PrototypeEstimator(
         self, start: Callable[[bool], Parts], number: int = 0, goes_on: bool = False
     ) -> None:
         """Learn from passes over parts of the rows; ``start`` begins each."""
-        learner = self._learner if goes_on and "_learner" in vars(self) else None
+        learner = self._learner if goes_on else None
         for n in range(number, self._passes()):
             self.n_iter_ = n + 1
             for rows, weights in start(True):

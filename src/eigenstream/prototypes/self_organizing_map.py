@@ -253,8 +253,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         y : ignored
         sample_weight : array-like of shape (n,)
             How often each row counts.
-        checkpoint, every, resume
-            Of a stream: keep what has been learned on the way, as ``StreamPCA.fit`` does.
+        <checkpoint, every, resume>
         """
         with unchanged_on_error(self):
             self._check()

@@ -138,7 +138,9 @@ class PairDecisions(ABC):
 
         Parameters
         ----------
-        pairs, y : as in ``fit`` of PairSubspace
+        pairs : array of shape (n, 2, D), or index pairs (n, 2) with a ``preprocessor``
+        y : array of shape (n,)
+            +1 for pairs of the same class, -1 for pairs of different ones.
         strategy : {"balanced_risk", "accuracy", "false_positive_rate"}
             Least balanced risk; fewest errors, every pair counting the same; or the largest
             threshold that says "same" of at most the share ``false_positive_rate`` of the

@@ -184,8 +184,7 @@ class ClassSubspace(PairwiseEstimator):
         passes : int, default=1
             How many times the rows are learned from, for solver="sketch": each pass adds other
             pairs of them, and comes nearer to the best answer.
-        checkpoint, every, resume
-            Of a stream: keep what has been learned on the way, as ``StreamPCA.fit`` does.
+        <checkpoint, every, resume>
         """
         with unchanged_on_error(self):
             self._check_parameters()

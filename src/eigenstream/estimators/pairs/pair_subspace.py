@@ -151,8 +151,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         passes : int, default=1
             How many times the pairs are learned from, for solver="sketch": each pass comes nearer
             to the best answer.
-        checkpoint, every, resume
-            Of a stream: keep what has been learned on the way, as ``StreamPCA.fit`` does.
+        <checkpoint, every, resume>
         """
         with unchanged_on_error(self):
             self._check_parameters()

@@ -44,7 +44,7 @@ def lag_path(estimator: Any, X: Any, lags: Any, sample_weight: Any = None) -> La
     estimator : SlowSubspace
         With the parameters wanted; its own lag plays no part, and it is not changed.
     X : array-like of shape (n, D), a list of them, or a stream
-        As in ``fit``: what can be read once is enough.
+        Rows in time order, separate sequences in a list; what can be read once is enough.
     lags : whole numbers of rows
     sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
 

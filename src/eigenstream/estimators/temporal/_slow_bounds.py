@@ -138,8 +138,15 @@ class SlowBounds(StreamEstimator):
         same_class : float in (0, 1]
             R, the probability that two independent observations are of one class: the sum of the
             squared class frequencies.
-        delta, mixing, radius, tight
-            As in ``bound``.
+        delta : float in (0, 1)
+            The statement may fail with this probability.
+        mixing : MixingProfile
+            How fast the process forgets (``eigenstream.theory``).
+        radius : float, optional
+            The largest distance of a row from the mean that is possible. By default what the rows
+            seen cannot exceed.
+        tight : bool
+            Leave out the last rounding of the proof; as valid, and smaller.
 
         Examples
         --------

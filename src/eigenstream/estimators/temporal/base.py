@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checkpoints import keeper_of
+from eigenstream._checkpoints import KEEPING, keeper_of
 from eigenstream._checks import check_flag, check_whole, warn_user
+from eigenstream._documented import documented_by
 from eigenstream._provenance import merge_sources
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._streams import is_stream
@@ -76,6 +77,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _question(self, n_features: int) -> StreamQuestion:
         """Return what the learner is asked, by the parameters as they are now."""
 
+    @documented_by(KEEPING)
     @with_callbacks
     def fit(
         self,
@@ -102,14 +104,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         passes : int, default=1
             How many times the rows are learned from, for solver="sketch": each pass comes nearer to
             the best answer.
-        checkpoint : str or path, or a models.Checkpoint, optional
-            Of a stream: a file that holds what has been learned so far, replaced whole from time
-            to time. It is a model file, too.
-        every : int, optional
-            Rows from one checkpoint to the next; by default it goes by time.
-        resume : bool
-            Go on where the checkpoint stands, if there is one: the result is that of a fit that
-            was never interrupted, to the last bit. Other data and other parameters are refused.
+        <checkpoint, every, resume>
         """
         unstable: UnstableStepError | None = None
         keeper = keeper_of(checkpoint, every, resume)
