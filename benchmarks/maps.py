@@ -1,5 +1,6 @@
 """Self-organising maps beside MiniSom, python-som, xpysom and the products that they take."""
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from time import process_time
@@ -8,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks._tools import console, race, show
+from benchmarks.map_quality import images
 from eigenstream import SelfOrganizingMap
 from eigenstream.schedules import Power
 
 SIDE, UNITS = 20, 400
 #: Rows of the peers, whose steps are slow, and copies of them for ours.
 FEW, COPIES = 300, 20
-#: Passes of batch training.
-EPOCHS = 5
+#: Rows and passes of batch training.
+MANY, EPOCHS = 4000, 5
 
 
 def rows_of(width: int, n: int) -> Any:
@@ -105,32 +107,48 @@ def radii() -> None:
     )
 
 
+def batch_rows() -> Iterator[tuple[str, Any]]:
+    """Yield rows on which the search has more or less to rule units out by."""
+    rng = np.random.default_rng(0)
+    for width, name in ((64, "digits"), (784, "mnist")):
+        yield f"{width} features of ten factors", rows_of(width, MANY)
+        found = images(name)
+        if found is not None:
+            few = len(found) < MANY
+            yield f"{name}, {width} features", rng.choice(found, MANY, replace=few)
+        yield f"{width} features of white noise", rng.standard_normal((MANY, width))
+
+
+def batch_runs(rows: Any) -> dict[str, Callable[[], Any]]:
+    """Return a run of each map over the same rows, in as many passes."""
+    init, width = rows[:UNITS].copy(), rows.shape[1]
+    runs: dict[str, Callable[[], Any]] = {
+        "SelfOrganizingMap": lambda: SelfOrganizingMap(
+            (SIDE, SIDE), training="batch", init=init, max_iter=EPOCHS, shuffle=False
+        ).fit(rows),
+    }
+    if find_spec("xpysom"):
+        from xpysom import XPySom
+
+        runs["xpysom"] = lambda: XPySom(SIDE, SIDE, width, sigma=10, random_seed=0, xp=np).train(
+            rows, EPOCHS
+        )
+    if find_spec("python_som"):
+        runs["python-som, batch"] = partial(python_som_run, rows, "batch", EPOCHS)
+    if find_spec("minisom"):
+        from minisom import MiniSom
+
+        runs["MiniSom, train_batch_offline"] = lambda: MiniSom(
+            SIDE, SIDE, width, sigma=10
+        ).train_batch_offline(rows, EPOCHS)
+    return runs
+
+
 def batches() -> None:
     table = []
-    for width in (64, 784):
-        rows = rows_of(width, 4000)
-        init = rows[:UNITS].copy()
-        runs: dict[str, Any] = {
-            "SelfOrganizingMap": lambda rows=rows, init=init: SelfOrganizingMap(
-                (SIDE, SIDE), training="batch", init=init, max_iter=EPOCHS, shuffle=False
-            ).fit(rows),
-        }
-        if find_spec("xpysom"):
-            from xpysom import XPySom
-
-            runs["xpysom"] = lambda rows=rows, width=width: XPySom(
-                SIDE, SIDE, width, sigma=10, random_seed=0, xp=np
-            ).train(rows, EPOCHS)
-        if find_spec("python_som"):
-            runs["python-som, batch"] = partial(python_som_run, rows, "batch", EPOCHS)
-        if find_spec("minisom"):
-            from minisom import MiniSom
-
-            runs["MiniSom, train_batch_offline"] = lambda rows=rows, width=width: MiniSom(
-                SIDE, SIDE, width, sigma=10
-            ).train_batch_offline(rows, EPOCHS)
+    for title, rows in batch_rows():
         done = {}
-        for name, run in runs.items():
+        for name, run in batch_runs(rows).items():
             try:
                 run()
             except Exception as refusal:  # not ours: a peer that does not run on this machine
@@ -140,10 +158,8 @@ def batches() -> None:
         times = race(done, rounds=3, clock=process_time)
         for name, each in times.items():
             ratio = each / times["SelfOrganizingMap"]
-            table.append(
-                [f"{width} features: {name}", f"{1e3 * each / EPOCHS:.1f}", f"{ratio:.2f}"]
-            )
-    show("batch training of 4000 rows: ms an epoch", ["", "ms", "times ours"], table)
+            table.append([f"{title}: {name}", f"{1e3 * each / EPOCHS:.1f}", f"{ratio:.2f}"])
+    show(f"batch training of {MANY} rows: ms an epoch", ["", "ms", "times ours"], table)
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
 from eigenstream import CompetitiveLearning, open_stream
@@ -524,3 +525,21 @@ def test_prototypes_that_are_the_rows_tell_of_no_clusters():
     model = CompetitiveLearning(2, random_state=0).fit(np.repeat(np.eye(2, 5), 9, axis=0))
     with pytest.raises(ValueError, match="no noise, and no plateau"):
         model.advise(0.01)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_batches_of_so_many_rows_that_prototypes_are_ruled_out(weighted):
+    rows = load_digits(return_X_y=True)[0]
+    weights = np.random.default_rng(0).integers(0, 3, len(rows)) if weighted else None
+    given = np.ones(len(rows)) if weights is None else weights.astype(np.float64)
+    clusters = CompetitiveLearning(
+        80, method="batch", init=rows[:80] + 0.25, max_iter=3, random_state=0
+    )
+    clusters.fit(rows, sample_weight=weights)
+    J = rows[:80] + 0.25
+    for _ in range(3):
+        labels = ((rows[:, None] - J) ** 2).sum(axis=2).argmin(axis=1)
+        for k in range(80):
+            if given[labels == k].any():
+                J[k] = np.average(rows[labels == k], axis=0, weights=given[labels == k])
+    np.testing.assert_allclose(clusters.prototypes_, J, atol=16 * 2000 * 2.0**-52)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.manifold import trustworthiness
 
 from eigenstream import SelfOrganizingMap, open_stream
@@ -116,6 +117,30 @@ def test_batch_training_by_its_formula(topology):
     winners = (squares / there.sum(axis=1)[:, None]).argmin(axis=1)
     h = np.exp(-som._grid().squared_distances()[:, winners] / 2)
     np.testing.assert_allclose(with_gaps.prototypes_, h @ centred / (h @ there), rtol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("missing", ["raise", "partial"])
+def test_batch_training_of_so_many_rows_that_units_are_ruled_out(dtype, missing):
+    # Digits, whose 64 features the search has few directions of, against all distances in double
+    # precision; with missing="partial" nothing is missing.
+    rows = load_digits(return_X_y=True)[0].astype(dtype)
+    som = SelfOrganizingMap(
+        (9, 14), training="batch", init=rows[:126], max_iter=4, radius=(5.0, 0.5), missing=missing
+    )
+    som.fit(rows)
+    W, radii = rows[:126].astype(np.float64), np.geomspace(5.0, 0.5, 4)
+    squares = som.grid_.squared_distances()
+    exact = rows.astype(np.float64)
+    for radius in radii:
+        winners = ((exact[:, None] - W) ** 2).sum(axis=2).argmin(axis=1)
+        shares = np.exp(-squares / (2 * radius**2))[:, winners]
+        W = shares @ exact / shares.sum(axis=1)[:, None]
+    # The sums are of some thousand numbers up to 16, the weights' share of a sum at least 1e-3.
+    np.testing.assert_allclose(som.prototypes_, W, atol=16 * 2000 * 1e3 * 2.0**-53)
+    far = np.linalg.norm(exact[:, None] - W, axis=2)
+    np.testing.assert_array_equal(som.labels_, far.argmin(axis=1))
+    assert som.quantization_error_ == pytest.approx(far.min(axis=1).mean(), rel=1e-10)
 
 
 def test_a_batch_map_has_no_chunks():

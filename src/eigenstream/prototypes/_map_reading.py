@@ -130,7 +130,7 @@ class MapReading:
             parts = [X]
         total = distance = astray = 0.0
         hits: Float64s = np.zeros(self.grid_.n_units)
-        n_rows, adjacent = 0, _adjacent(self.grid_)
+        n_rows, grid = 0, self.grid_
         for part in parts:
             if np.shape(part)[:1] == (0,):
                 continue
@@ -140,7 +140,7 @@ class MapReading:
             weights = check_weights(given, len(rows))
             total += float(weights.sum())
             distance += float(weights @ far)
-            astray += float(weights @ ~adjacent(first, second))
+            astray += float(weights @ ~grid.adjacent(first, second))
             np.add.at(hits, first, weights)
             n_rows += len(rows)
         if not total:
@@ -172,7 +172,7 @@ class MapReading:
         weights = np.ones(len(first)) if weights is None else weights
         total = weights.sum()
         self.quantization_error_ = float(weights @ far / total)
-        self.topographic_error_ = float(weights @ ~_adjacent(grid)(first, second) / total)
+        self.topographic_error_ = float(weights @ ~grid.adjacent(first, second) / total)
         self._hits = np.asarray(np.bincount(first, weights, grid.n_units), np.float64)
 
     def _forget_quality(self) -> None:
@@ -230,18 +230,3 @@ class MapReading:
         counts = np.zeros((self.grid_.n_units, len(classes)))
         np.add.at(counts, (self._two_nearest(rows, units)[0], codes), 1.0)
         return ClassMap(classes, counts, self.grid_.shape)
-
-
-def _adjacent(grid: Grid) -> Any:
-    """Return what tells of arrays of units whether each is itself, or a neighbour, of the other."""
-    n = grid.n_units
-    pairs = grid.neighbors()
-    known = np.sort(pairs[:, 0] * n + pairs[:, 1])
-
-    def adjacent(one: Any, other: Any) -> NDArray[np.bool_]:
-        codes = np.minimum(one, other) * n + np.maximum(one, other)
-        places = np.minimum(np.searchsorted(known, codes), max(len(known) - 1, 0))
-        found = known[places] == codes if len(known) else np.zeros(len(codes), bool)
-        return np.asarray(found | (one == other))
-
-    return adjacent

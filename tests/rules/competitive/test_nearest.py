@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from eigenstream.rules.competitive import NEIGHBORHOODS, Grid, nearest_units, panels, spread
+from eigenstream.rules.competitive import NEIGHBORHOODS, Grid, Search, nearest_units, spread
+from eigenstream.rules.competitive._shadows import Shadows
 
 
 def by_sums_of_squares(rows, units):
@@ -34,6 +35,55 @@ def test_units_that_single_precision_cannot_tell_apart(K, D, n, apart):
     np.testing.assert_array_equal(found.second, second)
     # Both are sums of squares of the same differences.
     np.testing.assert_allclose(found.squares, squares, rtol=4 * D * 2.0**-53)
+
+
+def on_few_directions(n, D, rank, rest):
+    """Rows most of whose squares lie along a few directions."""
+    rng = np.random.default_rng(1)
+    return rng.standard_normal((n, rank)) @ rng.standard_normal((rank, D)) + (
+        rest * rng.standard_normal((n, D))
+    )
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize(("K", "D"), [(70, 33), (200, 64), (150, 120)])
+@pytest.mark.parametrize(("rank", "rest"), [(5, 0.0), (12, 0.01), (40, 0.3), (1, 1.0)])
+def test_units_that_few_coordinates_rule_out(K, D, rank, rest, both):
+    # From no rest, where the shadows are all there is, to nothing but rest, where none rules out.
+    # Some units are equal, and some differ by what single precision does not see.
+    every = on_few_directions(K + 500, D, rank, rest)
+    units, rows = every[:K].copy(), every[K:]
+    units[K // 2] = units[3]
+    units[K // 2 + 1] = units[4] + 1e-9
+    rows[::5] = units[np.arange(100) % K] + 1e-3 * rows[::5]
+    rows[7], rows[8] = 1e3 * rows[7], 0.0
+    first, second, squares = by_sums_of_squares(rows, units)
+    search = Search(units, both=both)
+    for part in (slice(0, 3), slice(3, 300), slice(300, 500)):  # few rows are not worth directions
+        found = search.nearest(rows[part])
+        np.testing.assert_array_equal(found.first, first[part])
+        if both:
+            np.testing.assert_array_equal(found.second, second[part])
+        np.testing.assert_allclose(found.squares, squares[part], rtol=4 * D * 2.0**-53)
+
+
+@pytest.mark.parametrize(("rank", "rest"), [(5, 0.0), (20, 0.1), (90, 0.1)])
+@pytest.mark.parametrize("scale", [2.0**-40, 1.0, 2.0**300])
+def test_bounds_are_no_larger_than_distances(rank, rest, scale):
+    K, D = 90, 100
+    every = scale * on_few_directions(K + 200, D, rank, rest)
+    units, rows = every[:K], every[K:]
+    squares, sizes = (units**2).sum(axis=1), (rows**2).sum(axis=1)
+    exact = ((rows[:, None] - units) ** 2).sum(axis=2)
+    root = 0.5 ** np.ceil(0.5 * np.log2(squares.max() + sizes.max()))
+    for width in (1, 16, 50):
+        shadows = Shadows(units, squares, width)
+        factors, columns, offsets, own = shadows.bounds(rows, sizes, root)
+        bounds = factors @ columns + offsets + own[:, None]
+        slack = shadows.share * (squares.max() + sizes) * root**2
+        assert (bounds <= exact * root**2 + slack[:, None]).all()
+        if width > rank and not rest:  # nothing is left: they are the distances
+            np.testing.assert_allclose(bounds, exact * root**2, atol=slack.max())
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e-30, 1e30, 1e150])
@@ -80,7 +130,7 @@ def test_values_that_are_missing():
 
 def test_a_panel_has_the_rows_less_the_centre():
     rows = np.arange(12.0).reshape(6, 2).astype(np.float32)
-    (panel,) = panels(rows, np.zeros((3, 2)), np.array([1.0, 2.0]))
+    (panel,) = Search(np.zeros((3, 2)), np.array([1.0, 2.0])).panels(rows)
     assert panel.here == slice(0, 6)
     np.testing.assert_array_equal(panel.rows, rows - [1.0, 2.0])
 
@@ -104,3 +154,15 @@ def test_what_is_spread_over_the_grid(neighborhood, topology, periodic):
             np.testing.assert_allclose(
                 spread(grid, neighborhood, radius, values), expected, rtol=1e-12, atol=1e-13
             )
+
+
+@pytest.mark.parametrize("topology", ["rectangular", "hexagonal"])
+@pytest.mark.parametrize("periodic", [False, True])
+def test_adjacent_units_are_neighbours_or_the_same(topology, periodic):
+    for sides in ((6, 5), (4, 7), (1, 9), (2, 2), (1, 1)):
+        grid = Grid(*sides, topology, periodic)
+        near = np.eye(grid.n_units, dtype=bool)
+        left, right = grid.neighbors().T
+        near[left, right] = near[right, left] = True
+        one, other = np.indices(near.shape)
+        np.testing.assert_array_equal(grid.adjacent(one, other), near)

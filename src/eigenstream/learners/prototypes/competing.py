@@ -12,7 +12,7 @@ from eigenstream._blas import blas_threads
 from eigenstream._linalg import Float64s
 from eigenstream._state import State, generator_of, generator_state, joined, part
 from eigenstream.learners.prototypes.base import PrototypeLearner, PrototypePlan, values_of
-from eigenstream.rules.competitive import RANK, SOFT, WINNER, Competition, Seen
+from eigenstream.rules.competitive import RANK, SOFT, WINNER, Competition, Search, Seen, add_up
 
 __all__ = ["CompetingLearner"]
 
@@ -214,18 +214,29 @@ class CompetingLearner(PrototypeLearner):
         sums, counts = np.zeros_like(them.vectors), np.zeros_like(them.counts)
         self.error, self.weight, self.steps = 0.0, 0.0, 0
         them.latest[:] = -1
+        # Winners are looked for without the distances to all; there are none before the first row.
+        alone = self.rule is WINNER and self.alive > 0
+        search = Search(them.vectors[: self.alive], self.mean, both=False) if alone else None
         for rows, weights in parts:
             weights = np.ones(len(rows)) if weights is None else weights
-            centred = np.subtract(rows, self.mean, dtype=np.float64, order="C")
-            fields = centred @ them.vectors.T - 0.5 * them.squares
-            fields[:, self.alive :] = -np.inf
-            shares = self.rule.shares(fields, numbers, ground) * weights[:, None]
-            sums += shares.T @ centred
-            counts += shares.sum(axis=0)
-            errors = np.maximum((centred**2).sum(axis=1) - 2.0 * fields.max(axis=1), 0.0)
-            self.error += float(weights @ errors)
+            if search is not None:
+                for here, some, _, (nearest, _, errors) in search.panels(rows):
+                    own = weights[here]
+                    add_up(nearest, own, some, sums)
+                    counts += np.bincount(nearest, own, len(counts))
+                    self.error += float(own @ errors)
+                    them.latest[nearest] = self.steps
+            else:
+                centred = np.subtract(rows, self.mean, dtype=np.float64, order="C")
+                fields = centred @ them.vectors.T - 0.5 * them.squares
+                fields[:, self.alive :] = -np.inf
+                shares = self.rule.shares(fields, numbers, ground) * weights[:, None]
+                sums += shares.T @ centred
+                counts += shares.sum(axis=0)
+                errors = np.maximum((centred**2).sum(axis=1) - 2.0 * fields.max(axis=1), 0.0)
+                self.error += float(weights @ errors)
+                them.latest[fields.argmax(axis=1)] = self.steps
             self.weight += float(weights.sum())
-            them.latest[fields.argmax(axis=1)] = self.steps
             self.steps += len(rows)
         won = counts > 0
         before = them.vectors.copy()

@@ -16,9 +16,9 @@ from eigenstream.rules.competitive import (
     MAP,
     Grid,
     Lattice,
+    Search,
     add_up,
     laid_out,
-    panels,
     spread,
 )
 from eigenstream.schedules import Schedule
@@ -141,12 +141,13 @@ class MapLearner(PrototypeLearner):
         self.error = self.weight = 0.0
         steps = 0
         with blas_threads(1):
+            search = Search(self.them.vectors, self.mean, both=False)
             for rows, weights in parts:
                 weights = np.ones(len(rows)) if weights is None else weights
                 if not weights.all():
                     rows, weights = rows[weights > 0], weights[weights > 0]
-                for here, some, (nearest, _, squares) in panels(rows, self.them.vectors, self.mean):
-                    own, lacking = weights[here], np.isnan(some.sum())
+                for here, some, lacking, (nearest, _, squares) in search.panels(rows):
+                    own = weights[here]
                     if heights is None and lacking:
                         heights = np.tile(counts[:, None], (1, D))
                     if heights is not None:

@@ -4,7 +4,7 @@ Write another like ``winner.py``, and its plain NumPy twin in ``tests/rules/comp
 """
 
 from eigenstream.rules.competitive._grids import TOPOLOGIES, Grid, as_grid
-from eigenstream.rules.competitive._nearest import add_up, nearest_units, panels, unit_squares
+from eigenstream.rules.competitive._nearest import Search, add_up, nearest_units, unit_squares
 from eigenstream.rules.competitive._neighborhoods import NEIGHBORHOODS, Lattice, spread
 from eigenstream.rules.competitive._overlaps import NOT_RECORDED, Overlaps
 from eigenstream.rules.competitive.base import Competition, Competitors, RowSteps, Seen
@@ -27,13 +27,13 @@ __all__ = [
     "Lattice",
     "Overlaps",
     "RowSteps",
+    "Search",
     "Seen",
     "add_up",
     "as_grid",
     "laid_out",
     "map_block_size",
     "nearest_units",
-    "panels",
     "spread",
     "unit_squares",
 ]

@@ -111,6 +111,26 @@ class Grid:
         other = np.arange(self.rows) % 2 - row % 2
         return np.where(self.hexagonal, other % 3, 0)
 
+    @property
+    def _next(self) -> float:
+        """The squared distance within which units are neighbours."""
+        return 1.0 if self.hexagonal else 2.0
+
+    def adjacent(self, one: Any, other: Any) -> NDArray[np.bool_]:
+        """Tell of arrays of units whether each is a neighbour of the other, or the same.
+
+        >>> Grid(1, 3).adjacent(np.array([0, 0]), np.array([1, 2])).tolist()
+        [True, False]
+        """
+        (left, right), C = (np.divmod(some, self.columns) for some in (one, other)), self.columns
+        across, up = (left[1] - right[1]).astype(np.float64), np.abs(left[0] - right[0])
+        if self.hexagonal:
+            across += 0.5 * (left[0] % 2 - right[0] % 2)
+        across = np.abs(across)
+        if self.periodic:
+            across, up = np.minimum(across, C - across), np.minimum(up, self.rows - up)
+        return np.asarray(across**2 + self.row_square * up**2 <= self._next, bool)
+
     def neighbors(self) -> NDArray[np.int64]:
         """Return the pairs of units that are neighbours, (pairs, 2), the smaller number first.
 
@@ -119,11 +139,10 @@ class Grid:
         >>> Grid(1, 3).neighbors().tolist(), len(Grid(3, 3).neighbors())
         ([[0, 1], [1, 2]], 20)
         """
-        reach = 1.0 if self.hexagonal else 2.0
         found = []
         for first in range(0, self.n_units, 512):
             some = np.arange(first, min(first + 512, self.n_units))
-            left, right = np.nonzero(self.squared_distances(some) <= reach)
+            left, right = np.nonzero(self.squared_distances(some) <= self._next)
             found.append(np.column_stack([some[left], right]))
         pairs = np.concatenate(found)
         return np.asarray(pairs[pairs[:, 0] < pairs[:, 1]], np.int64)

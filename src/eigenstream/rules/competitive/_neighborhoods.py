@@ -61,29 +61,50 @@ class Lattice(NamedTuple):
 def spread(grid: Grid, neighborhood: str, radius: float, values: Any) -> Any:
     """Return sum_c h_kc values_c for each unit k: what is at the units, spread over the grid.
 
+    The Gaussian of a sum of squares is a product of Gaussians: values are spread along the rows of
+    the grid, and then between them. It is cut along each direction, where it is less than rounding.
+
     >>> spread(Grid(1, 4), "bubble", 1.0, np.array([[0.0], [0.0], [0.0], [1.0]])).ravel()
     array([0., 0., 1., 1.])
     """
-    out, C = np.empty_like(values), grid.columns
     reach, flat = NEIGHBORHOODS[neighborhood]
     far, flat = reach * radius * radius, flat or radius == 0.0
     up, across = grid.squared_distances_along()
-    # The Gaussian of a sum of squares is a product of Gaussians: few of them are needed. What
-    # overflows lies beyond.
+    # What overflows lies beyond.
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         tall, wide = (np.exp(-0.5 * (np.sqrt(one) / radius) ** 2) for one in (up, across))
+    if reach > 1.0 and not flat:
+        tall[(up > far)], wide[across > far] = 0.0, 0.0
+        return _spread_along(grid, tall, wide, values)
+    out, C = np.empty_like(values), grid.columns
     for r in range(grid.rows):
         kind = grid.shifts(r)
         squares = across[kind].swapaxes(0, 1) + up[r][:, None]  # (C, rows, C)
-        inside = (squares == 0.0) | (squares <= far)
-        if flat:
-            shares = inside.astype(np.float64)
-        else:
-            shares = wide[kind].swapaxes(0, 1) * tall[r][:, None]
-            if not inside.all():
-                shares[~inside] = 0.0
+        shares = ((squares == 0.0) | (squares <= far)).astype(np.float64)
+        if not flat:
+            shares *= wide[kind].swapaxes(0, 1) * tall[r][:, None]
         out[r * C : r * C + C] = shares.reshape(C, -1) @ values
     return out
+
+
+def _spread_along(grid: Grid, tall: Any, wide: Any, values: Any) -> Any:
+    """Return values spread by ``wide`` along rows that lie alike, or not, and by ``tall`` between.
+
+    Of a hexagonal grid, one row in two is shifted against a row.
+    """
+    R, C, D = grid.rows, grid.columns, values.shape[1]
+    lines = values.reshape(R, C, D)
+    if not grid.hexagonal:
+        along = np.matmul(wide[0], lines).reshape(R, C * D)
+        return (tall @ along).reshape(R * C, D)
+    out = np.empty((R, C * D))
+    for kind, own in enumerate((slice(0, None, 2), slice(1, None, 2))):
+        other = slice(1 - kind, None, 2)
+        # Seen from rows that are not shifted, the others lie to the right; from these, to the left.
+        alike = np.matmul(wide[0], lines[own]).reshape(-1, C * D)
+        beside = np.matmul(wide[1 + kind], lines[other]).reshape(-1, C * D)
+        out[own] = tall[own, own] @ alike + tall[own, other] @ beside
+    return out.reshape(R * C, D)
 
 
 #: The rows of ``tables``: the Gaussian at whole distances, at those plus 1/2, between rows of the
