@@ -6,6 +6,7 @@ import shutil
 from html import escape
 from importlib import import_module
 from pathlib import Path
+from typing import get_type_hints, is_typeddict
 
 from markdown import Markdown
 
@@ -108,13 +109,26 @@ def reference() -> str:
             if value in told or not (inspect.isclass(value) or inspect.isfunction(value)):
                 continue
             told.add(value)
-            signature = escape(name if plain_error(value) else f"{name}{inspect.signature(value)}")
+            signature = escape(signature_of(name, value))
             text = escape(inspect.cleandoc(value.__doc__))
             parts.append(f'<h3 id="{package}.{name}">{name}</h3>')
             parts += (
                 f'<pre class="words"><code>{words}</code></pre>' for words in (signature, text)
             )
     return "\n".join(parts)
+
+
+def signature_of(name: str, value: object) -> str:
+    """Return how a class or a function is called; a group of options by its options."""
+    if plain_error(value):
+        return name
+    if is_typeddict(value):
+        kind = inspect.Parameter.KEYWORD_ONLY
+        options = get_type_hints(value).items()
+        listed = [inspect.Parameter(one, kind, annotation=meant) for one, meant in options]
+        return f"{name}{inspect.Signature(listed)}"
+    words = str(inspect.signature(value))
+    return name + re.sub(r"\*<class '[\w.]*\b(\w+)'>", r"Unpack[\1]", words)
 
 
 def plain_error(value: object) -> bool:
