@@ -62,7 +62,8 @@ def refuse_unread(values: Any, name: str = "X") -> None:
             f"chunks each time it is called, open_stream({name}), of eigenstream.streams, is what "
             f"fit takes; else pass {name}()."
         )
-    if isinstance(values, Iterator) and not hasattr(values, "__array__"):
+    loader = hasattr(values, "batch_sampler") and hasattr(values, "dataset")  # torch's
+    if loader or (isinstance(values, Iterator) and not hasattr(values, "__array__")):
         kind = type(values).__name__
         raise TypeError(
             f"{name} is a {kind}, and rows are due: open_stream({name}), of eigenstream.streams, "

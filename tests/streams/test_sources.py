@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from PIL import Image
 from scipy.io import netcdf_file
 
-from eigenstream.streams import open_stream
+from eigenstream import SlowSubspace, StreamPCA
+from eigenstream.streams import StreamError, open_stream
 from eigenstream.streams._places import File
 from eigenstream.streams.npy import Npy
 
@@ -434,10 +435,57 @@ def test_a_loader_of_tensors_is_read_as_it_is():
     check(Tensor(ROWS))
 
 
+class Named:
+    """A data set of torch's, whose rows come as dicts."""
+
+    def __len__(self):
+        return len(ROWS)
+
+    def __getitem__(self, place):
+        return {"rows": ROWS[place], "kind": place % 2}
+
+
 def test_torch():
     torch = pytest.importorskip("torch")
-    data = torch.utils.data.TensorDataset(torch.tensor(ROWS))
-    check(torch.utils.data.DataLoader(data, batch_size=8))
+    loader = torch.utils.data.DataLoader
+    tensors = torch.utils.data.TensorDataset
+    rows, kinds = torch.tensor(ROWS), torch.arange(57) % 2
+    check(loader(tensors(rows), batch_size=8))
+    check(loader(rows, batch_size=8))
+    check(loader(tensors(rows, kinds), batch_size=8))
+    check(loader(tensors(rows), batch_size=8, num_workers=2), sizes=("auto",))
+    # Workers that stay are in one pass at a time.
+    kept = loader(tensors(rows), batch_size=8, num_workers=1, persistent_workers=True)
+    check(kept, sizes=("auto",))
+    single = ROWS.astype("f4")
+    check(loader(tensors(torch.tensor(single)), batch_size=8), single)
+    coarse = torch.tensor(ROWS).bfloat16()
+    check(loader(tensors(coarse), batch_size=8), coarse.float().numpy())
+    with pytest.raises(StreamError, match=r"entries .*'rows', 'kind'.*chunk\['rows'\] for chunk"):
+        open_stream(loader(Named(), batch_size=8))
+    check(lambda: (chunk["rows"] for chunk in loader(Named(), batch_size=8)))
+    with pytest.raises(TypeError, match=r"X is a DataLoader.*open_stream\(X\)"):
+        SlowSubspace(2).fit(loader(rows, batch_size=8))
+    several = SlowSubspace(2, alpha=0.9, solver="krylov", random_state=0)
+    found = several.fit(open_stream(kept)).components_
+    np.testing.assert_array_equal(found, several.fit(open_stream(ROWS, chunk_rows=8)).components_)
+
+
+def test_a_loader_that_shuffles_is_no_stream_in_time():
+    class RandomSampler:
+        pass
+
+    class Loader:
+        sampler = RandomSampler()
+
+        def __iter__(self):
+            return iter([ROWS[:30], ROWS[30:]])
+
+    with pytest.warns(UserWarning, match="shuffle=False"):
+        SlowSubspace(2).fit(open_stream(Loader()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        StreamPCA(2).fit(open_stream(Loader()))
 
 
 def test_dask(frame):
@@ -470,6 +518,46 @@ def test_columns_are_found_by_name_in_every_file(tmp_path):
     (tmp_path / "1.csv").write_text("a,b\n1,2\n")
     (tmp_path / "2.csv").write_text("b,a\n4,3\n")
     np.testing.assert_array_equal(read(open_stream(tmp_path)), [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_a_folder_of_tables_has_the_same_columns_in_all_of_them(tmp_path, ending):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+
+    def write(name, **columns):
+        frame = pd.DataFrame(columns)
+        where = tmp_path / f"{name}.{ending}"
+        return frame.to_parquet(where) if ending == "parquet" else frame.to_feather(where)
+
+    write(1, x=[1, 2], y=[3, 4])
+    write(2, y=[0.5, 0.25], x=[5, 6])  # another order, and another type
+    expected = [[1, 3], [2, 4], [5, 0.5], [6, 0.25]]
+    np.testing.assert_array_equal(read(open_stream(tmp_path)), expected)
+    write(3, x=[7, 8])
+    for labels in (None, "y"):
+        with pytest.raises(StreamError, match=rf"3\.{ending} has no column 'y', and other files"):
+            open_stream(tmp_path, labels=labels)
+    common = [1, 2, 5, 6, 7, 8]
+    np.testing.assert_array_equal(read(open_stream(tmp_path, columns="x"))[:, 0], common)
+    write(3, x=[7, 8], y=[9, 10], z=[0, 0])
+    with pytest.raises(StreamError, match=rf"1\.{ending} has no column 'z', and other files"):
+        open_stream(tmp_path)
+    np.testing.assert_array_equal(
+        read(open_stream(tmp_path, columns=["x", "y"])), [*expected, [7, 9], [8, 10]]
+    )
+
+
+def test_partitions_of_a_folder_have_the_same_columns_too(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    for year in (2024, 2025):
+        (tmp_path / f"year={year}").mkdir()
+        pd.DataFrame({"x": [1.0, 2.0]}).to_parquet(tmp_path / f"year={year}" / "a.parquet")
+    assert open_stream(tmp_path).feature_names == ("x", "year")
+    pd.DataFrame({"y": [1.0]}).to_parquet(tmp_path / "year=2025" / "a.parquet")
+    with pytest.raises(StreamError, match=r"year=2025.a\.parquet has no column 'x'"):
+        open_stream(tmp_path)
 
 
 def test_standard_input(monkeypatch):

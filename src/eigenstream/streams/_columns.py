@@ -97,6 +97,14 @@ def _features(plan: Reading, table: RowTable) -> tuple[int | None, tuple[str, ..
         marks = [None if one is None else place(one, table) for one in (plan.sequence, plan.time)]
         places = _others(table, (*marks, *labels))
     names = None if table.columns is None else tuple(table.columns[one] for one in places)
+    if table.lacking:
+        read = [*(names or ()), plan.sequence, plan.time, *plan.labels]
+        for name in read:
+            if name in table.lacking:
+                raise StreamError(
+                    f"{table.lacking[name]} has no column {name!r}, and other files of "
+                    f"{table.name} have it. Select common ones with columns=[...]."
+                )
     return len(places), names
 
 

@@ -62,9 +62,9 @@ class Stream:
         self, tables: Sequence[RowTable], plan: Reading, *, chunk_bytes: int = CHUNK_BYTES
     ) -> None:
         self._tables = tuple(tables)
-        self._plan = plan
+        self._plan, self._chunk_bytes = plan, chunk_bytes
         self._policy: Any = None
-        self._chunk_bytes = chunk_bytes
+        self.shuffled = any(table.shuffled for table in self._tables)
         self._dtype = plan.dtype or common_dtype(self._tables)
         self._width = plan.width
         self.preprocessing = Preprocessing()

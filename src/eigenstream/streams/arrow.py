@@ -1,6 +1,7 @@
 """Parquet, Arrow and Feather: a file, or a folder of them, as one table."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -47,11 +48,11 @@ class Arrow(RowTable):
                 form = "ipc" if ipc else "parquet"
                 found = dataset.dataset(file.path, format=form, filesystem=file.system)
             self.n_rows = found.count_rows()
+            self.data = self._in_common(found)
         except StreamError:
             raise
         except self._errors as refusal:
             raise self._said(refusal) from None
-        self.data = found
         self._describe()
 
     def _check_start(self, file: File) -> None:
@@ -67,6 +68,34 @@ class Arrow(RowTable):
                 f"{self.name} is a stream of Arrow's, which has no index, and no file of it. Pass "
                 "lambda: pyarrow.ipc.open_stream(path), or write it by pyarrow.ipc.new_file."
             )
+
+    def _in_common(self, data: Any) -> Any:
+        """Return a dataset with the columns of all its files, noting what some of them lack.
+
+        Arrow itself looks at the first file only: it fills in nothing for what others lack, passes
+        over what they have besides, and wants numbers of the first one's type.
+        """
+        files = list(data.get_fragments()) if hasattr(data, "files") else []
+        if len(files) < 2:
+            return data
+        pyarrow = needed("pyarrow", "pyarrow", "Parquet and Arrow files")
+        schema = data.schema
+        has = []
+        for file in files:
+            theirs = file.physical_schema
+            has.append((file.path, set(theirs.names)))
+            with suppress(pyarrow.ArrowException):  # who reads such a column will hear of it
+                schema = pyarrow.unify_schemas([schema, theirs], promote_options="permissive")
+        by_folder = set(data.schema.names) - has[0][1]
+        self.lacking = {
+            name: path
+            for path, names in reversed(has)
+            for name in schema.names
+            if name not in names | by_folder
+        }
+        if schema == data.schema:
+            return data
+        return type(data)(files, schema, data.format, data.filesystem)
 
     def _describe(self) -> None:
         """Take over names and types."""
@@ -117,6 +146,7 @@ class Records(Arrow):
         self.name = name
         if not hasattr(data, "to_batches"):  # a single batch
             data = pyarrow.Table.from_batches([data])
-        self.data = data if hasattr(data, "count_rows") else dataset.dataset(data)
+        whole = data if hasattr(data, "count_rows") else dataset.dataset(data)
+        self.data = self._in_common(whole)
         self.n_rows = self.data.count_rows()
         self._describe()

@@ -1,10 +1,11 @@
 """What every reader gives: a table, that is rows in order with a name, read block by block."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -136,10 +137,14 @@ class RowTable(ABC):
     #: How many columns there are in all, and what they are called.
     width: int | None = None
     columns: tuple[str, ...] | None = None
+    #: Of columns that are not in all its files: a file without it.
+    lacking: Mapping[str, str] = MappingProxyType({})
     #: The type of the numbers as stored.
     dtype: np.dtype[Any] | None = None
     #: Whether it can be read twice.
     rereadable: bool = True
+    #: Whether its rows are in no order of time.
+    shuffled: bool = False
     #: Whether a pass has begun.
     used: bool = False
     #: The shape of what is one row, such as that of an image.

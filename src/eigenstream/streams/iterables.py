@@ -1,7 +1,7 @@
 """Whatever gives chunks one after the other: generators, readers of pandas, torch's loaders."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ class Chunks(RowTable):
     def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]], name: str) -> None:
         self.source, self.name = source, name
         self.rereadable = callable(source) or not isinstance(source, Iterator)
+        # torch's, whose rows come in another order in every pass.
+        self.shuffled = type(getattr(source, "sampler", None)).__name__ == "RandomSampler"
         # The first chunk says what the others are; the first pass begins with it.
         chunks = self._started()
         first = next(chunks, None)
@@ -101,12 +103,21 @@ def _rows_of(chunk: Any, name: str) -> Any:
     if isinstance(chunk, list | tuple) and chunk and hasattr(chunk[0], "detach"):
         chunk = chunk[0]
     if hasattr(chunk, "detach"):  # a tensor, wherever it lies
-        chunk = chunk.detach().cpu().numpy()
+        chunk = chunk.detach().cpu()
+        coarse = str(getattr(chunk, "dtype", "")) == "torch.bfloat16"  # NumPy has no such numbers
+        chunk = (chunk.float() if coarse else chunk).numpy()
     if is_sparse(chunk):
         return chunk.tocsr()
     if hasattr(chunk, "columns") and (hasattr(chunk, "dtypes") or hasattr(chunk, "num_rows")):
         return chunk
-    if isinstance(chunk, str | bytes | Mapping):
+    if isinstance(chunk, Mapping):
+        keys = ", ".join(f"{key!r:.20}" for key in islice(chunk, 4))
+        one = next(iter(chunk), "rows")
+        raise StreamError(
+            f"{name} is a dict of entries {keys}, and rows of numbers are due. Pass those of one: "
+            f"lambda: (chunk[{one!r:.20}] for chunk in ...)."
+        )
+    if isinstance(chunk, str | bytes):
         raise StreamError(f"{name} is a {type(chunk).__name__}, and rows of numbers are due.")
     try:
         return np.asarray(chunk)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checkpoints import Keeper, Resumption
+from eigenstream._checks import warn_user
 from eigenstream._provenance import NOTED, forget_source, note_source
 from eigenstream._streams import is_stream, note_columns, refuse_keeping
 from eigenstream.estimators import _input, _mapping
@@ -29,6 +30,11 @@ def source_of(
     if is_stream(X):
         if sample_weight is not None:
             raise ValueError("the rows of a stream have no weights yet: leave sample_weight out.")
+        if getattr(X, "shuffled", False) and estimator._lag() > 0:
+            warn_user(
+                f"{X!r} comes from a loader that shuffles, and velocities are differences of rows "
+                "that follow each other in time: load with shuffle=False."
+            )
         return StreamSource(estimator, X, passes, keeper)
     if keeper is not None:
         refuse_keeping(X)
@@ -122,6 +128,7 @@ class StreamSource:
         self._before = Skipped()
         #: A pass that has begun: of a stream that can be read once it is the only one.
         self._begun: Iterator[Any] | None = None
+        self._passing: Any = None
         #: How many sequences have begun in this pass; None where that cannot be seen.
         self._sequences: int | None = None
         self.first_turn, self.complete = 0, False
@@ -188,20 +195,28 @@ class StreamSource:
 
     def _first(self) -> Any:
         """Return the first chunk that has rows, and put it back."""
-        passing = iter(self._started())
+        passing = self._passing = iter(self._started())
         for chunk in passing:
             if len(chunk):
                 self._begun = chain([chunk], passing)
                 return chunk
         raise ValueError(f"{self._stream!r} holds no rows.")
 
+    def _leave(self) -> None:
+        """End a pass that has begun, where the stream is read anew: its chunks take memory, and
+        some loaders have workers for one pass at a time."""
+        if self._begun is not None and self._stream.rereadable:
+            self._begun = None
+            if hasattr(self._passing, "close"):
+                self._passing.close()
+
     def _learn_map(self) -> Any:
         """Let the feature map learn; return a row to see what it makes of one."""
         assert self._begun is not None
         if self._stream.rereadable:
             first = next(self._begun)
+            self._leave()
             self._estimator._map = _mapping.fitted_to(self._estimator.features, self._stream)
-            self._begun = None
             return first.rows[:1]
         for chunk in self._begun:
             taken = self._estimator._collect_features(chunk.rows, chunk.weights)
@@ -223,9 +238,10 @@ class StreamSource:
     def n_rows(self) -> int:
         """How many rows there are in all; they are counted where the stream does not know it."""
         known = self._stream.n_rows
-        return (
-            int(known) if known is not None else sum(len(chunk) for chunk in self._stream.chunks())
-        )
+        if known is not None:
+            return int(known)
+        self._leave()
+        return sum(len(chunk) for chunk in self._stream.chunks())
 
     @property
     def expected_rows(self) -> int | None:
@@ -282,6 +298,7 @@ class StreamSource:
 
     def lagged_blocks(self, lag: int) -> Iterator[Block]:
         """Start a pass over blocks that are led by the ``lag`` rows before them."""
+        self._leave()
         for rows, weights in self._stream.lagged_blocks(lag):
             yield _mapping.mapped(self._estimator._map, rows), weights
 
