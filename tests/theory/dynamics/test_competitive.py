@@ -33,6 +33,7 @@ def drawn_state(rng, students, directions):
         (2, 2, 4.0),
         (2, 2, 30.0),
         (3, 2, 1.0),
+        (3, 2, 20.0),
         (4, 2, 2.0),
     ],
 )
@@ -63,7 +64,7 @@ def test_the_drift_is_the_average_of_the_rule(K, M, softness):
     for exact, draws in ((dR, moved), (dQ, turned)):
         error = draws.std(axis=0) / np.sqrt(m)
         # Quasi-random averages are right to 1e-4, of differences of about one.
-        allowed = SIGMAS * error + (2e-4 if K > 5 or (softness and K > 2) else 1e-12)
+        allowed = SIGMAS * error + (2e-4 if K > 5 or (softness and K > 3) else 1e-7)
         assert (np.abs(draws.mean(axis=0) - exact) <= allowed).all()
 
 
@@ -226,13 +227,39 @@ def test_the_soft_average_of_two_is_the_integral(beta):
     np.testing.assert_allclose(found[1], [found[0, 1], 1 - average(1) - found[0, 1]], atol=1e-12)
 
 
-def test_three_that_share_are_solved_in_few_steps():
+@pytest.mark.parametrize("beta", [0.2, 1.0, 3.0, 8.0, 30.0])
+def test_the_soft_average_of_three_is_the_integral(beta):
+    """Against a plain sum over the plane of the two differences, fine enough for any of these."""
+    rng = np.random.default_rng(3)
+    R, Q = drawn_state(rng, 3, 2)
+    centre, variance = rng.standard_normal(2), 0.8
+    model = CompetitiveDynamics([centre], n_prototypes=3, variances=[variance], softness=beta)
+    mean = R @ centre - np.diag(Q) / 2
+    D = np.array([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]])
+    values, vectors = np.linalg.eigh(variance * D @ Q @ D.T)
+    root = vectors * np.sqrt(values)
+    # exp(-2 pi^2 / 0.8) = 2e-11 of what is missed between the points.
+    z = np.arange(-7, 7, 0.8 / max(1.0, beta * np.sqrt(values[-1])))
+    expected, total = np.zeros((3, 3)), 0.0
+    for x in z:
+        h = np.zeros((3, len(z)))
+        h[:2] = (D @ mean)[:, None] + root @ np.array([np.full(len(z), x), z])
+        p = np.exp(beta * (h - h.max(axis=0)))
+        p /= p.sum(axis=0)
+        weight = np.exp(-(x * x + z * z) / 2)
+        expected += (p * weight) @ p.T
+        total += weight.sum()
+    np.testing.assert_allclose(model._averages(R, Q)[2][0], expected / total, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("K", [3, 4])
+def test_several_that_share_are_solved_in_few_steps(K):
     """The points' root of Q is smooth in Q: one that jumps costs a step of LSODA a jump."""
-    model = CompetitiveDynamics(2 * np.eye(3), eta=0.5, softness=1.0)
-    R = 0.01 * np.random.default_rng(3).standard_normal((3, 3))
+    model = CompetitiveDynamics(2 * np.eye(K), eta=0.5, softness=1.0)
+    R = 0.01 * np.random.default_rng(3).standard_normal((K, K))
     calls, averages = [], model._averages
     model._averages = lambda *state: calls.append(0) or averages(*state)
-    model.solve(R, R @ R.T + 0.1 * np.eye(3), np.linspace(0, 100, 21))
+    model.solve(R, R @ R.T + 0.1 * np.eye(K), np.linspace(0, 100, 21))
     assert len(calls) < 2000
 
 

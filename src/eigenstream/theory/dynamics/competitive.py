@@ -14,6 +14,7 @@ from eigenstream.theory.dynamics._assignments import (
     several_winners,
     soft_pair,
     soft_several,
+    soft_triple,
 )
 from eigenstream.theory.dynamics._checked import as_rates, as_times
 from eigenstream.theory.dynamics._loops import (
@@ -204,6 +205,8 @@ class CompetitiveDynamics(Dynamics):
         found = np.zeros((clusters, K)), np.zeros((clusters, K, K)), np.zeros((clusters, K, K))
         if self.softness is not None and K == 2:
             soft_pair(R, Q, self._clusters, self.softness, found)
+        elif self.softness is not None and K == 3:
+            soft_triple(R, Q, self._clusters, self.softness, found)
         elif self.softness is not None:
             rule = (self.softness, soft_normals(K), root_of(Q))
             soft_several(R, Q, self._clusters, rule, found)
