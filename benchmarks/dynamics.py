@@ -31,7 +31,7 @@ def units(*strengths: float) -> Callable[[], object]:
 def solutions() -> Iterator[tuple[str, Callable[[], object]]]:
     for K in (2, 3, 4, 5):
         yield f"winner takes all, K = {K}", prototypes(K, None)
-    for K, beta in ((2, 1.0), (2, 4.0), (2, 100.0), (3, 1.0), (4, 1.0)):
+    for K, beta in ((2, 1.0), (2, 4.0), (2, 100.0), (3, 1.0), (3, 4.0), (4, 1.0)):
         yield f"soft, beta = {beta:g}, K = {K}", prototypes(K, beta)
     yield "Sanger, M = 2", units(0.6, 0.4)
     yield "Sanger, M = 3", units(0.6, 0.4, 0.2)

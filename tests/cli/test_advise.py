@@ -31,10 +31,12 @@ def test_the_command_gives_the_method(capsys):
     ("arguments", "message"),
     [
         ([*PROTOTYPES, "1", "--eta", "0"], "eta must be a number in"),
-        ([*PROTOTYPES, "-1", "--eta", "1"], "b must be a number in"),
+        ([*PROTOTYPES, "-1", "--eta", "1"], "--separation must be a number in"),
         ([*COMPONENTS, "8,a"], "numbers with commas between"),
         ([*COMPONENTS, "8,1"], "above the noise 1"),
-        ([*COMPONENTS, "4,8"], "largest first"),
+        ([*COMPONENTS, "4,8"], "--eigenvalues must be given largest first"),
+        ([*COMPONENTS, "4,4"], "cannot be told apart"),
+        ([*COMPONENTS, "4,nan"], "above the noise 1"),
     ],
 )
 def test_bad_input_is_one_line(capsys, arguments, message):

@@ -21,8 +21,11 @@ def advise_prototypes(
     length: Annotated[float, typer.Option(help="How long random prototypes start.")] = 1.0,
 ) -> None:
     """Say when two prototypes part that learn two equal clusters."""
+    from eigenstream._checks import check_number
     from eigenstream.theory import SymmetricPair
 
+    check_number(separation, "--separation", above=0)
+    check_number(length, "--length", above=0)
     # The theory's clusters are centred at b B_1 and b B_2.
     pair = SymmetricPair(separation / 2**0.5)
     print(pair.advise(eta, n_features=n_features, length=length))
@@ -48,6 +51,8 @@ def advise_components(
         raise ValueError(
             f"--eigenvalues must be numbers with commas between, as 4,2.25; got {eigenvalues!r}."
         ) from None
+    if sorted(values, reverse=True) != values:
+        raise ValueError(f"--eigenvalues must be given largest first, got {eigenvalues!r}.")
     if not noise > 0 or not min(values) > noise:
         raise ValueError(
             f"every eigenvalue must be above the noise {noise:g}, and that above 0; got "

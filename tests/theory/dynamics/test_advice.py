@@ -62,7 +62,11 @@ def test_what_never_specialises_is_said():
     lost = PrincipalDynamics([2.0, 1.0], eta=2.5).advise(n_features=500)
     assert lost.examples == np.inf
     assert not lost.stable
+    # 2.5 is below the second unit's critical rate 6: what is wrong is another thing.
+    assert "is below the critical rate 6, but the state it aims at is not stable" in str(lost)
     assert "never" in str(lost)
+    fast = PrincipalDynamics([2.0, 1.0], eta=[1.5, 0.5]).advise(n_features=500)
+    assert (fast.eta, fast.critical_rate) == (1.5, 16.0)
 
 
 def test_split_rates_help_where_chance_is_small():
@@ -80,6 +84,11 @@ def test_split_rates_help_where_chance_is_small():
         (lambda: SymmetricPair(1.0).advise(1, n_features=3), "n_features"),
         (lambda: PrincipalDynamics([1.0], rule="subspace").advise(n_features=9), "Sanger's rule"),
         (lambda: PrincipalDynamics([1.0]).advise(n_features=9, R=[[0.1]]), "both R and Q"),
+        (lambda: PrincipalDynamics([1.0, 1.0]).advise(n_features=9), "cannot be told apart"),
+        (
+            lambda: PrincipalDynamics([1.0, 0.5, 0.5], n_units=2).advise(n_features=9),
+            "cannot be told apart",
+        ),
     ],
 )
 def test_refused(call, message):

@@ -49,7 +49,12 @@ class Advice:
 
     def __str__(self) -> str:
         """Say it in a few lines."""
-        if self.examples == inf:
+        if self.examples == inf and self.eta < self.critical_rate:
+            lines = [
+                f"eta = {self.eta:g} is below the critical rate {self.critical_rate:.4g}, but the "
+                "state it aims at is not stable: the last unit never finds its direction."
+            ]
+        elif self.examples == inf:
             lines = [
                 f"eta = {self.eta:g} is not below the critical rate {self.critical_rate:.4g}: "
                 "it never specialises."
@@ -156,9 +161,11 @@ def unit_advice(model: Any, start: Any, n_features: int) -> Advice:
     examples, fastest, apart = (
         n_features * unit_time(one, start, n_features) for one in (model, other(best), split)
     )
+    critical = model.critical_rates
+    nearest = int(np.argmax(model.eta[:units] / critical))  # the unit that is first to be lost
     return Advice(
-        eta=float(model.eta.max()),
-        critical_rate=float(model.critical_rates.min()),
+        eta=float(model.eta[nearest]),
+        critical_rate=float(critical[nearest]),
         best_rate=best,
         examples=examples,
         best_examples=fastest,

@@ -370,6 +370,13 @@ class PrincipalDynamics(Dynamics):
             raise ValueError(
                 "advice is for Sanger's rule with length 1 and constant rates: simulate others."
             )
+        own = self._own_excess()
+        near = self.excess[: len(own) + 1]
+        if (np.diff(near) == 0).any():
+            raise ValueError(
+                "directions of equal variance cannot be told apart, so that no unit has one of its "
+                f"own: {near.tolist()} are the excess variances. Give different ones."
+            )
         least = self.n_students + self.n_directions
         n = check_whole(n_features, "n_features", least=least)
         if (R is None) != (Q is None):
