@@ -54,7 +54,7 @@ from eigenstream.estimators import AlphaPath, LagPath, PairRule, SubspaceBound
 from eigenstream.features import GradientOrientation
 from eigenstream.learners import online as flow
 from eigenstream.rules import supervised
-from eigenstream.solvers import dense, krylov, shifted
+from eigenstream.solvers import dense, krylov, shift_invert
 from eigenstream.solvers.base import Split
 
 # ---- data of every form -------------------------------------------------------------------------
@@ -461,7 +461,7 @@ class Applied:
 SOLVERS = {
     "dense": dense.largest,
     "krylov": lambda matrix, d: krylov.largest(Applied(matrix), (1.0, 0.0), d),
-    "shifted": lambda matrix, d: shifted.largest(split(matrix), d, most=d, cut=1e-12),
+    "shift_invert": lambda matrix, d: shift_invert.largest(split(matrix), d, most=d, cut=1e-12),
     "dual": None,
 }
 

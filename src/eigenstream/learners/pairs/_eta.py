@@ -12,7 +12,7 @@ from eigenstream._blas import blas_threads
 from eigenstream._linalg import Float64s
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import PairCounts
-from eigenstream.solvers import dense, krylov, shifted
+from eigenstream.solvers import dense, krylov, shift_invert
 from eigenstream.solvers.base import Eigenpairs, Split
 
 #: The weights tried for eta="auto", descending: a small weight converges slowly, and starts best
@@ -207,7 +207,7 @@ def _largest(
         pass
     if split is not None:
         try:
-            return shifted.largest(split(), wanted, most, cut)
+            return shift_invert.largest(split(), wanted, most, cut)
         except RuntimeError:  # nor one amid those of an inverse
             pass
     return dense.largest(operator.matrix(*weights), wanted)

@@ -7,7 +7,7 @@ from eigenstream._linalg import principal_angles
 from eigenstream.learners.pairs._eta import top
 from eigenstream.learners.pairs._gram import gram, median_square
 from eigenstream.scatters.laplacians import ClassLaplacian
-from eigenstream.solvers import dual, shifted
+from eigenstream.solvers import dual, shift_invert
 from eigenstream.solvers.base import Split
 
 EPS = np.finfo(float).eps
@@ -51,12 +51,12 @@ def test_the_largest_are_those_of_a_dense_decomposition(rewarded, size, n_column
     positive = int((np.linalg.eigvalsh(matrix) > cut).sum())
     if positive == 0:
         with pytest.raises(RuntimeError, match="positive"):
-            shifted.largest(split, wanted, n_columns, cut)
+            shift_invert.largest(split, wanted, n_columns, cut)
         return
-    pairs = shifted.largest(split, wanted, n_columns, cut)
+    pairs = shift_invert.largest(split, wanted, n_columns, cut)
     assert len(pairs.values) == min(wanted, positive)
     agrees(pairs, matrix, scale)
-    again = shifted.largest(split, wanted, n_columns, cut)
+    again = shift_invert.largest(split, wanted, n_columns, cut)
     np.testing.assert_array_equal(again.vectors, pairs.vectors)
 
 
@@ -66,7 +66,7 @@ def test_equal_eigenvalues_are_never_passed_over():
     below = np.diag(np.concatenate([np.zeros(4), np.linspace(0.01, 3.0, size - 4)]))
     split = Split(np.asfortranarray(below), np.asfortranarray(np.eye(size)[:, :4]), np.eye(4))
     try:
-        pairs = shifted.largest(split, 4, 6, 1e-12)
+        pairs = shift_invert.largest(split, 4, 6, 1e-12)
     except RuntimeError:
         return
     np.testing.assert_allclose(pairs.values, np.ones(4), atol=1e-13)
@@ -79,7 +79,7 @@ def test_inertia_and_inverse_of_a_shifted_matrix(shift):
     split = Split(split.below, split.columns, np.eye(7) - 0.2 * np.ones((7, 7)))  # indefinite
     matrix = formed(split) - shift * np.eye(40)
     values = np.linalg.eigvalsh(matrix)
-    factored = shifted.Shifted(split, shift)
+    factored = shift_invert.Shifted(split, shift)
     assert factored.above == (values > 0).sum()
     vector = rng.standard_normal(40)
     solved = factored.inverse_times(vector)
@@ -125,13 +125,13 @@ class TestTheContrastOfClasses:
     def test_the_search_comes_to_the_same(self, kind, n_components, monkeypatch):
         rows, labels, groups, weights = labelled(kind)
         used = []
-        largest = shifted.largest
+        largest = shift_invert.largest
 
         def counted(*arguments):
             used.append(largest(*arguments))
             return used[-1]
 
-        monkeypatch.setattr(shifted, "largest", counted)
+        monkeypatch.setattr(shift_invert, "largest", counted)
         factor = dual.factor(gram(rows, "rbf", 0.7 / median_square(rows)))
         operator = dual.PairOperator(factor, ClassLaplacian.of(labels, groups, weights))
         how = operator, (0.15, 0.5), n_components, len(rows) * EPS
