@@ -16,13 +16,13 @@ from eigenstream.theory.dynamics._gaussian import all_positive
 #: Orthants of so many variables at most are exact (_gaussian).
 EXACT = 4
 
-#: Points of the fixed Sobol sets: of random states of six prototypes, chances are right to 4e-5 in
-#: the median and 4e-4 at worst (of 30, against 2^15 points).
+#: Points of the fixed Sobol sets: of random states of six prototypes, chances are right to 6e-5 in
+#: the median and 5e-4 at worst (of 30, against 2^15 points), of seven to 2e-4 and 2e-3.
 ORTHANT_POINTS = 1 << 10
 
-#: Of a softmax, more where it is steep: solutions from random starts of four prototypes differed
-#: from the chain's at N = 20000 by less than its errors of 1e-3, and with the fewest points by 0.04
-#: in Q for beta = 4.
+#: Of a softmax, more where it is steep: averages of four prototypes are right to 2e-4 in the median
+#: and 7e-4 at worst (of 10 random states, beta from 1 to 8, against 2^18 points), of five to twice
+#: that.
 SOFT_POINTS, MOST_SOFT_POINTS = 1 << 11, 1 << 15
 
 TINY = 1e-300

@@ -48,8 +48,8 @@ class CompetitiveDynamics(Dynamics):
     An example comes from cluster n with probability w_n: xi = sum_m D_nm B_m + sqrt(v_n) noise in N
     dimensions, B_m orthonormal. p picks the nearest prototype, or is soft. The equations close on
     R_km = J_k.B_m and Q_kl = J_k.J_l ([DYN] eq. 2.6), for any numbers of prototypes and clusters:
-    up to five winners and two or three that share exactly (to 1e-10, three to 1e-7), more by fixed
-    quasi-random sets (to about 1e-4; four that share with a beta above 4 to about 1e-3).
+    up to five winners and two or three that share exactly (to 1e-10, three to 1e-7), more over
+    fixed quasi-random sets (to about 3e-4 for six winners or four that share).
 
     Parameters
     ----------
