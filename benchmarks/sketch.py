@@ -117,7 +117,7 @@ def learned(sketch: OperatorSketch, rows: Any) -> None:
 
 def speed() -> None:
     """Microseconds of the processor a row, one thread, d=10, when the first blocks are over."""
-    table, sizes = [], ((784, 10_000), (5000, 2500))
+    table, blocks, sizes = [], [], ((784, 10_200), (5000, 2560))
     for D, n in sizes:
         rng = np.random.default_rng(0)
         rows = rng.standard_normal((n, D))
@@ -129,15 +129,16 @@ def speed() -> None:
                 sketch, given = OperatorSketch(10, **how), rows.astype(dtype)
                 learned(sketch, given)
                 runs[f"{name}, {dtype.__name__}"] = partial(learned, sketch, given)
-        block = OperatorSketch(10, **SLOW).plan.block
+        block = OperatorSketch(10, **SLOW).plan.block(D)
         runs["two thin products, 2 D (d + b)"] = products(D, 10, block, n)
         peer = IncrementalPCA(10, batch_size=100)
         runs["IncrementalPCA(batch_size=100)"] = partial(peer.fit, rows)
+        blocks.append(f"{block} at D={D}")
         times = race(runs, rounds=7, clock=thread_time)
         unit = times["two thin products, 2 D (d + b)"]
         table.append([f"{1e6 * t / n:.1f} = {t / unit:.2f} x" for t in times.values()])
     show(
-        f"Microseconds of one core a row, d=10, blocks of {block}",
+        f"Microseconds of one core a row, d=10, blocks of {', '.join(blocks)}",
         ["", *(f"D={D}" for D, _ in sizes)],
         [[name, *found] for name, *found in zip(runs, *table, strict=True)],
     )
@@ -155,7 +156,7 @@ def memory(D: int = 100_000, d: int = 10) -> None:
         peak = max(peak, tracemalloc.get_traced_memory()[1] - rows.nbytes)
     tracemalloc.stop()
     held = sum(np.asarray(value).nbytes for value in sketch.state().values())
-    waiting = sketch.plan.block + 1
+    waiting = sketch.plan.block(D) + 1
     console.print(
         f"D={D}, d={d}: the sketch holds {held / 8 / D:.0f} vectors of length D, the rows that "
         f"wait included, and {peak / 8 / D:.0f} for a moment (7 d + b + lag = {7 * d + waiting})"

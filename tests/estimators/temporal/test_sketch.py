@@ -349,7 +349,7 @@ def test_the_quicker_of_those_that_promise_an_answer():
 def test_the_cost_of_a_sketch_is_that_of_its_products():
     """Counted in a block: multiplications along D are two operations each; the rest is small."""
     plan, width = SketchPlan(10, (0.3, 0.7), lag=1), 10**7
-    r, d, b = plan.highest + plan.lowest, plan.d, plan.block
+    r, d, b = plan.highest + plan.lowest, plan.d, plan.block(width)
     inside = 2 * width * (b * (r + d) + b * b / 2)  # rows with the frame; half of rows with rows
     out = 2 * width * (b * r + r * r)
     # Blocks are a little larger than 2 r rows where frames are small.

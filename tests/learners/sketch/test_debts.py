@@ -46,7 +46,12 @@ def test_independent_couples_in_few_dimensions_lose_half_as_much(seed):
     best, losses = np.linalg.eigvalsh(T)[-4:].sum(), []
     for independent in (False, True):
         sketch = OperatorSketch(
-            4, weights=(0.3, 0.7), lag=64, center=False, independent=independent
+            4,
+            weights=(0.3, 0.7),
+            lag=64,
+            center=False,
+            independent=independent,
+            block_size=128,  # ten blocks, so that there are debts to charge
         )
         for start in range(0, len(negative), 64):
             u, v = negative[start : start + 64], positive[start : start + 64]

@@ -70,6 +70,6 @@ def test_memory_is_that_of_the_frame_and_the_rows_that_wait():
             most = max(most, tracemalloc.get_traced_memory()[1] - rows.nbytes)
     finally:
         tracemalloc.stop()
-    assert sketch.plan.block == 128
+    assert sketch.plan.block(width) == 128
     # Panels of a thousand columns, the small problem, and the chunk before are beside them.
-    assert most / 8 / width < (7 * d + sketch.plan.block + 1) * 1.25
+    assert most / 8 / width < (7 * d + sketch.plan.block(width) + 1) * 1.25

@@ -178,4 +178,5 @@ def test_a_stream_that_wanders_is_not_forgotten():
         found = learned(rows, 3, weights=(0.4, 0.6), lag=1).solution()
         assert share(found.components, T) > 0.99
         best = np.linalg.eigvalsh(T)[-3:].sum()
-        assert 0.9 < found.eigenvalues.sum() / best < 1.01
+        # Of rows that count differently by what was forgotten before the mean had moved.
+        assert abs(found.eigenvalues.sum() / best - 1.0) < 0.1

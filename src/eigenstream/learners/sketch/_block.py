@@ -18,6 +18,15 @@ PRECISIONS = {8: (1e-5, 1e-7), 4: (1e-3, 1e-3)}
 #: Directions with less than so many roundings of the row's square to them need a second look.
 SHAKY = 1e3
 
+#: A direction that rounding alone could have made so long, but for this factor, is not taken.
+SOUND = 10.0
+
+#: The share of its square that a correction must have beside those before it to be one of its own.
+INDEPENDENT = 1e-10
+
+#: Steps of conjugate gradients towards a correction: more change no share by more than .001.
+STEPS = 3
+
 #: Squares below this are taken for zero.
 TINY = 1e-290
 
@@ -33,7 +42,6 @@ class Directions(NamedTuple):
     chosen: Any
     scale: Float64s
     shaky: bool  # rounding shows in the directions
-    crowding: float  # see ``crowded``; 1 where nobody has asked
 
     def combination(self, wanted: Float64s, terms: SketchTerms) -> Float64s:
         """Return weights of the rows (outside the frame) that sum to combinations of these."""
@@ -42,6 +50,11 @@ class Directions(NamedTuple):
             solved = lapack.dtrtrs(self.triangle, wanted)[0]
             out[self.chosen] = solved / self.scale[:, None]
         return terms.transposed_differences(out)
+
+
+def of_differences(rest: Float64s, terms: SketchTerms) -> Float64s:
+    """Return the inner products of velocities where rows have a past, else of the rows."""
+    return terms.differences(np.ascontiguousarray(terms.differences(rest).T))
 
 
 def crowded(own: Float64s, room: int) -> float:
@@ -66,7 +79,6 @@ def new_directions(
     terms: SketchTerms,
     room: int,
     dtype: Any,
-    independent: bool = False,
 ) -> Directions:
     """Return directions from the Gram matrix of what lies outside the frame.
 
@@ -74,8 +86,7 @@ def new_directions(
     streams, and small rows beside large ones, lose nothing. At most ``room`` directions.
     """
     share, floor = PRECISIONS[dtype.itemsize]
-    own = terms.differences(np.ascontiguousarray(terms.differences(rest).T))
-    crowding = crowded(own[terms.now][:, terms.now], room) if independent else 1.0
+    own = of_differences(rest.astype(np.float64, copy=False), terms)
     scale = np.sqrt(np.maximum(np.maximum(own.diagonal(), floor * sizes), TINY))
     own /= scale
     own /= scale[:, None]
@@ -92,7 +103,7 @@ def new_directions(
     triangle, chosen = factor[:rank, :rank], order[:rank]
     own_share = (triangle.diagonal() * scale[chosen]) ** 2
     shaky = bool((own_share < SHAKY * np.finfo(dtype).eps * sizes[chosen]).any())
-    return Directions(terms.sums(coordinates), triangle, chosen, scale[chosen], shaky, crowding)
+    return Directions(terms.sums(coordinates), triangle, chosen, scale[chosen], shaky)
 
 
 class Cut(NamedTuple):
@@ -113,36 +124,90 @@ def kept_pairs(matrix: Float64s, lowest: int, highest: int) -> Cut:
     return Cut(values[kept], vectors[:, kept], False)
 
 
+class Corrections(NamedTuple):
+    """Orthonormal directions outside the frame that the kept ones want to move in."""
+
+    coordinates: Float64s  # of the block's rows along them
+    weights: Float64s  # of the rows (outside the frame) that sum to them
+    shaky: bool  # rounding shows in the directions
+
+    def combination(self, wanted: Float64s, _: SketchTerms) -> Float64s:
+        """Return weights of the rows (outside the frame) that sum to combinations of these."""
+        return np.asarray(self.weights @ wanted)
+
+
+def conjugate_steps(rest: Any, gap: float, wanted: Any, terms: SketchTerms) -> Any:
+    """Return about (1 - H rest / gap)^(-1) wanted, or None where that is seen to be indefinite.
+
+    By conjugate gradients, all columns at a time. What a column stands for is the sum of the rows
+    outside the frame with these weights, and in the inner product of such sums, by ``rest``, the
+    matrix is symmetric.
+    """
+    dtype, tiny = wanted.dtype.type, float(np.finfo(wanted.dtype).tiny)
+    found, left = np.zeros_like(wanted), wanted.copy()
+    towards = left
+    along = moved = rest @ left
+    size = np.einsum("ij,ij->j", left, along)
+    for step in range(STEPS):
+        image = towards - terms.signed(moved) * dtype(1.0 / gap)
+        curved = np.einsum("ij,ij->j", moved, image)
+        if not (curved >= 0).all():
+            return None
+        length = size / np.maximum(curved, tiny)
+        found += length * towards
+        if step + 1 < STEPS:
+            left = left - length * image
+            along = rest @ left
+            before, size = size, np.einsum("ij,ij->j", left, along)
+            turn = size / np.maximum(before, tiny)
+            towards, moved = left + turn * towards, along + turn * moved
+    return found
+
+
 def corrections(
-    values: Float64s,
-    outside: float,
-    inside: Float64s,
-    new: Float64s,
+    rest: Float64s,
+    sizes: Float64s,
+    gap: float,
+    pulls: Float64s,
     terms: SketchTerms,
     plan: SketchPlan,
-) -> Float64s | None:
-    """Return an orthonormal basis of where the kept directions want to go, among the new ones.
+    dtype: Any,
+) -> Corrections | None:
+    """Return where the kept directions want to go, of the space that a block's rows add.
 
     The full problem is nearly diagonal: to first order the eigenvector of a value lam_j moves by
-    (lam_j - M_NN)^(-1) M_Nj, M_NN the operator on the new directions. For the top ones lam_d
-    stands for all lam_j, so that one Cholesky factorisation serves; the lowest move by M_Nj, their
-    gradient. None where lam_d is not above M_NN, as after an outlier: nothing is small then.
+    (lam_j - M)^(-1) Y^T H k_j, Y the rows outside the frame, k_j their coordinates along it (the
+    ``pulls`` are the H k_j), and M = Y^T H Y. For the top ones lam_d stands for all lam_j: with its
+    ``gap`` to what the frame leaves they move by Y^T a_j, a_j = (gap - H Y Y^T)^(-1) H k_j: no
+    basis of all rows is needed. The lowest move by Y^T H k_j, their gradient. None where the gap is
+    not above what the block rewards, as after an outlier: nothing is small then. Rows in single
+    precision have a_j found in it: the eigenpairs are those among these directions, whatever they
+    are, so that they need only be about right.
     """
-    r = len(values)
-    signed = terms.signed(new)
-    gap = new.T @ signed
-    np.negative(gap, out=gap)
-    gap.reshape(-1)[:: len(gap) + 1] += values[r - plan.d] - outside
-    factor, failed = lapack.dpotrf(gap.T, lower=1, clean=0, overwrite_a=1)
-    if failed:
+    if not gap > 0:
         return None
-    low = min(LOWEST, plan.lowest)
+    low, r = min(LOWEST, plan.lowest), pulls.shape[1]
     moving = np.concatenate([np.arange(low), np.arange(r - min(plan.highest, plan.d + EXTRA), r)])
-    steps = np.asfortranarray(signed.T @ inside[:, moving])
-    steps[:, low:] = lapack.dpotrs(factor, steps[:, low:], lower=1)[0]
+    steps = pulls[:, moving]
     steps /= np.maximum(np.abs(steps).max(axis=0), TINY)
-    steps /= np.sqrt(np.maximum(np.einsum("ij,ij->j", steps, steps), TINY))
-    triangle, order, rank, _ = lapack.dpstrf((steps.T @ steps).T, tol=1e-10, lower=1)
-    chosen = np.asfortranarray(steps[:, order[:rank] - 1].T)
-    basis = lapack.dtrtrs(np.asfortranarray(triangle[:rank, :rank]), chosen, lower=1)[0]
-    return np.asarray(basis.T)
+    solved = conjugate_steps(rest, gap, steps[:, low:].astype(rest.dtype), terms)
+    if solved is None:
+        return None
+    steps[:, low:] = solved
+    along = (rest @ steps.astype(rest.dtype, copy=False)).astype(np.float64, copy=False)
+    size = np.einsum("ij,ij->j", steps, along)
+    # What rounding of the rows' inner products makes of that.
+    rounding = float(np.finfo(dtype).eps) * (sizes @ steps**2)
+    sound = size > np.maximum(SOUND * rounding, TINY)
+    scale = 1.0 / np.sqrt(size[sound])
+    steps, along, least = steps[:, sound] * scale, along[:, sound] * scale, 0.0
+    if not len(scale):
+        return Corrections(along, steps, False)
+    least = float((rounding[sound] / size[sound]).max())
+    triangle, order, rank, _ = lapack.dpstrf(
+        (steps.T @ along).T, tol=max(INDEPENDENT, SOUND * least), lower=1
+    )
+    chosen, last = order[:rank] - 1, triangle.diagonal()[rank - 1]
+    back = lapack.dtrtri(np.asfortranarray(triangle[:rank, :rank]), lower=1)[0].T
+    shaky = bool(last**2 < SHAKY * least)
+    return Corrections(along[:, chosen] @ np.triu(back), steps[:, chosen] @ np.triu(back), shaky)

@@ -7,7 +7,15 @@ import numpy as np
 
 from eigenstream._linalg import Float64s
 from eigenstream._state import State, joined, part
-from eigenstream.learners.sketch._block import corrections, kept_pairs, new_directions
+from eigenstream.learners.sketch._block import (
+    Corrections,
+    Directions,
+    corrections,
+    crowded,
+    kept_pairs,
+    new_directions,
+    of_differences,
+)
 from eigenstream.learners.sketch._frame import PANEL, SketchFrame
 from eigenstream.learners.sketch._operator import SketchedSums
 from eigenstream.learners.sketch._plan import SketchPlan
@@ -144,41 +152,39 @@ class SketchCore:
         near = None if found.rounding is None else 1.5 * np.eye(r) - 0.5 * found.rounding
         if near is not None:
             inside = inside @ near
-        new = new_directions(
-            found.gram - inside @ inside.T,
-            found.gram.diagonal(),
-            terms,
-            operator.n_features - r,
-            self.dtype,
-            plan.independent,
-        )
+        sizes, known = found.gram.diagonal(), inside.astype(found.gram.dtype, copy=False)
+        rest = known @ known.T
+        np.subtract(found.gram, rest, out=rest)
         # What directions outside are charged of the debts that they have on the average. In a
         # further pass only the first sum, which looks where to: what is read is what was seen. And
         # where weights are looked for, more would come and go, and take penalties along.
         if outside[0] < 0 and not (plan.search and operator.again):
-            charged = new.crowding if plan.independent else plan.debts
+            charged = plan.debts
+            if plan.independent:
+                own = of_differences(rest.astype(np.float64, copy=False), terms)
+                charged = crowded(own[terms.now][:, terms.now], operator.n_features - r)
             outside[: 1 if operator.again else None] *= charged
+        pulls = terms.signed(inside)
         if terms.seen and r > frame.d and not operator.again:
             gaps = (operator.values[r - frame.d :] - outside[0]) / terms.seen
-            self.transient.measure(frame, found, inside, gaps, terms)
+            self.transient.measure(frame, found, inside, pulls, gaps, terms.weight)
         within, step, moved = terms.traces(found.gram)
         operator.add_traces(within + step, moved)
 
-        reduced = None
-        if self.blocks >= FULL_BLOCKS and r == plan.highest + plan.lowest and len(new.chosen):
-            reduced = corrections(operator.values, outside[0], inside, new.coordinates, terms, plan)
-        beside = new.coordinates if reduced is None else new.coordinates @ reduced
-        coordinates = np.concatenate([inside, beside], axis=1)
+        new: Corrections | Directions | None = None
+        if self.blocks >= FULL_BLOCKS and r == plan.highest + plan.lowest:
+            gap = float(operator.values[r - frame.d] - outside[0])
+            new = corrections(rest, sizes, gap, pulls, terms, plan, self.dtype)
+        if new is None:
+            new = new_directions(rest, sizes, terms, operator.n_features - r, self.dtype)
+        coordinates = np.concatenate([inside, new.coordinates], axis=1)
         forms = operator.extended(outside, coordinates.shape[1])
         operator.add_block(forms, terms, coordinates)
         values, vectors, lossless = kept_pairs(forms[0], plan.lowest, plan.highest)
         operator.lossy = operator.lossy or not lossless
         operator.cut(forms, values, vectors)
 
-        if reduced is None:
-            of_rows = new.combination(vectors[r:], terms).T
-        else:
-            of_rows = vectors[r:].T @ new.combination(reduced, terms).T
+        of_rows = new.combination(vectors[r:], terms).T
         of_frame = vectors[:r].T - of_rows @ inside
         if near is not None:
             of_frame = of_frame @ near

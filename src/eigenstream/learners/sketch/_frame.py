@@ -29,9 +29,9 @@ Found = TypeVar("Found")
 
 
 class Products(NamedTuple):
-    """Inner products of a block's rows, less the mean, in double precision."""
+    """Inner products of a block's rows, less the mean: of rows with rows in the rows' precision."""
 
-    gram: Float64s  # rows with rows
+    gram: Any  # rows with rows
     snapshot: Float64s  # rows with the older frame
     frame: Float64s  # rows with the frame
     turned: Float64s  # the frame's last d vectors with the older frame
@@ -96,29 +96,32 @@ class SketchFrame:
 
     def _products(self, pieces: list[Any], mean: Float64s, check: bool, dtype: Any) -> Products:
         m, d, r = sum(map(len, pieces)), self.d, self.r
-        reference, self._centred_rows = mean.astype(dtype), None
+        # Of the mean as it is subtracted when the frame is moved: else rounding of it looks like rows.
+        reference, self._centred_rows = mean.astype(self.store.dtype).astype(dtype), None
 
         def of_stripe(panels: list[slice], thread: int) -> list[Float64s]:
-            gram, inner = np.zeros((m, m)), np.zeros((m, d + r))
-            turned, rounding = np.zeros((d, d)), np.zeros((r, r))
+            totals: list[Any] = []
+            alone = len(panels) == 1  # nothing to be added up
             with np.errstate(over="ignore", under="ignore"):
                 for columns in panels:
                     part = self._centred(pieces, reference, columns, thread)[self.most :]
                     frame = self.store[: d + r, columns]
-                    gram += part @ part.T
-                    inner += part @ frame.T
-                    if r >= d:
-                        turned += frame[r:] @ frame[:d].T
-                    if check:
-                        rounding += frame[d:] @ frame[d:].T
-            return [gram, inner, turned, rounding]
+                    found = [part @ part.T, part @ frame.T]
+                    found += [frame[r:] @ frame[:d].T] if r >= d else []
+                    found += [frame[d:] @ frame[d:].T] if check else []
+                    if totals:
+                        _add(totals, found)
+                    else:
+                        totals = found if alone else [one.astype(np.float64) for one in found]
+            return totals
 
         found = self._by_stripes(m, of_stripe)
-        gram, inner, turned, rounding = found[0]
         for other in found[1:]:
-            for total, more in zip((gram, inner, turned, rounding), other, strict=True):
-                total += more
-        return Products(gram, inner[:, :d], inner[:, d:], turned, rounding if check else None)
+            _add(found[0], other)
+        gram, inner, *more = found[0]
+        inner, more = inner.astype(np.float64, copy=False), [one.astype(np.float64) for one in more]
+        turned = more.pop(0) if r >= d else np.zeros((d, d))
+        return Products(gram, inner[:, :d], inner[:, d:], turned, more.pop() if check else None)
 
     def move(
         self,
@@ -202,3 +205,8 @@ class SketchFrame:
             return panel
         self._centred_rows = key
         return panel[:, columns]
+
+
+def _add(totals: list[Float64s], more: list[Any]) -> None:
+    for total, one in zip(totals, more, strict=True):
+        total += one

@@ -13,6 +13,9 @@ ANY_NUMBER = 20
 #: Terms that are learned together, at least, and for each vector of the frame.
 LEAST_BLOCK, BLOCK_PER_VECTOR = 128, 2
 
+#: Larger blocks lose less: of narrow rows as many as make so many numbers, 1.6 MB in double
+#: precision, but no more than so many for each column.
+BLOCK_NUMBERS, BLOCK_PER_COLUMN = 200_000, 2
 
 #: The small problem of a block takes, a row, the time of so many products times the frame's vectors
 #: squared (measured).
@@ -86,11 +89,18 @@ class SketchPlan:
             return max(8, min(3 * self.d, 60))
         return self.highest
 
-    @property
-    def block(self) -> int:
-        """The number of terms of a block."""
+    def block(self, n_features: int) -> int:
+        """Return the number of terms of a block of rows of such a width.
+
+        >>> [SketchPlan(10, (0.3, 0.7), lag=1).block(D) for D in (50, 200, 784, 100_000)]
+        [128, 400, 255, 128]
+        """
+        if self.block_size:
+            return self.block_size
         wanted = BLOCK_PER_VECTOR * (self.highest + self.lowest)
-        return self.block_size or max(LEAST_BLOCK, wanted)
+        numbers = BLOCK_NUMBERS // (2 if self.independent else 1)  # a couple is two rows
+        narrow = min(numbers // n_features, BLOCK_PER_COLUMN * n_features)
+        return max(LEAST_BLOCK, wanted, narrow)
 
     def cost(self, n_rows: int, n_features: int) -> float:
         """Return about how many products of numbers it takes to learn so many rows once.

@@ -51,34 +51,39 @@ class SketchTerms:
 
     def rewarded(self, C: Float64s) -> Float64s:
         """Return A; coordinates count from the mean before the block."""
-        rows = C[self.now]
+        rows, factor = _weighted(C[self.now], self.weights)
         if self.center:
             # A is sum w (x - m)(x - m)^T + kept weight m m^T, m the mean of the block [CHAN]. With
             # c in place of one m the first sum is larger by weight (m - c)(m - c)^T: that does it.
-            rows = rows - self.mean(C) * (1.0 - np.sqrt(self.kept))
-        rows = rows * np.sqrt(self.weights)[:, None]
-        return np.asarray(rows.T @ rows)
+            away = self.mean(C) * (1.0 - np.sqrt(self.kept))
+            if factor is None:
+                rows -= np.multiply.outer(np.sqrt(self.weights), away)
+            else:
+                rows = rows - away
+        return np.asarray(rows.T @ rows) * (1.0 if factor is None else factor)
 
     def penalised(self, C: Float64s) -> Float64s:
         """Return B."""
-        moved = C[self.now] - C[self.past]
-        moved *= np.sqrt(self.past_weights)[:, None]
-        return np.asarray(moved.T @ moved)
+        moved, factor = _weighted(C[self.now] - C[self.past], self.past_weights)
+        return np.asarray(moved.T @ moved) * (1.0 if factor is None else factor)
 
-    def signed(self, C: Float64s) -> Float64s:
+    def signed(self, C: Any) -> Any:
         """Return H C, where reward A - penalty B = R^T H R for the block's rows R."""
-        out, rows = np.zeros_like(C), C[self.now]
-        if self.center:
-            here = rows - self.mean(C) * (1.0 - self.kept)
-            here *= (self.reward * self.weights)[:, None]
-        else:
-            here = rows * (self.reward * self.weights)[:, None]
+        rows, gains = C[self.now], (self.reward * self.weights).astype(C.dtype)
         if self.penalty:
-            moved = rows - C[self.past]
-            moved *= (self.penalty * self.past_weights)[:, None]
-            here -= moved
-            out[self.past] += moved
-        out[self.now] += here
+            losses = (self.penalty * self.past_weights).astype(C.dtype)
+            own = np.zeros(len(C), C.dtype)
+            own[self.now] = gains - losses
+            own[self.past] -= losses
+            out = C * own[:, None]
+            out[self.now] += losses[:, None] * C[self.past]
+            out[self.past] += losses[:, None] * rows
+        else:
+            out = np.zeros_like(C)
+            out[self.now] = gains[:, None] * rows
+        if self.center:
+            share = (1.0 - self.kept) / (self.reward * self.weight)
+            out[self.now] -= np.multiply.outer(gains, gains @ rows * C.dtype.type(share))
         return out
 
     def traces(self, gram: Float64s) -> tuple[float, float, float]:
@@ -129,3 +134,10 @@ class SketchTerms:
                 return out
             out[later] += out[before[later]]
             before[later] = before[before[later]]
+
+
+def _weighted(rows: Any, weights: Float64s) -> tuple[Any, float | None]:
+    """Return rows times the roots of their weights, or as they are with the one weight of all."""
+    if len(weights) and weights.min() == weights.max():
+        return rows, float(weights[0])
+    return rows * np.sqrt(weights)[:, None], None

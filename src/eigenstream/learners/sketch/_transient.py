@@ -4,7 +4,6 @@ import numpy as np
 
 from eigenstream._linalg import Float64s
 from eigenstream.learners.sketch._frame import Products, SketchFrame
-from eigenstream.learners.sketch._terms import SketchTerms
 
 #: The old sum loses weight by the power GAIN * behind of n / (n + b), at most by MOST.
 GAIN, MOST = 10.0, 3.0
@@ -39,20 +38,24 @@ class Transient:
         frame: SketchFrame,
         found: Products,
         inside: Float64s,
+        pulls: Float64s,
         gaps: Float64s,
-        terms: SketchTerms,
+        weight: float,
     ) -> None:
-        """Compare the block's gradient with the movement; ``gaps`` are lam_i - sigma, a term."""
+        """Compare the block's gradient with the movement; ``gaps`` are lam_i - sigma, a term.
+
+        ``pulls`` are H times the rows' coordinates ``inside`` the frame.
+        """
         d = frame.d
         if self.remembered:
             top, turned = np.ascontiguousarray(inside[:, -d:]), found.turned
             left, _, right = np.linalg.svd(turned)
             turn = left @ right  # the older frame, turned to the frame
-            signed = terms.signed(top)
+            signed = pulls[:, -d:]
             gradient = signed.T @ found.snapshot - (signed.T @ top) @ turned
             moved = np.maximum(1.0 - np.sum((turn @ turned.T) ** 2, axis=1), 0.0)
             self.along -= float(np.sum(gradient * turn))
-            self.room += terms.weight * float(np.sum(np.maximum(gaps, 0.0) * moved))
+            self.room += weight * float(np.sum(np.maximum(gaps, 0.0) * moved))
             # A movement of no size says nothing.
             self.behind = self.along / self.room if self.room > 0 else 0.0
         if self.n >= 2 * self.remembered:

@@ -48,8 +48,9 @@ class OperatorSketch:
         max(8, min(2 n_components, 40)), and q is max(8, min(3 n_components, 60)), or 0 without a
         penalty.
     block_size : int, optional
-        Terms that are learned together; by default twice as many as the frame has vectors, and
-        at least 128. Larger blocks are a little better and need more memory.
+        Terms that are learned together; by default twice as many as the frame has vectors, at
+        least 128, and of narrow rows more: 200 000 numbers (1.6 MB), or 2 D rows if these are
+        fewer. Larger blocks lose less where rows are few, and need more memory.
     search : bool
         Look for (alpha, 1 - alpha), a step above the least alpha with ``n_components`` positive
         eigenvalues, and only begin with ``weights``. Alpha comes out too large after one pass, by
@@ -100,7 +101,7 @@ class OperatorSketch:
             search,
             independent,
         ).checked()
-        self._stream = TermStream(lag, room=self.plan.block + lag)
+        self._stream = TermStream(lag)
         self._ends: SequenceEnds | None = None
         self._core: SketchCore | None = None
 
@@ -130,23 +131,26 @@ class OperatorSketch:
                 f"a chunk must have shape (n, {self._core.operator.n_features}) as the first one "
                 f"had, got {rows.shape}."
             )
+        block = self.plan.block(n_features)
+        self._stream.room = block + self.plan.lag
         later = SequenceEnds.of(rows, weights, self.plan.lag)
         self._ends = self._ends.join(later, new_sequence=new_sequence)
         self._stream.extend(rows, weights, new_sequence)
-        self._learn(self._core, self.plan.block)
+        self._learn(self._core, block)
         self._stream.settle()
 
     def _learn(self, core: SketchCore, least: int) -> None:
         """Learn from the terms that wait, block by block, while there are so many."""
         if self._stream.pending < least:
             return
+        most = self.plan.block(core.operator.n_features)
         # Small problems come between the products: threads of BLAS would spin meanwhile, and where
         # others keep the machine busy that costs twenty times what they bring.
         with blas_threads(1) as threads:
             if core.frame is not None:
                 core.frame.threads = threads  # wide rows are shared among these instead
             while self._stream.pending >= least:
-                count = min(self._stream.pending, self.plan.block)
+                count = min(self._stream.pending, most)
                 _learn_block(core, self._stream.take(count, count))
 
     def _learned(self) -> SketchCore:
@@ -310,9 +314,9 @@ def _learn_block(core: SketchCore, block: Block) -> None:
 
 def _learn_crossing(core: SketchCore, now: Any, past: Any) -> None:
     """Learn the terms whose rows and pasts lie in different parts."""
-    terms = np.flatnonzero(now.weights > 0)
-    for start in range(0, len(terms), core.plan.block):
-        at = terms[start : start + core.plan.block]
+    terms, most = np.flatnonzero(now.weights > 0), core.plan.block(core.operator.n_features)
+    for start in range(0, len(terms), most):
+        at = terms[start : start + most]
         count, weights = len(at), now.weights[at]
         core.learn(
             [past.rows[at].astype(core.dtype), now.rows[at].astype(core.dtype)],
