@@ -13,6 +13,11 @@ from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, row_squares
 from eigenstream.solvers.base import Eigenpairs, canonical
 
+#: Vectors beside the wanted ones. Where about as many eigenvalues as that lie far below the others,
+#: as those of fast channels do, restarts get rid of nothing else and never end: after so many of
+#: them it is begun again with more vectors.
+BESIDE, RESTARTS = (40, 100), (60,)
+
 #: One block of rows with the ``lag`` rows before them on top, and the weights of all (or None).
 Block = tuple[Any, NDArray[np.float64] | None]
 
@@ -146,30 +151,37 @@ def largest(
     # A fixed start: the same data give the same answer. Ones alone can be orthogonal to it all.
     drawn = np.random.default_rng(0).standard_normal(size)
     start = drawn if start is None else start
-    more = min(size, max(2 * n_components + 1, n_components + 20))
-    try:
-        values, vectors = eigsh(
-            linear,
-            k=n_components,
-            which="LA",
-            v0=start,
-            ncv=more,
-            tol=tolerance,
-            maxiter=restarts,
-            **_seeded(),
-        )
-    except ArpackNoConvergence as failure:
-        raise RuntimeError(
-            f"the Krylov solver found {len(failure.eigenvalues)} of {n_components} eigenvectors: "
-            "the spectrum has no gap there. Ask for fewer components, or use solver='dense'."
-        ) from failure
-    except ArpackError:
-        # A start that T maps to zero is refused; if T does so to a drawn one, it is zero itself.
-        if np.any(operator.apply(start, *weights)):
-            raise
-        if start is not drawn:
-            return largest(operator, weights, n_components, tolerance=tolerance, restarts=restarts)
-        values, vectors = np.zeros(n_components), np.eye(size, n_components)
+    for beside, limit in zip(BESIDE, (*RESTARTS, None), strict=True):
+        last = restarts is not None or limit is None
+        try:
+            values, vectors = eigsh(
+                linear,
+                k=n_components,
+                which="LA",
+                v0=start,
+                ncv=min(size, max(2 * n_components + 1, n_components + beside)),
+                tol=tolerance,
+                maxiter=restarts if last else limit,
+                **_seeded(),
+            )
+            break
+        except ArpackNoConvergence as failure:
+            if last:
+                raise RuntimeError(
+                    f"the Krylov solver found {len(failure.eigenvalues)} of {n_components} "
+                    "eigenvectors: the spectrum has no gap there. Ask for fewer components, or "
+                    "use solver='dense'."
+                ) from failure
+        except ArpackError:
+            # A start that T maps to zero is refused; if T does so to a drawn one, it is zero itself.
+            if np.any(operator.apply(start, *weights)):
+                raise
+            if start is not drawn:
+                return largest(
+                    operator, weights, n_components, tolerance=tolerance, restarts=restarts
+                )
+            values, vectors = np.zeros(n_components), np.eye(size, n_components)
+            break
     return canonical(values, vectors)
 
 
