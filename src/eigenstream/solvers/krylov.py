@@ -173,7 +173,7 @@ def largest(
                     "use solver='dense'."
                 ) from failure
         except ArpackError:
-            # A start that T maps to zero is refused; if T does so to a drawn one, it is zero itself.
+            # A start that T maps to zero is refused; if it does so to a drawn one, T is zero.
             if np.any(operator.apply(start, *weights)):
                 raise
             if start is not drawn:

@@ -96,7 +96,7 @@ class SketchFrame:
 
     def _products(self, pieces: list[Any], mean: Float64s, check: bool, dtype: Any) -> Products:
         m, d, r = sum(map(len, pieces)), self.d, self.r
-        # Of the mean as it is subtracted when the frame is moved: else rounding of it looks like rows.
+        # The mean as the frame is moved by it: rounding of another one would look like rows.
         reference, self._centred_rows = mean.astype(self.store.dtype).astype(dtype), None
 
         def of_stripe(panels: list[slice], thread: int) -> list[Float64s]:

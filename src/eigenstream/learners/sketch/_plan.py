@@ -100,7 +100,8 @@ class SketchPlan:
         wanted = BLOCK_PER_VECTOR * (self.highest + self.lowest)
         numbers = BLOCK_NUMBERS // (2 if self.independent else 1)  # a couple is two rows
         narrow = min(numbers // n_features, BLOCK_PER_COLUMN * n_features)
-        return max(LEAST_BLOCK, wanted, narrow)
+        # Weights change between blocks: a search takes more of them, and comes nearer.
+        return max(LEAST_BLOCK, wanted, 0 if self.search else narrow)
 
     def cost(self, n_rows: int, n_features: int) -> float:
         """Return about how many products of numbers it takes to learn so many rows once.
