@@ -13,6 +13,7 @@ from scipy.linalg import blas
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, rank_update
 from eigenstream._state import State, joined, names_of, names_state, part
+from eigenstream.scatters._class_order import order_of_moments
 from eigenstream.scatters._few_rows import ClassRows, stacked
 from eigenstream.scatters._moment import (
     FLOAT32_ROUNDING,
@@ -154,6 +155,13 @@ class ClassMoments:
             else:
                 both.classes[key] = found.copy()
         return both
+
+    def in_order(self) -> list[Key]:
+        """Return the classes by where their rows lie: names have no part in it."""
+        keys = list(self.classes)
+        found = [c.read() for c in self.classes.values()]
+        means, squares = [one.mean for one in found], [one.squares() for one in found]
+        return [keys[k] for k in order_of_moments([one.weight for one in found], means, squares)]
 
     def totals(self) -> PairTotals:
         """Return the sums over all pairs; computed once for as long as no row is added."""

@@ -158,6 +158,13 @@ class ClassSums:
     total: Float64s | None
     rounding: float
 
+    def squares(self) -> float:
+        """Return the weighted sum of the rows' squared distances from the mean."""
+        if self.total is not None:
+            return float(np.trace(self.total))
+        assert self.rows is not None
+        return float(np.einsum("ij,ij->", self.rows, self.rows))
+
 
 def most_rows(n_features: int) -> int:
     """Return how many rows of a class are kept as they are at most.

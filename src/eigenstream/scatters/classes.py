@@ -15,10 +15,19 @@ from eigenstream.scatters._class_moments import (
     totals_of_rows,
     weights_of_pairs,
 )
+from eigenstream.scatters._class_order import order_of_gram, order_of_rows
 from eigenstream.scatters._few_rows import state_bytes
 from eigenstream.scatters.base import Scatter
 
-__all__ = ["ClassScatter", "Key", "keys_of", "state_bytes", "weights_of_pairs"]
+__all__ = [
+    "ClassScatter",
+    "Key",
+    "keys_of",
+    "order_of_gram",
+    "order_of_rows",
+    "state_bytes",
+    "weights_of_pairs",
+]
 
 
 class ClassScatter(Scatter):
@@ -196,6 +205,14 @@ class ClassScatter(Scatter):
         except TypeError:  # names of several kinds have no order of their own
             keys = sorted(found, key=str)
         return {key: found[key].weight() for key in keys}
+
+    def in_order(self) -> list[Key]:
+        """Return the (task, label) classes seen by where their rows lie, whatever they are called.
+
+        Those near the mean of all rows come first. No unit or order of the rows makes a difference,
+        nor how they were chunked. Of a scatter made of all rows at once there are none.
+        """
+        return self._moments.in_order()
 
     @property
     def mean(self) -> Float64s:

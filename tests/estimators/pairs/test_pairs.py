@@ -16,12 +16,9 @@ from sklearn.exceptions import NotFittedError
 import oracles
 from eigenstream import ClassSubspace, PairMetric, PairSubspace, sample_pairs
 from eigenstream._linalg import principal_angles
-from eigenstream.contrast import Contrast
 from eigenstream.evaluation import balanced_risk, pair_risk, pair_roc
 from eigenstream.features import RBFNetwork
-from eigenstream.learners.pairs import Pairs, _class_scatters, _pair_folds
-from eigenstream.learners.pairs._hashes import pair_hashes
-from eigenstream.scatters import PairScatter
+from eigenstream.learners.pairs import _class_scatters
 from eigenstream.schedules import Constant
 from eigenstream.testing import chunked
 from eigenstream.theory.bounds import balanced_pair_bound, pair_bound, smallest_margin_risk
@@ -127,29 +124,6 @@ def test_few_and_many_index_pairs_agree():
     sparse = PairSubspace(3, eta=2.0, preprocessor=sp.csr_array(X))
     sparse.fit(PAIRS[many], SIGNS[many], np.tile(weights, 30))
     np.testing.assert_allclose(sparse.eigenvalues_, once.eigenvalues_, rtol=TOLERANCE)
-
-
-@pytest.mark.parametrize("known", [True, False], ids=["folds of classes", "folds of pairs"])
-def test_folds_of_index_pairs_by_brute_force(known):
-    rng = np.random.default_rng(100)
-    pairs = np.concatenate([PAIRS, PAIRS[::7, ::-1], np.repeat(np.arange(71)[:, None], 2, axis=1)])
-    signs = np.where(Y[pairs[:, 0]] == Y[pairs[:, 1]], 1, -1)
-    weights = rng.integers(0, 3, len(pairs)).astype(float)
-    given = Pairs(None, pairs, X, signs, weights)
-    parts = _pair_folds.folds_of_members(given)
-    if not known:
-        parts = _pair_folds.folds_by_hash(pair_hashes(given))
-    folds = _pair_folds.PairFolds(6, 5)
-    contrast = Contrast(PairScatter(6), PairScatter(6))
-    _pair_folds.add_indexed(contrast, folds, given, parts)
-    found = [(contrast.reward, contrast.penalty), *folds.touching]
-    masks = [np.ones(len(pairs), bool), *((parts == f).any(axis=1) for f in range(5))]
-    for scatters, mask in zip(found, masks, strict=True):
-        if mask.any():
-            expected = oracles.pair_scatters(X, pairs[mask], signs[mask], weights[mask])[:2]
-            for scatter, matrix in zip(scatters, expected, strict=True):
-                np.testing.assert_allclose(scatter.matrix(), matrix, atol=TOLERANCE)
-        assert sum(scatter.n_rows for scatter in scatters) == mask.sum()
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])

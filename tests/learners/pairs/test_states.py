@@ -10,7 +10,7 @@ from eigenstream.estimators.pairs._label_input import MappedRows
 from eigenstream.estimators.pairs._pair_input import MappedPairs
 from eigenstream.learners.pairs import LabelledRows, Pairs, PairTask
 from eigenstream.learners.pairs._hashes import pair_hashes
-from eigenstream.learners.pairs._pair_folds import PairFolds, folds_by_hash
+from eigenstream.learners.pairs._pair_folds import PairFolds, folds_of
 from eigenstream.learners.pairs._samples import ClassSample, PairSample
 from eigenstream.learners.table import WAYS
 from eigenstream.testing import assert_same_state, check_state
@@ -140,10 +140,10 @@ def test_labels_of_either_kind_merge_and_are_saved(names, group_weights):
 
 def test_samples_that_are_full_go_on_alike():
     hashes = pair_hashes(EXPLICIT)
-    folds = folds_by_hash(hashes)
+    folds = folds_of(EXPLICIT)
 
     def add(sample, where):
-        sample.add(hashes[where], EXPLICIT.chosen(where), folds[where, 0])
+        sample.add(hashes[where], EXPLICIT.chosen(where), folds[where])
 
     sample = PairSample(4, 40)
     add(sample, slice(0, 150))

@@ -11,8 +11,15 @@ from eigenstream._linalg import Float64s
 from eigenstream.evaluation import one_shot_error, pair_risk
 from eigenstream.evaluation.base import counts_of_classes
 from eigenstream.learners.pairs._eta import Fold, Matrices
+from eigenstream.learners.pairs._hashes import Hashes
 from eigenstream.learners.pairs._values import LabelledRows, codes_of
-from eigenstream.scatters.classes import ClassScatter, Key, keys_of
+from eigenstream.scatters.classes import (
+    ClassScatter,
+    Key,
+    keys_of,
+    order_of_gram,
+    order_of_rows,
+)
 from eigenstream.scatters.laplacians import ClassLaplacian
 from eigenstream.solvers.dual import PairOperator
 
@@ -20,14 +27,28 @@ from eigenstream.solvers.dual import PairOperator
 FOLD_ROWS = 2500
 
 
-def spread(codes: NDArray[np.intp], most: int) -> NDArray[np.intp]:
-    """Return at most so many rows, evenly out of every class.
+def classes_in_order(
+    given: LabelledRows, *, gram: bool = False
+) -> tuple[list[Key], NDArray[np.intp]]:
+    """Return the classes by where their rows lie, and the place of each row's among them.
 
-    >>> spread(np.array([0, 0, 0, 0, 1, 1]), 3)
+    ``gram``: the rows are given by their inner products.
+    """
+    keys, codes = keys_of(given.labels, given.groups)
+    order = (order_of_gram if gram else order_of_rows)(given.rows, codes, len(keys), given.weights)
+    place = np.empty(len(keys), np.intp)
+    place[order] = np.arange(len(keys))
+    return [keys[k] for k in order], place[codes]
+
+
+def spread(codes: NDArray[np.intp], hashes: Hashes, most: int) -> NDArray[np.intp]:
+    """Return at most so many rows, evenly out of every class, those of a class by their hashes.
+
+    >>> spread(np.array([0, 0, 0, 0, 1, 1]), np.arange(6, dtype=np.uint64), 3)
     array([0, 2, 4])
     """
     step = max(-(-len(codes) // most), 1)
-    order = np.argsort(codes, kind="stable")
+    order = np.lexsort((hashes, codes))
     return np.sort(order[::step])
 
 
@@ -154,11 +175,12 @@ def operator_folds(
     search: Any,
     keys: Sequence[Key],
     codes: NDArray[np.intp],
+    hashes: Hashes,
     weights: Any,
     place: Mapping[Key, int],
     group_weights: str,
 ) -> Sequence[Fold]:
-    """Return folds over points: rows (or an operator's points), the classes of each by number."""
+    """Return folds over points: rows (or an operator's points), by the number of each's class."""
     of_row = np.array([place.get(key, -1) for key in keys])[codes]
     labels = [keys[c] for c in codes]
     groups = codes_of(key[0] for key in labels)
@@ -173,7 +195,7 @@ def operator_folds(
         if isinstance(search, np.ndarray) and search.shape[1] <= 2 * len(codes):
             operator = Matrices(operator.matrix(1.0, 0.0), operator.matrix(0.0, -1.0))
         mine = np.flatnonzero(held)
-        mine = mine[spread(codes[mine], FOLD_ROWS)]
+        mine = mine[spread(codes[mine], hashes[mine], FOLD_ROWS)]
         found.append(
             Fold(operator, HeldOutRows(search[mine], [labels[k] for k in mine], group_weights))
         )

@@ -10,9 +10,10 @@ from eigenstream._state import State, joined, part
 from eigenstream.evaluation.base import PairCounts, counts_of_classes
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.learners.base import Solution
-from eigenstream.learners.pairs._class_folds import operator_folds, spread
+from eigenstream.learners.pairs._class_folds import classes_in_order, operator_folds, spread
 from eigenstream.learners.pairs._eta import FOLDS, Fold, groupings_of
 from eigenstream.learners.pairs._graph import DUAL, MATRIX_FREE, GraphLearner
+from eigenstream.learners.pairs._hashes import row_hashes
 from eigenstream.learners.pairs._labels import (
     columns_of,
     rows_after,
@@ -22,7 +23,7 @@ from eigenstream.learners.pairs._labels import (
 from eigenstream.learners.pairs._samples import ClassSample
 from eigenstream.learners.pairs._values import codes_of, plain
 from eigenstream.learners.pairs.base import PairQuestion, PairSource, with_training
-from eigenstream.scatters.classes import Key, keys_of
+from eigenstream.scatters.classes import Key
 from eigenstream.scatters.laplacians import ClassLaplacian
 from eigenstream.scatters.radius_bound import RadiusBound
 from eigenstream.solvers import dual
@@ -50,16 +51,19 @@ class ClassGraph(GraphLearner):
                 points = np.asarray(plain(points), np.float64) - mean
         diameter = self._diameter(raw.rows, lambda: radius.diameter)
         laplacian = ClassLaplacian.of(given.labels, given.groups, weights, group_weights)
-        keys, codes = keys_of(given.labels, given.groups)
+        # In a Gram matrix the rows are the features, too.
+        keys, codes = classes_in_order(given, gram=self._precomputed)
+        hashes = row_hashes(given.rows, unordered=self._precomputed)
         tasks = codes_of(keys[c][0] for c in codes)
         space = self._space(points)
         operator = dual.PairOperator(space.points, laplacian)
 
         def folds(place: dict[Key, int]) -> Sequence[Fold]:
-            some = spread(codes, space.searched or len(codes))
+            some = spread(codes, hashes, space.searched or len(codes))
             of_some = None if weights is None else weights[some]
             search = space.coordinates(some)
-            return operator_folds(search, keys, codes[some], of_some, place, group_weights)
+            known = keys, codes[some], hashes[some]
+            return operator_folds(search, *known, of_some, place, group_weights)
 
         def counts(vectors: Float64s) -> PairCounts:
             Z = space.projected(vectors)

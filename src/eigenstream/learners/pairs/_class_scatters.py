@@ -14,6 +14,7 @@ from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.learners.base import Abilities, Solution
 from eigenstream.learners.pairs._class_folds import (
     ScaledScatter,
+    classes_in_order,
     scaled_without,
     scatter_folds,
     without_of_rows,
@@ -99,11 +100,11 @@ class LabelsFromScatters(PairLearner):
             self.contrast.radius = learned
             self.radius.add(mapped.rows, mapped.weights)
             self.sample.add(mapped)
-            keys = dict.fromkeys(keys_of(given.labels, given.groups)[0])
+            keys = classes_in_order(mapped.weighing)[0]
         else:
             for some in source.parts():
                 self.add(some)
-            keys, without = dict.fromkeys(self.reward.classes), self.reward.without
+            keys, without = self.reward.in_order(), self.reward.without
         if self.n_terms == 0:
             return None
         return with_training_rows(
@@ -119,15 +120,15 @@ class LabelsFromScatters(PairLearner):
 
     def solution(self, question: PairQuestion) -> Solution:
         """Return the answer of the scatters, which know the weights in it from then on."""
-        return self._solution(question, dict.fromkeys(self.reward.classes), self.reward.without)
+        return self._solution(question, self.reward.in_order(), self.reward.without)
 
-    def _solution(self, question: PairQuestion, classes: dict[Key, None], without: Any) -> Solution:
+    def _solution(self, question: PairQuestion, keys: list[Key], without: Any) -> Solution:
         contrast, reward = self.contrast, self.reward
         assert contrast.penalty is not None
         contrast.scaled = question.scaled
         scale, whole = contrast.scale, ScaledScatter(reward, contrast.scale)
         without = scaled_without(without, scale) if contrast.scaled else without
-        sampled = cache(self.sample.read)
+        sampled = cache(lambda: self.sample.read(keys))
 
         def folds(place: dict[Key, int]) -> list[Fold]:
             rows, of_rows = sampled()
@@ -144,7 +145,7 @@ class LabelsFromScatters(PairLearner):
                 n_different=reward.weight,
                 n_same=contrast.penalty.weight,
                 rounding=contrast.rounding,
-                groupings=[partial(folds, place) for place in groupings_of(list(classes), FOLDS)],
+                groupings=[partial(folds, place) for place in groupings_of(keys, FOLDS)],
                 counts=counts,
                 # What no two scaled rows can be farther apart than: loose where units differ.
                 diameter=self.radius.diameter / float(scale.min()),

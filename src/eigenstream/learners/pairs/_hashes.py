@@ -17,6 +17,9 @@ Hashes = NDArray[np.uint64]
 #: Rows hashed at a time.
 HASHED_VALUES = 1 << 20
 
+#: Binary places of a float64 that rounding to those of a float32 takes away.
+CUT = 29
+
 
 def _multipliers(n: int) -> Hashes:
     draws = np.random.default_rng(20060).integers(0, 2**63, n, dtype=np.uint64)
@@ -30,28 +33,34 @@ def _mixed(h: Hashes) -> Hashes:
     return h ^ (h >> np.uint64(31))
 
 
-def row_hashes(rows: Any) -> Hashes:
-    """Return a hash of the values of each row, the same for float32 and float64."""
+def row_hashes(rows: Any, *, rounded: bool = False, unordered: bool = False) -> Hashes:
+    """Return a hash of the values of each row, the same for float32 and float64.
+
+    ``rounded``: of the values to 23 binary places. What a feature map makes of a row differs in the
+    last bits from one chunk size to another, and this hash but once in some 10^7 values.
+    ``unordered``: whatever order the values of a row stand in.
+    """
     n, width = rows.shape
-    multipliers = _multipliers(width)
+    multipliers = np.ones(width, np.uint64) if unordered else _multipliers(width)
     out = np.empty(n, dtype=np.uint64)
     step = max(HASHED_VALUES // max(width, 1), 1)
     for start in range(0, n, step):
         block = rows[start : start + step]
         block = block.toarray() if is_sparse(block) else block
         values = np.ascontiguousarray(block, dtype=np.float64)
-        bit_hashes(values.view(np.uint64), multipliers, out[start : start + step])
+        of_block = out[start : start + step]
+        bit_hashes(values.view(np.uint64), multipliers, CUT if rounded else 0, of_block)
     return _mixed(out)
 
 
-def pair_hashes(given: Pairs) -> Hashes:
+def pair_hashes(given: Pairs, *, rounded: bool = False) -> Hashes:
     """Return a hash of each pair that does not depend on which member comes first.
 
     Explicit pairs are known by their difference, index pairs by their two rows: equal numbers may
     stand for other rows in the next chunk.
     """
     if given.index is not None:
-        of_points = row_hashes(given.points)
+        of_points = row_hashes(given.points, rounded=rounded)
         ends = np.sort(of_points[given.index], axis=1)
         return _mixed(_mixed(ends[:, 0]) + ends[:, 1])
     out = np.empty(len(given), dtype=np.uint64)
@@ -59,7 +68,8 @@ def pair_hashes(given: Pairs) -> Hashes:
     for start in range(0, len(given), step):
         part = slice(start, start + step)
         apart = given.differences(part)
-        out[part] = np.minimum(row_hashes(apart), row_hashes(-apart))
+        both = (row_hashes(one, rounded=rounded) for one in (apart, -apart))
+        out[part] = np.minimum(*both)
     return out
 
 

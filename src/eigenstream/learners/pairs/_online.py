@@ -14,7 +14,6 @@ from eigenstream.learners.online import FlowSolver
 from eigenstream.learners.pairs._couples import READS, Couples, flow_for
 from eigenstream.learners.pairs._hashes import pair_hashes
 from eigenstream.learners.pairs._labels import columns_of, training_rows, with_training_rows
-from eigenstream.learners.pairs._pair_folds import folds_by_hash
 from eigenstream.learners.pairs._samples import ClassSample, PairSample, sample_size
 from eigenstream.learners.pairs._training import TrainingPairs
 from eigenstream.learners.pairs._values import LabelledRows, Pairs, farthest_apart, plain
@@ -82,7 +81,7 @@ class PairsOnline(PairLearner):
         self.farthest = max(self.farthest, farthest_apart(given))
         self.couples.add(given)
         hashes = pair_hashes(given)
-        self.sample.add(hashes, given, folds_by_hash(hashes)[:, 0])
+        self.sample.add(hashes, given, np.full(len(given), -1, np.int8))
         return hashes
 
     def read(self, source: PairSource, question: PairQuestion) -> Solution | None:

@@ -6,8 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from eigenstream._linalg import Float64s
 from eigenstream._state import State, joined, part
@@ -15,6 +13,7 @@ from eigenstream.contrast import Contrast
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import PairCounts, counts_of_pairs, roc_area
 from eigenstream.learners.pairs._eta import FOLDS, Fold, Matrices
+from eigenstream.learners.pairs._hashes import pair_hashes
 from eigenstream.learners.pairs._samples import PairSample
 from eigenstream.learners.pairs._values import Pairs
 from eigenstream.scatters import PairScatter
@@ -29,25 +28,21 @@ Folds = NDArray[np.int8]
 
 
 class PairFolds:
-    """For each fold, the scatters of the pairs that have a member in it."""
+    """For each fold, the scatters of the pairs in it: these are held out together."""
 
     def __init__(self, width: int, n_folds: int) -> None:
-        self.touching = [(PairScatter(width), PairScatter(width)) for _ in range(n_folds)]
+        self.held = [(PairScatter(width), PairScatter(width)) for _ in range(n_folds)]
 
     def add(self, given: Pairs, folds: Folds) -> None:
-        """Add explicit pairs with the folds of their two members."""
-        for fold, (negative, positive) in enumerate(self.touching):
-            inside = (folds == fold).any(axis=1)
-            for sign, scatter in ((-1, negative), (1, positive)):
-                mine = given.chosen(inside & (given.signs == sign))
-                if len(mine):
-                    scatter.update(mine.explicit, sample_weight=mine.weights)
+        """Add pairs to the folds that they are in."""
+        for fold, scatters in enumerate(self.held):
+            add_signed(scatters, given, folds == fold)
 
     def state(self) -> State:
         """Return all that it holds: the folds are numbered."""
         folds = {
             str(k): joined(negative=negative.state(), positive=positive.state())
-            for k, (negative, positive) in enumerate(self.touching)
+            for k, (negative, positive) in enumerate(self.held)
         }
         return {"n_folds": len(folds)} | joined(**folds)
 
@@ -58,24 +53,30 @@ class PairFolds:
         for k in range(int(state["n_folds"])):
             negative, positive = (part(part(state, str(k)), n) for n in ("negative", "positive"))
             both = PairScatter.restored(negative), PairScatter.restored(positive)
-            folds.touching.append(both)
+            folds.held.append(both)
         return folds
 
     def merged(self, other: Self) -> "PairFolds":
         """Return the folds of both; neither is changed."""
-        both = PairFolds(self.touching[0][0].n_features, 0)
-        both.touching = [
+        both = PairFolds(self.held[0][0].n_features, 0)
+        both.held = [
             (mine[0].merge(theirs[0]), mine[1].merge(theirs[1]))
-            for mine, theirs in zip(self.touching, other.touching, strict=True)
+            for mine, theirs in zip(self.held, other.held, strict=True)
         ]
         return both
 
 
-def add_signed(contrast: Contrast, given: Pairs) -> None:
-    """Add pairs to the scatter of their sign: negative ones are rewarded."""
-    for sign, scatter in ((-1, contrast.reward), (1, contrast.penalty)):
-        assert isinstance(scatter, PairScatter)
+def add_signed(
+    scatters: tuple[Any, Any], given: Pairs, chosen: NDArray[np.bool_] | None = None
+) -> None:
+    """Add pairs (all, or those chosen) to the scatter of their sign, that of negative ones first.
+
+    Of index pairs all at once: then the points count, and not the pairs.
+    """
+    for sign, scatter in zip((-1, 1), scatters, strict=True):
         mine = given.signs == sign
+        if chosen is not None:
+            mine &= chosen
         if not mine.any():
             continue
         if given.index is None:
@@ -83,48 +84,6 @@ def add_signed(contrast: Contrast, given: Pairs) -> None:
             scatter.update(some.explicit, sample_weight=some.weights)
         else:
             scatter.add_checked(given.points, given.index, given.weights, mine)
-
-
-def add_indexed(contrast: Contrast, folds: PairFolds, given: Pairs, of_members: Any) -> None:
-    """Add index pairs to the scatter of their sign, and to the folds that their members are in.
-
-    The pairs between two folds are a graph of their own, on the points of these two: their
-    products all together cost little more than the one of the whole graph.
-    """
-    n_folds = len(folds.touching)
-    turned = of_members[:, 0] > of_members[:, 1]
-    cells = np.where(turned, of_members[:, 1], of_members[:, 0]).astype(np.int8)
-    cells *= np.int8(n_folds)
-    cells += np.where(turned, of_members[:, 0], of_members[:, 1]).astype(np.int8)
-    for cell in np.unique(cells).tolist():
-        low, high = divmod(cell, n_folds)
-        mine = np.flatnonzero(cells == cell)
-        index = given.index[mine]
-        index[turned[mine]] = index[turned[mine], ::-1]
-        points, index = _compressed(given.points, index, low != high)
-        weights = None if given.weights is None else given.weights[mine]
-        some = Pairs(None, index, points, given.signs[mine], weights)
-        width = contrast.reward.n_features
-        inside = Contrast(PairScatter(width), PairScatter(width))
-        add_signed(inside, some)
-        merged = contrast.merge(inside)
-        contrast.reward, contrast.penalty = merged.reward, merged.penalty
-        for fold in {low, high}:
-            negative, positive = folds.touching[fold]
-            assert inside.penalty is not None
-            folds.touching[fold] = negative.merge(inside.reward), positive.merge(inside.penalty)
-
-
-def _compressed(points: Any, index: NDArray[np.intp], apart: bool) -> tuple[Any, NDArray[np.intp]]:
-    """Return the points that pairs refer to and their new indices, first members first."""
-    n = points.shape[0]
-    seen = [np.zeros(n, dtype=bool) for _ in range(2)]
-    for k in (0, 1):
-        seen[k if apart else 0][index[:, k]] = True
-    used = np.concatenate([np.flatnonzero(some) for some in seen])
-    place = np.empty(n, dtype=np.intp)
-    place[used] = np.arange(len(used))
-    return points[used], place[index]
 
 
 @dataclass(frozen=True)
@@ -155,16 +114,16 @@ class HeldOutPairs:
 
 
 def held_out_folds(contrast: Contrast, folds: PairFolds, sample: PairSample) -> Sequence[Fold]:
-    """Return folds whose scatters are those of all pairs less those that touch the fold."""
+    """Return folds whose scatters are those of all pairs less those in the fold."""
     differences, signs, of_pair, weights = sample.read()
     found = []
-    for fold, touching in enumerate(folds.touching):
+    for fold, inside in enumerate(folds.held):
         mine = of_pair == fold
         if len(np.unique(signs[mine])) < 2:
             continue
         reward, penalty = (
             _less(whole, some)
-            for whole, some in zip((contrast.reward, contrast.penalty), touching, strict=True)
+            for whole, some in zip((contrast.reward, contrast.penalty), inside, strict=True)
         )
         if reward is not None and penalty is not None:
             held = HeldOutPairs(differences[mine], None, signs[mine], weights[mine])
@@ -205,40 +164,22 @@ def spread_pairs(
     return points, kept, ends[kept]
 
 
-def folds_by_hash(hashes: NDArray[np.uint64]) -> Folds:
-    """Return folds for pairs of unknown classes: both members are in that of the pair."""
-    found = (hashes % np.uint64(FOLDS)).astype(np.int8)
-    return np.repeat(found[:, None], 2, axis=1)
+def folds_of(given: Pairs) -> Folds:
+    """Return the fold of each pair: by its values, in whatever chunks and order pairs come.
 
-
-def folds_of_members(given: Pairs) -> Folds | None:
-    """Return the folds of both members, classes being what positive index pairs connect."""
-    if given.index is None:
-        return None
-    n = given.points.shape[0]
-    same = given.index[given.signs > 0]
-    graph = coo_array((np.ones(len(same)), (same[:, 0], same[:, 1])), (n, n))
-    parts = connected_components(graph, directed=False)[1]
-    used = np.unique(parts[given.index])
-    if len(used) < 4:
-        return None
-    place = np.zeros(int(parts.max()) + 1, dtype=np.int8)  # there may be very many pairs
-    place[used] = np.arange(len(used)) % min(FOLDS, len(used) // 2)
-    folds = place[parts[given.index]]
-    inside = folds[:, 0] == folds[:, 1]
-    for fold in range(int(folds.max()) + 1):
-        mine = given.signs[inside & (folds[:, 0] == fold)]
-        if len(np.unique(mine)) < 2:
-            return None  # too few pairs: a fold has nothing to tell apart
-    return np.asarray(folds, np.int8)
+    So the same pairs have the same folds from an array and from a stream. Holding out whole
+    classes, which positive pairs tell of, takes all pairs at once: what a stream has added up
+    cannot be dealt out anew. Nor did it choose better.
+    """
+    return np.asarray(pair_hashes(given, rounded=True) % np.uint64(FOLDS), np.int8)
 
 
 def operator_folds(search: Any, given: Pairs, folds: Folds) -> Sequence[Fold]:
     """Return folds over points: rows, or leading columns of a kernel's factor."""
     found: list[Fold] = []
     for fold in [*np.unique(folds).tolist(), -1]:
-        touches = (folds == fold).any(axis=1)
-        kept, inside = ~touches, (folds == fold).all(axis=1)
+        inside = folds == fold
+        kept = ~inside
         if fold == -1:
             if found:
                 break

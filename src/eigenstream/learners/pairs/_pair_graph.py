@@ -11,12 +11,7 @@ from eigenstream.learners.base import Solution
 from eigenstream.learners.pairs._eta import Fold
 from eigenstream.learners.pairs._graph import DUAL, MATRIX_FREE, GraphLearner
 from eigenstream.learners.pairs._hashes import pair_hashes
-from eigenstream.learners.pairs._pair_folds import (
-    folds_by_hash,
-    folds_of_members,
-    operator_folds,
-    spread_pairs,
-)
+from eigenstream.learners.pairs._pair_folds import folds_of, operator_folds, spread_pairs
 from eigenstream.learners.pairs._training import TrainingPairs, kinds_of
 from eigenstream.learners.pairs._values import Pairs, farthest_apart, plain
 from eigenstream.learners.pairs.base import PairQuestion, PairSource, with_training
@@ -53,15 +48,13 @@ class PairGraph(GraphLearner):
             return counts_of_pairs(distances, given.signs, given.weights)
 
         def folds() -> Sequence[Fold]:
-            of_members = folds_of_members(raw)
-            if of_members is None:
-                of_members = folds_by_hash(hashes)
+            of_pairs = folds_of(given)
             if space.searched is None:
-                return operator_folds(points, edges, of_members)
+                return operator_folds(points, edges, of_pairs)
             some, kept, ends = spread_pairs(edges, space.searched)
             search, fewer = space.coordinates(some), edges.chosen(kept)
             pairs = Pairs(None, ends, search, fewer.signs, fewer.weights)
-            return operator_folds(search, pairs, of_members[kept])
+            return operator_folds(search, pairs, of_pairs[kept])
 
         mean = np.zeros(self.n_features)
         solution = question.of_operator(

@@ -15,12 +15,9 @@ from eigenstream.learners.base import Abilities, Solution
 from eigenstream.learners.pairs._eta import FOLDS, Fold, Matrices
 from eigenstream.learners.pairs._hashes import pair_hashes
 from eigenstream.learners.pairs._pair_folds import (
-    Folds,
     PairFolds,
-    add_indexed,
     add_signed,
-    folds_by_hash,
-    folds_of_members,
+    folds_of,
     held_out_folds,
 )
 from eigenstream.learners.pairs._samples import PairSample
@@ -76,42 +73,29 @@ class PairsFromScatters(PairLearner):
 
     def add(self, given: Pairs) -> None:
         """Learn from more checked pairs: any chunks, in any order, give the same scatters."""
-        self._learn(given, None)
+        self._learn(given)
 
-    def _learn(self, given: Pairs, folds: Folds | None) -> NDArray[np.uint64]:
-        """Add pairs; return what they are known by when they come again.
-
-        ``folds`` are those of the two members, by default those of the pair.
-        """
-        self.contrast.weights = None
+    def _learn(self, given: Pairs) -> NDArray[np.uint64]:
+        """Add pairs; return what they are known by when they come again."""
+        contrast = self.contrast
+        contrast.weights = None
         self.farthest = max(self.farthest, farthest_apart(given))
-        known, found = [np.empty(0, np.uint64)], []
+        known, found = [np.empty(0, np.uint64)], [np.empty(0, np.int8)]
         for start in range(0, len(given), PAIRS_AT_A_TIME):
-            mask = slice(start, start + PAIRS_AT_A_TIME)
-            block = given.chosen(mask)
+            block = given.chosen(slice(start, start + PAIRS_AT_A_TIME))
             hashes = pair_hashes(block)
-            of_block = folds_by_hash(hashes) if folds is None else folds[mask]
-            both = np.where(of_block[:, 0] == of_block[:, 1], of_block[:, 0], -1)
-            self.sample.add(hashes, block, both)
+            folds = np.full(len(block), -1, np.int8) if self.folds is None else folds_of(block)
+            self.sample.add(hashes, block, folds)
             known.append(hashes)
-            found.append(of_block)
-        if self.folds is not None and given.index is not None:
-            # All index pairs at once: then the points count, and not the pairs.
-            add_indexed(self.contrast, self.folds, given, np.concatenate(found))
-        else:
-            add_signed(self.contrast, given)
-            if self.folds is not None:
-                self.folds.add(given, np.concatenate(found))
+            found.append(folds)
+        add_signed((contrast.reward, contrast.penalty), given)
+        if self.folds is not None:
+            self.folds.add(given, np.concatenate(found))
         return np.concatenate(known)
 
     def read(self, source: PairSource, question: PairQuestion) -> Solution | None:
         """Learn from all the pairs of a source; return the answer to a question."""
-        folds = None if self.folds is None else folds_of_members(source.given)
-        hashes, start = [np.empty(0, np.uint64)], 0
-        for some in source.parts():
-            stop = start + len(some)
-            hashes.append(self._learn(some, None if folds is None else folds[start:stop]))
-            start = stop
+        hashes = [np.empty(0, np.uint64), *map(self._learn, source.parts())]
         if self.n_terms == 0:
             return None
         found = self.solution(question)

@@ -4,7 +4,7 @@ A row's hash decides whether it stays: the sample is the rows with the smallest 
 function of the set of rows seen. It holds every distinct row of a small data set.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -240,19 +240,19 @@ class ClassSample:
         both._trim()
         return both
 
-    def read(self) -> tuple[Float64s, list[Key]]:
+    def read(self, keys: Sequence[Key]) -> tuple[Float64s, list[Key]]:
         """Return the rows and the class of each, as many of every class where there are.
 
         Classes in the order they are asked for, rows by their hashes; a single row of a class that
         was seen more often, twice.
         """
         parts = []
-        for found in self.classes.values():
+        for found in map(self.classes.__getitem__, keys):
             some = found.rows[np.argsort(found.hashes)[: self.per_class]]
             alone = len(some) == 1 and found.weights[0] > 1
             parts.append(np.repeat(some, 2, axis=0) if alone else some)
         rows = np.concatenate([*parts, np.empty((0, self.width))])
-        return rows, [key for key, some in zip(self.classes, parts, strict=True) for _ in some]
+        return rows, [key for key, some in zip(keys, parts, strict=True) for _ in some]
 
     def drawn(self) -> SampledRows:
         """Return the rows drawn without a look at the class, by class and hash."""
