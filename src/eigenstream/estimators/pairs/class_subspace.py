@@ -45,9 +45,10 @@ class ClassSubspace(PairwiseEstimator):
     <components_of_pairs>
     eta : float, "auto", "margin_risk" or list of floats, default="auto"
         The weight of different pairs, that of same ones being 1 (both positive numbers; the signs
-        are understood). "auto" holds out classes and takes the weight with the least
-        one-example-per-class error on those, out of 12 from 10 to 0.003; a list names other ones.
-        Where the folds leave weights more than a step apart in question, other folds follow.
+        are understood). "auto" holds out classes, goes by the one-example-per-class
+        error on those, and takes the middle of the weights that do about best, out of 12 from 10 to
+        0.003; a list names other ones. Other folds follow until it stands still. Names of classes
+        and the order of rows make no difference.
         All weights and folds share one set of scatters, or one factor of a Gram matrix (of 1200
         rows at most). With fewer than four classes the losses are those on the training classes.
         "margin_risk" is the paper's rule: least training margin risk at 0.01.

@@ -36,9 +36,10 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     ----------
     <components_of_pairs>
     eta : float, "auto", "margin_risk" or list of floats, default="auto"
-        The weight of negative pairs, that of positive ones being 1. "auto" takes the weight with
-        the least balanced risk on held-out pairs, out of 12 from 10 to 0.003; a list names other
-        ones. For index pairs ``fit`` holds out what positive pairs connect, classes as a rule.
+        The weight of negative pairs, that of positive ones being 1. "auto" goes by the balanced
+        risk on held-out pairs, and takes the middle of the weights that do about best, out of 12
+        from 10 to 0.003; a list names other ones. Which pairs are held out together is the same
+        however they are read.
     <margin, balanced, criterion_of_pairs, shrinkage, kernel, features>
     preprocessor : array of shape (n, D), optional
         The rows that index pairs refer to; with kernel="precomputed", the Gram matrix.

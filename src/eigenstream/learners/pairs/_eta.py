@@ -22,11 +22,19 @@ ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032
 #: Held-out parts in a cross-validation.
 FOLDS = 5
 
-#: So many pairs of classes are held out together, over all groupings, where there are as many.
-TOGETHER = 90
+#: Groupings of the classes that are tried, at most.
+GROUPINGS = 14
 
-#: A weight is out of the question when its loss is this many standard errors above the least one.
-SPREADS = 3.0
+#: A weight counts no more when its loss is so many standard errors above the least one; and while
+#: there are fewer than so many groupings, which tell the standard error badly.
+FAR_OFF, FAR_OFF_OF_FEW, SURE = 4.0, 9.0, 4
+
+#: Groupings are enough when the place of the answer has this standard error, in steps of the grid;
+#: while there are few, a smaller one.
+STILL, STILL_OF_FEW = 0.2, 0.05
+
+#: With fewer folds than this in a grouping, which are of few classes, all groupings are tried.
+LEAST_FOLDS = 4
 
 #: Up to this size T is formed and decomposed; above, applied to vectors.
 DENSE_SIZE = 2500
@@ -221,11 +229,13 @@ def choose_eta(
     rounding: float,
     floor: float = 0.0,
 ) -> Choice:
-    """Return the weight with the least mean loss over the folds, scatters and factor fixed.
+    """Return the weight in the middle of those with about the least mean loss over the folds.
 
-    How classes are grouped into folds is chance, and with few classes it decides between weights
-    that do about as well. So more groupings follow, of the weights that are still in question, for
-    as long as these lie more than a step apart: their losses are averaged over all folds.
+    With few classes several weights do about as well, and which is least is chance: that of how
+    the classes are grouped into folds, and of which classes there are. So the answer is a mean
+    place on the grid, in which a weight counts by how many standard errors it is off the best one
+    (``place``). More groupings follow until that place stands still; they leave out weights that
+    are far off.
     """
     ordered = np.sort(np.asarray(etas, np.float64))[::-1]
 
@@ -245,16 +255,81 @@ def choose_eta(
     for k, grouping in enumerate(groupings):
         found = _losses_of(grouping() if k else first, asked, len(ordered), vectors, "loss")
         losses = np.concatenate([losses, found])
-        asked = _in_question(losses)
-        if asked[-1] - asked[0] <= 1 or not np.ptp(losses[:, asked], axis=1).any():
+        asked = _in_question(losses, len(first))
+        if len(asked) == 1 or _stands_still(losses, len(first)):
             break
-    means = losses[:, asked].mean(axis=0).round(12)
-    tied = asked[means == means.min()]
-    best = tied[0]
+    # Where nothing tells the best ones apart, such as no error at all, another loss does.
+    known, off = _off(losses, len(first))
+    best = losses[:, [int(known[int(np.argmin(off))])]]
+    tied = known[(losses[:, known] == best).all(axis=0)]
+    ties = np.full((len(first), len(ordered)), np.nan)
     if len(tied) > 1:
-        ties = _losses_of(first, tied, len(ordered), vectors, "tie")[:, tied]
-        best = tied[int(np.argmin(ties.mean(axis=0)))]
-    return Choice(float(ordered[best]), ordered, np.nanmean(losses, axis=0))
+        ties = _losses_of(first, tied, len(ordered), vectors, "tie")
+        ties[:, np.setdiff1d(np.arange(len(ordered)), tied)] = np.nan
+    chosen = round(place(losses, len(first), ties))
+    shown = np.where(np.isinf(losses), 1.0, losses)
+    return Choice(float(ordered[chosen]), ordered, np.nanmean(shown, axis=0))
+
+
+def place(losses: Float64s, n_folds: int, ties: Float64s | None = None) -> float:
+    """Return the mean place of the weights, each counting by how well it does.
+
+    A column is a weight, a row a fold; each ``n_folds`` of these hold out everything once. A weight
+    whose loss is z standard errors above the least one counts exp(-z^2 / 2): as likely as it is
+    that chance alone put it there, in proportion. The standard error is that of one grouping: more
+    of them say nothing about other classes. ``ties`` are other losses of weights that are alike.
+
+    >>> place(np.array([[0.5, 0.2, 0.2, 0.6], [0.4, 0.1, 0.1, 0.5]]), 2)
+    1.5
+    >>> place(np.array([[0.2, 0.4], [0.5, 0.4]]), 2)  # a coin's toss
+    0.48...
+    """
+    asked, off = _off(losses, n_folds)
+    counts = np.exp(-0.5 * off**2)
+    if ties is not None and not np.isnan(ties).all():
+        tied, off = _off(ties, n_folds)
+        counts[np.isin(asked, tied)] = np.exp(-0.5 * off**2)
+    return float(counts @ asked / counts.sum())
+
+
+def _off(losses: Float64s, n_folds: int) -> tuple[NDArray[np.intp], Float64s]:
+    """Return the weights tried in all folds, and how many standard errors each is off the best.
+
+    Not those that left a fold no positive eigenvalue, unless all weights did.
+    """
+    asked = np.flatnonzero(~np.isnan(losses).any(axis=0))
+    able = asked[np.isfinite(losses[:, asked]).all(axis=0)]
+    asked = able if len(able) else asked
+    kept = np.where(np.isinf(losses[:, asked]), 1.0, losses[:, asked])
+    worse = kept - kept[:, [int(np.argmin(kept.mean(axis=0).round(12)))]]
+    mean, error = worse.mean(axis=0), np.zeros(len(asked))
+    if len(kept) > 1:
+        error = worse.std(axis=0, ddof=1) / np.sqrt(n_folds)
+    off = np.divide(mean, error, out=np.full(len(asked), np.inf), where=error > 1e-12)
+    off[mean <= 1e-12] = 0.0
+    return np.asarray(asked, np.intp), off
+
+
+def _in_question(losses: Float64s, n_folds: int) -> NDArray[np.intp]:
+    """Return the weights that may count; the few folds of few groupings are not trusted to say."""
+    asked, off = _off(losses, n_folds)
+    few = len(losses) < SURE * n_folds
+    return asked[off <= (FAR_OFF_OF_FEW if few else FAR_OFF)]
+
+
+def _stands_still(losses: Float64s, n_folds: int) -> bool:
+    """Tell whether another grouping would hardly move the place: by the jackknife.
+
+    Of few groupings single folds are left out, which vary more than groupings do.
+    """
+    n = len(losses)
+    if n_folds < LEAST_FOLDS:
+        return False
+    few = n < SURE * n_folds
+    parts = np.arange(n) // (1 if few else n_folds)
+    m = int(parts[-1]) + 1
+    without = np.array([place(losses[parts != part], n_folds) for part in range(m)])
+    return bool(np.sqrt((m - 1) * without.var()) < (STILL_OF_FEW if few else STILL))
 
 
 def _losses_of(
@@ -266,10 +341,10 @@ def _losses_of(
 ) -> Float64s:
     """Return the losses (``how``: or what breaks ties) of each fold for the weights asked for.
 
-    NaN for the other weights, 1 where no eigenvalue is positive.
+    NaN for the other weights, infinite where no eigenvalue is positive.
     """
     found = np.full((len(folds), size), np.nan)
-    found[:, asked] = 1.0
+    found[:, asked] = np.inf
     for f, fold in enumerate(folds):
         start = None
         for k in asked.tolist():
@@ -278,15 +353,6 @@ def _losses_of(
                 break  # no eigenvalue was positive, nor is one at any smaller weight
             found[f, k] = getattr(fold.losses, how)(start)
     return found
-
-
-def _in_question(losses: Float64s) -> NDArray[np.intp]:
-    """Return the weights tried in all folds whose loss is the least, or may be by their spread."""
-    asked = np.flatnonzero(~np.isnan(losses).any(axis=0))
-    kept = losses[:, asked]
-    worse = kept - kept[:, [int(np.argmin(kept.mean(axis=0).round(12)))]]
-    error = worse.std(axis=0, ddof=1) / np.sqrt(len(kept)) if len(kept) > 1 else 0.0
-    return np.asarray(asked[worse.mean(axis=0) <= SPREADS * error + 1e-12], np.intp)
 
 
 def margin_weights(margin: tuple[float, float]) -> tuple[float, float]:
@@ -302,9 +368,8 @@ def margin_weights(margin: tuple[float, float]) -> tuple[float, float]:
 def groupings_of(keys: Sequence[Any], n_folds: int) -> list[dict[Any, int]]:
     """Deal out classes to folds, or whole tasks where there are enough of them, in several ways.
 
-    The ways are the rounds of a tournament in which every class meets every other once: with ten
-    classes, two a fold, nine rounds hold out all pairs, whatever the classes are called. With more
-    classes a fold has more pairs, and a few rounds are enough.
+    The ways are the rounds of a tournament in which every class meets every other once: of ten
+    classes, two a fold, nine rounds hold out all pairs.
 
     >>> [list(way.values()) for way in groupings_of([(None, c) for c in "abcd"], 5)]
     [[0, 1, 1, 0], [0, 0, 1, 1], [0, 1, 0, 1]]
@@ -316,11 +381,9 @@ def groupings_of(keys: Sequence[Any], n_folds: int) -> list[dict[Any, int]]:
     folds = min(n_folds, len(units) // 2)
     if folds < 2:
         return [{}]
-    sizes = np.bincount(np.arange(len(units)) % folds)
-    held_together = int((sizes * (sizes - 1)).sum()) // 2
     rounds = len(units) - 1 + len(units) % 2
     found = []
-    for k in range(min(rounds, -(-TOGETHER // held_together))):
+    for k in range(min(rounds, GROUPINGS)):
         place = {unit: f for f, unit in _dealt(units, k, folds)}
         found.append({key: place[key[0] if by_task else key] for key in keys})
     return found
