@@ -51,11 +51,11 @@ class ClassGraph(GraphLearner):
                 points = np.asarray(plain(points), np.float64) - mean
         diameter = self._diameter(raw.rows, lambda: radius.diameter)
         laplacian = ClassLaplacian.of(given.labels, given.groups, weights, group_weights)
+        space = self._space(points)  # which refuses what is no Gram matrix
         # In a Gram matrix the rows are the features, too.
         keys, codes = classes_in_order(given, gram=self._precomputed)
         hashes = row_hashes(given.rows, unordered=self._precomputed)
         tasks = codes_of(keys[c][0] for c in codes)
-        space = self._space(points)
         operator = dual.PairOperator(space.points, laplacian)
 
         def folds(place: dict[Key, int]) -> Sequence[Fold]:
