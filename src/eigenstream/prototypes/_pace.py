@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import check_number
+from eigenstream.learners.prototypes import Ends
+from eigenstream.rules.competitive import Grid
 from eigenstream.schedules import Auto, Schedule, as_schedule
 
-__all__ = ["AUTO_RATES", "auto_radii", "pace"]
-
-#: Learning rates where the number of steps is known, and where it is not.
-AUTO_RATES = (0.5, 0.06), (0.5, 0.01)
+__all__ = ["auto_radii", "auto_rates", "pace"]
 
 #: The last radius in so many steps; and of passes, and of streams without an end.
 LAST, OPEN_LAST = 0.36, 0.7
@@ -25,21 +24,38 @@ PACES = (
 )
 
 
-def auto_radii(side: int, settled: bool, batch: bool) -> list[tuple[float, float]]:
+def auto_radii(grid: Grid, init: Any, batch: bool) -> list[Any]:
     """Return the first and last radius in so many steps, and where their number is not known.
 
     The errors that they end with are in docs/prototypes.md.
 
-    >>> auto_radii(20, settled=True, batch=False)
-    [(2.0, 0.36), (10.0, 0.7)]
+    >>> auto_radii(Grid(5, 20), "random", batch=False)
+    [(10.0, 0.36), (10.0, 0.7)]
     """
+    side = max(grid.rows, grid.columns)
     unknown = max(UNSETTLED * side, OPEN_LAST), OPEN_LAST
-    known = max((SETTLED if settled else UNSETTLED) * side, 1.0), LAST
-    return [unknown if batch else known, unknown]
+    if batch:
+        return [unknown, unknown]
+    if _settled(init):
+        return [Ends(max(SETTLED * side, 1.0), 0.43, less=1.0, more=0.3, harmonic=True), unknown]
+    return [(max(UNSETTLED * side, 1.0), LAST), unknown]
 
 
-def pace(name: str, value: Any, auto: tuple[float, float], most: float | None = None) -> Any:
-    """Return what radius or rate go by: a schedule, or a pair (first, last).
+def auto_rates(init: Any) -> list[Any]:
+    """Return the first and last rate in so many steps, and where their number is not known.
+
+    >>> auto_rates("random")
+    [(0.5, 0.06), (0.5, 0.01)]
+    """
+    return [Ends(0.5, 0.06, more=0.4) if _settled(init) else (0.5, 0.06), (0.5, 0.01)]
+
+
+def _settled(init: Any) -> bool:
+    return isinstance(init, str) and init == "pca"
+
+
+def pace(name: str, value: Any, auto: Any, most: float | None = None) -> Any:
+    """Return what radius or rate go by: a schedule, a pair (first, last), or ``auto``.
 
     With ``most`` it is a rate, whose first value is above zero; a radius may be zero.
 

@@ -24,7 +24,7 @@ from eigenstream._refusals import unchanged_on_error
 from eigenstream._streams import Course, Passes, fits_streams_by
 from eigenstream.learners.prototypes import MapLearner, MapPlan
 from eigenstream.prototypes._map_reading import MapReading
-from eigenstream.prototypes._pace import AUTO_RATES, auto_radii, pace
+from eigenstream.prototypes._pace import auto_radii, auto_rates, pace
 from eigenstream.prototypes.base import NOTHING_LEFT, PrototypeEstimator
 from eigenstream.rules.competitive import NEIGHBORHOODS, Grid, as_grid, map_block_size
 
@@ -72,14 +72,14 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         A step a row, exactly; or a pass at a time, in which each unit becomes the mean of the rows
         near its place.
     radius : "auto", float, (first, last), schedule or function
-        "auto" begins with a tenth of the grid's longer side, at least 1, from the plane of the
-        principal components, from elsewhere with half of it, and ends with 0.36. In batch training,
-        and where the number of steps is not known, it is half of the side, and 0.7. A pair falls by
+        "auto" goes from a tenth of the grid's longer side, at least 1, to 0.43 where units begin on
+        the plane (with few steps a little less far), from half of the side to 0.36 where they do
+        not, to 0.7 in batch training and where the number of steps is not known. A pair falls by
         the same factor a step, over ``n_steps``. With radius 0 the nearest unit moves alone.
         Schedules and functions go by the number of the step; in batch training, of the pass.
     learning_rate : "auto", float, (first, last), schedule or function
-        Of sequential training: how far the nearest unit goes. "auto" is (0.5, 0.06), or (0.5, 0.01)
-        where the number of steps is not known.
+        Of sequential training: how far the nearest unit goes. "auto" is (0.5, 0.06), more in the
+        end where there are few steps, or (0.5, 0.01) where their number is not known.
     n_steps : int, optional
         How many steps radius and rate take to their last values, where they then stay. ``fit``
         knows it: ``max_iter`` times the number of rows. For ``partial_fit`` it is the length of
@@ -180,12 +180,12 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         return as_grid(self.shape, self.topology, self.periodic)
 
     def _radii(self, grid: Grid) -> list[Any]:
-        settled = isinstance(self.init, str) and self.init == "pca"
-        autos = auto_radii(max(grid.rows, grid.columns), settled, self.training == "batch")
+        autos = auto_radii(grid, self.init, self.training == "batch")
         return [pace("radius", self.radius, auto) for auto in autos]
 
     def _rates(self) -> list[Any]:
-        return [pace("learning_rate", self.learning_rate, auto, most=1.0) for auto in AUTO_RATES]
+        autos = auto_rates(self.init)
+        return [pace("learning_rate", self.learning_rate, auto, most=1.0) for auto in autos]
 
     def _given(self, n_units: int, n_features: int | None) -> Float64s:
         """Return the units that ``init`` gives."""

@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from eigenstream._blas import blas_threads
 from eigenstream._linalg import Float64s
 from eigenstream._state import State
-from eigenstream.learners.prototypes._falling import Falling
+from eigenstream.learners.prototypes._falling import Ends
 from eigenstream.learners.prototypes.base import PrototypeLearner, PrototypePlan, values_of
 from eigenstream.rules.competitive import (
     MAP,
@@ -25,14 +25,13 @@ from eigenstream.schedules import Schedule
 
 __all__ = ["MapLearner", "MapPlan", "plane"]
 
-
 #: The least grid.
 CHAIN = Grid(1, 1)
 
 
 @dataclass(frozen=True)
 class MapPlan(PrototypePlan):
-    """What a map is asked to be: rates and radii are schedules, or pairs (first, last)."""
+    """What a map is asked to be: rates and radii are schedules, ``Ends`` or (first, last)."""
 
     grid: Grid = CHAIN
     neighborhood: str = "gaussian"
@@ -71,8 +70,8 @@ class MapLearner(PrototypeLearner):
         rates, radii = plan.rates, plan.radii
         if not n_steps:
             rates, radii = plan.open_rates or rates, plan.open_radii or radii
-        self.plan = replace(plan, schedule=_falling(rates, n_steps, plan.tau))
-        self._radius = _falling(radii, n_steps, plan.tau)
+        self.plan = replace(plan, schedule=_falling(rates, plan))
+        self._radius = _falling(radii, plan)
 
     def _begin(self) -> None:
         rows, weights = self._take()
@@ -182,11 +181,11 @@ class MapLearner(PrototypeLearner):
         self.foresee(int(state["foreseen"]))
 
 
-def _falling(given: Any, n_steps: int, tau: float) -> Schedule:
+def _falling(given: Any, plan: MapPlan) -> Schedule:
     if isinstance(given, Schedule):
         return given
-    first, last = given
-    return Falling(first, last, n_steps, tau)
+    ends = given if isinstance(given, Ends) else Ends(*given)
+    return ends.falling(plan.n_steps, plan.grid.n_units, plan.tau)
 
 
 def _filled(rows: Float64s) -> Float64s:
