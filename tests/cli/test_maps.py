@@ -37,6 +37,16 @@ def test_a_map_of_a_file(table, tmp_path):
     assert all(word in text for word in ("U-matrix", "Hits", "mass", "height", "age"))
 
 
+def test_units_as_images_where_they_lie(table, tmp_path):
+    page = tmp_path / "map.html"
+    words = ("--shape", "4x5", "--passes", 2, "--image-shape", "1x3", "--report", page)
+    result = run("fit", "som", table, *words)
+    assert result.exit_code == 0, result.stderr
+    text = page.read_text()
+    assert "Units as images" in text
+    assert text.count("data:image/png") >= 20
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -44,6 +54,9 @@ def test_a_map_of_a_file(table, tmp_path):
         (("--shape", "0x5"), "at least 1"),
         (("--topology", "round"), "topology must be"),
         (("--report", "map.txt"), "must end in .html"),
+        (("--image-shape", "1x3"), "--image-shape says how --report shows units"),
+        (("--image-shape", "2x2", "--report", "map.html"), "--image-shape 2x2 has 4 pixels"),
+        (("--image-shape", "3", "--report", "map.html"), "--image-shape must be HEIGHTxWIDTH"),
     ],
 )
 def test_what_is_refused(table, words, message):

@@ -14,6 +14,7 @@ from eigenstream.cli._keeping import KeepingOptions, pace, stoppable
 from eigenstream.cli._learning import opened
 from eigenstream.cli._options import Out, ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._reporting import check_page
+from eigenstream.cli._shapes import shape_of
 from eigenstream.cli._steps import PreparingOptions
 
 __all__ = ["fit_som"]
@@ -47,6 +48,12 @@ class Written:
         Path | None,
         typer.Option("--report", help="Write a page with pictures of the map (.html)."),
     ] = None
+    image_shape: Annotated[
+        str | None,
+        typer.Option(
+            help="Rows are images of HEIGHTxWIDTH, as 28x28: show units so.", metavar="HxW"
+        ),
+    ] = None
     json: _data.Json = False
 
     @property
@@ -78,9 +85,10 @@ def fit_som(
         random_state=mapping.seed,
     )
     saving, page = written.saving, written.report
-    check_page(page, None, data)
+    shape, option = written.image_shape, "--image-shape"
+    check_page(page, shape, data, option=option)
     stream = opened(data, reading, replace(saving, report=None), missing, preparing)
-    check_page(page, None, list(stream.sources))
+    check_page(page, shape, list(stream.sources), stream.n_features, option)
     keeper = keeping.keeper([*data, *stream.sources], saving.out)
     begun = perf_counter()
     with stoppable(keeper), _data.Watched(stream) as watched:
@@ -93,7 +101,8 @@ def fit_som(
         from eigenstream.experiments.prototypes.map_page import map_page
 
         with replacing(page) as file:
-            file.write(map_page(estimator, command=_command()).html())
+            size = shape_of(shape, option)
+            file.write(map_page(estimator, command=_command(), image_shape=size).html())
     _told(estimator, stream, saving, seconds, keeper)
 
 

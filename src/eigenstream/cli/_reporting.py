@@ -38,21 +38,26 @@ class Noted:
 
 
 def check_page(
-    path: Path | None, shape: str | None, inputs: list[str], columns: int | None = None
+    path: Path | None,
+    shape: str | None,
+    inputs: list[str],
+    columns: int | None = None,
+    option: str = "--shape",
 ) -> None:
     """Refuse a page that cannot be written, or a shape that rows do not have, before the work."""
     from eigenstream._files import check_writable
 
-    size = shape_of(shape)
+    size = shape_of(shape, option)
     if path is None:
         if size is not None:
-            raise ValueError("--shape says how --report shows components: give --report as well.")
+            shows = "components" if option == "--shape" else "units"
+            raise ValueError(f"{option} says how --report shows {shows}: give --report as well.")
         return
     if path.suffix.lower() != ".html":
         raise ValueError(f"--report {path}: the name must end in .html, as {path.stem}.html.")
     if size is not None and columns not in (None, size[0] * size[1]):
         raise ValueError(
-            f"--shape {shape} has {size[0] * size[1]} pixels, and the rows have {columns} columns."
+            f"{option} {shape} has {size[0] * size[1]} pixels, and the rows have {columns} columns."
         )
     for name in inputs:
         source = Path(name.partition("::")[0])

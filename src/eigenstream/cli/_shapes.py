@@ -14,7 +14,7 @@ Shape = Annotated[
 ]
 
 
-def shape_of(text: str | None) -> tuple[int, int] | None:
+def shape_of(text: str | None, name: str = "--shape") -> tuple[int, int] | None:
     """Return height and width.
 
     >>> shape_of("28x32"), shape_of(None)
@@ -24,5 +24,5 @@ def shape_of(text: str | None) -> tuple[int, int] | None:
         return None
     parts = [part.strip() for part in text.lower().split("x")]
     if len(parts) != 2 or not all(part.isdecimal() for part in parts):
-        raise ValueError(f"--shape must be HEIGHTxWIDTH, such as 28x28, got {text!r}.")
+        raise ValueError(f"{name} must be HEIGHTxWIDTH, such as 28x28, got {text!r}.")
     return int(parts[0]), int(parts[1])

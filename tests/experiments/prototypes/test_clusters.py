@@ -5,6 +5,7 @@ import pytest
 
 from eigenstream.experiments.base import Clock
 from eigenstream.experiments.prototypes import clusters
+from eigenstream.theory import CompetitiveDynamics
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +26,23 @@ def test_what_they_find_is_what_theory_says(outcome):
     assert np.mean(outcome.numbers["soft"]["R"]) < 1.05 * clusters.SEPARATION
 
 
+def test_lloyds_means_have_less_inertia_than_a_constant_rate_leaves(outcome):
+    found = outcome.numbers["winner"]
+    lloyd, ours = (np.array(found[key]) for key in ("Lloyd's error", "error"))
+    assert (lloyd < ours).all()
+    # The best that two prototypes could do is the means that theory finds without noise: the rate's
+    # share of the error is positive, and Lloyd's has the noise of 40 rows a feature only.
+    best = min(
+        CompetitiveDynamics(1.5 * np.eye(2), eta=0.5).error(r * np.eye(2), r * r * np.eye(2))
+        for r in np.linspace(1.4, 1.8, 41)
+    )
+    assert (lloyd >= best - 1e-9).all()
+
+
 def test_the_page_holds_it(outcome):
     page = outcome.report.html()
-    assert page.count("<svg") >= 4
+    assert page.count("<svg") >= 5
+    assert "Lloyd" in page
     for name in clusters.ASSIGNMENTS:
         assert name in page
     assert "eigenstream reproduce clusters --quick --seeds 4" in page

@@ -73,14 +73,15 @@ class Clusters:
                     "",
                     (*_courses(found, theory), _plane(found, n)),
                 ),
+                Section("Inertia over the stream", "", (_inertia(found, theory),)),
             ),
             command=f"eigenstream reproduce {self.name}{option} --seeds {seeds}",
         )
         return Outcome(table, report, {"seeds": seeds, "features": n} | numbers)
 
 
-def _run(assignment: str, n: int, seed: int) -> tuple[Float64s, Float64s, float]:
-    """Return R and Q of one run at whole times, and how many rows the prototypes tell apart."""
+def _run(assignment: str, n: int, seed: int) -> tuple[Float64s, Float64s, float, float]:
+    """Return R and Q at whole times, how many rows prototypes tell apart, and Lloyd's inertia."""
     rng = np.random.default_rng(seed)
     directions = np.linalg.qr(rng.standard_normal((n, 4)))[0].T
     labels = rng.integers(2, size=END * n)
@@ -99,21 +100,27 @@ def _run(assignment: str, n: int, seed: int) -> tuple[Float64s, Float64s, float]
     ).fit(rows)
     _, R, Q = model.order_parameters_
     told = float((model.predict(rows) == labels).mean())
-    return R, Q, max(told, 1.0 - told)
+    means = CompetitiveLearning(2, method="batch", init=start).fit(rows).prototypes_
+    lloyd = _model().error(means @ directions[:2].T, means @ means.T)
+    return R, Q, max(told, 1.0 - told), float(lloyd)
+
+
+def _model(softness: float | None = None) -> CompetitiveDynamics:
+    return CompetitiveDynamics(SEPARATION * np.eye(2), eta=ETA, softness=softness)
 
 
 def _solved(assignment: str) -> Any:
     """Return the course that the equations give."""
     softness = None if assignment == "winner" else 1.0
-    model = CompetitiveDynamics(SEPARATION * np.eye(2), eta=ETA, softness=softness)
+    model = _model(softness)
     Q = START_R @ START_R.T + 0.09 * np.eye(2)
     return model.solve(START_R, Q, np.linspace(0.0, END, 4 * END + 1))
 
 
 def _numbers(name: str, found: Any, theory: Any) -> dict[str, Any]:
     """Return the last overlaps, the quantisation error they stand for, and what theory says."""
-    R, Q, told = found
-    model = CompetitiveDynamics(SEPARATION * np.eye(2), eta=ETA)
+    R, Q, told, lloyd = found
+    model = _model()
     own = (R[:, -1, 0, 0] + R[:, -1, 1, 1]) / 2
     other = (R[:, -1, 0, 1] + R[:, -1, 1, 0]) / 2
     errors = [model.error(r, q) for r, q in zip(R[:, -1], Q[:, -1], strict=True)]
@@ -122,6 +129,7 @@ def _numbers(name: str, found: Any, theory: Any) -> dict[str, Any]:
         "S": [float(one) for one in other],
         "error": [float(one) for one in errors],
         "told apart": [float(one) for one in told],
+        "Lloyd's error": [float(one) for one in lloyd],
     }
     if name in theory:
         course = theory[name]
@@ -191,6 +199,34 @@ def _courses(found: Any, theory: Any) -> list[Drawing]:
             )
         )
     return drawings
+
+
+def _inertia(found: Any, theory: Any) -> Drawing:
+    """Return the inertia of fresh rows in the course of learning, beside that of Lloyd's means."""
+    model, times, shown = _model(), np.arange(END + 1.0), slice(0, None, 2)
+
+    def course(Rs: Any, Qs: Any) -> Float64s:
+        return np.array([2.0 * model.error(R, Q) for R, Q in zip(Rs, Qs, strict=True)])
+
+    lines, points = {}, {}
+    for name in ASSIGNMENTS:
+        values = np.array([course(R, Q) for R, Q in zip(*found[name][:2], strict=True)])
+        error = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(len(times))
+        error = error / np.sqrt(len(values))
+        points[name] = times[shown], values.mean(axis=0)[shown], error[shown]
+        if name in theory:
+            lines[name] = theory[name].alphas, course(theory[name].R, theory[name].Q)
+    lloyd = 2.0 * float(np.mean(found["winner"][3]))
+    lines["Lloyd's means"] = times[[0, -1]], np.full(2, lloyd)
+    ax = plotting.courses(lines, points, labels=("alpha", "inertia of a row"))
+    return Drawing(
+        plotting.svg(ax, "clusters-inertia"),
+        "Inertia",
+        "The mean squared distance of fresh rows to the nearest prototype, less that to none, as R "
+        "and Q say it ([DYN] eq. 2.14). Lines: the equations for N to infinity. Points: the "
+        "estimator, one pass over the stream, with standard errors. Lloyd's means are those of all "
+        "rows of the stream, gone through until nothing moved: a constant rate stays above them.",
+    )
 
 
 def _plane(found: Any, n: int) -> Drawing:

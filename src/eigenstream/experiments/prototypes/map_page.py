@@ -3,7 +3,7 @@
 from typing import Any
 
 from eigenstream import plotting
-from eigenstream.experiments.report import Drawing, PageTable, Report, Section
+from eigenstream.experiments.report import Drawing, PageTable, Report, Section, Tiles
 
 __all__ = ["map_page"]
 
@@ -11,8 +11,12 @@ __all__ = ["map_page"]
 MOST_PLANES = 24
 
 
-def map_page(som: Any, *, command: str = "") -> Report:
-    """Return a page about a fitted map.
+#: More units than this are too many to show as images.
+MOST_IMAGES = 900
+
+
+def map_page(som: Any, *, command: str = "", image_shape: tuple[int, int] | None = None) -> Report:
+    """Return a page about a fitted map; with ``image_shape``, of units as images.
 
     >>> import numpy as np
     >>> from eigenstream import SelfOrganizingMap
@@ -62,7 +66,24 @@ def map_page(som: Any, *, command: str = "") -> Report:
         sections=(
             Section("How well it stands for them", "", (table,)),
             Section("Borders and hits", "", drawn),
+            *(() if image_shape is None else (_images(som, image_shape),)),
             Section("Features", f"What each unit has of every column.{left}", features),
         ),
         command=command,
     )
+
+
+def _images(som: Any, shape: tuple[int, int]) -> Section:
+    """Return the units as images, where they lie on the grid."""
+    grid, units = som.grid_, som.prototypes_
+    rows = min(grid.rows, max(MOST_IMAGES // grid.columns, 1))
+    shown = plotting.gray(units[: rows * grid.columns], shape)
+    left = "" if rows == grid.rows else f" The first {rows} of {grid.rows} rows of the grid."
+    tiles = Tiles(
+        [(plotting.png_uri(picture), "") for picture in shown],
+        "Units as images",
+        "Each where it lies on the grid." + left,
+        columns=grid.columns,
+        wide=True,
+    )
+    return Section("What the units look like", "", (tiles,))
