@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eigenstream import CompetitiveLearning, SelfOrganizingMap, open_stream, plotting, report
-from eigenstream.reports import SeenRows
+from eigenstream.reports import SeenRows, picture
 from pages import Words
 
 pytestmark = pytest.mark.filterwarnings("ignore:X has .* distinct rows")
@@ -86,6 +86,20 @@ def test_columns_are_named_with_how_far_a_prototype_is_from_the_mean(tmp_path):
     assert "heat 0 (-1.0)" in text
     assert "heat 8 (+1.0)" in text
     assert "still 0 (+0.0)" in text
+
+
+@pytest.mark.parametrize("kind", [CompetitiveLearning, SelfOrganizingMap])
+def test_an_estimator_writes_the_page_itself(tmp_path, kind):
+    model = kind(random_state=0).fit(rows_of())
+    model.report(tmp_path / "own.html", rows_of())
+    report(model, tmp_path / "page.html", rows_of())
+    own, page = (
+        Words((tmp_path / name).read_text(encoding="utf-8")).text
+        for name in ("own.html", "page.html")
+    )
+    assert own == page
+    with pytest.raises(TypeError, match=r"no figure of a .*model\.report"):
+        picture(model)
 
 
 def test_pages_that_are_refused(tmp_path):

@@ -16,6 +16,7 @@ from eigenstream._checks import (
     check_unchanged,
     real_array,
 )
+from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream._memory import chunk_rows
 from eigenstream._provenance import check_same_steps
@@ -24,7 +25,6 @@ from eigenstream._streams import maps_streams
 from eigenstream.contrast import Contrast
 from eigenstream.estimators import _input, _mapping, _parameters
 from eigenstream.estimators._missing import Skipped
-from eigenstream.estimators._reporting import Reported
 from eigenstream.learners import table
 from eigenstream.learners.base import Learner, Solution
 from eigenstream.solvers import dense

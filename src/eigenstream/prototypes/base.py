@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_finite, check_unchanged, check_weights
+from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s
 from eigenstream._memory import chunk_rows
 from eigenstream._refusals import unchanged_on_error
@@ -41,6 +42,7 @@ OF_FIT = ("max_iter", "tol", "missing", "random_state")
 
 
 class PrototypeEstimator(
+    Reported,
     Restorable,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,

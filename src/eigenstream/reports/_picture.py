@@ -32,6 +32,11 @@ def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
     >>> picture(StreamPCA(2).fit(np.diag([3.0, 2.0, 1.0]))).get_title("left")
     'StreamPCA'
     """
+    if hasattr(type(estimator), "prototypes_"):
+        raise TypeError(
+            f"there is no figure of a {type(estimator).__name__} as of components: its page has "
+            "those there are, model.report('page.html'), and eigenstream.plotting draws each."
+        )
     check_known(estimator)
     shape = checked_shape(shape, estimator)
     values, _ = _spectrum.all_eigenvalues(estimator)

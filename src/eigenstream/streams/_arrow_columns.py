@@ -71,13 +71,13 @@ def numbers(column: Any, label: str, name: str) -> Any:
         if kind != "bool":
             raise StreamError(
                 f"{name} has values of type {kind} in column {label!r}, and numbers are due. "
-                "Select others with columns=[...]."
+                "Select others with columns=[...], or name a column of labels with labels=."
             )
         found = found.astype(np.float64)
     if found.dtype.kind not in "biuf":
         raise StreamError(
             f"{name} has values of type {column.type} in column {label!r}, and numbers are due. "
-            "Select others with columns=[...], or name it with time= or sequence=."
+            "Select others with columns=[...], or name it with labels=, time= or sequence=."
         )
     return found
 

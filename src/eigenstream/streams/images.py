@@ -40,7 +40,7 @@ class ImageTable(RowTable):
                     raise StreamError(
                         f"{file.name} is {pixels.shape[0]} x {pixels.shape[1]} pixels, and "
                         f"{self.files[0].name} is {self.shape[0]} x {self.shape[1]}. Bring "
-                        "all to one size with size=(height, width)."
+                        f"all to one size, such as size={self.shape}."
                     )
                 yield pixels
 

@@ -8,12 +8,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
+from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._state import Restorable
 from eigenstream._streams import Course, check_labelled, fits_streams_by, maps_streams
 from eigenstream.estimators import _input
 from eigenstream.estimators._missing import Skipped, note_skipped
-from eigenstream.estimators._reporting import Reported
 from eigenstream.estimators.pairs import _pair_input
 from eigenstream.estimators.pairs._bounds import bound_of_pairs, check_delta
 from eigenstream.estimators.pairs._decisions import FitsPairs
