@@ -24,7 +24,7 @@ SOUND = 10.0
 #: The share of its square that a correction must have beside those before it to be one of its own.
 INDEPENDENT = 1e-10
 
-#: Steps of conjugate gradients towards a correction: more change no share by more than .001.
+#: Steps of conjugate gradients towards a correction: six change no share tried by .001.
 STEPS = 3
 
 #: Squares below this are taken for zero.
