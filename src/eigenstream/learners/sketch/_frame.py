@@ -101,7 +101,7 @@ class SketchFrame:
 
         def of_stripe(panels: list[slice], thread: int) -> list[Float64s]:
             totals: list[Any] = []
-            alone = len(panels) == 1  # nothing to be added up
+            alone = len(self._panels()) == 1  # nothing to be added up
             with np.errstate(over="ignore", under="ignore"):
                 for columns in panels:
                     part = self._centred(pieces, reference, columns, thread)[self.most :]
