@@ -119,8 +119,8 @@ def batch_rows() -> Iterator[tuple[str, Any]]:
         yield f"{width} features of white noise", rng.standard_normal((MANY, width))
 
 
-def batch_runs(rows: Any) -> dict[str, Callable[[], Any]]:
-    """Return a run of each map over the same rows, in as many passes."""
+def batch_runs(rows: Any, slow: bool) -> dict[str, Callable[[], Any]]:
+    """Return a run of each map over the same rows, in as many passes; of slow ones, too."""
     init, width = rows[:UNITS].copy(), rows.shape[1]
     runs: dict[str, Callable[[], Any]] = {
         "SelfOrganizingMap": lambda: SelfOrganizingMap(
@@ -135,7 +135,7 @@ def batch_runs(rows: Any) -> dict[str, Callable[[], Any]]:
         )
     if find_spec("python_som"):
         runs["python-som, batch"] = partial(python_som_run, rows, "batch", EPOCHS)
-    if find_spec("minisom"):
+    if slow and find_spec("minisom"):
         from minisom import MiniSom
 
         runs["MiniSom, train_batch_offline"] = lambda: MiniSom(
@@ -148,7 +148,7 @@ def batches() -> None:
     table = []
     for title, rows in batch_rows():
         done = {}
-        for name, run in batch_runs(rows).items():
+        for name, run in batch_runs(rows, "ten" in title).items():
             try:
                 run()
             except Exception as refusal:  # not ours: a peer that does not run on this machine
