@@ -129,3 +129,14 @@ def test_sizes_from_the_largest_on():
     colours = [bar.get_facecolor() for bar in ax.patches]
     assert colours[0] == colours[1] != colours[2]
     assert not plotting.sizes(np.ones(500)).patches  # an area instead
+
+
+def test_a_map_of_images_shows_its_units(tmp_path):
+    rows = np.random.default_rng(0).random((60, 12))
+    som = SelfOrganizingMap((3, 4), max_iter=2, random_state=0).fit(rows)
+    som.report(tmp_path / "map.html", shape=(3, 4))
+    text = (tmp_path / "map.html").read_text(encoding="utf-8")
+    assert "Units as images" in text
+    assert text.count("data:image/png") >= 12
+    som.report(tmp_path / "map.html")
+    assert "Units as images" not in (tmp_path / "map.html").read_text(encoding="utf-8")

@@ -90,7 +90,7 @@ def report(
         raise ValueError("y says what the rows of X are: give these rows as well.")
     with replacing(path) as file:  # a place that cannot be written is found out first
         if isinstance(estimator, SelfOrganizingMap):
-            page = map_page(estimator, command=command)
+            page = map_page(estimator, command=command, image_shape=shape)
         else:
             page = made(estimator, X, y, shape, dict(seconds or {}), command)
         file.write(page.html())
