@@ -94,10 +94,11 @@ def test_an_estimator_writes_the_page_itself(tmp_path, kind):
     model.report(tmp_path / "own.html", rows_of())
     report(model, tmp_path / "page.html", rows_of())
     own, page = (
-        Words((tmp_path / name).read_text(encoding="utf-8")).text
+        Words((tmp_path / name).read_text(encoding="utf-8")).text.split("How long it took")
         for name in ("own.html", "page.html")
     )
-    assert own == page
+    assert len(own) == len(page) == 2  # what follows are seconds, of two runs
+    assert own[0] == page[0]
     with pytest.raises(TypeError, match=r"no figure of a .*model\.report"):
         picture(model)
 
