@@ -97,8 +97,7 @@ def test_an_estimator_writes_the_page_itself(tmp_path, kind):
         Words((tmp_path / name).read_text(encoding="utf-8")).text.split("How long it took")
         for name in ("own.html", "page.html")
     )
-    assert len(own) == len(page) == 2  # what follows are seconds, of two runs
-    assert own[0] == page[0]
+    assert own[0] == page[0]  # what may follow are seconds, of two runs
     with pytest.raises(TypeError, match=r"no figure of a .*model\.report"):
         picture(model)
 
