@@ -1,8 +1,6 @@
 """``eigenstream fit som``: a self-organising map of the rows of a user's own files."""
 
-import shlex
-import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -13,7 +11,7 @@ from eigenstream.cli import _data
 from eigenstream.cli._keeping import KeepingOptions, pace, stoppable
 from eigenstream.cli._learning import opened
 from eigenstream.cli._options import Out, ReadingOptions, SavingOptions, grouped
-from eigenstream.cli._reporting import check_page
+from eigenstream.cli._reporting import check_page, page_written
 from eigenstream.cli._shapes import shape_of
 from eigenstream.cli._steps import PreparingOptions
 
@@ -87,7 +85,7 @@ def fit_som(
     saving, page = written.saving, written.report
     shape, option = written.image_shape, "--image-shape"
     check_page(page, shape, data, option=option)
-    stream = opened(data, reading, replace(saving, report=None), missing, preparing)
+    stream = opened(data, reading, saving, missing, preparing)
     check_page(page, shape, list(stream.sources), stream.n_features, option)
     keeper = keeping.keeper([*data, *stream.sources], saving.out)
     begun = perf_counter()
@@ -97,12 +95,7 @@ def fit_som(
     if saving.out is not None:
         _data.saved(estimator, saving.out)
     if page is not None:
-        from eigenstream._files import replacing
-        from eigenstream.experiments.prototypes.map_page import map_page
-
-        with replacing(page) as file:
-            size = shape_of(shape, option)
-            file.write(map_page(estimator, command=_command(), image_shape=size).html())
+        page_written(estimator, stream, page, shape_of(shape, option), seconds)
     _told(estimator, stream, saving, seconds, keeper)
 
 
@@ -117,10 +110,6 @@ def grid_of(text: str) -> Any:
         raise ValueError(f"--shape must be ROWSxCOLUMNS, such as 20x20, or 50, got {text!r}.")
     sides = tuple(map(int, parts))
     return sides if len(sides) == 2 else sides[0]
-
-
-def _command() -> str:
-    return shlex.join(["eigenstream", *sys.argv[1:]])
 
 
 def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float, keeper: Any) -> None:

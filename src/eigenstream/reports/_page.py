@@ -13,10 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream import __version__
 from eigenstream._checks import check_whole
 from eigenstream._files import replacing
-from eigenstream.experiments.prototypes.map_page import map_page
 from eigenstream.experiments.report import PageTable, Report, Section
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
-from eigenstream.reports import _components, _features, _pairs, _prototypes, _spectrum
+from eigenstream.reports import _components, _features, _maps, _pairs, _prototypes, _spectrum
 from eigenstream.reports._reading import SeenRows
 
 #: What each kind of estimator is after, in the page's first sentence.
@@ -89,11 +88,7 @@ def report(
     if y is not None and (X is None or isinstance(X, SeenRows)):
         raise ValueError("y says what the rows of X are: give these rows as well.")
     with replacing(path) as file:  # a place that cannot be written is found out first
-        if isinstance(estimator, SelfOrganizingMap):
-            page = map_page(estimator, command=command, image_shape=shape)
-        else:
-            page = made(estimator, X, y, shape, dict(seconds or {}), command)
-        file.write(page.html())
+        file.write(made(estimator, X, y, shape, dict(seconds or {}), command).html())
 
 
 def check_known(estimator: Any) -> None:
@@ -134,9 +129,13 @@ def made(
         reading = X if isinstance(X, SeenRows) else None
         if X is not None and reading is None and not _pairs.are_pairs(estimator, X):
             reading = SeenRows.of(X)
-    if isinstance(estimator, CompetitiveLearning):
+    if isinstance(estimator, CompetitiveLearning | SelfOrganizingMap):
+        first = read(estimator, reading)
         with timed(seconds, "prototypes"):
-            page = _prototypes.page(estimator, reading, read(estimator, reading), shape, command)
+            if isinstance(estimator, SelfOrganizingMap):
+                page = _maps.page(estimator, first, shape, command)
+            else:
+                page = _prototypes.page(estimator, reading, first, shape, command)
         return replace(page, sections=[*page.sections, times(seconds)])
     parts: list[Section | None] = [read(estimator, reading)]
     with timed(seconds, "spectrum"):
@@ -192,11 +191,11 @@ def facts(estimator: Any, reading: SeenRows | None) -> Iterator[tuple[str, str]]
 def read(estimator: Any, reading: SeenRows | None) -> Section:
     """Return what was read."""
     rows = []
-    of_prototypes = isinstance(estimator, CompetitiveLearning)
-    seen = getattr(estimator, "n_steps_" if of_prototypes else "n_samples_seen_", None)
+    seen = getattr(estimator, "n_samples_seen_", getattr(estimator, "n_steps_", None))
     skipped = getattr(estimator, "n_samples_skipped_", None)
     if seen is not None:
         kind = "pairs" if hasattr(estimator, "decision_function") else "rows"
+        kind += ", in all passes" * isinstance(estimator, SelfOrganizingMap)
         rows.append(("learned from", f"{seen:,} {kind}"))
     if skipped is not None:
         share = f" ({skipped / (seen + skipped):.0%} of all)" if skipped and seen else ""
@@ -211,8 +210,11 @@ def read(estimator: Any, reading: SeenRows | None) -> Section:
     steps = getattr(estimator, "preprocessing_", None)
     if steps is not None and steps.steps:
         rows.append(("steps before", ", ".join(map(repr, steps.steps))))
-    lacking = "how far they are from prototypes" if of_prototypes else "features over time"
-    text = "" if reading is not None else f"Without rows this page does not show {lacking}."
+    text = ""
+    if reading is None and not isinstance(estimator, SelfOrganizingMap):
+        of_prototypes = isinstance(estimator, CompetitiveLearning)
+        lacking = "how far they are from prototypes" if of_prototypes else "features over time"
+        text = f"Without rows this page does not show {lacking}."
     return Section("What was read", text, (PageTable(("", ""), rows, prose=True),))
 
 

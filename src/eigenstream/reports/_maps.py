@@ -1,29 +1,16 @@
-"""A page about a map of one's own rows: borders, hits and the planes of its features."""
+"""The page about a map: its borders, hits and the planes of its features."""
 
 from typing import Any
 
-from eigenstream import plotting
+from eigenstream import __version__, plotting
 from eigenstream.experiments.report import Drawing, PageTable, Report, Section, Tiles
 
-__all__ = ["map_page"]
-
-#: More planes than this are too many to look at.
-MOST_PLANES = 24
+#: More planes than this are too many to look at, and more units than this to show as images.
+MOST_PLANES, MOST_IMAGES = 24, 900
 
 
-#: More units than this are too many to show as images.
-MOST_IMAGES = 900
-
-
-def map_page(som: Any, *, command: str = "", image_shape: tuple[int, int] | None = None) -> Report:
-    """Return a page about a fitted map; with ``image_shape``, of units as images.
-
-    >>> import numpy as np
-    >>> from eigenstream import SelfOrganizingMap
-    >>> som = SelfOrganizingMap((2, 3), random_state=0).fit(np.eye(8))
-    >>> "U-matrix" in map_page(som).html()
-    True
-    """
+def page(som: Any, read: Section, shape: tuple[int, int] | None, command: str) -> Report:
+    """Return the page about a fitted map, but for its last section."""
     grid = som.grid_
     planes = som.component_planes()
     names = getattr(som, "feature_names_in_", None)
@@ -61,14 +48,16 @@ def map_page(som: Any, *, command: str = "", image_shape: tuple[int, int] | None
             ("grid", " × ".join(map(str, grid.shape))),
             ("topology", grid.topology + (", periodic" if grid.periodic else "")),
             ("steps", f"{som.n_steps_:,}"),
-            ("columns", str(som.n_features_in_)),
+            ("columns", f"{som.n_features_in_:,}"),
+            ("eigenstream", __version__),
         ),
-        sections=(
+        sections=[
+            read,
             Section("How well it stands for them", "", (table,)),
             Section("Borders and hits", "", drawn),
-            *(() if image_shape is None else (_images(som, image_shape),)),
+            *([] if shape is None else [_images(som, shape)]),
             Section("Features", f"What each unit has of every column.{left}", features),
-        ),
+        ],
         command=command,
     )
 
