@@ -35,6 +35,7 @@ def read_ahead(start: Callable[[], Iterator[Item]], waiting: int = WAITING) -> I
             with closing(_closable(start())) as items:
                 for item in items:
                     queue.put((True, item))
+                    del item  # not to be held while the next one is made
                     if stopped.is_set():
                         return
         except BaseException as error:

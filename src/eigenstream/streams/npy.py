@@ -50,7 +50,7 @@ class Npy(SlicedTable):
                 yield from raw_blocks(stream, self.header, self.name, wanted)
         elif can_read_in_order(self.header, wanted):
             # The second pass may be one of many, for which the system's cache is worth its work.
-            past_cache = is_beyond_cache(self.header) and not self._read_before
+            past_cache = is_beyond_cache(self.header, again=self._read_before)
             self._read_before = True
             yield from blocks_in_order(
                 self.file.path, self.name, self.header, wanted, past_cache=past_cache
