@@ -3,13 +3,31 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
 import eigenstream
-from eigenstream import ClassSubspace, PairMetric, RBFNetwork, SlowSubspace, StreamPCA
+from eigenstream import (
+    Adaline,
+    AdalineRegressor,
+    ClassSubspace,
+    CompetitiveLearning,
+    MultilayerPerceptron,
+    MultilayerPerceptronRegressor,
+    OjaNeuron,
+    PairMetric,
+    Perceptron,
+    RBFNetwork,
+    SangerNetwork,
+    SelfOrganizingMap,
+    SlowSubspace,
+    StreamPCA,
+)
 from eigenstream.cli import app
+from eigenstream.models.base import ESTIMATORS
+from eigenstream.reports import picture
 from eigenstream.scatters import VarianceScatter
 
 #: Images of 3 x 4 pixels, and labels of theirs.
@@ -40,6 +58,73 @@ MADE = {
         np.where(LABELS[:45] == LABELS[:44:-1], 1, -1),
     ),
 }
+
+
+#: Two kinds with pages, and neurons, of which there are figures alone.
+PROTOTYPES = {
+    "map": lambda: SelfOrganizingMap((3, 4), random_state=0).fit(images()),
+    "hexagons": lambda: SelfOrganizingMap((3, 4), topology="hexagonal", random_state=0).fit(
+        images()
+    ),
+    "chain": lambda: SelfOrganizingMap((7,), random_state=0).fit(images()),
+    "clusters": lambda: CompetitiveLearning(14, random_state=0).fit(images()),
+    "one cluster": lambda: CompetitiveLearning(1, random_state=0).fit(images()),
+}
+NEURONS = {
+    "oja": lambda: OjaNeuron(random_state=0).fit(images()),
+    "sanger": lambda: SangerNetwork(3, random_state=0).fit(images()),
+    "perceptron": lambda: Perceptron(random_state=0).fit(images(), LABELS),
+    "adaline": lambda: Adaline(random_state=0, max_iter=3).fit(images() / 30, LABELS),
+    "adaline, numbers": lambda: AdalineRegressor(max_iter=3).fit(images() / 30, LABELS),
+    "mlp": lambda: MultilayerPerceptron((13,), max_iter=2, random_state=0).fit(images(), LABELS),
+    "mlp, numbers": lambda: MultilayerPerceptronRegressor((4,), max_iter=2).fit(images(), LABELS),
+}
+
+
+def test_every_class_that_is_saved_has_a_figure_or_nothing_to_draw():
+    made = {type(make()).__name__ for make in (MADE | PROTOTYPES | NEURONS).values()}
+    assert set(ESTIMATORS) - made == {
+        *("PairSubspace", "ThresholdClassifier"),  # as ClassSubspace; one number
+        *("RBFNetwork", "GradientOrientation"),  # maps into another space
+    }
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [*PROTOTYPES, *NEURONS])
+@pytest.mark.parametrize("shape", [(), ("--shape", "3x4")], ids=["bars", "images"])
+def test_maps_prototypes_and_neurons_have_figures(name, shape, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    saved("m.eigs", (PROTOTYPES | NEURONS)[name]())
+    result = run("plot", "m.eigs", "-o", "f.png", *shape)
+    assert result.exit_code == 0, result.stderr
+    assert min(Image.open("f.png").size) > 150
+    result = run("plot", "m.eigs", "-o", "f.html", *shape)
+    assert (result.exit_code, (tmp_path / "f.html").exists()) == (
+        (0, True) if name in PROTOTYPES else (2, False)
+    )
+    if name in PROTOTYPES:
+        assert (" as images" in (tmp_path / "f.html").read_text()) == bool(shape)
+    else:
+        assert "-o figure.png" in result.stderr
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_a_map_and_clusters_show(tmp_path):
+    frame = pd.DataFrame(images(), columns=[f"pixel {k}" for k in range(12)])
+    shown = picture(SelfOrganizingMap((3, 4), random_state=0).fit(frame)).get_figure(root=True)
+    titles = [ax.get_title("left") for ax in shown.get_axes()]
+    assert [one for one in titles if one] == [
+        "SelfOrganizingMap: U-matrix",
+        "hits",
+        *(f"pixel {k}" for k in range(12)),
+    ]
+    model = CompetitiveLearning(14, random_state=0).fit(frame)
+    bars, apart = picture(model).get_figure(root=True).get_axes()
+    heights = [bar.get_height() for bar in bars.patches]
+    assert heights == sorted(model.counts_, reverse=True)
+    assert apart.get_title("left").endswith("the 12 largest of 14")
+    largest = [int(one.get_text()) for one in apart.get_yticklabels()]
+    assert list(model.counts_[largest]) == heights[:12]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -73,7 +158,10 @@ def test_images(tmp_path, monkeypatch):
         (("m.eigs", "-o", "f.png", "--shape", "3x"), "HEIGHTxWIDTH"),
         (("m.eigs", "-o", "f.png", "--shape", "5x5"), "25 pixels"),
         (("m.eigs", "-o", "f.html", "--shape", "5x5"), "25 pixels"),
-        (("scatter.eigs", "-o", "f.png"), "no report about a VarianceScatter"),
+        (("scatter.eigs", "-o", "f.png"), "no picture of a VarianceScatter"),
+        (("scatter.eigs", "-o", "f.html"), "no report about a VarianceScatter"),
+        (("map.eigs", "-o", "f.png"), "no picture of a RBFNetwork"),
+        (("som.eigs", "-o", "f.png"), "not fitted"),
         (("empty.eigs", "-o", "f.html"), "learned nothing|not fitted"),
         (("none.eigs", "-o", "f.png"), "none.eigs"),
         (("m.eigs",), "Missing option"),
@@ -84,6 +172,8 @@ def test_refusals_are_one_line(arguments, words, tmp_path, monkeypatch):
     saved("m.eigs", StreamPCA(2).fit(images()))
     saved("scatter.eigs", VarianceScatter(2).update(images()[:, :2]))
     saved("empty.eigs", StreamPCA(2))
+    saved("som.eigs", SelfOrganizingMap((2, 2)))
+    saved("map.eigs", RBFNetwork(2).fit(images()))
     before = sorted(tmp_path.iterdir())
     result = run("plot", *arguments)
     assert result.exit_code == 2

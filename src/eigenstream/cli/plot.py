@@ -22,7 +22,7 @@ def plot(
     shape: Shape = None,
     json: _data.Json = False,
 ) -> None:
-    """Draw what a model has learned: its spectrum, its components, and why so many."""
+    """Draw what a model has learned: spectrum and components, a map, prototypes, or weights."""
     from eigenstream import plotting
     from eigenstream.reports import picture, report
 

@@ -96,7 +96,8 @@ def check_known(estimator: Any) -> None:
     if not hasattr(type(estimator), "report"):
         raise TypeError(
             f"there is no report about a {type(estimator).__name__}: only about what learns "
-            "components, such as SlowSubspace, StreamPCA, PairSubspace or ClassSubspace."
+            "components, such as SlowSubspace, StreamPCA, PairSubspace or ClassSubspace. A figure "
+            "of a neuron's weights is made by eigenstream plot -o figure.png."
         )
     check_is_fitted(estimator)
 

@@ -3,9 +3,13 @@
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import plotting
+from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports import _components, _spectrum
+from eigenstream.reports._other_pictures import other_picture
 from eigenstream.reports._page import check_known, checked_shape
 
 #: Components in the figure.
@@ -15,11 +19,15 @@ MOST_DRAWN = 10
 def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
     """Draw the spectrum, the components, and what other weights or the pairs' distances say.
 
+    Of a map it draws the U-matrix, the hits and the planes of the columns; of prototypes how many
+    rows each has and what it looks like; of a neuron its weights.
+
     Parameters
     ----------
-    estimator : a fitted StreamPCA, SlowSubspace, PairSubspace, ClassSubspace or PairMetric
+    estimator : a fitted StreamPCA, SlowSubspace, PairSubspace, ClassSubspace, PairMetric,
+        SelfOrganizingMap, CompetitiveLearning or neuron
     shape : (height, width), optional
-        Of the images that rows are: components are drawn as images.
+        Of the images that rows are: components, units, prototypes or weights are drawn as images.
 
     Returns
     -------
@@ -32,11 +40,10 @@ def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
     >>> picture(StreamPCA(2).fit(np.diag([3.0, 2.0, 1.0]))).get_title("left")
     'StreamPCA'
     """
-    if hasattr(type(estimator), "prototypes_"):
-        raise TypeError(
-            f"there is no figure of a {type(estimator).__name__} as of components: its page has "
-            "those there are, model.report('page.html'), and eigenstream.plotting draws each."
-        )
+    if not hasattr(type(estimator), "report") or isinstance(
+        estimator, CompetitiveLearning | SelfOrganizingMap
+    ):
+        return _other(estimator, shape)
     check_known(estimator)
     shape = checked_shape(shape, estimator)
     values, _ = _spectrum.all_eigenvalues(estimator)
@@ -67,3 +74,17 @@ def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
         plotting.loadings(weights, names, ax=next(free))
     axes[0].set_title(type(estimator).__name__, loc="left")
     return axes[0]
+
+
+def _other(estimator: Any, shape: Any) -> Any:
+    """Draw what has no spectrum, or say that there is nothing to be drawn."""
+    drawn = None
+    if isinstance(estimator, BaseEstimator):
+        check_is_fitted(estimator)
+        drawn = other_picture(estimator, checked_shape(shape, estimator))
+    if drawn is None:
+        raise TypeError(
+            f"there is no picture of a {type(estimator).__name__}: only of what has learned "
+            "components, prototypes or weights. eigenstream inspect tells what the file holds."
+        )
+    return drawn

@@ -126,10 +126,8 @@ def look(model: Any, rows: Float64s | None, shape: tuple[int, int] | None) -> Se
         return Section(title, "", (block,))
     names = named(model)
     shown = order[:MOST_DRAWN]
-    apart = vectors - np.average(vectors, axis=0, weights=np.maximum(counts, 1e-300))
-    spread = (vectors if rows is None or len(rows) < 2 else rows).std(axis=0)
-    apart = np.divide(apart, spread, out=np.zeros_like(apart), where=spread > 0)
-    ax = plotting.loadings(apart[shown], names)
+    away = apart(vectors, counts, vectors if rows is None or len(rows) < 2 else rows)
+    ax = plotting.loadings(away[shown], names)
     ax.set(ylabel="prototype")
     ax.set_yticklabels([str(k) for k in shown])
     left = "" if len(shown) == len(order) else f" The {len(shown)} largest of {len(order)}."
@@ -143,9 +141,22 @@ def look(model: Any, rows: Float64s | None, shape: tuple[int, int] | None) -> Se
     header = ("", *(f"prototype {k}" for k in shown))
     caption = "The columns in which each differs most: its value, and how many deviations away."
     table = PageTable(
-        header, list(_marks(vectors[shown], apart[shown], names)), caption=caption, unbroken=True
+        header, list(_marks(vectors[shown], away[shown], names)), caption=caption, unbroken=True
     )
     return Section(title, "", (bars, table))
+
+
+def apart(vectors: Float64s, counts: Float64s, rows: Float64s) -> Float64s:
+    """Return how far each is from the mean, column by column, in standard deviations of rows.
+
+    >>> apart(np.array([[0.0, 1.0], [2.0, 1.0]]), np.ones(2), np.array([[0.0, 1.0], [4.0, 1.0]]))
+    array([[-0.5,  0. ],
+           [ 0.5,  0. ]])
+    """
+    away = vectors - np.average(vectors, axis=0, weights=np.maximum(counts, 1e-300))
+    spread = rows.std(axis=0)
+    found: Float64s = np.divide(away, spread, out=np.zeros_like(away), where=spread > 0)
+    return found
 
 
 def _marks(
