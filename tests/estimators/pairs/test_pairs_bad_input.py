@@ -204,6 +204,14 @@ def test_rows_that_are_all_the_same(solver):
     assert found.risk_ == 0.5
 
 
+def test_what_the_data_chose_is_not_advised_again():
+    for eta, remedy in (("auto", "the data chose this eta"), (1.0, "use eta='auto'")):
+        with pytest.warns(UserWarning, match="no eigenvalue of T is positive") as caught:
+            ClassSubspace(1, eta=eta).fit(np.ones((40, 5)), LABELS)
+        assert remedy in str(caught[0].message)
+        assert ("eta='auto'" in str(caught[0].message)) == (eta != "auto")
+
+
 def test_a_class_with_one_example_is_harmless():
     lonely = LABELS.copy()
     lonely[0] = "z"

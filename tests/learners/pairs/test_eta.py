@@ -13,7 +13,7 @@ from eigenstream.learners.pairs._class_folds import scatter_folds
 from eigenstream.learners.pairs._eta import (
     ETAS,
     FOLDS,
-    GROUPINGS,
+    TOGETHER,
     Fold,
     Matrices,
     choose_eta,
@@ -125,7 +125,10 @@ class TestGroupings:
             sizes = np.bincount(list(way.values()))
             assert list(way) == [(None, k) for k in range(n)]
             assert sizes.max() - sizes.min() <= 3
-        assert len(ways) == min(n - 1 + n % 2, GROUPINGS)
+        even = np.array([len(part) for part in np.array_split(np.arange(n), len(sizes))])
+        least = int((even * (even - 1)).sum()) // 2  # pairs that one way holds out together
+        assert len(ways) == n - 1 + n % 2 or len(ways) * least >= TOGETHER
+        assert (len(ways) - 1) * least < TOGETHER
 
     def test_tasks_stay_whole(self):
         keys = [(task, k) for task in range(6) for k in range(3)]

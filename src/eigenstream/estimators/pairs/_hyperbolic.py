@@ -98,7 +98,7 @@ class Hyperbolic:
                     floor=evidence.floor,
                     **how,
                 )
-                pairs = self._only_positive(pairs, positive, eta)
+                pairs = self._only_positive(pairs, positive, eta, chosen=choice is not None)
         details["n_positive"] = positive
         return Solution(pairs, evidence.mean, evidence.n_rows, details)
 
@@ -155,16 +155,20 @@ class Hyperbolic:
         scaled: Float64s = pairs.vectors / np.where(lengths > 0, lengths, 1.0)
         return Eigenpairs(pairs.values, scaled), int((pairs.values > 0).sum())
 
-    def _only_positive(self, pairs: Eigenpairs, positive: int, eta: float) -> Eigenpairs:
+    def _only_positive(
+        self, pairs: Eigenpairs, positive: int, eta: float, *, chosen: bool = False
+    ) -> Eigenpairs:
         """Drop the directions that lower the objective, and say so."""
         n = self.n_components
         # Of one feature there is one direction, also where the default says two.
         wanted = 1 if len(pairs.vectors) == 1 and n == DEFAULT else n
         if positive == 0:
+            how = "raise eta, or use eta='auto'"
+            if chosen:
+                how = "the data chose this eta: give a larger one, unless rows hardly differ"
             warn_user(
                 f"no eigenvalue of T is positive at eta={eta:.3g}: no direction tells unlike pairs "
-                "apart more than it moves like ones. The best one is returned; raise eta, or use "
-                "eta='auto'."
+                f"apart more than it moves like ones. The best one is returned; {how}."
             )
         elif wanted is not None and positive < wanted:
             them = "1 eigenvalue of T is" if positive == 1 else f"{positive} eigenvalues of T are"

@@ -24,7 +24,7 @@ from eigenstream.scatters.laplacians import ClassLaplacian
 from eigenstream.solvers.dual import PairOperator
 
 #: Rows of a held-out fold that its loss is taken from, at most.
-FOLD_ROWS = 2500
+FOLD_ROWS = 1000
 
 
 def classes_in_order(

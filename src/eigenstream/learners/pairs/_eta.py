@@ -22,19 +22,19 @@ ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032
 #: Held-out parts in a cross-validation.
 FOLDS = 5
 
-#: Groupings of the classes that are tried, at most.
-GROUPINGS = 14
+#: So many pairs of classes are held out together, over all groupings, where there are as many.
+TOGETHER = 90
 
-#: A weight counts no more when its loss is so many standard errors above the least one; and while
-#: there are fewer than so many groupings, which tell the standard error badly.
-FAR_OFF, FAR_OFF_OF_FEW, SURE = 4.0, 9.0, 4
+#: A weight counts no more so many standard errors above the least loss; and while fewer than FOLDS
+#: losses tell the standard error, as the two or three of few classes.
+FAR_OFF, FAR_OFF_OF_FEW = 3.0, 9.0
 
 #: Groupings are enough when the place of the answer has this standard error, in steps of the grid;
-#: while there are few, a smaller one.
-STILL, STILL_OF_FEW = 0.2, 0.05
+#: while there are fewer than SURE, a smaller one, told by single folds.
+STILL, STILL_OF_FEW, SURE = 0.3, 0.1, 4
 
-#: With fewer folds than this in a grouping, which are of few classes, all groupings are tried.
-LEAST_FOLDS = 4
+#: With fewer folds than this in a grouping, of few classes, it takes so many groupings to tell.
+LEAST_FOLDS, LEAST_GROUPINGS = 4, 3
 
 #: Up to this size T is formed and decomposed; above, applied to vectors.
 DENSE_SIZE = 2500
@@ -233,9 +233,8 @@ def choose_eta(
 
     With few classes several weights do about as well, and which is least is chance: that of how
     the classes are grouped into folds, and of which classes there are. So the answer is a mean
-    place on the grid, in which a weight counts by how many standard errors it is off the best one
-    (``place``). More groupings follow until that place stands still; they leave out weights that
-    are far off.
+    place on the grid, in which a weight counts by how many standard errors it is off the best one.
+    More groupings, of weights not far off, follow until it stands still or lies between neighbours.
     """
     ordered = np.sort(np.asarray(etas, np.float64))[::-1]
 
@@ -256,7 +255,7 @@ def choose_eta(
         found = _losses_of(grouping() if k else first, asked, len(ordered), vectors, "loss")
         losses = np.concatenate([losses, found])
         asked = _in_question(losses, len(first))
-        if len(asked) == 1 or _stands_still(losses, len(first)):
+        if asked[-1] - asked[0] <= 1 or _stands_still(losses, len(first)):
             break
     # Where nothing tells the best ones apart, such as no error at all, another loss does.
     known, off = _off(losses, len(first))
@@ -311,10 +310,9 @@ def _off(losses: Float64s, n_folds: int) -> tuple[NDArray[np.intp], Float64s]:
 
 
 def _in_question(losses: Float64s, n_folds: int) -> NDArray[np.intp]:
-    """Return the weights that may count; the few folds of few groupings are not trusted to say."""
+    """Return the weights that may count; few losses are not trusted to say."""
     asked, off = _off(losses, n_folds)
-    few = len(losses) < SURE * n_folds
-    return asked[off <= (FAR_OFF_OF_FEW if few else FAR_OFF)]
+    return asked[off <= (FAR_OFF_OF_FEW if len(losses) < FOLDS else FAR_OFF)]
 
 
 def _stands_still(losses: Float64s, n_folds: int) -> bool:
@@ -323,13 +321,13 @@ def _stands_still(losses: Float64s, n_folds: int) -> bool:
     Of few groupings single folds are left out, which vary more than groupings do.
     """
     n = len(losses)
-    if n_folds < LEAST_FOLDS:
+    single = n < SURE * n_folds and n_folds >= LEAST_FOLDS
+    if not single and n < LEAST_GROUPINGS * n_folds:
         return False
-    few = n < SURE * n_folds
-    parts = np.arange(n) // (1 if few else n_folds)
+    parts = np.arange(n) // (1 if single else n_folds)
     m = int(parts[-1]) + 1
     without = np.array([place(losses[parts != part], n_folds) for part in range(m)])
-    return bool(np.sqrt((m - 1) * without.var()) < (STILL_OF_FEW if few else STILL))
+    return bool(np.sqrt((m - 1) * without.var()) < (STILL_OF_FEW if single else STILL))
 
 
 def _losses_of(
@@ -369,7 +367,7 @@ def groupings_of(keys: Sequence[Any], n_folds: int) -> list[dict[Any, int]]:
     """Deal out classes to folds, or whole tasks where there are enough of them, in several ways.
 
     The ways are the rounds of a tournament in which every class meets every other once: of ten
-    classes, two a fold, nine rounds hold out all pairs.
+    classes, two a fold, nine rounds hold out all pairs; of more classes fewer rounds are enough.
 
     >>> [list(way.values()) for way in groupings_of([(None, c) for c in "abcd"], 5)]
     [[0, 1, 1, 0], [0, 0, 1, 1], [0, 1, 0, 1]]
@@ -381,9 +379,11 @@ def groupings_of(keys: Sequence[Any], n_folds: int) -> list[dict[Any, int]]:
     folds = min(n_folds, len(units) // 2)
     if folds < 2:
         return [{}]
+    sizes = np.bincount(np.arange(len(units)) % folds)
+    held_together = int((sizes * (sizes - 1)).sum()) // 2
     rounds = len(units) - 1 + len(units) % 2
     found = []
-    for k in range(min(rounds, GROUPINGS)):
+    for k in range(min(rounds, -(-TOGETHER // held_together))):
         place = {unit: f for f, unit in _dealt(units, k, folds)}
         found.append({key: place[key[0] if by_task else key] for key in keys})
     return found
