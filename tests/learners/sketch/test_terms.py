@@ -45,6 +45,26 @@ def test_forms_are_sums_over_terms(name, center, seen):
     np.testing.assert_allclose([within + step, moved], [np.trace(A), np.trace(B)], **near)
 
 
+@pytest.mark.parametrize("alike", [False, True])
+@pytest.mark.parametrize("size", [1e-60, 1.0, 1e60])
+def test_rows_in_single_precision_may_have_weights_of_any_size(size, alike):
+    rng = np.random.default_rng(2)
+    now, past = places("side by side")
+    C = rng.standard_normal((M, 4)).astype(np.float32)
+    w = np.full(M - 1, 0.7) if alike else rng.uniform(0.5, 2.0, M - 1)
+    single, double = (
+        (terms.rewarded(rows), terms.penalised(rows), np.diag(terms.traces(rows @ rows.T)))
+        for terms, rows in (
+            (SketchTerms(now, past, size * w, size * w, 0.3, 0.7, True, 3.7 * size), C),
+            (SketchTerms(now, past, w, w, 0.3, 0.7, True, 3.7), C.astype(np.float64)),
+        )
+    )
+    for one, other in zip(single, double, strict=True):
+        # A sum of M squares in single precision.
+        near = M * np.finfo(np.float32).eps * np.abs(other).max()
+        np.testing.assert_allclose(one / size, other, atol=near)
+
+
 @pytest.mark.parametrize("name", ["side by side", "three apart", "with gaps", "couples"])
 def test_sums_undo_differences(name):
     now, past = places(name)

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from eigenstream._linalg import Float64s
 from eigenstream.learners.sketch._plan import SketchPlan
@@ -50,6 +50,19 @@ class Directions(NamedTuple):
             solved = lapack.dtrtrs(self.triangle, wanted)[0]
             out[self.chosen] = solved / self.scale[:, None]
         return terms.transposed_differences(out)
+
+
+def less_inside(gram: Any, inside: Float64s) -> Any:
+    """Return the inner products of what rows have outside the frame, in the place of the rows' own.
+
+    >>> less_inside(np.array([[9.0, 9.0], [9.0, 9.0]]), np.array([[1.0], [2.0]])).tolist()
+    [[8.0, 7.0], [7.0, 5.0]]
+    """
+    known = np.ascontiguousarray(inside, gram.dtype).T
+    if not len(known):
+        return gram
+    product = blas.dgemm if gram.dtype == np.float64 else blas.sgemm
+    return product(-1.0, known, known, 1.0, gram.T, trans_a=1, overwrite_c=1).T
 
 
 def of_differences(rest: Float64s, terms: SketchTerms) -> Float64s:
@@ -136,17 +149,19 @@ class Corrections(NamedTuple):
         return np.asarray(self.weights @ wanted)
 
 
-def conjugate_steps(rest: Any, gap: float, wanted: Any, terms: SketchTerms) -> Any:
-    """Return about (1 - H rest / gap)^(-1) wanted, or None where that is seen to be indefinite.
+def conjugate_steps(rest: Any, gap: float, wanted: Any, along: Any, terms: SketchTerms) -> Any:
+    """Return about a = (1 - H rest / gap)^(-1) wanted and rest a, given along = rest wanted.
+
+    None where the matrix is seen to be indefinite.
 
     By conjugate gradients, all columns at a time. What a column stands for is the sum of the rows
     outside the frame with these weights, and in the inner product of such sums, by ``rest``, the
     matrix is symmetric.
     """
     dtype, tiny = wanted.dtype.type, float(np.finfo(wanted.dtype).tiny)
-    found, left = np.zeros_like(wanted), wanted.copy()
-    towards = left
-    along = moved = rest @ left
+    found, image_found = np.zeros_like(wanted), np.zeros_like(wanted)
+    left = towards = wanted
+    moved = along
     size = np.einsum("ij,ij->j", left, along)
     for step in range(STEPS):
         image = towards - terms.signed(moved) * dtype(1.0 / gap)
@@ -155,13 +170,14 @@ def conjugate_steps(rest: Any, gap: float, wanted: Any, terms: SketchTerms) -> A
             return None
         length = size / np.maximum(curved, tiny)
         found += length * towards
+        image_found += length * moved
         if step + 1 < STEPS:
             left = left - length * image
             along = rest @ left
             before, size = size, np.einsum("ij,ij->j", left, along)
             turn = size / np.maximum(before, tiny)
             towards, moved = left + turn * towards, along + turn * moved
-    return found
+    return found, image_found
 
 
 def corrections(
@@ -187,14 +203,18 @@ def corrections(
     if not gap > 0:
         return None
     low, r = min(LOWEST, plan.lowest), pulls.shape[1]
-    moving = np.concatenate([np.arange(low), np.arange(r - min(plan.highest, plan.d + EXTRA), r)])
+    high = min(plan.highest, plan.d + EXTRA)
+    moving = np.concatenate([np.arange(r - high, r), np.arange(low)])
     steps = pulls[:, moving]
     steps /= np.maximum(np.abs(steps).max(axis=0), TINY)
-    solved = conjugate_steps(rest, gap, steps[:, low:].astype(rest.dtype), terms)
+    given = steps.astype(rest.dtype, copy=False)
+    along = rest @ given
+    wanted, image = np.ascontiguousarray(given[:, :high]), np.ascontiguousarray(along[:, :high])
+    solved = conjugate_steps(rest, gap, wanted, image, terms)
     if solved is None:
         return None
-    steps[:, low:] = solved
-    along = (rest @ steps.astype(rest.dtype, copy=False)).astype(np.float64, copy=False)
+    steps[:, :high], along[:, :high] = solved
+    along = along.astype(np.float64, copy=False)
     size = np.einsum("ij,ij->j", steps, along)
     # What rounding of the rows' inner products makes of that.
     rounding = float(np.finfo(dtype).eps) * (sizes @ steps**2)
@@ -204,9 +224,14 @@ def corrections(
     if not len(scale):
         return Corrections(along, steps, False)
     least = float((rounding[sound] / size[sound]).max())
-    triangle, order, rank, _ = lapack.dpstrf(
-        (steps.T @ along).T, tol=max(INDEPENDENT, SOUND * least), lower=1
-    )
+    inner, tol = (steps.T @ along).T, max(INDEPENDENT, SOUND * least)
+    if sound.all():
+        triangle, failed = lapack.dpotrf(inner, lower=1)
+        last = triangle.diagonal().min()
+        if not failed and last**2 > tol:
+            back = lapack.dtrtri(triangle, lower=1)[0].T
+            return Corrections(along @ back, steps @ back, bool(last**2 < SHAKY * least))
+    triangle, order, rank, _ = lapack.dpstrf(inner, tol=tol, lower=1)
     chosen, last = order[:rank] - 1, triangle.diagonal()[rank - 1]
     back = lapack.dtrtri(np.asfortranarray(triangle[:rank, :rank]), lower=1)[0].T
     shaky = bool(last**2 < SHAKY * least)

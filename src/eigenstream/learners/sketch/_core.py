@@ -13,6 +13,7 @@ from eigenstream.learners.sketch._block import (
     corrections,
     crowded,
     kept_pairs,
+    less_inside,
     new_directions,
     of_differences,
 )
@@ -152,9 +153,9 @@ class SketchCore:
         near = None if found.rounding is None else 1.5 * np.eye(r) - 0.5 * found.rounding
         if near is not None:
             inside = inside @ near
-        sizes, known = found.gram.diagonal(), inside.astype(found.gram.dtype, copy=False)
-        rest = known @ known.T
-        np.subtract(found.gram, rest, out=rest)
+        sizes = found.gram.diagonal().copy()  # the matrix is written over
+        within, step, moved = terms.traces(found.gram)
+        rest = less_inside(found.gram, inside)
         # What directions outside are charged of the debts that they have on the average. In a
         # further pass only the first sum, which looks where to: what is read is what was seen. And
         # where weights are looked for, more would come and go, and take penalties along.
@@ -168,7 +169,6 @@ class SketchCore:
         if terms.seen and r > frame.d and not operator.again:
             gaps = (operator.values[r - frame.d :] - outside[0]) / terms.seen
             self.transient.measure(frame, found, inside, pulls, gaps, terms.weight)
-        within, step, moved = terms.traces(found.gram)
         operator.add_traces(within + step, moved)
 
         new: Corrections | Directions | None = None
@@ -179,7 +179,7 @@ class SketchCore:
             new = new_directions(rest, sizes, terms, operator.n_features - r, self.dtype)
         coordinates = np.concatenate([inside, new.coordinates], axis=1)
         forms = operator.extended(outside, coordinates.shape[1])
-        operator.add_block(forms, terms, coordinates)
+        operator.add_block(forms, terms, coordinates.astype(rest.dtype, copy=False))
         values, vectors, lossless = kept_pairs(forms[0], plan.lowest, plan.highest)
         operator.lossy = operator.lossy or not lossless
         operator.cut(forms, values, vectors)

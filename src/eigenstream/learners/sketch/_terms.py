@@ -51,48 +51,56 @@ class SketchTerms:
 
     def rewarded(self, C: Float64s) -> Float64s:
         """Return A; coordinates count from the mean before the block."""
-        rows, factor = _weighted(C[self.now], self.weights)
+        rows, roots, factor = _weighted(C[self.now], self.weights)
         if self.center:
             # A is sum w (x - m)(x - m)^T + kept weight m m^T, m the mean of the block [CHAN]. With
             # c in place of one m the first sum is larger by weight (m - c)(m - c)^T: that does it.
-            away = self.mean(C) * (1.0 - np.sqrt(self.kept))
-            if factor is None:
-                rows -= np.multiply.outer(np.sqrt(self.weights), away)
-            else:
-                rows = rows - away
-        return np.asarray(rows.T @ rows) * (1.0 if factor is None else factor)
+            away = (self.mean(C) * (1.0 - np.sqrt(self.kept))).astype(C.dtype, copy=False)
+            rows = rows - (away if roots is None else roots * away)
+        return np.asarray(rows.T @ rows, np.float64) * factor
 
     def penalised(self, C: Float64s) -> Float64s:
         """Return B."""
-        moved, factor = _weighted(C[self.now] - C[self.past], self.past_weights)
-        return np.asarray(moved.T @ moved) * (1.0 if factor is None else factor)
+        moved, _, factor = _weighted(C[self.now] - C[self.past], self.past_weights)
+        return np.asarray(moved.T @ moved, np.float64) * factor
 
     def signed(self, C: Any) -> Any:
         """Return H C, where reward A - penalty B = R^T H R for the block's rows R."""
-        rows, gains = C[self.now], (self.reward * self.weights).astype(C.dtype)
+        dtype, rows, out = C.dtype, C[self.now], np.zeros_like(C)
+        gains, losses = (w.astype(dtype) for w in self._factors)
         if self.penalty:
-            losses = (self.penalty * self.past_weights).astype(C.dtype)
-            own = np.zeros(len(C), C.dtype)
-            own[self.now] = gains - losses
-            own[self.past] -= losses
-            out = C * own[:, None]
-            out[self.now] += losses[:, None] * C[self.past]
-            out[self.past] += losses[:, None] * rows
+            out[self.now] = (gains - losses) * rows
+            if len(losses) == 1 and isinstance(self.now, slice):
+                lost = losses * C
+                before, after = lost[self.past], lost[self.now]
+            else:
+                before, after = losses * C[self.past], losses * rows
+            out[self.now] += before
+            out[self.past] += after
+            out[self.past] -= before
         else:
-            out = np.zeros_like(C)
-            out[self.now] = gains[:, None] * rows
+            out[self.now] = gains * rows
         if self.center:
-            share = (1.0 - self.kept) / (self.reward * self.weight)
-            out[self.now] -= np.multiply.outer(gains, gains @ rows * C.dtype.type(share))
+            weights = self.weights.astype(dtype)
+            out[self.now] -= gains * (weights @ rows * dtype.type((1 - self.kept) / self.weight))
         return out
+
+    @cached_property
+    def _factors(self) -> tuple[Float64s, Float64s]:
+        """What rewards and penalties are weighed with: a column, of one number if all are alike."""
+        each = self.reward * self.weights[:, None], self.penalty * self.past_weights[:, None]
+        gains, losses = (w[:1] if len(w) and w.min() == w.max() else w for w in each)
+        return gains, losses
 
     def traces(self, gram: Float64s) -> tuple[float, float, float]:
         """Return the traces of A about the block's own mean, of the step's share in A, and of B."""
         size = gram.diagonal()
         within, step = float(self.weights @ size[self.now]), 0.0
         if self.center:
-            towards = self.weights @ gram[self.now][:, self.now] @ self.weights / self.weight
-            within, step = within - float(towards), float(towards) * self.kept
+            most = float(self.weights.max())  # of any size, which single precision does not hold
+            each = (self.weights / most).astype(gram.dtype, copy=False)
+            towards = float(each @ gram[self.now][:, self.now] @ each) * most * (most / self.weight)
+            within, step = max(within - towards, 0.0), towards * self.kept
         if not self.penalty:
             return within, step, 0.0
         across = gram[self.now][:, self.past].diagonal()
@@ -136,8 +144,14 @@ class SketchTerms:
             before[later] = before[before[later]]
 
 
-def _weighted(rows: Any, weights: Float64s) -> tuple[Any, float | None]:
-    """Return rows times the roots of their weights, or as they are with the one weight of all."""
-    if len(weights) and weights.min() == weights.max():
-        return rows, float(weights[0])
-    return rows * np.sqrt(weights)[:, None], None
+def _weighted(rows: Any, weights: Float64s) -> tuple[Any, Any, float]:
+    """Return rows times the roots of their weights, the roots (a column), and a common factor.
+
+    No roots where all weights are alike. They are at most 1: weights may have any size that double
+    precision has, whatever the rows' is.
+    """
+    most = float(weights.max(initial=0.0))
+    if not len(weights) or weights.min() == most:
+        return rows, None, most
+    roots = np.sqrt(weights / most)[:, None].astype(rows.dtype, copy=False)
+    return rows * roots, roots, most
