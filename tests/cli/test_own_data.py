@@ -89,18 +89,65 @@ def test_look_counts_labels_and_asks_for_them_where_text_is_in_the_way(files):
     assert found["names"] == ["petal length (cm)"]
     assert found["labels"] == {"setosa": 2, "virginica": 1}
     assert "2: setosa (2), virginica (1)" in run("look", "iris.csv", "--labels", "kind").stdout
-    refused = run("look", "iris.csv")
+    refused = run("fit", "pca", "iris.csv")
     assert refused.exit_code == 2
     # As the command line has it, not as Python has.
     assert "select other columns with --columns" in refused.stderr
 
 
+MIXED = 'day,"a, b",kind,y\n2024-01-01,1,x,2\n2024-01-02,3,z,\n2024-01-03,4,z,7\n'
+
+
+def test_look_lists_the_columns_that_hold_no_numbers(files):
+    (files / "mixed.csv").write_text(MIXED)
+    found = told("look", "mixed.csv")
+    assert (found["rows"], found["names"], found["rows_with_missing"]) == (3, ["a, b", "y"], 1)
+    assert found["no_numbers"] == {
+        "day": "dates ('2024-01-01' in row 0)",
+        "kind": "text ('x' in row 0)",
+    }
+    shown = run("look", "mixed.csv").stdout
+    for words in ("--time day", "--labels kind or --sequence kind", "--columns '\"a, b\",y'"):
+        assert words in shown
+    # What the remedies say, works.
+    named = told("look", "mixed.csv", "--time", "day", "--labels", 2)
+    assert (named["no_numbers"], named["labels"]) == ({}, {"z": 1, "x": 1})
+    chosen = told("look", "mixed.csv", "--columns", '"a, b",y')
+    assert (chosen["no_numbers"], chosen["names"]) == ({}, ["a, b", "y"])
+    # Text that comes late, and numbers without names.
+    (files / "late.csv").write_text("1,2\n" + "3,4\n" * 100 + "5,many\n")
+    assert told("look", "late.csv")["no_numbers"] == {"1": "text ('many' in row 101)"}
+    assert "only the others: --columns ..." in run("look", "late.csv").stdout
+
+
+def test_look_at_words_alone(files):
+    (files / "words.csv").write_text("kind\nx\nz\n")
+    found = told("look", "words.csv")
+    assert (found["columns"], found["no_numbers"]) == (0, {"kind": "text ('x' in row 0)"})
+    assert "--labels kind" in run("look", "words.csv").stdout
+
+
+def test_look_at_types_of_arrow(files):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"k": list("ab"), "x": [1, 2], "l": [[1], [2]]})
+    frame["t"], frame["c"] = pandas.to_datetime(["2024-01-01"] * 2), frame["k"].astype("category")
+    frame.to_parquet("m.parquet")
+    found = told("look", "m.parquet")
+    assert found["names"] == ["x"]
+    assert found["no_numbers"].pop("l").startswith("of type list")
+    assert found["no_numbers"] == {"k": "text", "t": "dates", "c": "text"}
+
+
 def test_look_quick_reads_headers_only(files):
-    (files / "bad.csv").write_text("x,y\n1,2\n" + "3,4\n" * 100 + "5,many\n")
+    # Text beyond what is looked at first, which only a pass finds, by its place.
+    (files / "bad.csv").write_text("x,y\n1,2\n" + "3,4\n" * 30_000 + "5,many\n")
     found = told("look", "all.npy", "--quick")
     assert found["rows"] == 600
     assert "sequences" not in found
-    assert run("look", "bad.csv").exit_code == 2
+    assert run("look", "bad.csv", "--quick").exit_code == 0
+    refused = run("look", "bad.csv")
+    assert refused.exit_code == 2
+    assert "row 30001" in refused.stderr
 
 
 @pytest.mark.parametrize("solver", ["auto", "dense", "krylov"])
@@ -342,12 +389,14 @@ def test_a_full_disk_leaves_the_old_file(ending, files):
 
 def test_text_with_decimal_commas(files):
     (files / "euro.csv").write_text("x;y\n1,5;2\n3,5;5\n7;1,25\n")
-    refused = run("look", "euro.csv")
+    assert "to read them  --decimal ," in run("look", "euro.csv").stdout
+    refused = run("fit", "pca", "euro.csv")
     assert refused.exit_code == 2
     assert refused.stderr.strip().endswith("If that is a decimal comma, pass --decimal ,.")
     assert told("look", "euro.csv", "--decimal", ",")["rows"] == 3
     (files / "none.csv").write_text("1,5;2\n3,5;5\n")
-    refused = run("look", "none.csv")
+    assert "to read them  --delimiter ';', and" in run("look", "none.csv").stdout
+    refused = run("fit", "pca", "none.csv")
     assert "pass --delimiter ';', and --decimal , if need be." in refused.stderr
     assert told("look", "none.csv", "--decimal", ",", "--delimiter", ";")["columns"] == 2
 

@@ -1,9 +1,12 @@
 """What the commands that read a user's data share: options, a pass that shows itself, words."""
 
+import csv
 import json
+import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from io import StringIO
 from math import isfinite
 from pathlib import Path
 from time import perf_counter
@@ -30,6 +33,7 @@ __all__ = [
     "read_by",
     "saved",
     "spectrum",
+    "written",
 ]
 
 #: Work that is over sooner shows no progress.
@@ -65,15 +69,28 @@ def column(text: str | None) -> str | int | None:
 
 
 def listed(text: str) -> list[str | int | None]:
-    """Return the columns of a list with commas.
+    """Return the columns of a list with commas; quotes hold a name with a comma together.
 
-    >>> listed("x, 3")
-    ['x', 3]
+    >>> listed("x, 3"), listed('"a, b",c')
+    (['x', 3], ['a, b', 'c'])
     """
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise ValueError(f"--columns must be names or numbers, as x,y or 0,2; got {text!r}.")
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    if not names or not all(names):
+        raise ValueError(
+            f"--columns must be names or numbers, as x,y or 0,2, or '\"a, b\",c'; got {text!r}."
+        )
     return [column(name) for name in names]
+
+
+def written(names: Iterable[Any]) -> str:
+    """Return a list of columns as it is typed in a shell, which ``listed`` reads.
+
+    >>> print(written(["x", "day"]), written(["a, b", "c"]))
+    x,day '"a, b",c'
+    """
+    text = StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return shlex.quote(text.getvalue())
 
 
 def check_output(out: Path, inputs: list[str], endings: tuple[str, ...]) -> None:

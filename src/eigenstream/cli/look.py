@@ -28,6 +28,11 @@ def look(
     """Say what the reader sees: rows, columns, types, sequences, missing values, and how fast."""
     stream = reading.opened(data, "skip", labels=_data.column(labels))
     found: dict[str, Any] = {"sources": list(stream.sources)}
+    width = stream.n_features
+    stream, others = stream.of_numbers()
+    if others and len(others) == width:
+        _say({**found, "rows": stream.n_rows, "columns": 0, "no_numbers": others}, json)
+        return
     passed = {} if quick else _passed(stream)
     names = stream.feature_names
     found |= {
@@ -35,9 +40,14 @@ def look(
         "columns": stream.n_features,
         "type": None if stream.dtype is None else str(stream.dtype),
         "names": None if names is None else list(names),
+        "no_numbers": {str(name): what for name, what in others.items()},
         "row_shape": stream.row_shape,
         "read_once": not stream.rereadable,
     } | passed
+    _say(found, json)
+
+
+def _say(found: dict[str, Any], json: bool) -> None:
     if json:
         _data.print_json(found)
     else:
@@ -76,9 +86,29 @@ def _passed(stream: Any) -> dict[str, Any]:
     }
 
 
+def _remedy(found: dict[str, Any]) -> str:
+    """Return the options that read columns of text or dates, or that leave them out."""
+    ways, others, names = [], found["no_numbers"], found.get("names") or ()
+    kinds = [what.partition(" (")[0] for what in others.values()]
+    if "semicolons" in kinds:
+        ways.append("--delimiter ';', and --decimal , if need be")
+    elif "decimal commas" in kinds:
+        ways.append("--decimal ,")
+    dated = next((name for name, what in others.items() if what.startswith("dates")), None)
+    word = next((name for name, what in others.items() if what.startswith("text")), None)
+    if dated is not None:
+        ways.append(f"--time {_data.written([dated])}")
+    if word is not None:
+        ways.append("--labels {0} or --sequence {0}".format(_data.written([word])))
+    if found["columns"]:
+        short = 0 < len(names) <= SHOWN
+        ways.append(f"only the others: --columns {_data.written(names) if short else '...'}")
+    return "; ".join(ways)
+
+
 def _facts(found: dict[str, Any]) -> dict[str, str]:
     """Return the findings in words."""
-    names = found["names"] or []
+    names = found.get("names") or []
     shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
     unknown = "only reading will tell"
     facts = {
@@ -87,8 +117,16 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
         "columns": unknown
         if found["columns"] is None
         else f"{found['columns']}{f': {shown}' if shown else ''}",
-        "type": found["type"] or unknown,
+        "type": found.get("type") or unknown,
     }
+    others = found["no_numbers"]
+    if others:
+        listed = [f"{name}: {what}" for name, what in others.items()]
+        facts["no numbers"] = "; ".join(listed[:SHOWN]) + ("; ..." if len(listed) > SHOWN else "")
+        facts["to read them"] = _remedy(found) or "nothing here reads such columns"
+    if found["columns"] == 0:
+        del facts["type"]
+        return facts
     if found["row_shape"] is not None:
         facts["a row is"] = " x ".join(map(str, found["row_shape"]))
     if found["read_once"]:

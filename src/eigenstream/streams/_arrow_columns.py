@@ -8,7 +8,12 @@ import numpy as np
 
 from eigenstream.streams.base import RowBlock, StreamError, Wanted
 
-__all__ = ["Named", "block_of"]
+__all__ = ["Named", "block_of", "is_number", "kind_of"]
+
+#: Types, as Arrow writes them, whose values can be features.
+NUMBERS = {"bool", "halffloat", "float", "double"} | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,29 @@ def numbers(column: Any, label: str, name: str) -> Any:
             "Select others with columns=[...], or name it with labels=, time= or sequence=."
         )
     return found
+
+
+def is_number(kind: Any) -> bool:
+    """Tell a type whose values can be features.
+
+    >>> import pyarrow
+    >>> is_number(pyarrow.int8()), is_number(pyarrow.string())
+    (True, False)
+    """
+    return str(kind) in NUMBERS
+
+
+def kind_of(kind: Any) -> str:
+    """Return in a word what is no number.
+
+    >>> import pyarrow
+    >>> kind_of(pyarrow.dictionary(pyarrow.int8(), pyarrow.string())), kind_of(pyarrow.date32())
+    ('text', 'dates')
+    """
+    values = str(getattr(kind, "value_type", kind))
+    if values in ("string", "large_string", "string_view"):
+        return "text" if not str(kind).startswith(("list", "large_list")) else f"of type {kind}"
+    return "dates" if values.startswith(("date", "timestamp")) else f"of type {kind}"
 
 
 def mark(column: Any) -> Any:

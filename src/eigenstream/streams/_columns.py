@@ -1,7 +1,7 @@
 """Which columns and rows of a table are wanted, as the user has named them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from operator import index
 from typing import Any
@@ -11,7 +11,14 @@ import numpy as np
 from eigenstream._checks import check_whole
 from eigenstream.streams.base import LARGEST_ROW, RowTable, StreamError, Wanted
 
-__all__ = ["Reading", "check_rows", "check_width", "common_dtype", "planned"]
+__all__ = [
+    "Reading",
+    "check_rows",
+    "check_width",
+    "common_dtype",
+    "only_numbers",
+    "planned",
+]
 
 
 @dataclass(frozen=True)
@@ -115,6 +122,36 @@ def _others(table: RowTable, marks: tuple[int | None, ...]) -> tuple[int, ...]:
             "columns=[...] where a sequence, time or label column is given."
         )
     return tuple(one for one in range(table.width) if one not in marks)
+
+
+def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, dict[str | int, str]]:
+    """Return the plan without the features that hold no numbers, and what these hold.
+
+    Where no feature is left, the plan is as it was.
+    """
+    asked = _asked(plan, tables[0])
+    others: dict[str | int, str] = {}
+    for table in tables:
+        for one, what in sorted(table.no_numbers.items()):
+            named = one if table.columns is None else table.columns[one]
+            if named in asked:
+                others.setdefault(named, what)
+    kept = tuple(one for one in asked if one not in others)
+    if not others or not kept:
+        return plan, others
+    return planned(replace(plan, columns=kept), tables), others
+
+
+def _asked(plan: Reading, table: RowTable) -> tuple[Any, ...]:
+    """Return the names, or else the numbers, of the features of a table."""
+    if table.width is None:
+        return ()
+    if plan.columns is not None:
+        places = tuple(place(one, table) for one in plan.columns)
+    else:
+        marks = (plan.sequence, plan.time, *plan.labels)
+        places = _others(table, tuple(None if one is None else place(one, table) for one in marks))
+    return places if table.columns is None else tuple(table.columns[one] for one in places)
 
 
 def place(column: Any, table: RowTable) -> int:

@@ -12,12 +12,13 @@ from eigenstream._checks import check_whole
 from eigenstream.streams import _labels
 from eigenstream.streams._ahead import read_ahead
 from eigenstream.streams._chunk import Chunk
-from eigenstream.streams._columns import Reading, check_width, common_dtype
+from eigenstream.streams._columns import Reading, check_width, common_dtype, only_numbers
 from eigenstream.streams._cursor import Cursor, Place
 from eigenstream.streams._identity import check_identity, identity_of
+from eigenstream.streams._lagged import lagged
 from eigenstream.streams._missing import policy
 from eigenstream.streams._sequences import Part, Sequences
-from eigenstream.streams._steps import Preprocessing, Step, preprocessing_of, stacked
+from eigenstream.streams._steps import Preprocessing, Step, preprocessing_of
 from eigenstream.streams.base import (
     CHUNK_BYTES,
     RowBlock,
@@ -114,6 +115,16 @@ class Stream:
         """Return what the columns are called, or None."""
         names = self._plan.names
         return None if names is None else self.preprocessing.names(names)
+
+    def of_numbers(self) -> tuple["Stream", dict[str | int, str]]:
+        """Return the stream without features that hold no numbers, and what these hold.
+
+        Text tables tell by their first lines, Parquet and Arrow by their types.
+        """
+        plan, others = only_numbers(self._plan, self._tables)
+        made = Stream(self._tables, plan)
+        made._beside = self._beside
+        return made.through(*self.preprocessing.steps), others
 
     @property
     def row_shape(self) -> tuple[int, ...] | None:
@@ -264,19 +275,8 @@ class Stream:
         >>> [rows.ravel().tolist() for rows, _ in stream.lagged_blocks(1)]
         [[0.0, 1.0], [1.0, 2.0, 3.0], [3.0, 4.0]]
         """
-        lag = check_whole(lag, "lag", least=0)
-        rows: Any = None
-        weights: Any = None
         with closing(self.chunks()) as chunks:  # type: ignore[type-var]
-            for chunk in chunks:
-                if rows is None or chunk.new_sequence:
-                    rows, weights = chunk.rows[:0], np.empty(0)
-                new = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
-                rows, weights = stacked([rows, chunk.rows]), np.concatenate([weights, new])
-                if rows.shape[0] > lag:
-                    yield rows, None if (weights == 1).all() else weights
-                    keep = slice(rows.shape[0] - lag, None)
-                    rows, weights = rows[keep].copy(), weights[keep]
+            yield from lagged(chunks, check_whole(lag, "lag", least=0))
 
     # ---- how it is made ----------------------------------------------------------------------
 

@@ -26,6 +26,8 @@ class Layout:
     #: Whether some row has been seen, and for each column whether its values were numbers.
     has_rows: bool
     numbers: tuple[bool, ...]
+    #: Of columns that were not: the first value that is no number, and its row.
+    words: dict[int, tuple[str, int]]
 
 
 def layout_of(
@@ -67,12 +69,14 @@ def layout_of(
         names = _commented(comment, len(first), delimiter, decimal)
         below.insert(0, first)
         start = at
-    numbers = tuple(
-        bool(below) and all(_is_number(line[one], decimal) for line in below if one < len(line))
-        for one in range(len(first))
-    )
+    words: dict[int, tuple[str, int]] = {}
+    for row, line in enumerate(below):
+        for one, cell in enumerate(line[: len(first)]):
+            if one not in words and not _is_number(cell, decimal):
+                words[one] = cell, row
+    numbers = tuple(bool(below) and one not in words for one in range(len(first)))
     size = len("".join(lines[:start]).encode())
-    return Layout(delimiter, blanks, names, headed, len(first), size, bool(below), numbers)
+    return Layout(delimiter, blanks, names, headed, len(first), size, bool(below), numbers, words)
 
 
 def _commented(comment: str, width: int, delimiter: str, decimal: str) -> tuple[str, ...] | None:

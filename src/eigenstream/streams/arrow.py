@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream.streams._arrow_columns import Named, block_of
+from eigenstream.streams._arrow_columns import Named, block_of, is_number, kind_of
 from eigenstream.streams._places import File, natural_order, reason_of, within
 from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, needed, rows_within
 
@@ -107,6 +107,11 @@ class Arrow(RowTable):
             raise StreamError(f"{self.name} has two columns called {twice[0]!r}.")
         if self.n_rows == 0:
             raise StreamError(f"{self.name} has no rows.")
+        self.no_numbers = {
+            place: kind_of(field.type)
+            for place, field in enumerate(schema)
+            if not is_number(field.type)
+        }
         kinds = {str(field.type) for field in schema}
         self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
 

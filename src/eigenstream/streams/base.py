@@ -139,6 +139,8 @@ class RowTable(ABC):
     columns: tuple[str, ...] | None = None
     #: Of columns that are not in all its files: a file without it.
     lacking: Mapping[str, str] = MappingProxyType({})
+    #: Of columns, by place, that hold no numbers: what they hold, as far as opening tells.
+    no_numbers: Mapping[int, str] = MappingProxyType({})
     #: The type of the numbers as stored.
     dtype: np.dtype[Any] | None = None
     #: Whether it can be read twice.

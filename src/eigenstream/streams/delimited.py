@@ -22,6 +22,12 @@ LONGEST_LINE = 16 << 20
 #: How much of a file is looked at to tell what it is.
 HEAD = 1 << 16
 
+#: How a date begins, or a time of the day.
+DATE = re.compile(r"\s*\d{1,4}[-/.:]\d{1,2}[-/.:T ]")
+
+#: A number with a comma.
+COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
+
 #: What may come before text in UTF-8, to say that it is that.
 BYTE_ORDER = b"\xef\xbb\xbf"
 
@@ -53,6 +59,10 @@ class Delimited(RowTable):
             raise StreamError(f"{self.name} is empty." if not head.strip() else self._only_notes())
         self.layout, self.width, self.columns = layout, layout.width, layout.names
         self.headed = layout.headed
+        self.no_numbers = {
+            place: f"{_kind(word)} ({word!r:.40} in row {row})"
+            for place, (word, row) in layout.words.items()
+        }
         self._start = before + layout.start
         if self.columns is not None:
             twice = [one for at, one in enumerate(self.columns) if one in self.columns[:at]]
@@ -251,19 +261,28 @@ class Delimited(RowTable):
         return f"{self.name} cannot be read{place}: {said[:160]}."
 
 
+def _kind(value: str) -> str:
+    """Return in a word what a text is that is no number."""
+    if re.match(DATE, value):
+        return "dates"
+    if ";" in value:
+        return "semicolons"
+    return "decimal commas" if re.fullmatch(COMMA, value) else "text"
+
+
 def _hint(value: str, delimiter: str) -> str:
     """Return what else a text that is no number may be, and how to say so.
 
     >>> _hint("1,5", ";")
     "If that is a decimal comma, pass decimal=','."
     """
-    if re.fullmatch(r"\s*[+-]?\d*,\d+\s*", value):
+    if re.fullmatch(COMMA, value):
         if delimiter == ",":
             return "Write numbers without commas, or part the columns by another character."
         return "If that is a decimal comma, pass decimal=','."
     if ";" in value:
         return "If a semicolon parts the columns, pass delimiter=';', and decimal=',' if need be."
-    if re.fullmatch(r"\s*\d{1,4}[-/.:]\d{1,2}[-/.:T ].*", value):
+    if re.match(DATE, value):
         return "Name a column of times with time=, or select other columns with columns=[...]."
     return (
         "Mend it, select other columns with columns=[...], or name a column of labels with labels=."
