@@ -199,6 +199,10 @@ class TestPlace:
         # The standard deviation of 5 numbers, with n - 1, is sqrt(5 / 4) of that of very many.
         assert abs(once - often) < 0.25
 
+    def test_but_of_few_classes_they_count(self):
+        losses = np.random.default_rng(2).uniform(size=(12, 4))
+        assert place(losses, 2) == place(losses, 12) != place(losses, 5)
+
 
 def letters(data_folder):
     with np.load(data_folder / "letters.npz") as file:

@@ -15,8 +15,7 @@ from eigenstream.evaluation.base import PairCounts
 from eigenstream.solvers import dense, krylov, shift_invert
 from eigenstream.solvers.base import Eigenpairs, Split
 
-#: The weights tried for eta="auto", descending: a small weight converges slowly, and starts best
-#: from the eigenvectors of the next larger one.
+#: The weights tried for eta="auto", descending: a small one starts best from the one before.
 ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032)
 
 #: Held-out parts in a cross-validation.
@@ -25,15 +24,14 @@ FOLDS = 5
 #: So many pairs of classes are held out together, over all groupings, where there are as many.
 TOGETHER = 90
 
-#: A weight counts no more so many standard errors above the least loss; and while fewer than FOLDS
-#: losses tell the standard error, as the two or three of few classes.
+#: A weight counts no more so many standard errors above the least loss; of fewer than FOLDS losses.
 FAR_OFF, FAR_OFF_OF_FEW = 3.0, 9.0
 
-#: Groupings are enough when the place of the answer has this standard error, in steps of the grid;
-#: while there are fewer than SURE, a smaller one, told by single folds.
+#: Groupings are enough when the place has this standard error, in steps of the grid; while there
+#: are fewer than SURE, a smaller one, told by single folds.
 STILL, STILL_OF_FEW, SURE = 0.3, 0.1, 4
 
-#: With fewer folds than this in a grouping, of few classes, it takes so many groupings to tell.
+#: Of few classes, with fewer folds than this in a grouping, it takes so many groupings to tell.
 LEAST_FOLDS, LEAST_GROUPINGS = 4, 3
 
 #: Up to this size T is formed and decomposed; above, applied to vectors.
@@ -44,7 +42,7 @@ DENSE_SIZE = 2500
 #: often where there is another way first: on letters, what came to an end started anew twice.
 RESTARTS = 8
 
-#: Training margin risks are compared at this margin, as in [HPCA] section 7.
+#: The margin of training margin risks, as in [HPCA] section 7.
 PAPER_MARGIN = 0.01
 
 #: Up to this size a second BLAS thread costs more than it brings, above all on a busy machine.
@@ -231,10 +229,10 @@ def choose_eta(
 ) -> Choice:
     """Return the weight in the middle of those with about the least mean loss over the folds.
 
-    With few classes several weights do about as well, and which is least is chance: that of how
-    the classes are grouped into folds, and of which classes there are. So the answer is a mean
-    place on the grid, in which a weight counts by how many standard errors it is off the best one.
-    More groupings, of weights not far off, follow until it stands still or lies between neighbours.
+    Several weights may do about as well, and which is least is chance: that of how classes are
+    grouped, and of which there are. So the answer is a mean place on the grid, in which a weight
+    counts by how many standard errors it is off the best one. More groupings, of weights not far
+    off, follow until it stands still or lies between neighbours.
     """
     ordered = np.sort(np.asarray(etas, np.float64))[::-1]
 
@@ -276,7 +274,8 @@ def place(losses: Float64s, n_folds: int, ties: Float64s | None = None) -> float
     A column is a weight, a row a fold; each ``n_folds`` of these hold out everything once. A weight
     whose loss is z standard errors above the least one counts exp(-z^2 / 2): as likely as it is
     that chance alone put it there, in proportion. The standard error is that of one grouping: more
-    of them say nothing about other classes. ``ties`` are other losses of weights that are alike.
+    say nothing of other classes; of few classes it is that of all, for two or three folds tell too
+    little. ``ties`` are other losses of weights that are alike.
 
     >>> place(np.array([[0.5, 0.2, 0.2, 0.6], [0.4, 0.1, 0.1, 0.5]]), 2)
     1.5
@@ -303,7 +302,8 @@ def _off(losses: Float64s, n_folds: int) -> tuple[NDArray[np.intp], Float64s]:
     worse = kept - kept[:, [int(np.argmin(kept.mean(axis=0).round(12)))]]
     mean, error = worse.mean(axis=0), np.zeros(len(asked))
     if len(kept) > 1:
-        error = worse.std(axis=0, ddof=1) / np.sqrt(n_folds)
+        n = n_folds if n_folds >= LEAST_FOLDS else len(kept)
+        error = worse.std(axis=0, ddof=1) / np.sqrt(n)
     off = np.divide(mean, error, out=np.full(len(asked), np.inf), where=error > 1e-12)
     off[mean <= 1e-12] = 0.0
     return np.asarray(asked, np.intp), off
