@@ -1,15 +1,51 @@
 """What a refusal owes its caller: words for what came instead of rows,
 and all as it was before."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from os import PathLike, fspath
+from types import MethodType
 from typing import Any
 
 from eigenstream._checks import is_sparse
 
-__all__ = ["refuse_unread", "unchanged_on_error"]
+__all__ = ["offered_if", "refuse_unread", "unchanged_on_error"]
+
+
+class offered_if:
+    """A method that is there only where ``check(self)`` raises no AttributeError.
+
+    scikit-learn's ``available_if`` says that there is no such attribute; this one says why.
+
+    >>> def awake(self):
+    ...     raise AttributeError("there is no run while asleep: wake up first.")
+    >>> class Runner:
+    ...     @offered_if(awake)
+    ...     def run(self): ...
+    >>> hasattr(Runner(), "run"), hasattr(Runner, "run")
+    (False, True)
+    >>> Runner().run()
+    Traceback (most recent call last):
+        ...
+    AttributeError: there is no run while asleep: wake up first.
+    """
+
+    def __init__(self, check: Callable[[Any], Any]) -> None:
+        self._check = check
+
+    def __call__(self, method: Callable[..., Any]) -> Any:
+        """Take the method that is offered."""
+        self._method = method
+        self.__doc__ = method.__doc__
+        return self
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        """Return the method of an object that offers it, or of the class."""
+        if owner is None:
+            return self._method
+        self._check(owner)
+        return MethodType(self._method, owner)
 
 
 def refuse_unread(values: Any, name: str = "X") -> None:

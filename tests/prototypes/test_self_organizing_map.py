@@ -146,9 +146,8 @@ def test_batch_training_of_so_many_rows_that_units_are_ruled_out(dtype, missing)
 def test_a_batch_map_has_no_chunks():
     som = SelfOrganizingMap(5, training="batch")
     assert not hasattr(som, "partial_fit")
-    with pytest.raises(AttributeError, match="partial_fit") as refusal:
+    with pytest.raises(AttributeError, match=r"partial_fit .* use fit, or training='sequential'"):
         som.partial_fit(rows_of(3))
-    assert "training='sequential'" in str(refusal.value.__cause__)
 
 
 @pytest.mark.parametrize("training", ["sequential", "batch"])

@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import (
@@ -20,7 +19,7 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s
 from eigenstream._memory import chunk_rows
-from eigenstream._refusals import unchanged_on_error
+from eigenstream._refusals import offered_if, unchanged_on_error
 from eigenstream._streams import Course, Passes, fits_streams_by
 from eigenstream.learners.prototypes import MapLearner, MapPlan
 from eigenstream.prototypes._map_reading import MapReading
@@ -40,14 +39,13 @@ MISSING = ("raise", "skip", "partial")
 INITS = ("pca", "random")
 
 
-def _learns_in_steps(self: Any) -> bool:
-    """Tell scikit-learn that a batch map has no ``partial_fit``."""
+def _learns_in_steps(self: Any) -> None:
+    """Say that a batch map has no ``partial_fit``."""
     if self.training == "batch":
         raise AttributeError(
             "training='batch' needs all rows in each pass, and partial_fit sees them once: use "
             "fit, or training='sequential'."
         )
-    return True
 
 
 class SelfOrganizingMap(MapReading, PrototypeEstimator):
@@ -269,7 +267,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             self._note_quality(self.labels_, second, distances, weights)
         return self
 
-    @available_if(_learns_in_steps)
+    @offered_if(_learns_in_steps)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning with a chunk of rows, in their order; any chunking learns the same.
 

@@ -188,8 +188,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 "X.toarray(), or kernel='linear'."
             )
 
-    def _check_incremental(self) -> bool:
-        """Tell scikit-learn that partial_fit is there, or say why it is not."""
+    def _check_incremental(self) -> None:
+        """Say why partial_fit is not there, if it is not."""
         mapped = self.kernel != "linear"
         solver = table.chosen(self.DATA, "auto", 1, None, kernel=True) if mapped else self.solver
         remedy = "Use kernel='linear' behind features=RBFNetwork(...)" if mapped else ""
@@ -197,7 +197,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             table.require(self.DATA, solver, "goes_on", "partial_fit", remedy)
         except ValueError as refusal:
             raise AttributeError(str(refusal)) from None
-        return True
 
     # ---- results ---------------------------------------------------------------------------
 

@@ -5,11 +5,10 @@ from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_whole
-from eigenstream._refusals import unchanged_on_error
+from eigenstream._refusals import offered_if, unchanged_on_error
 from eigenstream._streams import Course, check_labelled, fits_streams_by, learn_chunks
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._documented import documented
@@ -232,7 +231,7 @@ class ClassSubspace(PairwiseEstimator):
                 f"classes; give rows of at least two (n_samples={n_rows})."
             )
 
-    @available_if(lambda self: self._check_incremental())
+    @offered_if(lambda self: self._check_incremental())
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Go on learning with more labelled rows; their classes may be new.
 

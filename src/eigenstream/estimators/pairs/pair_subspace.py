@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from eigenstream._checks import check_whole
-from eigenstream._refusals import unchanged_on_error
+from eigenstream._refusals import offered_if, unchanged_on_error
 from eigenstream._streams import Course, check_labelled, fits_streams_by
 from eigenstream.estimators import _input, _mapping
 from eigenstream.estimators._documented import documented
@@ -192,7 +191,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             learner.partial_fit(_pair_input.pairs_of(rows, self.preprocessor), signs)
         learner._check_ready(learner._knowledge())
 
-    @available_if(lambda self: self._check_incremental())
+    @offered_if(lambda self: self._check_incremental())
     def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on learning with more pairs: any chunking, in any order, gives the same scatters.
 
