@@ -113,6 +113,27 @@ def test_a_rate_of_one_forgets_all_before(size, width):
     np.testing.assert_allclose(them.vectors, plain, rtol=0, atol=200 * EPS)
 
 
+@pytest.mark.parametrize("seed", range(7))
+@pytest.mark.parametrize("size", [0, 16, 96])
+def test_where_a_bubble_makes_units_equal_the_winner_is_one_of_them(seed, size):
+    # At this rate all inside one bubble are soon equal but for rounding: then the least of the
+    # distances as NumPy rounds them is a unit of the same tie, and the map another one. Given the
+    # winners, the steps are the rule's.
+    rng = np.random.default_rng(seed)
+    grid, n, width = Grid(6, 5, "hexagonal", True), 300, 130
+    rows, W = rng.standard_normal((n, width)), rng.standard_normal((grid.n_units, width))
+    given = np.full(n, 0.7), np.full(n, 3.0), np.ones(n)
+    them, seen = run(W, rows, Lattice.of(grid, "bubble"), *given, size)
+    places = grid.squared_distances()
+    for x, winner in zip(rows, seen.nearest, strict=True):
+        squares = ((x - W) ** 2).sum(axis=1)
+        least, sizes = squares.min(), (x**2).sum() + (W**2).sum(axis=1).max()
+        # Units as near but for 16 eps are equal; both sides round D products, twice.
+        assert squares[winner] <= least + 16 * EPS * (x @ x + least) + 2 * (width + 8) * EPS * sizes
+        W = W + 0.7 * (places[winner] <= 9.0)[:, None] * (x - W)
+    np.testing.assert_allclose(them.vectors, W, rtol=0, atol=40 * EPS * 5 * (width / 12) ** 0.5)
+
+
 def test_of_units_that_are_equal_the_first_wins():
     rng = np.random.default_rng(0)
     W = np.repeat(rng.standard_normal((5, 40)), 4, axis=0)
