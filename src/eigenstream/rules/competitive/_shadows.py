@@ -17,6 +17,7 @@ import numpy as np
 
 from eigenstream._linalg import Float64s
 from eigenstream.kernels.base import njit
+from eigenstream.rules.engine import ADDED, add_tile
 
 __all__ = ["DOUBLE", "SINGLE", "Shadows", "affordable", "widths"]
 
@@ -91,18 +92,24 @@ class Shadows:
             np.multiply(self._squares * scale, scale, out=self._offsets, casting="same_kind")
         factors = np.empty((len(rows), len(self._columns)), np.float32)
         scaled = np.empty(len(rows), np.float32)
-        _cast(rows @ self.axes, sizes, scale, self._slack, (factors, scaled))
+        _cast(rows, self.axes, sizes, scale, self._slack, (factors, scaled))
         return factors, self._columns, self._offsets, scaled
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _cast(shadows: Any, sizes: Any, scale: float, slack: float, out: Any) -> None:
-    q, (factors, scaled) = shadows.shape[1], out
-    for t in range(shadows.shape[0]):
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _cast(rows: Any, axes: Any, sizes: Any, scale: float, slack: float, out: Any) -> None:
+    q, (factors, scaled) = axes.shape[1], out
+    shadows = np.empty((ADDED, q))
+    for t in range(rows.shape[0]):
+        v = t % ADDED
+        if v == 0:
+            shadows[:] = 0.0
+            b = min(ADDED, rows.shape[0] - t)
+            add_tile(shadows[:b], 0, 0, rows[t : t + b], axes, (0, q))
         own = 0.0
         for i in range(q):
-            own += shadows[t, i] ** 2
-            factors[t, i] = shadows[t, i] * scale
+            own += shadows[v, i] ** 2
+            factors[t, i] = shadows[v, i] * scale
         factors[t, q] = np.sqrt(max(sizes[t] - own, 0.0) + slack * sizes[t]) * scale
         scaled[t] = sizes[t] * scale * scale
 
@@ -111,4 +118,4 @@ def _directions(units: Float64s, largest: float, width: int) -> Float64s:
     """Return orthonormal directions, (D, width), that most of the units' squares lie along."""
     # Some units all over the grid, scaled so that no product overflows.
     some = units[np.arange(width) * len(units) // width] / largest
-    return np.asarray(np.linalg.qr(units.T @ (units @ some.T))[0])
+    return np.ascontiguousarray(np.linalg.qr(units.T @ (units @ some.T))[0])

@@ -1,5 +1,6 @@
 """The block engine: how a rule takes its steps at the speed of matrix products."""
 
+from eigenstream.rules.engine._lanes import within_lanes
 from eigenstream.rules.engine._tiles import (
     ADDED,
     LINE,
@@ -22,4 +23,5 @@ __all__ = [
     "dot_tile",
     "sweep_one",
     "sweep_two",
+    "within_lanes",
 ]
