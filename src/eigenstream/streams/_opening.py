@@ -69,7 +69,7 @@ def open_stream(
         iterable of chunks, or a function that returns a new one; a list or a dict (names as
         keys) of such things, each a sequence of its own.
     chunk_rows : "auto" or int
-        The most rows of a chunk; "auto" takes as many as fill 32 MB.
+        The most rows of a chunk; "auto" takes 8 MB, or 1024 in up to 32 MB.
     columns : names or numbers of columns, or a slice of numbers
         The features, all columns that are not the sequence, the time or labels by default.
     dtype : float32 or float64

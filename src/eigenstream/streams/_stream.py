@@ -25,12 +25,10 @@ from eigenstream.streams.base import (
     RowTable,
     StreamError,
     as_floats,
+    rows_of_chunk,
 )
 
 __all__ = ["Stream"]
-
-#: Rows of one chunk, whatever their width.
-MOST_ROWS = 1 << 20
 
 
 class Stream:
@@ -397,4 +395,4 @@ class Stream:
         """Return how many rows, before or after any step, fill the memory of a chunk."""
         widest = max(self.preprocessing.widths(width))
         size = 8 if self._dtype is None else self._dtype.itemsize
-        return int(np.clip(self._chunk_bytes // (widest * size), 1, MOST_ROWS))
+        return rows_of_chunk(widest * size, self._chunk_bytes)

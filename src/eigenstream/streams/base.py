@@ -28,12 +28,20 @@ __all__ = [
     "needed",
     "picked",
     "row_width",
+    "rows_of_chunk",
     "rows_within",
 ]
 
 #: What one chunk may take. Up to four are there at a time: one in the reader's hands, two that
 #: wait, one in the learner's.
 CHUNK_BYTES = 32 << 20
+
+#: A chunk takes a quarter of that, which is learned from before it has left the cache (whole ones
+#: took a third longer), but so many rows if they fit: products of matrices want that many.
+MANY_ROWS = 1024
+
+#: Rows of one chunk, whatever their width.
+MOST_ROWS = 1 << 20
 
 #: One row larger than this is no row, but a header that lies or a table that is transposed.
 LARGEST_ROW = 256 << 20
@@ -328,3 +336,13 @@ def _no_number(values: Any, name: str, first_row: int) -> str:
             except (TypeError, ValueError):
                 return f"{name} holds {value!r:.40} at row {row}, column {column}: no number."
     return f"{name} holds what is no number."
+
+
+def rows_of_chunk(row_bytes: int, chunk_bytes: int) -> int:
+    """Return how many rows a chunk takes that may take so much.
+
+    >>> [rows_of_chunk(size, 1 << 25) for size in (1000, 20_000, 1 << 20)]
+    [8388, 1024, 32]
+    """
+    most = chunk_bytes // row_bytes
+    return min(max(most // 4, min(most, MANY_ROWS), 1), MOST_ROWS)
