@@ -73,9 +73,10 @@ def page_written(
     from eigenstream.reports import SeenRows, report
 
     seen = stream.seen if isinstance(stream, Noted) else None
-    # Prototypes say how many steps they took, a row each in one pass.
     taken = getattr(estimator, "n_samples_seen_", None)
-    learned = (estimator.n_steps_ if taken is None else taken) + estimator.n_samples_skipped_
+    if taken is None:  # prototypes say how many steps they took, a row each in every pass
+        taken = estimator.n_steps_ // getattr(estimator, "n_iter_", 1)
+    learned = taken + estimator.n_samples_skipped_
     if seen is not None and seen.n_rows != learned and stream.rereadable:
         # Several passes in other ways, or the second half of an interrupted one.
         seen = SeenRows.of(stream)
