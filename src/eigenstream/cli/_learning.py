@@ -1,5 +1,6 @@
 """What the commands of ``fit`` share: options, maps in front, a pass, and the words for it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from time import perf_counter
@@ -14,7 +15,20 @@ from eigenstream.cli._reporting import Noted, check_page, page_written
 from eigenstream.cli._shapes import shape_of
 from eigenstream.cli._steps import PreparingOptions
 
-__all__ = ["LearningOptions", "count", "features_of", "fitted", "number", "opened"]
+__all__ = [
+    "Found",
+    "LearningOptions",
+    "count",
+    "features_of",
+    "finished",
+    "fitted",
+    "found_subspace",
+    "number",
+    "opened",
+]
+
+#: What a fit has found: as numbers for machines, and in words.
+Found = tuple[dict[str, Any], dict[str, str]]
 
 
 @dataclass
@@ -112,37 +126,52 @@ def opened(
     out, page = saving.out, saving.report
     if out is not None:
         _data.check_output(out, data, (".eigs",))
-    check_page(page, saving.shape, data)
+    check_page(page, saving.shape, data, option=saving.pixels)
     stream = reading.opened(data, missing, **more)
     if preparing is not None:
         stream = preparing.prepared(stream)
     if out is not None:
         _data.check_output(out, list(stream.sources), (".eigs",))
-    check_page(page, saving.shape, list(stream.sources), stream.n_features)
+    check_page(page, saving.shape, list(stream.sources), stream.n_features, saving.pixels)
     return stream if page is None else Noted(stream)
 
 
-def fitted(estimator: Any, stream: Any, saving: SavingOptions, keeper: Any = None) -> None:
-    """Learn from a stream, save, and say what was found; keep what is learned on the way."""
-    begun = perf_counter()
-    with stoppable(keeper), _data.Watched(stream) as watched:
-        estimator.fit(watched, checkpoint=keeper)
-        told(estimator, stream, saving, perf_counter() - begun, keeper)
-
-
-def told(
+def fitted(
     estimator: Any,
     stream: Any,
     saving: SavingOptions,
-    seconds: float,
-    keeper: Any = None,
-    unit: str = "rows",
+    keeper: Any,
+    found: Callable[[Any, Any, float, Any], Found],
 ) -> None:
-    """Save what was learned from a stream in so many seconds, and say what it is."""
+    """Learn from a stream, keeping what is learned on the way, and finish.
+
+    ``found(estimator, stream, seconds, keeper)`` says what came out.
+    """
+    begun = perf_counter()
+    with stoppable(keeper):
+        with _data.Watched(stream) as watched:
+            estimator.fit(watched, checkpoint=keeper)
+        seconds = perf_counter() - begun
+        finished(estimator, stream, saving, seconds, found(estimator, stream, seconds, keeper))
+
+
+def finished(
+    estimator: Any, stream: Any, saving: SavingOptions, seconds: float, said: Found
+) -> None:
+    """Save what was learned in so many seconds, write its page, and say what and where it is."""
     if saving.out is not None:
         _data.saved(estimator, saving.out)
     if saving.report is not None:
-        page_written(estimator, stream, saving.report, shape_of(saving.shape), seconds)
+        size = shape_of(saving.shape, saving.pixels)
+        page_written(estimator, stream, saving.report, size, seconds)
+    found, facts = said
+    saving.told(estimator, found, facts, found.get("eigenvalues"))
+
+
+def found_subspace(
+    estimator: Any, stream: Any, seconds: float, keeper: Any, unit: str = "rows"
+) -> Found:
+    """Return what components were learned, as numbers and in words."""
     found = {
         "sources": list(stream.sources),
         "rows": estimator.n_samples_seen_,
@@ -157,7 +186,7 @@ def told(
         "threshold": getattr(estimator, "threshold_", None),
         "seconds": seconds,
     }
-    saving.told(estimator, found, _words(found, keeper, unit), found["eigenvalues"])
+    return found, _words(found, keeper, unit)
 
 
 def _words(found: dict[str, Any], keeper: Any, unit: str) -> dict[str, str]:

@@ -2,17 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 from eigenstream.cli import _data
-from eigenstream.cli._keeping import KeepingOptions, pace, stoppable
-from eigenstream.cli._learning import opened
-from eigenstream.cli._options import Out, ReadingOptions, SavingOptions, grouped
-from eigenstream.cli._reporting import check_page, page_written
-from eigenstream.cli._shapes import shape_of
+from eigenstream.cli._keeping import KeepingOptions, pace
+from eigenstream.cli._learning import Found, fitted, opened
+from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._steps import PreparingOptions
 
 __all__ = ["fit_som"]
@@ -38,26 +35,20 @@ class Mapping:
 
 
 @dataclass
-class Written:
-    """What is done with the map."""
+class MapSavingOptions(SavingOptions):
+    """The same of a map; ``--shape`` is the grid here, and no image."""
 
-    out: Out = None
+    pixels: ClassVar[str] = "--image-shape"
+
     report: Annotated[
-        Path | None,
-        typer.Option("--report", help="Write a page with pictures of the map (.html)."),
+        Path | None, typer.Option(help="Write a page with pictures of the map (.html).")
     ] = None
-    image_shape: Annotated[
+    shape: Annotated[
         str | None,
         typer.Option(
-            help="Rows are images of HEIGHTxWIDTH, as 28x28: show units so.", metavar="HxW"
+            pixels, help="Rows are images of HEIGHTxWIDTH, as 28x28: show units so.", metavar="HxW"
         ),
     ] = None
-    json: _data.Json = False
-
-    @property
-    def saving(self) -> SavingOptions:
-        """Return the same as every model's; ``--shape`` is the grid here, and no image."""
-        return SavingOptions(self.out, self.report, json=self.json)
 
 
 @grouped
@@ -68,7 +59,7 @@ def fit_som(
     missing: _data.Missing = "raise",
     preparing: PreparingOptions,
     reading: ReadingOptions,
-    written: Written,
+    saving: MapSavingOptions,
     keeping: KeepingOptions,
 ) -> None:
     """Lay rows out on a map: a grid of units, on which neighbours stand for similar rows."""
@@ -82,21 +73,9 @@ def fit_som(
         max_iter=mapping.passes,
         random_state=mapping.seed,
     )
-    saving, page = written.saving, written.report
-    shape, option = written.image_shape, "--image-shape"
-    check_page(page, shape, data, option=option)
     stream = opened(data, reading, saving, missing, preparing)
-    check_page(page, shape, list(stream.sources), stream.n_features, option)
     keeper = keeping.keeper([*data, *stream.sources], saving.out)
-    begun = perf_counter()
-    with stoppable(keeper), _data.Watched(stream) as watched:
-        estimator.fit(watched, checkpoint=keeper)
-    seconds = perf_counter() - begun
-    if saving.out is not None:
-        _data.saved(estimator, saving.out)
-    if page is not None:
-        page_written(estimator, stream, page, shape_of(shape, option), seconds)
-    _told(estimator, stream, saving, seconds, keeper)
+    fitted(estimator, stream, saving, keeper, _found)
 
 
 def grid_of(text: str) -> Any:
@@ -112,8 +91,8 @@ def grid_of(text: str) -> Any:
     return sides if len(sides) == 2 else sides[0]
 
 
-def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float, keeper: Any) -> None:
-    """Say what was learned."""
+def _found(estimator: Any, stream: Any, seconds: float, keeper: Any) -> Found:
+    """Return what was learned, as numbers and in words."""
     found = {
         "sources": list(stream.sources),
         "steps": estimator.n_steps_,
@@ -134,4 +113,4 @@ def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float, ke
         "topographic error": f"{100 * found['topographic_error']:.2f} % of the rows",
         "time": pace(seconds, found["steps"], "steps", keeper),
     }
-    saving.told(estimator, found, facts)
+    return found, facts

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
 from eigenstream.cli import _data
 from eigenstream.cli._shapes import Shape
 
-__all__ = ["Out", "ReadingOptions", "SavingOptions", "grouped"]
+__all__ = ["ReadingOptions", "SavingOptions", "grouped"]
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -157,17 +157,17 @@ def size_of(text: str) -> tuple[int, int]:
     return int(parts[0]), int(parts[1])
 
 
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="Save the model into this file (.eigs).", dir_okay=False),
-]
-
-
 @dataclass
 class SavingOptions:
     """What is done with a model."""
 
-    out: Out = None
+    #: The option that says that rows are images.
+    pixels: ClassVar[str] = "--shape"
+
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Save the model into this file (.eigs).", dir_okay=False),
+    ] = None
     report: Annotated[
         Path | None,
         typer.Option(help="Write a page about what was found into this file (.html)."),

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from eigenstream.cli import _data
 from eigenstream.cli._keeping import KeepingOptions, stoppable
-from eigenstream.cli._learning import LearningOptions, count, features_of, number, opened, told
+from eigenstream.cli._learning import (
+    LearningOptions,
+    count,
+    features_of,
+    finished,
+    found_subspace,
+    number,
+    opened,
+)
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 
 __all__ = ["fit_pairs", "pairs_of"]
@@ -87,7 +95,9 @@ def fit_pairs(
     estimator.set_params(preprocessor=None)
     forget_source(estimator)
     note_columns(estimator, stream)
-    told(estimator, stream, saving, perf_counter() - begun, keeper, "pairs")
+    seconds = perf_counter() - begun
+    said = found_subspace(estimator, stream, seconds, keeper, "pairs")
+    finished(estimator, stream, saving, seconds, said)
 
 
 def pairs_of(stream: Any, path: Path) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:

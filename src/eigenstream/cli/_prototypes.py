@@ -1,17 +1,14 @@
 """``eigenstream fit kmeans``: clusters of the rows of a user's own files, in one pass."""
 
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Annotated, Any
 
 import typer
 
 from eigenstream.cli import _data
-from eigenstream.cli._keeping import KeepingOptions, pace, stoppable
-from eigenstream.cli._learning import number, opened
+from eigenstream.cli._keeping import KeepingOptions, pace
+from eigenstream.cli._learning import Found, fitted, number, opened
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
-from eigenstream.cli._reporting import page_written
-from eigenstream.cli._shapes import shape_of
 from eigenstream.cli._steps import PreparingOptions
 
 __all__ = ["fit_kmeans"]
@@ -60,18 +57,11 @@ def fit_kmeans(
     )
     stream = opened(data, reading, saving, missing, preparing)
     keeper = keeping.keeper([*data, *stream.sources], saving.out)
-    begun = perf_counter()
-    with stoppable(keeper), _data.Watched(stream) as watched:
-        estimator.fit(watched, checkpoint=keeper)
-        _told(estimator, stream, saving, perf_counter() - begun, keeper)
+    fitted(estimator, stream, saving, keeper, _found)
 
 
-def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float, keeper: Any) -> None:
-    """Save what was learned, and say what it is."""
-    if saving.out is not None:
-        _data.saved(estimator, saving.out)
-    if saving.report is not None:
-        page_written(estimator, stream, saving.report, shape_of(saving.shape), seconds)
+def _found(estimator: Any, stream: Any, seconds: float, keeper: Any) -> Found:
+    """Return what was learned, as numbers and in words."""
     counts = estimator.counts_
     found = {
         "sources": list(stream.sources),
@@ -97,4 +87,4 @@ def _told(estimator: Any, stream: Any, saving: SavingOptions, seconds: float, ke
     }
     if len(found["dead"]):
         facts["dead"] = f"{len(found['dead'])} that no row is nearest to any more"
-    saving.told(estimator, found, facts)
+    return found, facts

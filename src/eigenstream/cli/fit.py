@@ -8,7 +8,15 @@ import typer
 
 from eigenstream.cli import _data
 from eigenstream.cli._keeping import KeepingOptions
-from eigenstream.cli._learning import LearningOptions, count, features_of, fitted, number, opened
+from eigenstream.cli._learning import (
+    LearningOptions,
+    count,
+    features_of,
+    fitted,
+    found_subspace,
+    number,
+    opened,
+)
 from eigenstream.cli._maps import fit_som
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._pairs import fit_pairs
@@ -79,7 +87,7 @@ def fit_slow(
     )
     stream = opened(data, reading, saving, learning.missing, preparing)
     keeper = keeping.keeper([*data, *stream.sources], saving.out)
-    fitted(_behind(estimator, learning, stream), stream, saving, keeper)
+    fitted(_behind(estimator, learning, stream), stream, saving, keeper, found_subspace)
 
 
 @app.command("pca", epilog="Example: eigenstream fit pca table.parquet -d 0.95 -o model.eigs")
@@ -108,7 +116,7 @@ def fit_pca(
     )
     stream = opened(data, reading, saving, learning.missing, preparing)
     keeper = keeping.keeper([*data, *stream.sources], saving.out)
-    fitted(_behind(estimator, learning, stream), stream, saving, keeper)
+    fitted(_behind(estimator, learning, stream), stream, saving, keeper, found_subspace)
 
 
 @app.command(
@@ -145,7 +153,7 @@ def fit_classes(
         column = _data.column(labels)
         stream = opened(data, reading, saving, learning.missing, preparing, labels=column)
     keeper = keeping.keeper([*data, labels, *stream.sources], saving.out)
-    fitted(_behind(estimator, learning, stream), stream, saving, keeper)
+    fitted(_behind(estimator, learning, stream), stream, saving, keeper, found_subspace)
 
 
 app.command(
