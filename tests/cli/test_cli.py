@@ -1,5 +1,6 @@
 """The command line: what it writes, what it says, and how it refuses."""
 
+import json
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ import sys
 
 import pytest
 from rich.console import Console
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import eigenstream
@@ -170,3 +172,52 @@ def test_asked_to_end_it_leaves_nothing(name, how, tmp_path):
     number = getattr(signal, name)
     assert (run.returncode, run.stdout, run.stderr) == (128 + number, "", "")
     assert list(tmp_path.iterdir()) == []
+
+
+def commands(group, name="eigenstream"):
+    """Yield every command by the words that call it; groups of commands, too."""
+    for word, command in group.commands.items():
+        yield f"{name} {word}", command
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{name} {word}")
+
+
+COMMANDS = dict(commands(get_command(app)))
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_help_of_every_command_has_an_example_of_options_that_it_has(words):
+    command = COMMANDS[words]
+    called, _, given = command.epilog.removeprefix("Example: ").partition(words)
+    assert called == ""
+    if hasattr(command, "commands"):
+        word, _, given = given.strip().partition(" ")
+        command = command.commands[word]
+    asked = [one for one in given.split() if one.startswith("-")]
+    known = {name for one in command.params for name in one.opts}
+    assert set(asked) <= known
+    assert "--json" in known
+    assert "Example: " in run(*words.split()[1:], "--help").stdout
+
+
+def test_demo_for_machines(tmp_path):
+    out = tmp_path / "page.html"
+    found = json.loads(run(*TINY, "--json", "--out", out).stdout)
+    assert out.exists()
+    assert found["report"] == str(out)
+    assert set(found["features"]) == {"raw pixels", "PCA", "slow subspace"}
+    assert 0.5 < found["features"]["slow subspace"]["roc_area"] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("bound pairs --d 3 --margin 0.1 --m 1000", "gap"),
+        ("bound slow --d 3 --m 1000 --mixing independent --mixing finite:3", "mixing"),
+        ("advise prototypes --separation 2 --n-features 100 --eta 0.5", "examples"),
+        ("advise components --eigenvalues 4,2 --n-features 100 --eta 0.1", "best_rate"),
+        ("reproduce --list", "map"),
+    ],
+)
+def test_theory_for_machines(words, name):
+    assert json.loads(run(*words.split(), "--json").stdout)[name]

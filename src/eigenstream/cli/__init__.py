@@ -75,8 +75,10 @@ def eigenstream(
         print(context.get_help())
 
 
-app.command("demo")(demo.demo)
-app.command("reproduce")(reproduce.reproduce)
+app.command("demo", epilog="Example: eigenstream demo --seed 1 --out other.html")(demo.demo)
+app.command("reproduce", epilog="Example: eigenstream reproduce map clusters --quick")(
+    reproduce.reproduce
+)
 app.command("look", epilog="Example: eigenstream look runs/*.csv --sequence day")(look.look)
 app.add_typer(fit.app, name="fit")
 app.command(

@@ -1,16 +1,28 @@
 """``eigenstream advise``: which learning rate, and how long its plateaus last."""
 
-from typing import Annotated
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-app = typer.Typer(help="Which learning rate? What the dynamics of learning predict.")
+from eigenstream.cli import _data
+
+if TYPE_CHECKING:
+    from eigenstream.theory.dynamics import Advice
+
+app = typer.Typer(
+    help="Which learning rate? What the dynamics of learning predict.",
+    epilog="Example: eigenstream advise components --eigenvalues 4,2 --n-features 100 --eta 0.1",
+)
 
 Width = Annotated[int, typer.Option("--n-features", help="The number of entries of a row.")]
 Rate = Annotated[float, typer.Option("--eta", help="The learning rate times --n-features.")]
 
 
-@app.command("prototypes")
+@app.command(
+    "prototypes",
+    epilog="Example: eigenstream advise prototypes --separation 2 --n-features 100 --eta 0.5",
+)
 def advise_prototypes(
     separation: Annotated[
         float,
@@ -19,6 +31,7 @@ def advise_prototypes(
     n_features: Width,
     eta: Rate,
     length: Annotated[float, typer.Option(help="How long random prototypes start.")] = 1.0,
+    json: _data.Json = False,
 ) -> None:
     """Say when two prototypes part that learn two equal clusters."""
     from eigenstream._checks import check_number
@@ -28,10 +41,13 @@ def advise_prototypes(
     check_number(length, "--length", above=0)
     # The theory's clusters are centred at b B_1 and b B_2.
     pair = SymmetricPair(separation / 2**0.5)
-    print(pair.advise(eta, n_features=n_features, length=length))
+    _say(pair.advise(eta, n_features=n_features, length=length), json)
 
 
-@app.command("components")
+@app.command(
+    "components",
+    epilog="Example: eigenstream advise components --eigenvalues 4,2 --n-features 100 --eta 0.1",
+)
 def advise_components(
     eigenvalues: Annotated[
         str, typer.Option(help="The variances along the components, as 4,2.25: largest first.")
@@ -41,6 +57,7 @@ def advise_components(
     noise: Annotated[
         float, typer.Option(help="The variance along every other direction; it multiplies eta.")
     ] = 1.0,
+    json: _data.Json = False,
 ) -> None:
     """Say when the last unit of Sanger's rule has found its component."""
     from eigenstream.theory import PrincipalDynamics
@@ -59,4 +76,11 @@ def advise_components(
             f"{eigenvalues!r}."
         )
     model = PrincipalDynamics.of_variances(values, eta=eta, noise=noise)
-    print(model.advise(n_features=n_features))
+    _say(model.advise(n_features=n_features), json)
+
+
+def _say(advice: "Advice", json: bool) -> None:
+    if json:
+        _data.print_json(asdict(advice))
+    else:
+        print(advice)

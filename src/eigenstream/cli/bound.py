@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from eigenstream._files import replacing
+from eigenstream.cli import _data
 from eigenstream.cli._options import grouped
 
 Answer = TypeVar("Answer")
@@ -15,7 +16,10 @@ Answer = TypeVar("Answer")
 #: The chance of failing where none is given.
 DELTA = 0.05
 
-app = typer.Typer(help="How much data is enough? What the theory promises.")
+app = typer.Typer(
+    help="How much data is enough? What the theory promises.",
+    epilog="Example: eigenstream bound slow --d 3 --m 1000000 --mixing geometric:1,0.9",
+)
 
 Directions = Annotated[int, typer.Option("--d", help="How many directions are learned.")]
 
@@ -48,7 +52,10 @@ class TheoremOptions:
     tight: Annotated[bool, typer.Option("--tight", help="Skip the proof's last rounding.")] = False
 
 
-@app.command("slow")
+@app.command(
+    "slow",
+    epilog="Example: eigenstream bound slow --d 3 --m 1000000 --mixing geometric:1,0.9",
+)
 @grouped
 def bound_slow(
     d: Directions,
@@ -67,6 +74,7 @@ def bound_slow(
         Path | None,
         typer.Option(help="Draw the gap against m into this file (.png, .svg).", dir_okay=False),
     ] = None,
+    json: _data.Json = False,
 ) -> None:
     """Bound the gap between a slow subspace's objective on the data and the true one."""
     from eigenstream import theory
@@ -90,12 +98,20 @@ def bound_slow(
         with replacing(picture) as file:
             drawn = plotting.bounds(profiles, d, delta=wanted.chance, **how)
             plotting.save(drawn, file.buffer, picture.suffix[1:])
+    if json:
+        drawing = None if picture is None else str(picture)
+        found_each = {text: asdict(found) for text, found in answers.items()}
+        _data.print_json({"mixing": found_each, "picture": drawing})
+        return
     print(f"The gap of the objective, {d} directions, data of norm at most 1/2:")
     for text, found in answers.items():
         print(f"  {text}: {found}")
 
 
-@app.command("pairs")
+@app.command(
+    "pairs",
+    epilog="Example: eigenstream bound pairs --d 3 --margin 0.1 --precision 0.1 --risk 0.05",
+)
 @grouped
 def bound_pairs(
     d: Directions,
@@ -104,6 +120,7 @@ def bound_pairs(
     *,
     wanted: CertaintyOptions,
     risk: Annotated[float, typer.Option(help="The margin risk on the data.")] = 0.0,
+    json: _data.Json = False,
 ) -> None:
     """Bound the risk of a projection learned from pairs by its margin risk on the data."""
     from eigenstream import theory
@@ -115,6 +132,9 @@ def bound_pairs(
         lambda gap, delta: theory.pair_samples(gap, d, margin, delta, empirical_risk=risk),
         lambda m, gap: theory.pair_confidence(m, d, margin, gap, empirical_risk=risk),
     )
+    if json:
+        _data.print_json({**asdict(found), "value": found.value})
+        return
     print(f"The risk of any projection on {d} directions, pairs at most 1 apart:")
     print(f"  {found}")
 

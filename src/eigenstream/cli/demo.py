@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from eigenstream._files import replacing
+from eigenstream.cli import _data
 from eigenstream.cli._terminal import own_name, print_table, progress_bars
 
 
@@ -16,6 +17,7 @@ def demo(
     ] = Path("report.html"),
     views: Annotated[int, typer.Option(help="How many views to learn from.")] = 20_000,
     seed: Annotated[int, typer.Option(help="Of everything that is random.")] = 0,
+    json: _data.Json = False,
 ) -> None:
     """Watch a page of print through a turning window; then tell rotated digits never seen."""
     from eigenstream.experiments import demo as experiment
@@ -29,6 +31,14 @@ def demo(
         with progress_bars() as listener:
             found = experiment.run(views, seed, Clock(listener))
         page.write(experiment.report(found).html())
+    if json:
+        judged = {
+            name: {"one_shot_error": one.error, "roc_area": one.area}
+            for name, one in found.judged.items()
+        }
+        told = {"views": views, "seed": seed, "alpha": found.alpha, "features": judged}
+        _data.print_json(told | {"seconds": found.seconds, "report": str(out)})
+        return
     print_table(console, experiment.table(found))
     console.print(
         f"The report is in [bold]{out}[/bold]; open it in a browser. "

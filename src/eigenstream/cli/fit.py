@@ -23,7 +23,10 @@ from eigenstream.cli._pairs import fit_pairs
 from eigenstream.cli._prototypes import fit_kmeans
 from eigenstream.cli._steps import PreparingOptions
 
-app = typer.Typer(help="Learn from your own files: slow features, components, classes, pairs.")
+app = typer.Typer(
+    help="Learn from your own files: slow features, components, classes, pairs.",
+    epilog="Example: eigenstream fit slow runs/*.csv -d 3 -o model.eigs",
+)
 
 Standardize = Annotated[
     bool, typer.Option("--standardize", help="Every column in units of its standard deviation.")

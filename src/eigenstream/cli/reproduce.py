@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from eigenstream._files import replacing
+from eigenstream.cli import _data
 from eigenstream.cli._terminal import print_table, progress_bars
 from eigenstream.experiments.report import as_json
 
@@ -28,6 +29,7 @@ def reproduce(
         bool, typer.Option("--full", help="As many observations as the paper.")
     ] = False,
     seeds: Annotated[int, typer.Option(help="How many seeds to repeat everything with.")] = 3,
+    json: _data.Json = False,
 ) -> None:
     """Make the papers' tables and figures again, with theirs beside ours."""
     from eigenstream._checks import check_whole
@@ -39,6 +41,9 @@ def reproduce(
     if listed:
         if names or quick or full:
             raise ValueError("--list goes alone.")
+        if json:
+            _data.print_json({name: one.summary for name, one in experiments.items()})
+            return
         width = max(map(len, experiments))
         for name, experiment in experiments.items():
             print(f"{name:{width}}  {experiment.summary}")
@@ -48,6 +53,7 @@ def reproduce(
     if quick and full:
         raise ValueError("--quick and --full exclude each other.")
     effort: Effort = "quick" if quick else "full" if full else "default"
+    made: dict[str, Any] = {}
     with _folder(out):
         for name in _with_data(wanted, experiments, named="all" not in (names or [])):
             with (
@@ -58,6 +64,10 @@ def reproduce(
                     outcome = experiments[name].run(effort, seeds, Clock(listener))
                 page.write(outcome.report.html())
                 numbers.write(as_json(outcome.numbers))
+            files = {"report": str(out / f"{name}.html"), "json": str(out / f"{name}.json")}
+            made[name] = files | {"numbers": outcome.numbers}
+            if json:
+                continue
             console.print(f"[bold]{name}[/bold]", highlight=False)
             print_table(console, outcome.table)
             console.print(
@@ -65,6 +75,8 @@ def reproduce(
                 highlight=False,
                 soft_wrap=True,
             )
+    if json:
+        _data.print_json(made)
 
 
 def _named(names: list[str], experiments: list[str]) -> list[str]:
