@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import re
 import shlex
 import shutil
 import signal
@@ -19,7 +20,7 @@ from typer.testing import CliRunner
 import eigenstream
 from eigenstream import SlowSubspace, StreamPCA
 from eigenstream.cli import _data, app
-from eigenstream.streams import open_stream
+from eigenstream.streams import Standardize, open_stream
 
 
 def run(*arguments, given=None):
@@ -294,16 +295,6 @@ def test_a_terminal_without_blocks_gets_other_bars(files):
 # ---- help, progress, warnings ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["look", "fit slow", "fit pca", "transform", "inspect", "merge", "plot", "evaluate", "export"],
-)
-def test_help_has_an_example(command):
-    result = run(*command.split(), "--help")
-    assert result.exit_code == 0
-    assert f"Example: eigenstream {command}" in result.stdout
-
-
 def test_progress_shows_rows_and_rate(files):
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=True, width=100)
@@ -315,6 +306,26 @@ def test_progress_shows_rows_and_rate(files):
     assert blocks == watched.rows == 599
     assert " rows" in shown.getvalue()
     assert "rows/s" in shown.getvalue()
+
+
+def test_progress_shows_the_time_left_where_nobody_has_counted_rows(files):
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=100)
+    stream = open_stream("run1.csv", chunk_rows=10).through(Standardize())
+    assert stream.n_rows is None
+    with _data.Watched(stream, console, quiet=0.0) as watched:
+        assert sum(len(chunk) for chunk in watched.chunks()) == 300
+    # Hours, minutes, seconds; of a pass of no known length it would be dashes.
+    assert re.search(r"0:00:0\d", shown.getvalue())
+
+
+def test_passes_before_are_shown_too(files):
+    told = []
+    stream = open_stream("all.npy", chunk_rows=100).through(Standardize())
+    stream.learn_steps(told.append)
+    assert sum(told) == 600
+    stream.learn_steps(told.append)  # has been made
+    assert sum(told) == 600
 
 
 def test_warnings_are_one_line(files):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eigenstream import StreamPCA
 from eigenstream.streams import StreamError, UnitNorm, open_stream
 from eigenstream.streams._ahead import read_ahead
 from eigenstream.streams._npy_header import read_header
@@ -173,6 +174,40 @@ def test_places_of_chunks_are_told(tmp_path):
     chunks = list(open_stream(tmp_path / "x.npy", chunk_rows=7, rows=slice(3, 40, 2)))
     assert [chunk.first_row for chunk in chunks] == [3, 17, 31]
     assert {chunk.source for chunk in chunks} == {str(tmp_path / "x.npy")}
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+@pytest.mark.parametrize("stop", [None, 150_000])
+def test_a_pass_tells_how_far_it_has_come(tmp_path, ending, stop):
+    rows = np.random.default_rng(0).standard_normal((200_000, 2))
+    path = tmp_path / f"x.{ending}"
+    np.savetxt(path, rows, delimiter=",", fmt="%12.9f", encoding="latin1")
+    wanted = 200_000 if stop is None else stop
+    # Ahead of what is handed out: a block of text, four chunks, and what unpacking holds back.
+    line = 2 * 13
+    ahead = ((2 << 20) / line + 5000) / wanted + (1 << 17) / path.stat().st_size
+    stream = open_stream(path, chunk_rows=1000, rows=stop)
+    assert stream.n_rows is None
+    assert stream.share_read is None
+    seen, shares = 0, []
+    for chunk in stream:
+        seen += len(chunk)
+        shares.append(stream.share_read)
+        # Packed, lines are as long as others but for a percent.
+        assert 0.99 * seen / wanted <= shares[-1] <= seen / wanted + ahead
+    assert seen == wanted
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+def test_sources_count_by_their_bytes_in_how_far_a_pass_has_come(tmp_path):
+    for name, count in (("a", 30), ("b", 90)):
+        (tmp_path / f"{name}.csv").write_text("1.5,2.5\n" * count)
+    stream = open_stream(str(tmp_path / "*.csv"), chunk_rows=30)
+    shares = {stream.share_read for _ in stream}
+    assert shares <= {0.25, 1.0}
+    assert stream.share_read == 1.0
+    assert StreamPCA(1).fit(stream).transform(stream).share_read == 1.0
 
 
 # ---- memory -----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from datetime import timedelta
 from io import StringIO
 from math import isfinite
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 __all__ = [
     "Data",
@@ -169,6 +170,8 @@ class Watched:
 
     def chunks(self, skip: int = 0, *, after: Any = None, places: bool = False) -> Iterator[Any]:
         """Start a pass."""
+        if after is None:
+            self._learn_steps()
         self._begin()
         # What was read before an interruption counts, but not for the rate.
         self._behind = skip if after is None else int(after["rows"])
@@ -179,31 +182,51 @@ class Watched:
 
     def lagged_blocks(self, lag: int) -> Iterator[Any]:
         """Start a pass over blocks led by the rows before them."""
+        self._learn_steps()
         self._begin()
         with closing(self._stream.lagged_blocks(lag)) as blocks:
             for block in blocks:
                 yield block
                 self._advance(block[0].shape[0] - lag)
 
+    def _learn_steps(self) -> None:
+        """Make, and show, the passes before: a step's, such as that of standardising."""
+        self._begin()
+        self._stream.learn_steps(self._advance)
+
     def _begin(self) -> None:
         self._since, self.rows, self._behind = perf_counter(), 0, 0
 
+    def _expected(self) -> float | None:
+        """Return how many rows there are, or will be if they go on as those so far."""
+        known: int | None = self._stream.n_rows
+        share: float | None = self._stream.share_read
+        if known is not None or share is None:
+            return known
+        return (self._behind + self.rows) / share
+
     def _advance(self, rows: int) -> None:
         self.rows += rows
-        if self.seconds < self._quiet or not self._console.is_terminal:
+        quiet = self._progress is None and self.seconds < self._quiet
+        if quiet or not self._console.is_terminal:
             return
-        rate = f"{self.rows / self.seconds:,.0f} rows/s"
+        done, total = self._behind + self.rows, self._expected()
+        rate = self.rows / self.seconds
+        # What rich says of the time left begins anew whenever more or fewer rows are expected.
+        left = "" if total is None else str(timedelta(seconds=round(max(total - done, 0) / rate)))
+        words = f"{rate:,.0f} rows/s"
         if self._progress is None:
             columns = (
                 TextColumn("{task.completed:,.0f} rows"),
                 BarColumn(24),
                 TextColumn("{task.fields[rate]}"),
-                TimeRemainingColumn(),
+                TextColumn("{task.fields[left]}"),
             )
             self._progress = Progress(*columns, console=self._console, transient=True)
-            self._task = self._progress.add_task("", total=self._stream.n_rows, rate=rate)
+            how: dict[str, Any] = {"completed": done, "rate": words, "left": left}
+            self._task = self._progress.add_task("", total=total, **how)
             self._progress.start()
-        self._progress.update(self._task, completed=self._behind + self.rows, rate=rate)
+        self._progress.update(self._task, completed=done, total=total, rate=words, left=left)
 
 
 def spectrum(values: Any, width: int = 32, marks: str = BLOCKS) -> Iterator[str]:

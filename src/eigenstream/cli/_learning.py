@@ -14,6 +14,7 @@ from eigenstream.cli._options import ReadingOptions, SavingOptions
 from eigenstream.cli._reporting import Noted, check_page, page_written
 from eigenstream.cli._shapes import shape_of
 from eigenstream.cli._steps import PreparingOptions
+from eigenstream.cli._waiting import waiting
 
 __all__ = [
     "Found",
@@ -152,7 +153,9 @@ def fitted(
         with _data.Watched(stream) as watched:
             estimator.fit(watched, checkpoint=keeper)
         seconds = perf_counter() - begun
-        finished(estimator, stream, saving, seconds, found(estimator, stream, seconds, keeper))
+        with waiting("solving"):
+            said = found(estimator, stream, seconds, keeper)
+        finished(estimator, stream, saving, seconds, said)
 
 
 def finished(
@@ -163,7 +166,8 @@ def finished(
         _data.saved(estimator, saving.out)
     if saving.report is not None:
         size = shape_of(saving.shape, saving.pixels)
-        page_written(estimator, stream, saving.report, size, seconds)
+        with waiting("writing the report"):
+            page_written(estimator, stream, saving.report, size, seconds)
     found, facts = said
     saving.told(estimator, found, facts, found.get("eigenvalues"))
 

@@ -22,6 +22,7 @@ from eigenstream.cli._learning import (
     opened,
 )
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
+from eigenstream.cli._waiting import waiting
 
 __all__ = ["fit_pairs", "pairs_of"]
 
@@ -86,17 +87,19 @@ def fit_pairs(
         rows, index, signs = pairs_of(watched, pairs)
     estimator.set_params(preprocessor=rows)
     if keeper is None:
-        estimator.fit(index, signs)
+        with waiting("learning"):
+            estimator.fit(index, signs)
     else:
-        with stoppable(keeper):
-            told_apart = open_stream(index).with_labels(signs)
-            estimator.fit(told_apart, None, checkpoint=keeper)
+        told_apart = open_stream(index).with_labels(signs)
+        with stoppable(keeper), _data.Watched(told_apart) as pairs_read:
+            estimator.fit(pairs_read, None, checkpoint=keeper)
     # The items are the user's; the model is what was learned from them.
     estimator.set_params(preprocessor=None)
     forget_source(estimator)
     note_columns(estimator, stream)
     seconds = perf_counter() - begun
-    said = found_subspace(estimator, stream, seconds, keeper, "pairs")
+    with waiting("solving"):
+        said = found_subspace(estimator, stream, seconds, keeper, "pairs")
     finished(estimator, stream, saving, seconds, said)
 
 

@@ -10,6 +10,7 @@ import typer
 from eigenstream.cli import _data
 from eigenstream.cli._options import ReadingOptions, grouped
 from eigenstream.cli._pairs import pairs_of
+from eigenstream.cli._waiting import waiting
 
 #: Of more rows than this a sample is judged: measures over all pairs take time with their square.
 MOST_ROWS = 4000
@@ -94,10 +95,15 @@ def evaluate(
             f"{due}: choose them with --columns."
         )
     with _data.Watched(stream) as watched:
-        if by.pairs is not None:
-            known, facts, found = _of_pairs(estimator, watched, by.pairs)
+        if by.pairs is None:
+            judged: Any = _drawn(watched, by.most, by.seed)
         else:
-            known, facts, found = _of_labels(estimator, *_drawn(watched, by.most, by.seed))
+            judged = pairs_of(watched, by.pairs)
+    with waiting("comparing distances"):
+        if by.pairs is None:
+            known, facts, found = _of_labels(estimator, *judged)
+        else:
+            known, facts, found = _of_pairs(estimator, by.pairs, *judged)
     if json:
         _data.print_json(known | found)
         return
@@ -174,11 +180,12 @@ def _of_labels(estimator: Any, rows: Any, names: Any, n_rows: int) -> tuple[Any,
     return known, {"rows": f"{n_rows:,}{drawn}", "classes": str(classes)}, found
 
 
-def _of_pairs(estimator: Any, stream: Any, path: Path) -> tuple[Any, Any, Any]:
+def _of_pairs(
+    estimator: Any, path: Path, items: Any, index: Any, signs: Any
+) -> tuple[Any, Any, Any]:
     """Return the same of a table of pairs; those of rows that lack values are left out."""
     from eigenstream.evaluation.base import counts_of_pairs, distances_of
 
-    items, index, signs = pairs_of(stream, path)
     there = np.isfinite(items).all(axis=1)
     kept = there[index].all(axis=1)
     index, signs = index[kept], signs[kept]

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from eigenstream.cli import _data
+from eigenstream.cli._waiting import waiting
 
 
 def merge(
@@ -32,7 +33,8 @@ def merge(
     if len(models) < 2:
         raise ValueError(f"merge takes two models or more, and {len(models)} is given.")
     _data.check_output(out, list(map(str, models)), (".eigs",))
-    found = [(path, _data.loaded(path)) for path in models]
+    with waiting("reading the models"):
+        found = [(path, _data.loaded(path)) for path in models]
     for path, model in found:
         if not hasattr(model, "merge"):
             raise ValueError(f"{path} holds a {type(model).__name__}, which does not merge.")
@@ -47,8 +49,9 @@ def merge(
         except (ValueError, TypeError) as refusal:
             raise ValueError(f"{path} and {file} do not merge: {refusal}") from None
 
-    _, merged = reduce(both, found)
-    _data.saved(merged, out)
+    with waiting("merging"):
+        _, merged = reduce(both, found)
+        _data.saved(merged, out)
     seen = getattr(merged, "n_samples_seen_", None)
     if json:
         _data.print_json({"models": list(map(str, models)), "rows": seen, "model": str(out)})

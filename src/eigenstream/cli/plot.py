@@ -8,6 +8,7 @@ import typer
 from eigenstream._files import replacing
 from eigenstream.cli import _data
 from eigenstream.cli._shapes import Shape, shape_of
+from eigenstream.cli._waiting import waiting
 
 #: What a figure can be; a page has more on it, and tables.
 ENDINGS = (".png", ".svg", ".pdf", ".html")
@@ -29,12 +30,13 @@ def plot(
     _data.check_output(out, [str(model)], ENDINGS)
     size = shape_of(shape)
     estimator = _data.loaded(model)
-    if out.suffix.lower() == ".html":
-        command = f"eigenstream plot {model} -o {out}" + (f" --shape {shape}" if shape else "")
-        report(estimator, out, shape=size, command=command)
-    else:
-        with replacing(out) as file:
-            plotting.save(picture(estimator, shape=size), file.buffer, out.suffix[1:])
+    with waiting("drawing"):
+        if out.suffix.lower() == ".html":
+            command = f"eigenstream plot {model} -o {out}" + (f" --shape {shape}" if shape else "")
+            report(estimator, out, shape=size, command=command)
+        else:
+            with replacing(out) as file:
+                plotting.save(picture(estimator, shape=size), file.buffer, out.suffix[1:])
     if json:
         _data.print_json({"model": str(model), "figure": str(out)})
     else:

@@ -96,6 +96,15 @@ class Mapped(Stream):
         """Return the stream of what a function makes of the answers."""
         return Mapped(self, function)
 
+    def learn_steps(self, told: Callable[[int], object] = lambda n: None) -> None:
+        """Make the passes that steps need before the one that counts, unless they were made."""
+        self._of.learn_steps(told)
+
+    @property
+    def share_read(self) -> float | None:
+        """Return about which share of it the pass has read; None where nobody can tell."""
+        return self._of.share_read
+
     def identity(self) -> dict[str, Any]:
         """Refuse: what made the answers cannot be told by looking at the rows."""
         raise StreamError(

@@ -17,6 +17,7 @@ from eigenstream.streams._cursor import Cursor, Place
 from eigenstream.streams._identity import check_identity, identity_of
 from eigenstream.streams._lagged import lagged
 from eigenstream.streams._missing import policy
+from eigenstream.streams._passes import learn_first, share_read
 from eigenstream.streams._sequences import Part, Sequences
 from eigenstream.streams._steps import Preprocessing, Step, preprocessing_of
 from eigenstream.streams.base import (
@@ -245,9 +246,22 @@ class Stream:
             raise ValueError("give skip= or after=, which both say where to go on.")
         if after is not None:
             self._take(after)
-        self._learn_first()
+        self.learn_steps()
         self._begin()
         return read_ahead(lambda: self._made(self.preprocessing, skip, Cursor(after, places)))
+
+    def learn_steps(self, told: Callable[[int], object] = lambda n: None) -> None:
+        """Make the passes that steps need before the one that counts, unless they were made.
+
+        ``chunks`` does that by itself; ``told`` hears how many rows pass.
+        """
+        once = next((table for table in self._tables if not table.rereadable), None)
+        learn_first(self.preprocessing.steps, once, self._parts, told)
+
+    @property
+    def share_read(self) -> float | None:
+        """Return about which share of it the pass has read; None where nobody can tell."""
+        return share_read(self._tables)
 
     def identity(self) -> dict[str, Any]:
         """Return what tells this stream from another: its sources, how they are read, its steps.
@@ -289,26 +303,6 @@ class Stream:
         for table in self._tables:
             table.used = True
 
-    def _once(self) -> str:
-        return next(table.name for table in self._tables if not table.rereadable)
-
-    def _learn_first(self) -> None:
-        """Run the passes that steps need before the one that counts."""
-        steps = self.preprocessing.steps
-        for place, step in enumerate(steps):
-            if not step.learns_first:
-                continue
-            if not self.rereadable:
-                raise StreamError(
-                    f"{type(step).__name__} takes a pass of its own, and {self._once()} can be "
-                    "read once only. Use Standardize(running=True), or write it to a file first."
-                )
-            before = Preprocessing(one.fresh() for one in steps[:place])
-            with closing(read_ahead(lambda to=before: self._parts(to))) as parts:  # type: ignore
-                for part in parts:
-                    step.learn(part)
-            step.learned()
-
     def _take(self, place: Mapping[str, Any]) -> None:
         """Take over what was known at a place, so that no pass is due that was made before."""
         known = Place.of(place, len(self._tables))
@@ -347,12 +341,15 @@ class Stream:
         sequences = Sequences(plan.gap, joined=plan.joined)
         rule: Any = None
         beside = self._beside
+        for table in self._tables:
+            table.share = None
         for number, table in enumerate(self._tables[cursor.table :], cursor.table):
             sequences.new_table()
             wanted = plan.wanted(table, self._block_rows(self._width or table.width))
             wanted = cursor.wanted(number, wanted)
             for raw in table.blocks(wanted):
                 block = self._checked(raw, table)
+                table.passed(raw, wanted.stop)
                 if beside is not None:
                     block = beside.put(block, cursor.read)
                 if rule is None:

@@ -157,6 +157,10 @@ class RowTable(ABC):
     shuffled: bool = False
     #: Whether a pass has begun.
     used: bool = False
+    #: About which share of it the pass has read, from 0 to 1; None where nobody can tell.
+    share: float | None = None
+    #: How much there is of it beside others, where they are read one after the other.
+    n_bytes: int = 1
     #: The shape of what is one row, such as that of an image.
     row_shape: tuple[int, ...] | None = None
 
@@ -166,6 +170,13 @@ class RowTable(ABC):
     @abstractmethod
     def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Start a pass: yield the wanted rows in blocks of at most ``wanted.block_rows``."""
+
+    def passed(self, block: RowBlock, stop: int | None) -> None:
+        """Note how far the pass has come with a block, if no rows from ``stop`` on are wanted."""
+        ends = [one for one in (self.n_rows, stop) if one]
+        if ends:
+            at = block.first_row + len(block) * block.stride
+            self.share = max(self.share or 0.0, min(at / min(ends), 1.0))
 
 
 class SlicedTable(RowTable):

@@ -48,6 +48,7 @@ class Delimited(RowTable):
         if decimal == delimiter:
             raise ValueError(f"delimiter and decimal are both {decimal!r}: numbers would be cut.")
         self.decimal = decimal
+        self.n_bytes = file.size() or 1
         # A named pipe is looked at as standard input is.
         self._piped: Any = None if self.rereadable else as_pipe(file.open())
         head, before = self._head()
@@ -120,10 +121,17 @@ class Delimited(RowTable):
         kind = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}.get(self.file.packing)
         with ExitStack() as stack:
             stream: Any = self._piped or stack.enter_context(self.file.open())
+            self._packed = stream
             if kind:
                 packed = pyarrow.PythonFile(stream, mode="r")
                 stream = pyarrow.CompressedInputStream(packed, kind)
             yield stream
+
+    def passed(self, block: RowBlock, stop: int | None) -> None:
+        """Note how far the pass has come: by the bytes that were read of the file."""
+        if self._piped is None:
+            self.share = min(self._packed.tell() / self.n_bytes, 1.0)
+        super().passed(block, stop)
 
     def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted rows."""

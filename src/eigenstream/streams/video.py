@@ -10,6 +10,9 @@ from eigenstream.streams._pictures import check_pixels, check_size, gathered
 from eigenstream.streams._places import File
 from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, needed
 
+#: In which a container says how long it is, a second has so many.
+MICROSECONDS = 1e6
+
 
 class Video(RowTable):
     """The frames of the first video stream in a file."""
@@ -19,7 +22,7 @@ class Video(RowTable):
     def __init__(self, file: File, size: Any = None) -> None:
         if file.part:
             raise StreamError(f"{file.path} is a video: leave out ::{file.part}.")
-        self.file, self.name = file, file.name
+        self.file, self.name, self.n_bytes = file, file.name, file.size() or 1
         shape = check_size(size)
         with self._opened() as (_, track):
             if shape is None:
@@ -60,6 +63,8 @@ class Video(RowTable):
         with self._opened() as (container, track):
             for frame in container.decode(track):
                 gray = frame.reformat(width=width, height=height, format="gray")
+                if container.duration and frame.time is not None:
+                    self.share = min(frame.time * MICROSECONDS / container.duration, 1.0)
                 yield gray.to_ndarray()
 
     def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
