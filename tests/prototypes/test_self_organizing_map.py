@@ -245,6 +245,18 @@ def test_a_class_map():
             assert found.majority.ravel()[k] == -1
     with pytest.raises(ValueError, match="one name a row"):
         som.class_map(rows, y[:-1])
+    stream = open_stream(rows, chunk_rows=7)
+    for read in (som.class_map(stream, y), som.class_map(stream.with_labels(y))):
+        np.testing.assert_array_equal(read.counts, found.counts)
+        np.testing.assert_array_equal(read.classes, found.classes)
+        assert read.purity == found.purity
+    with pytest.raises(ValueError, match="has no labels"):
+        som.class_map(stream)
+    with pytest.raises(ValueError, match="one name a row"):
+        som.class_map(rows)
+    lacking = open_stream(np.where(rows > -np.inf, np.nan, rows), missing="skip").with_labels(y)
+    with pytest.raises(ValueError, match="no row to look at"):
+        som.class_map(lacking)
 
 
 @pytest.mark.parametrize("training", ["sequential", "batch"])
@@ -311,6 +323,17 @@ def test_a_schedule_that_grows_between_two_chunks():
     with pytest.raises(ValueError, match="radius grows from 1 at step 99 to 2"):
         som.partial_fit(rows[100:110])
     np.testing.assert_array_equal(som.prototypes_, before)
+
+
+@pytest.mark.parametrize("X", [rows_of(4), open_stream(rows_of(4))], ids=["array", "stream"])
+def test_a_radius_that_grows_between_two_passes(X):
+    som = SelfOrganizingMap(5, training="batch", radius=lambda t: np.where(t < 3, 1.0, 2.0))
+    with pytest.raises(ValueError, match="radius grows from 1 at pass 2 to 2"):
+        som.fit(X)
+    assert not hasattr(som, "quantization_error_")
+    som.set_params(max_iter=3).fit(X)
+    with pytest.raises(ValueError, match="gave the radius -1"):
+        som.set_params(radius=lambda t: -1.0 - t).fit(X)
 
 
 def test_more_units_than_rows_are_said():

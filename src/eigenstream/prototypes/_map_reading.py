@@ -11,11 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_names, check_weights, check_whole
 from eigenstream._linalg import Float64s
-from eigenstream._streams import is_stream, maps_streams
+from eigenstream._streams import check_labelled, complete_rows, is_stream, maps_streams
 from eigenstream.prototypes._trust import trustworthiness
 from eigenstream.rules.competitive import Grid, nearest_units, unit_squares
 
 __all__ = ["ClassMap", "MapQuality", "MapReading"]
+
+NO_ROWS = "there is no row to look at: X holds none, or all weigh nothing."
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ class MapReading:
             np.add.at(hits, first, weights)
             n_rows += len(rows)
         if not total:
-            raise ValueError("there is no row to look at: X holds none, or all weigh nothing.")
+            raise ValueError(NO_ROWS)
         shape = self.grid_.shape
         return MapQuality(n_rows, distance / total, astray / total, hits.reshape(shape))
 
@@ -213,8 +215,14 @@ class MapReading:
         units = self._ahead().vectors
         return np.asarray(units.T.reshape(-1, *self.grid_.shape))
 
-    def class_map(self, X: Any, y: Any) -> ClassMap:
+    def class_map(self, X: Any, y: Any = None) -> ClassMap:
         """Return which classes lie where: counts, majorities and purities.
+
+        Parameters
+        ----------
+        X : array-like, or a stream of ``eigenstream.open_stream``, read in one pass
+        y : array-like of shape (n,)
+            The class of each row; a stream may have them itself.
 
         >>> import numpy as np
         >>> from eigenstream import SelfOrganizingMap
@@ -224,9 +232,23 @@ class MapReading:
         >>> found.purity, found.classes[found.majority[[0, 3]]].tolist()
         (1.0, ['low', 'high'])
         """
-        rows, units = self._rows_to_read(X)
-        names = check_names(y, "y", len(rows))
-        classes, codes = np.unique(names, return_inverse=True)
-        counts = np.zeros((self.grid_.n_units, len(classes)))
-        np.add.at(counts, (self._two_nearest(rows, units)[0], codes), 1.0)
-        return ClassMap(classes, counts, self.grid_.shape)
+        parts: Iterable[Any] = [(X, y)]
+        if is_stream(X):
+            labelled = X if y is None else X.with_labels(y)
+            check_labelled(labelled, self)
+            parts = (one for one in map(complete_rows, labelled.chunks()) if len(one.rows))
+        kinds: list[Any] = []
+        tallies: dict[Any, Any] = {}
+        for part, labels in parts:
+            rows, units = self._rows_to_read(part)
+            classes, codes = np.unique(check_names(labels, "y", len(rows)), return_inverse=True)
+            nearest = self._two_nearest(rows, units)[0]
+            for place, name in enumerate(classes.tolist()):
+                counts = np.bincount(nearest[codes == place], minlength=self.grid_.n_units)
+                tallies[name] = tallies.get(name, 0.0) + counts
+            kinds.append(classes)
+        if not kinds:
+            raise ValueError(NO_ROWS)
+        classes = np.unique(np.concatenate(kinds))
+        found = np.stack([tallies[name] for name in classes.tolist()], axis=1)
+        return ClassMap(classes, np.asarray(found, np.float64), self.grid_.shape)

@@ -325,6 +325,8 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             # The last pass of a batch map has the last radius.
             batch = self.training == "batch"
             learner.foresee(max(self.max_iter - 1, 1) if batch else self.max_iter * n_rows)
+        if self.training == "batch":
+            learner.check_passes(self.max_iter)
 
     def _by_passes(self) -> bool:
         return self.training == "batch"

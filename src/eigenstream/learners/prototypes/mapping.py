@@ -109,17 +109,12 @@ class MapLearner(PrototypeLearner):
         before = self.steps + self.waiting
         first = max(before - 1, 0)
         for name, schedule in (("learning rate", self.plan.schedule), ("radius", self._radius)):
-            if schedule is None:
-                continue
-            values = values_of(schedule, name, first, n + before - first)
-            grown = np.flatnonzero(np.diff(values) > 0.0)
-            if grown.size:
-                at = int(grown[0])
-                raise ValueError(
-                    f"the {name} grows from {values[at]:.6g} at step {first + at} to "
-                    f"{values[at + 1]:.6g}: a map takes shape while both fall. Use a schedule that "
-                    "falls, or a constant one."
-                )
+            if schedule is not None:
+                _check_falling(schedule, name, first, n + before - first)
+
+    def check_passes(self, n: int) -> None:
+        """Refuse radii that grow from one pass of batch training to the next."""
+        _check_falling(self._radius, "radius", 0, n, "pass")
 
     def place(self, rows: Any, weights: Float64s | None = None) -> None:
         """Let the units begin among some rows, which are not learned."""
@@ -179,6 +174,18 @@ class MapLearner(PrototypeLearner):
         super().restore(state)
         self.them = self.them._replace(vectors=laid_out(self.them.vectors))
         self.foresee(int(state["foreseen"]))
+
+
+def _check_falling(schedule: Schedule, name: str, first: int, n: int, unit: str = "step") -> None:
+    values = values_of(schedule, name, first, n)
+    grown = np.flatnonzero(np.diff(values) > 0.0)
+    if grown.size:
+        at = int(grown[0])
+        raise ValueError(
+            f"the {name} grows from {values[at]:.6g} at {unit} {first + at} to "
+            f"{values[at + 1]:.6g}: a map takes shape while both fall. Use a schedule that "
+            "falls, or a constant one."
+        )
 
 
 def _falling(given: Any, plan: MapPlan) -> Schedule:
