@@ -147,6 +147,7 @@ def test_a_fit_leaves_a_page(files):
         "krylov": ("pca", "rows.npy", "--solver", "krylov"),
         "mapped": ("slow", "rows.npy", "--features", "rbf:9"),
         "classes": ("classes", "table.csv", "--labels", "kind"),
+        "beside": ("classes", "rows.npy", "--labels", "labels.npy"),
         "pairs": ("pairs", "pairs.csv", "--items", "rows.npy"),
     }
     for name, arguments in fits.items():
@@ -154,8 +155,9 @@ def test_a_fit_leaves_a_page(files):
         assert found["report"] == f"{name}.html"
         page = (files / f"{name}.html").read_text(encoding="utf-8")
         assert "reading and learning" in page
-        if name not in ("classes", "pairs"):
+        if name != "pairs":
             assert "120, 0 of them with missing values" in page
+        if name not in ("classes", "beside", "pairs"):
             assert "The features over time" in page
     shown = run("fit", "slow", "rows.npy", "--report", "slow.html").stdout
     assert "The report is in slow.html" in shown

@@ -27,6 +27,10 @@ class Noted:
     def __repr__(self) -> str:
         return repr(self._stream)
 
+    def with_labels(self, labels: Any) -> "Noted":
+        """Return the stream with labels from elsewhere, of which note is taken, too."""
+        return Noted(self._stream.with_labels(labels))
+
     def chunks(self, *args: Any, **how: Any) -> Iterator[Any]:
         """Start a pass; what was noted of another one is forgotten."""
         self.seen.begin()
