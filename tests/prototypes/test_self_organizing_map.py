@@ -1,5 +1,6 @@
 """SelfOrganizingMap: chunks, passes, what is read from a map, and what is refused."""
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -334,6 +335,29 @@ def test_a_radius_that_grows_between_two_passes(X):
     som.set_params(max_iter=3).fit(X)
     with pytest.raises(ValueError, match="gave the radius -1"):
         som.set_params(radius=lambda t: -1.0 - t).fit(X)
+
+
+def test_the_memory_of_an_evaluation_does_not_grow_with_the_stream():
+    som = SelfOrganizingMap((4, 4), max_iter=1, random_state=0).fit(rows_of(4))
+    rows = np.random.default_rng(0).standard_normal((2000, 4))
+
+    def peak(read, count):
+        stream = open_stream(lambda: (rows for _ in range(count))).with_labels(
+            np.arange(2000 * count) % 3
+        )
+        tracemalloc.start()
+        try:
+            found = read(stream)
+            return found, tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    for read in (som.evaluate, som.class_map):
+        read(open_stream(rows).with_labels(np.arange(2000) % 3))  # what is made once
+        # Up to four chunks are there at a time, in less than 25.
+        (_, few), (found, many) = peak(read, 25), peak(read, 100)
+        assert many <= few + 4 * rows.nbytes
+    assert found.counts.sum() == 200_000
 
 
 def test_more_units_than_rows_are_said():

@@ -7,7 +7,7 @@ from pathlib import Path
 from shutil import which
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table as TerminalTable
 
 from eigenstream.experiments.report import PageTable
@@ -31,7 +31,8 @@ class Bars:
 
 @contextmanager
 def progress_bars() -> Iterator[Bars]:
-    columns = (TextColumn("{task.description}"), BarColumn(24), TimeElapsedColumn())
+    left = TimeRemainingColumn(elapsed_when_finished=True)
+    columns = (TextColumn("{task.description}"), BarColumn(24), left)
     progress = Progress(*columns, console=Console(stderr=True))
     try:
         yield Bars(progress)
