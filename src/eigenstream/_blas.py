@@ -6,8 +6,11 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-#: Finding the libraries of the process takes milliseconds: they are looked up once.
-_controller = cache(ThreadpoolController)
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Find the libraries of the process, which takes milliseconds: once."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 @contextmanager
@@ -18,8 +21,10 @@ def blas_threads(limit: int) -> Iterator[int]:
     ...     given >= 1
     True
     """
-    controller = _controller()
-    info = [lib["num_threads"] for lib in controller.info() if lib["user_api"] == "blas"]
-    given = max(info, default=1)
-    with controller.limit(limits=max(min(limit, given), 1), user_api="blas"):
+    libraries = _libraries()
+    given = max((one.num_threads for one in libraries.lib_controllers), default=1)
+    if given <= limit:  # asked for again and again, often within another bound
+        yield given
+        return
+    with libraries.limit(limits=max(limit, 1), user_api="blas"):
         yield given

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eigenstream.rules.competitive import NEIGHBORHOODS, Grid, Search, nearest_units, spread
-from eigenstream.rules.competitive._shadows import Shadows
+from eigenstream.rules.competitive._shorts import ShortUnits
 
 
 def by_sums_of_squares(rows, units):
@@ -67,23 +67,31 @@ def test_units_that_few_coordinates_rule_out(K, D, rank, rest, both):
         np.testing.assert_allclose(found.squares, squares[part], rtol=4 * D * 2.0**-53)
 
 
-@pytest.mark.parametrize(("rank", "rest"), [(5, 0.0), (20, 0.1), (90, 0.1)])
 @pytest.mark.parametrize("scale", [2.0**-40, 1.0, 2.0**300])
-def test_bounds_are_no_larger_than_distances(rank, rest, scale):
-    K, D = 90, 100
-    every = scale * on_few_directions(K + 200, D, rank, rest)
-    units, rows = every[:K], every[K:]
+@pytest.mark.parametrize("D", [1, 3, 64, 1001])
+def test_bounds_are_no_larger_than_distances(D, scale):
+    # Some units are equal to rows, some are far away or nearly nothing, one is the centre.
+    rng = np.random.default_rng(D)
+    units = scale * rng.standard_normal((70, D)) * 10.0 ** rng.integers(-40, 1, (70, 1))
+    rows = scale * rng.standard_normal((200, D)) * 10.0 ** rng.integers(-3, 4, (200, 1))
+    units[4], rows[:20], rows[20], rows[21] = 0.0, units[:20], 0.0, 1e-150 * rows[21]
     squares, sizes = (units**2).sum(axis=1), (rows**2).sum(axis=1)
     exact = ((rows[:, None] - units) ** 2).sum(axis=2)
     root = 0.5 ** np.ceil(0.5 * np.log2(squares.max() + sizes.max()))
-    for width in (1, 16, 50):
-        shadows = Shadows(units, squares, width)
-        factors, columns, offsets, own = shadows.bounds(rows, sizes, root)
-        bounds = factors @ columns + offsets + own[:, None]
-        slack = shadows.share * (squares.max() + sizes) * root**2
-        assert (bounds <= exact * root**2 + slack[:, None]).all()
-        if width > rank and not rest:  # nothing is left: they are the distances
-            np.testing.assert_allclose(bounds, exact * root**2, atol=slack.max())
+    short = ShortUnits(units, squares)
+    found = short.rows(rows, sizes, root)
+    columns = short.columns.reshape(-1, len(short.offsets), 2).swapaxes(1, 2)
+    columns = columns.reshape(-1, len(short.offsets)).astype(np.int64)
+    # A tile in plain steps, and with none of the products beyond 32 bits.
+    products = found.factors.astype(np.int64) @ columns
+    whole = np.abs(found.factors).astype(np.int64) @ np.abs(columns)
+    assert whole.max() < 2**31
+    bounds = (short.offsets + found.sizes[:, None]) + found.scales[:, None] * products.astype("f4")
+    bounds, slack = bounds[:, :70], found.margins[:, None]
+    assert (bounds <= exact * root**2 + slack).all()
+    assert (bounds >= exact * root**2 - slack).all()
+    # What there is no unit for is infinitely far away.
+    assert np.isinf(short.offsets[70:]).all()
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e-30, 1e30, 1e150])

@@ -1,10 +1,5 @@
 """Tiles against their NumPy twins, at every rest of columns, in the registers of any machine."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numba
 import numpy as np
 import pytest
@@ -18,6 +13,7 @@ from eigenstream.rules.engine._tiles import (
     sweep_one,
     sweep_two,
 )
+from machines import runs_with
 
 WIDTHS = [1, 7, 8, 9, 16, 40, 51]
 
@@ -110,19 +106,4 @@ def test_other_arrays_are_refused():
 @pytest.mark.parametrize("features", ["", "+avx", "+avx2,+fma"])
 def test_machines_with_smaller_registers(features):
     """The same tests, as compiled for such a processor."""
-    if not features.startswith("+avx"):
-        machine = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
-    elif numba.core.codegen.ll.get_host_cpu_features().get(features.split(",")[0][1:]):
-        machine = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features}
-    else:
-        pytest.skip("this processor has smaller registers only")
-    pytest_here = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    ran = subprocess.run(
-        [*pytest_here, "-k", "products or added or sweep"],
-        env={**os.environ, **machine},
-        cwd=Path(__file__).parents[3],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stdout[-2000:]
+    runs_with(features, __file__, "products or added or sweep")

@@ -7,11 +7,20 @@ from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s
 from eigenstream.kernels.base import njit
-from eigenstream.rules.competitive._scans import EQUAL, first_within, least_of
-from eigenstream.rules.competitive._shadows import SINGLE
-from eigenstream.rules.engine import ADDED, add_tile
+from eigenstream.rules.competitive._scans import EQUAL, count_within, first_within, least_of
+from eigenstream.rules.competitive._shorts import SINGLE, ShortRows
+from eigenstream.rules.engine import SHORT_ROWS, short_tile
 
-__all__ = ["Measure", "Nearest", "PanelBounds", "PanelTask", "add_up", "centred", "look"]
+__all__ = [
+    "Measure",
+    "Nearest",
+    "PanelTask",
+    "Tiles",
+    "Values",
+    "add_up",
+    "centred",
+    "look",
+]
 
 
 class Nearest(NamedTuple):
@@ -35,18 +44,28 @@ class PanelTask(NamedTuple):
     found: Any  # Nearest
 
 
-class PanelBounds(NamedTuple):
-    """Bounds of squared distances, as products of matrices: factors @ columns + offsets + sizes."""
+class Values(NamedTuple):
+    """Room for bounds of squared distances, of which the bits are looked through."""
 
-    factors: Any  # (m, q)
-    columns: Any  # (q, K)
-    offsets: Any  # (K,)
-    sizes: Any  # (m,)
-    values: Any  # (m, K), or (ADDED, K) where products are tiles
-    limit: Any  # (1,): room for a number of the same kind
-    bits: Any  # of the values
+    values: Any  # (rows, K)
+    bits: Any
+    limit: Any  # (rows,): what others are no more than
     limit_bits: Any
-    tiled: bool
+
+    @classmethod
+    def of(cls, values: Any) -> "Values":
+        """Return these values, and what else is needed to look through them."""
+        limit, whole = np.empty(len(values), values.dtype), f"i{values.itemsize}"
+        return cls(values, values.view(whole), limit, limit.view(whole))
+
+
+class Tiles(NamedTuple):
+    """Short units, and where the bounds that are made of them go."""
+
+    values: Any  # (rows at a time, q)
+    columns: Any  # (q / 2, 2 K)
+    offsets: Any  # (K,)
+    at_once: int  # so many units stay in the cache
 
 
 class Measure(NamedTuple):
@@ -58,60 +77,57 @@ class Measure(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def look(products: PanelBounds, measure: Measure, task: PanelTask) -> bool:
+def look(short: ShortRows, tiles: Tiles, room: Values, panel: PanelTask, measure: Measure) -> bool:
     """Look at units whose bound is no more than the distance to the best so far.
 
     Write the nearest units of a panel's rows; False: too many units had to be looked at. Bounds
     that rounding has made negative come first, and are looked at.
     """
-    factors, columns, offsets, sizes, values, limit, bits, limit_bits, tiled = products
-    rows, squares, units, gaps, both, who, exact, found = task
+    rows, squares, units, gaps, both, who, exact, found = panel
+    firsts, seconds, nearest = found
+    _, bits, limit, limit_bits = room
+    margins, scale, affordable = measure
+    values, columns, offsets, at_once = tiles
+    factors, by = short.factors, (short.scales, short.sizes, offsets)
     (m, K), looked = (rows.shape[0], units.shape[0]), 0
+    held = bits.shape[0]
     for t in range(m):
-        v = t
-        if tiled:
-            v = t % ADDED
-            if v == 0:
-                b = min(ADDED, m - t)
-                for i in range(b):
-                    line, size = values[i], sizes[t + i]
-                    for k in range(K):
-                        line[k] = offsets[k] + size
-                add_tile(values[:b], 0, 0, factors[t : t + b], columns, (0, K))
-        else:
-            line, size = values[v], sizes[t]
-            for k in range(K):
-                line[k] += offsets[k] + size
-        own, row = bits[v], rows[t]
-        slack, margin, scale = EQUAL * squares[t], measure.margins[t], measure.scale
-        best = first_within(own, least_of(own), 0)
-        first = _square(row, units[best], gaps)
-        low, bound, other, second = first, first, -1, first
-        if both and K > 1:
-            held, own[best] = own[best], np.iinfo(bits.dtype).max
-            other = first_within(own, least_of(own), 0)
-            own[best] = held
-            second = _square(row, units[other], gaps)
-            low, bound = min(first, second), max(first, second)
-        # Rounded up, whatever the precision.
-        limit[0] = ((bound + slack) * scale + margin) * (1.0 + 4.0 * SINGLE)
-        k, count = first_within(own, limit_bits[0], 0), 0
+        v = t % held
+        if v == 0:
+            stop = min(t + held, m)
+            # As many units as stay in the cache; none where the bounds are there already.
+            for start in range(0, offsets.shape[0], at_once):
+                here = start, min(start + at_once, offsets.shape[0])
+                for s in range(t, stop, SHORT_ROWS):
+                    short_tile(values, s - t, factors, s, columns, by, here)
+            # The bounds are too small by a margin at most, too: no unit that is wanted is more than
+            # two of them above the least, or the next.
+            for s in range(stop - t):
+                limit_bits[s] = _next_of(bits, s) if both else least_of(bits, s)
+            for s in range(stop - t):
+                above = EQUAL * squares[t + s] * scale + 2.0 * margins[t + s]
+                # Rounded up, whatever the precision.
+                limit[s] = (max(limit[s], 0.0) + above) * (1.0 + 4.0 * SINGLE)
+        if not both:
+            count, best = count_within(bits, v, limit_bits[v])
+            if count == 1:
+                looked += 1
+                firsts[t], seconds[t] = best, best
+                continue
+        low, bound, count = np.inf, np.inf, 0
+        k = first_within(bits, v, limit_bits[v], 0)
         while k < K:
-            if k == best:
-                value = first
-            elif k == other:
-                value = second
-            else:
-                value = _square(row, units[k], gaps)
-                if value < bound:
-                    bound = max(low, value) if both else value
-                    low = min(low, value)
-                    limit[0] = ((bound + slack) * scale + margin) * (1.0 + 4.0 * SINGLE)
+            value = _square(rows, t, units, k, gaps)
+            if value < bound:
+                bound = max(low, value) if both else value
+                low = min(low, value)
+                most = ((bound + EQUAL * squares[t]) * scale + margins[t]) * (1.0 + 4.0 * SINGLE)
+                limit[v] = min(limit[v], most)
             who[count], exact[count] = k, value
             count += 1
-            k = first_within(own, limit_bits[0], k + 1)
+            k = first_within(bits, v, limit_bits[v], k + 1)
         looked += count
-        if looked > measure.most:
+        if looked > affordable:
             return False
         # The nearest is the first of equals, the next is the least of the others.
         one, most = 0, low + EQUAL * (squares[t] + low)
@@ -121,9 +137,21 @@ def look(products: PanelBounds, measure: Measure, task: PanelTask) -> bool:
         for i in range(count):
             if i != one and (after < 0 or exact[i] < exact[after]):
                 after = i
-        found.first[t], found.second[t] = who[one], who[max(after, 0)]
-        found.squares[t] = exact[one] * (_scaled_up(row) if gaps else 1.0)
+        firsts[t], seconds[t] = who[one], who[max(after, 0)]
+    # Apart from the search, whose answers a processor cannot foresee, these do not wait for memory.
+    for t in range(m):
+        nearest[t] = _square(rows, t, units, firsts[t], gaps) * _scaled_up(rows, t, gaps)
     return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _next_of(bits: Any, row: int) -> int:
+    """Return the least number of a row but one, or the only one."""
+    best = first_within(bits, row, least_of(bits, row), 0)
+    own, bits[row, best] = bits[row, best], np.iinfo(bits.dtype).max
+    least = least_of(bits, row)
+    bits[row, best] = own
+    return least if bits.shape[1] > 1 else own
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
@@ -144,26 +172,28 @@ def centred(rows: Any, centre: Any, out: Any, sizes: Any) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _square(row: Any, unit: Any, gaps: bool) -> float:
+def _square(rows: Any, t: int, units: Any, k: int, gaps: bool) -> float:
     """Return the squared distance of a row to a unit, of the values that are there."""
     total = 0.0
     if gaps:
-        for j in range(row.shape[0]):
-            if not np.isnan(row[j]):
-                total += (row[j] - unit[j]) ** 2
+        for j in range(rows.shape[1]):
+            if not np.isnan(rows[t, j]):
+                total += (rows[t, j] - units[k, j]) ** 2
         return total
-    for j in range(row.shape[0]):
-        total += (row[j] - unit[j]) ** 2
+    for j in range(rows.shape[1]):
+        total += (rows[t, j] - units[k, j]) ** 2
     return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _scaled_up(row: Any) -> float:
-    """Return the number of features over those that are there."""
+def _scaled_up(rows: Any, t: int, gaps: bool) -> float:
+    """Return the number of features over those that are there in a row."""
+    if not gaps:
+        return 1.0
     there = 0
-    for j in range(row.shape[0]):
-        there += not np.isnan(row[j])
-    return float(row.shape[0] / max(there, 1))
+    for j in range(rows.shape[1]):
+        there += not np.isnan(rows[t, j])
+    return float(rows.shape[1] / max(there, 1))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -98,7 +98,7 @@ def block_steps(
     reached = done = 0  # of the block's steps so far: their runs' units; those in the products
     units = squares.shape[0]
     a, f, distances, counts = room.scale, room.factors, room.distances, room.counts
-    bits, least = distances.view(np.int64), np.empty(1)
+    bits, least = distances.view(np.int64).reshape(1, units), np.empty(1)
     least_bits = least.view(np.int64)
     a[:] = 1.0
     room.base[:] = 1.0
@@ -114,10 +114,10 @@ def block_steps(
         own = room.gram[t, t]
         for k in range(units):
             distances[k] = max(squares[k] - 2.0 * a[k] * products[k] + own, 0.0)
-        least_bits[0] = least_of(bits)
+        least_bits[0] = least_of(bits, 0)
         nearest[t] = least[0]
         least[0] += EQUAL * (own + least[0])
-        winner = first_within(bits, least_bits[0], 0)
+        winner = first_within(bits, 0, least_bits[0], 0)
         winners[t] = winner
         count = influence(
             lattice, winner, pace[0, t], pace[1, t], room.shares, room.runs[t], room.tables
@@ -276,7 +276,7 @@ def plain_steps(
     """
     D, units = columns.shape
     distances, shares = room.distances, room.shares
-    bits = distances.view(np.int64)
+    bits = distances.view(np.int64).reshape(1, units)
     for t in range(rows.shape[0]):
         distances[:] = 0.0
         there = 0
@@ -288,7 +288,7 @@ def plain_steps(
             for k in range(units):
                 gap = x - line[k]
                 distances[k] += gap * gap
-        winner = first_within(bits, least_of(bits), 0)
+        winner = first_within(bits, 0, least_of(bits, 0), 0)
         winners[t], nearest[t] = winner, distances[winner] * (D / max(there, 1))
         count = influence(
             lattice, winner, pace[0, t], pace[1, t], shares, room.runs[0], room.tables

@@ -1,6 +1,6 @@
 """Which units are nearest to rows: most are ruled out by bounds, the rest are looked at.
 
-Distances in single precision, or bounds by a few coordinates (``_shadows``), say of most units that
+Distances of vectors that are rounded to short whole numbers (``_shorts``) say of most units that
 they cannot be the nearest; the few that can are compared by sums of squares, in double precision.
 So what is found is exact, however the rows are cut, and whatever the bounds were.
 """
@@ -14,31 +14,47 @@ from eigenstream._linalg import Float64s
 from eigenstream.rules.competitive._looking import (
     Measure,
     Nearest,
-    PanelBounds,
     PanelTask,
+    Tiles,
+    Values,
     add_up,
     centred,
     look,
 )
 from eigenstream.rules.competitive._scans import EQUAL
-from eigenstream.rules.competitive._shadows import DOUBLE, SINGLE, Shadows, affordable, widths
-from eigenstream.rules.engine import ADDED
+from eigenstream.rules.competitive._shorts import DOUBLE, WIDEST, ShortRows, ShortUnits
+from eigenstream.rules.engine import SHORT_LINE, SHORT_ROWS, aligned
 
 __all__ = ["Nearest", "Panel", "Search", "add_up", "nearest_units", "unit_squares"]
 
-#: Values of rows, and a quarter of those of distances where these are held, at a time: they should
+#: Values of rows, and an eighth of those of distances where these are held, at a time: they should
 #: stay in the cache.
 HELD = 2**17
 
-#: Wider rows are compared in double precision at once: the bound would rule too few units out.
-WIDEST = 2**15
+#: Bytes of short units that stay in the cache while rows are compared with them.
+CACHED = 2**20
 
-#: Units of up to so many numbers are gone through by tiles in registers; more, by BLAS.
-TILED = 2**16
+#: Fewer rows are compared in double precision: units would have to be made short for them.
+FEW = 32
+
+#: Squares of units beyond these would leave no room for what is done with them.
+LEAST, MOST = 2.0**-900, 2.0**900
 
 #: Where more than one in so many units could be the nearest, looking at them takes longer than a
 #: product of matrices in double precision.
 SOME = 16
+
+
+#: Where all bounds are there before, there is nothing to make them of.
+NO_SHORTS = ShortRows(
+    np.zeros((0, 2), np.int16), np.zeros(0, np.float32), np.zeros(0, np.float32), np.zeros(0)
+)
+NO_TILES = Tiles(
+    np.zeros((0, SHORT_LINE), np.float32),
+    np.zeros((1, 2 * SHORT_LINE), np.int16),
+    np.zeros(0, np.float32),
+    SHORT_LINE,
+)
 
 
 class Panel(NamedTuple):
@@ -80,13 +96,12 @@ class Search:
         self._squares = np.einsum("kj,kj->k", self._units, self._units)
         self._largest = float(self._squares.max())
         K, D = units.shape
-        self._step = max(HELD // max(K // 4, D), 16)
+        self._step = max(HELD // max(K // 8, D), 16)
         self._who, self._exact = np.zeros(K, np.int64), np.zeros(K)
-        self._single: _Single | None = None
-        self._shadows: Shadows | None = None
-        #: The numbers of coordinates that are still to be tried.
-        self._widths = widths(K, D) if self._largest > 0.0 else ()
+        self._short: _Short | None = None
         self._n_rows = 0
+        #: Whether short numbers tell enough units apart, as far as is known.
+        self._helps = D <= WIDEST and LEAST < self._largest < MOST
 
     def nearest(self, rows: Any) -> Nearest:
         """Return the two nearest units of each row."""
@@ -120,66 +135,42 @@ class Search:
         """Write the nearest units of a panel, by the cheapest bounds that rule enough out."""
         (m, D), K = task.rows.shape, len(self._units)
         sums = task.sizes + self._largest
-        most = float(sums.max())
-        if not task.gaps and D <= WIDEST and 0.0 < most < np.inf:
-            root = float(0.5 ** np.ceil(0.5 * np.log2(most)))
-            scale = root * root
-            while self._widths and self._n_rows >= K:
-                width = self._widths[0]
-                if self._shadows is None:
-                    self._shadows = Shadows(self._units, self._squares, width)
-                bounds = self._shadows.bounds(task.rows, task.sizes, root)
-                margins = self._shadows.share * scale * sums
-                looked = int(m * affordable(K, D, width))
-                if look(_products(*bounds, True), Measure(margins, scale, looked), task):
-                    return
-                self._shadows, self._widths = None, self._widths[1:]
-            if self._single is None:
-                self._single = _Single(self._units, self._squares)
-            # Of numbers below the least ones some 2^-149 is lost.
-            margins = _margins(SINGLE, D, sums * scale) + D * 2.0**-146
-            if self._single.settle(Measure(margins, scale, m * (2 + K // SOME)), task, root):
+        if self._helps and self._n_rows >= FEW and not task.gaps and float(sums.max()) < MOST:
+            self._short = self._short or _Short(self._units, self._squares)
+            self._helps = self._short.settle(task, float(sums.max()))
+            if self._helps:
                 return
+        # A sum of D products of rounded numbers is off by (D + 2) roundings, but for terms of
+        # second order, of the sum of the products' sizes, which is at most half of |x|^2 + |w|^2;
+        # twice that enters. The squares and the sums of the three add up to 4 of these at most.
         # Where rows lack values, the squares are sums of so many more products.
-        margins = _margins(DOUBLE, (1 + task.gaps) * D, sums)
-        none, limit = np.zeros((0, K)), np.empty(1)
+        share = 2.0 * ((1 + task.gaps) * D + 8) * DOUBLE + 2.0 * EQUAL
         values = unit_squares(task.rows, task.units)
-        bits = values.view(np.int64), limit.view(np.int64)
-        plain = PanelBounds(none, none, np.zeros(K), task.sizes, values, limit, *bits, False)
-        look(plain, Measure(margins, 1.0, m * K), task)
+        values += task.sizes[:, None]
+        look(NO_SHORTS, NO_TILES, Values.of(values), task, Measure(share * sums, 1.0, m * K))
 
 
-def _margins(unit: float, D: int, sums: Any) -> Any:
-    """Return how far two squared distances may be off together, for |x|^2 + the largest |w|^2.
-
-    Numbers are rounded to a share ``unit``. A sum of D products of rounded numbers is off by
-    (D + 2) units, but for terms of second order, of the sum of the products' sizes, which is at
-    most half of |x|^2 + |w|^2; twice that enters. The squares and the sums of the three add up to
-    4 units of these at most. And units that are equal by the rule must be among those that are
-    looked at.
-    """
-    return (2.0 * (D + 8) * unit + 2.0 * EQUAL) * sums
-
-
-class _Single:
-    """Distances in single precision, of rows and units that are scaled so that none overflows."""
+class _Short:
+    """The search by short numbers, and room for it."""
 
     def __init__(self, units: Float64s, squares: Float64s) -> None:
-        K, D = units.shape
-        self._units, self._squares, self._scale = units, squares, 0.0
-        self._columns, self._offsets = np.empty((D, K), np.float32), np.empty(K, np.float32)
+        self._units = ShortUnits(units, squares)
+        lines = self._units.columns[:, : 2 * SHORT_LINE].nbytes
+        #: How many units stay in the cache; where these are not all, panels go by them.
+        self._at_once = max(CACHED // lines, 1) * SHORT_LINE
+        self._room: Values | None = None
 
-    def settle(self, measure: Measure, task: PanelTask, root: float) -> bool:
+    def settle(self, task: PanelTask, most: float) -> bool:
         """Write the nearest units of a panel; False: too many could be."""
-        if root != self._scale:
-            self._scale = root
-            np.multiply(self._units.T, -2.0 * root, out=self._columns, casting="same_kind")
-            np.multiply(self._squares * root, root, out=self._offsets, casting="same_kind")
-        rows = (task.rows * root).astype(np.float32)
-        sizes = (task.sizes * root * root).astype(np.float32)
-        tiled = self._columns.size <= TILED
-        found = _products(rows, self._columns, self._offsets, sizes, tiled)
-        return bool(look(found, measure, task))
+        (m, K), width = (len(task.rows), len(task.units)), len(self._units.offsets)
+        root = float(0.5 ** np.ceil(0.5 * np.log2(most)))
+        rows = self._units.rows(task.rows, task.sizes, root)
+        held = SHORT_ROWS if width <= self._at_once else m
+        if self._room is None or len(self._room.values) < held:
+            self._room = Values.of(aligned((held, width), np.float32))
+        tiles = Tiles(self._room.values, self._units.columns, self._units.offsets, self._at_once)
+        measure = Measure(rows.margins, root * root, m * (2 + K // SOME))
+        return bool(look(rows, tiles, self._room, task, measure))
 
 
 def unit_squares(rows: Float64s, units: Float64s) -> Float64s:
@@ -196,11 +187,3 @@ def unit_squares(rows: Float64s, units: Float64s) -> Float64s:
     squares = rows @ (-2.0 * units.T)
     squares += np.einsum("kj,kj->k", units, units)
     return np.asarray(squares)
-
-
-def _products(factors: Any, columns: Any, offsets: Any, sizes: Any, tiled: bool) -> PanelBounds:
-    """Return products that a few rows at a time have their values of, or all at once."""
-    values = np.empty((ADDED, columns.shape[1]), columns.dtype) if tiled else factors @ columns
-    limit, whole = np.empty(1, columns.dtype), f"i{columns.itemsize}"
-    bits = values.view(whole), limit.view(whole)
-    return PanelBounds(factors, columns, offsets, sizes, values, limit, *bits, tiled)

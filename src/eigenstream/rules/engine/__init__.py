@@ -1,6 +1,8 @@
 """The block engine: how a rule takes its steps at the speed of matrix products."""
 
-from eigenstream.rules.engine._lanes import within_lanes
+from eigenstream.rules.engine._aligned import aligned
+from eigenstream.rules.engine._lanes import COUNTED, count_lanes, within_lanes
+from eigenstream.rules.engine._short_tiles import SHORT_LINE, SHORT_ROWS, short_tile
 from eigenstream.rules.engine._tiles import (
     ADDED,
     LINE,
@@ -14,13 +16,19 @@ from eigenstream.rules.engine.block_engine import BlockEngine, Terms, default_bl
 
 __all__ = [
     "ADDED",
+    "COUNTED",
     "LINE",
+    "SHORT_LINE",
+    "SHORT_ROWS",
     "TILE",
     "BlockEngine",
     "Terms",
     "add_tile",
+    "aligned",
+    "count_lanes",
     "default_block_size",
     "dot_tile",
+    "short_tile",
     "sweep_one",
     "sweep_two",
     "within_lanes",

@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s
 from eigenstream.rules.base import Rule, UnstableStepError
+from eigenstream.rules.engine._aligned import aligned
 from eigenstream.rules.engine._blocks import blocks_of, shared_blocks_of
 from eigenstream.rules.engine._tuples import Frame, Terms, Totals
 
 __all__ = ["BlockEngine", "Terms", "default_block_size"]
-
-#: Bytes of a cache line.
-LINE = 64
 
 
 def default_block_size(n_components: int, n_features: int, itemsize: int, lag: int = 0) -> int:
@@ -37,14 +35,6 @@ def default_block_size(n_components: int, n_features: int, itemsize: int, lag: i
     least = 16 if d * D * itemsize <= 2**18 else 24
     size = 8 * round(min(max(balanced, least), 128) / 8)
     return int(max(min(size, 2**25 // (D * itemsize)), 8)) - lag % 4
-
-
-def _aligned(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Return an empty array that begins with a cache line: a vector register reads one at once."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    room = np.empty(size + LINE, np.uint8)
-    first = -room.ctypes.data % LINE
-    return np.asarray(room[first : first + size].view(dtype).reshape(shape))
 
 
 class BlockEngine:
@@ -66,7 +56,7 @@ class BlockEngine:
         self.rule = rule
         self._w = 0 if watched is None else len(watched)
         both = weights if watched is None else np.concatenate([watched, weights])
-        self._vectors = _aligned(both.shape, both.dtype)
+        self._vectors = aligned(both.shape, both.dtype)
         self._vectors[...] = both
         d, n_features = weights.shape
         #: W = mixing @ frame; see _blocks.
@@ -116,7 +106,7 @@ class BlockEngine:
         longest = (2 if len(terms.past) else 1) * min(size, steps) + 1
         if len(self._buffer) < longest:
             # Kept, since fresh memory is slow to come by; what is not used is not resident.
-            self._buffer = _aligned((longest, len(self.mean)), self._vectors.dtype)
+            self._buffer = aligned((longest, len(self.mean)), self._vectors.dtype)
         arguments = (
             Frame(self._vectors, self._mixing, self._own, self._drift),
             terms,
