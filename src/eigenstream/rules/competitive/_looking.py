@@ -151,7 +151,7 @@ def _next_of(bits: Any, row: int) -> int:
     own, bits[row, best] = bits[row, best], np.iinfo(bits.dtype).max
     least = least_of(bits, row)
     bits[row, best] = own
-    return least if bits.shape[1] > 1 else own
+    return int(least if bits.shape[1] > 1 else own)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})

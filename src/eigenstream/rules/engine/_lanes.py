@@ -25,11 +25,10 @@ KINDS: Any = types
 class _Line:
     """Vectors of one line of a contiguous table of whole numbers."""
 
-    def __init__(
-        self, context: Any, builder: Any, kind: Any, value: Any, row: Any, lanes: int
-    ) -> None:
+    def __init__(self, context: Any, builder: Any, kind: Any, line: Any, lanes: int) -> None:
         make: Any = make_array
-        array = make(kind)(context, builder, value)
+        table, row = line
+        array = make(kind)(context, builder, table)
         self.builder, self.n = builder, builder.extract_value(array.shape, 1)
         self.data = builder.gep(array.data, [builder.mul(row, self.n)])
         self.size = kind.dtype.bitwidth // 8
@@ -63,7 +62,7 @@ def within_lanes(_typing: Any, bits: Any, row: Any, most: Any, start: Any) -> An
     _check(bits)
 
     def write(context: Any, builder: Any, _signature: Any, given: Any) -> Any:
-        line = _Line(context, builder, bits, *given[:2], LANES)
+        line = _Line(context, builder, bits, (given[0], given[1]), LANES)
         bound, before = line.spread(given[2]), builder.block
         names = ("head", "inside", "hit", "end")
         head, inside, hit, end = (builder.append_basic_block(name) for name in names)
@@ -102,7 +101,7 @@ def count_lanes(_typing: Any, bits: Any, row: Any, most: Any) -> Any:
     _check(bits)
 
     def write(context: Any, builder: Any, _signature: Any, given: Any) -> Any:
-        line = _Line(context, builder, bits, *given[:2], COUNTED)
+        line = _Line(context, builder, bits, (given[0], given[1]), COUNTED)
         bound, before = line.spread(given[2]), builder.block
         head, inside, end = (builder.append_basic_block(name) for name in ("head", "inside", "end"))
         builder.branch(head)
