@@ -12,11 +12,11 @@ from eigenstream.rules.competitive._shorts import SINGLE, ShortRows
 from eigenstream.rules.engine import SHORT_ROWS, short_tile
 
 __all__ = [
+    "BoundRoom",
     "Measure",
     "Nearest",
     "PanelTask",
-    "Tiles",
-    "Values",
+    "ShortTiles",
     "add_up",
     "centred",
     "look",
@@ -44,7 +44,7 @@ class PanelTask(NamedTuple):
     found: Any  # Nearest
 
 
-class Values(NamedTuple):
+class BoundRoom(NamedTuple):
     """Room for bounds of squared distances, of which the bits are looked through."""
 
     values: Any  # (rows, K)
@@ -53,13 +53,13 @@ class Values(NamedTuple):
     limit_bits: Any
 
     @classmethod
-    def of(cls, values: Any) -> "Values":
+    def of(cls, values: Any) -> "BoundRoom":
         """Return these values, and what else is needed to look through them."""
         limit, whole = np.empty(len(values), values.dtype), f"i{values.itemsize}"
         return cls(values, values.view(whole), limit, limit.view(whole))
 
 
-class Tiles(NamedTuple):
+class ShortTiles(NamedTuple):
     """Short units, and where the bounds that are made of them go."""
 
     values: Any  # (rows at a time, q)
@@ -77,7 +77,9 @@ class Measure(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def look(short: ShortRows, tiles: Tiles, room: Values, panel: PanelTask, measure: Measure) -> bool:
+def look(
+    short: ShortRows, tiles: ShortTiles, room: BoundRoom, panel: PanelTask, measure: Measure
+) -> bool:
     """Look at units whose bound is no more than the distance to the best so far.
 
     Write the nearest units of a panel's rows; False: too many units had to be looked at. Bounds

@@ -12,11 +12,11 @@ import numpy as np
 
 from eigenstream._linalg import Float64s
 from eigenstream.rules.competitive._looking import (
+    BoundRoom,
     Measure,
     Nearest,
     PanelTask,
-    Tiles,
-    Values,
+    ShortTiles,
     add_up,
     centred,
     look,
@@ -27,7 +27,7 @@ from eigenstream.rules.engine import SHORT_LINE, SHORT_ROWS, aligned
 
 __all__ = ["Nearest", "Panel", "Search", "add_up", "nearest_units", "unit_squares"]
 
-#: Values of rows, and an eighth of those of distances where these are held, at a time: they should
+#: BoundRoom of rows, and an eighth of those of distances where these are held, at a time: they should
 #: stay in the cache.
 HELD = 2**17
 
@@ -49,7 +49,7 @@ SOME = 16
 NO_SHORTS = ShortRows(
     np.zeros((0, 2), np.int16), np.zeros(0, np.float32), np.zeros(0, np.float32), np.zeros(0)
 )
-NO_TILES = Tiles(
+NO_TILES = ShortTiles(
     np.zeros((0, SHORT_LINE), np.float32),
     np.zeros((1, 2 * SHORT_LINE), np.int16),
     np.zeros(0, np.float32),
@@ -70,7 +70,7 @@ def nearest_units(rows: Any, units: Float64s, centre: Any = 0.0) -> Nearest:
     """Find the two nearest units of each row; of equally near ones the first.
 
     ``units`` are less ``centre``, which is subtracted from the rows: a common offset would cost
-    precision. Values that are missing (NaN) are left out, and the squares scaled up by the share
+    precision. BoundRoom that are missing (NaN) are left out, and the squares scaled up by the share
     that is there. With one unit it is both.
 
     >>> found = nearest_units(np.array([[1.0], [4.0]]), np.array([[0.0], [2.0], [5.0]]))
@@ -147,7 +147,7 @@ class Search:
         share = 2.0 * ((1 + task.gaps) * D + 8) * DOUBLE + 2.0 * EQUAL
         values = unit_squares(task.rows, task.units)
         values += task.sizes[:, None]
-        look(NO_SHORTS, NO_TILES, Values.of(values), task, Measure(share * sums, 1.0, m * K))
+        look(NO_SHORTS, NO_TILES, BoundRoom.of(values), task, Measure(share * sums, 1.0, m * K))
 
 
 class _Short:
@@ -158,7 +158,7 @@ class _Short:
         lines = self._units.columns[:, : 2 * SHORT_LINE].nbytes
         #: How many units stay in the cache; where these are not all, panels go by them.
         self._at_once = max(CACHED // lines, 1) * SHORT_LINE
-        self._room: Values | None = None
+        self._room: BoundRoom | None = None
 
     def settle(self, task: PanelTask, most: float) -> bool:
         """Write the nearest units of a panel; False: too many could be."""
@@ -167,8 +167,10 @@ class _Short:
         rows = self._units.rows(task.rows, task.sizes, root)
         held = SHORT_ROWS if width <= self._at_once else m
         if self._room is None or len(self._room.values) < held:
-            self._room = Values.of(aligned((held, width), np.float32))
-        tiles = Tiles(self._room.values, self._units.columns, self._units.offsets, self._at_once)
+            self._room = BoundRoom.of(aligned((held, width), np.float32))
+        tiles = ShortTiles(
+            self._room.values, self._units.columns, self._units.offsets, self._at_once
+        )
         measure = Measure(rows.margins, root * root, m * (2 + K // SOME))
         return bool(look(rows, tiles, self._room, task, measure))
 

@@ -24,7 +24,7 @@ SHORT_LINE = 32
 SHORT, WHOLE = ir.IntType(16), ir.IntType(32)
 
 
-class _Pairs:
+class _PairSums:
     """Writes sums of pairs of products in the widest registers that have them."""
 
     def __init__(self, context: Any, builder: Any) -> None:
@@ -110,7 +110,7 @@ def short_tile(
         to = _Table(context, builder, values, given[0])
         rows_of = _Table(context, builder, factors, given[2])
         table = _Table(context, builder, columns, given[4])
-        kind = _Pairs(context, builder)
+        kind = _PairSums(context, builder)
         rows = rows_of.rows(given[3], SHORT_ROWS)
         shift = builder.sub(given[1], given[3])
 
