@@ -27,7 +27,7 @@ from eigenstream.rules.engine import SHORT_LINE, SHORT_ROWS, aligned
 
 __all__ = ["Nearest", "Panel", "Search", "add_up", "nearest_units", "unit_squares"]
 
-#: BoundRoom of rows, and an eighth of those of distances where these are held, at a time: they should
+#: Values of rows, and an eighth of those of distances where these are held, at a time: they should
 #: stay in the cache.
 HELD = 2**17
 
@@ -70,7 +70,7 @@ def nearest_units(rows: Any, units: Float64s, centre: Any = 0.0) -> Nearest:
     """Find the two nearest units of each row; of equally near ones the first.
 
     ``units`` are less ``centre``, which is subtracted from the rows: a common offset would cost
-    precision. BoundRoom that are missing (NaN) are left out, and the squares scaled up by the share
+    precision. Values that are missing (NaN) are left out, and the squares scaled up by the share
     that is there. With one unit it is both.
 
     >>> found = nearest_units(np.array([[1.0], [4.0]]), np.array([[0.0], [2.0], [5.0]]))
@@ -172,7 +172,7 @@ class _Short:
             self._room.values, self._units.columns, self._units.offsets, self._at_once
         )
         measure = Measure(rows.margins, root * root, m * (2 + K // SOME))
-        return bool(look(rows, tiles, self._room, task, measure))
+        return bool(look(rows, tiles, room, task, measure))
 
 
 def unit_squares(rows: Float64s, units: Float64s) -> Float64s:
