@@ -168,9 +168,8 @@ class _Short:
         held = SHORT_ROWS if width <= self._at_once else m
         if self._room is None or len(self._room.values) < held:
             self._room = BoundRoom.of(aligned((held, width), np.float32))
-        tiles = ShortTiles(
-            self._room.values, self._units.columns, self._units.offsets, self._at_once
-        )
+        short, room = self._units, self._room
+        tiles = ShortTiles(room.values, short.columns, short.offsets, self._at_once)
         measure = Measure(rows.margins, root * root, m * (2 + K // SOME))
         return bool(look(rows, tiles, room, task, measure))
 
