@@ -12,9 +12,16 @@ import pytest
 from eigenstream import SlowSubspace
 from eigenstream._memory import physical_memory
 from eigenstream.streams import StreamError, open_stream
-from eigenstream.streams._in_order import _File, blocks_in_order, can_read_in_order, is_beyond_cache
+from eigenstream.streams._in_order import (
+    PIECE,
+    _by_rows,
+    _File,
+    blocks_in_order,
+    can_read_in_order,
+    is_beyond_cache,
+)
 from eigenstream.streams._npy_header import Header, read_header
-from eigenstream.streams.base import Wanted
+from eigenstream.streams.base import CHUNK_BYTES, Wanted, rows_of_chunk
 
 #: Rows of odd size, over several pages of the file.
 ROWS = np.random.default_rng(0).standard_normal((1237, 7))
@@ -80,6 +87,37 @@ def test_who_keeps_rows_keeps_them(tmp_path, order, past_cache):
     kept[3][:] = np.nan
     np.testing.assert_array_equal(np.concatenate(kept[4:]), ROWS[200:])
     np.testing.assert_array_equal(np.concatenate(kept[:3]), ROWS[:150])
+
+
+class Noting:
+    """A file of zeros that notes what is read of it."""
+
+    def __init__(self, header):
+        self.header, self.read = header, []
+
+    def rows(self, begin, end):
+        self.read.append((begin, end))
+        return np.zeros((end - begin, *self.header.shape[1:]), self.header.dtype)
+
+
+@pytest.mark.parametrize(("width", "dtype"), [(125, "f8"), (125, "f4"), (3, "f8"), (4000, "f8")])
+def test_a_chunk_is_read_when_the_one_before_it_has_been_handed_on(width, dtype):
+    # Four at a time come at once: two wait, two hold up the reader, and then the learner waits.
+    header = Header((10**7, width), False, np.dtype(dtype), 128)
+    size = rows_of_chunk(header.row_bytes, CHUNK_BYTES)
+    file = Noting(header)
+    passing = _by_rows(file, Wanted(block_rows=size), range(10**7), PIECE)
+    for k in range(1, 4):
+        assert len(next(passing)) == size
+        assert file.read == [(j * size, (j + 1) * size) for j in range(k)]
+
+
+def test_small_chunks_are_cut_out_of_larger_readings():
+    file = Noting(Header((10**6, 125), False, np.dtype(float), 128))
+    blocks = _by_rows(file, Wanted(block_rows=10), range(10**6), PIECE)
+    for _ in range(500):
+        next(blocks)
+    assert file.read == [(0, PIECE // 1000 // 10 * 10)]
 
 
 @pytest.mark.parametrize("size", [10, 400, 5000])

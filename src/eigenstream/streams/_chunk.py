@@ -1,13 +1,14 @@
 """A chunk: what a stream hands out."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._state import State
 from eigenstream.streams._cursor import digest_of
+from eigenstream.streams._sequences import Part
 
 __all__ = ["Chunk"]
 
@@ -29,9 +30,20 @@ class Chunk:
     labels: Any = None
     #: Where the pass stands behind it, if that was asked for.
     mark: State | None = field(default=None, repr=False, compare=False)
+    #: Whether the stream has found just these rows to be finite, so that who learns from them need
+    #: not look again. What ``replace`` makes of a chunk, nobody has looked at.
+    looked_at: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
+
+    @classmethod
+    def of(cls, part: Part, labels: Any, mark: State | None, *, looked_at: bool) -> Self:
+        """Return the chunk of a part's rows."""
+        where = part.source, part.first_row
+        made = cls(part.rows, part.weights, part.new_sequence, *where, labels, mark)
+        object.__setattr__(made, "looked_at", looked_at)
+        return made
 
     @property
     def place(self) -> State | None:

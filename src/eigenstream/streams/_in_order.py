@@ -23,8 +23,11 @@ from eigenstream.streams.base import RowBlock, StreamError, Wanted, flat, picked
 
 __all__ = ["blocks_in_order", "can_read_in_order", "is_beyond_cache"]
 
-#: What is read at a time. A block that someone wants to be larger than ``LARGEST`` is mapped.
-PIECE, LARGEST = 32 << 20, 256 << 20
+#: What is read at a time: a chunk, so that chunks come as evenly as they are learned. Of four
+#: chunks at once one or two wait, and the learner for the next four. And so little comes out of
+#: memory that the process has had before; 32 MB were new each time, to be filled with zeros first.
+#: A block that someone wants to be larger than ``LARGEST`` is mapped.
+PIECE, LARGEST = 8 << 20, 256 << 20
 
 #: Longer rows are mapped where only some of their columns are wanted: the others stay unread.
 LONG_ROW = 64 << 10

@@ -58,6 +58,9 @@ class Stream:
     Stream(2 sources, 5 rows, 2 features, float64)
     """
 
+    #: Its chunks say whether their rows have been looked at: see ``Chunk.looked_at``.
+    looks_at_rows = True
+
     def __init__(
         self, tables: Sequence[RowTable], plan: Reading, *, chunk_bytes: int = CHUNK_BYTES
     ) -> None:
@@ -317,8 +320,7 @@ class Stream:
             if len(part) == 0:
                 continue
             taught = _labels.merged(part.labels, self._several) if part.labels else None
-            where = part.source, part.first_row
-            yield Chunk(part.rows, part.weights, part.new_sequence, *where, taught, cursor.place())
+            yield Chunk.of(part, taught, cursor.place(), looked_at=not preprocessing.steps)
 
     @property
     def _several(self) -> bool:

@@ -277,14 +277,7 @@ class StreamSource:
                     f"{chunk.source} has rows of {chunk.rows.shape[1]} features, and "
                     f"{self._estimator.n_features_in_} came before."
                 )
-            part = _input.clean(
-                chunk.rows,
-                chunk.weights,
-                "raise",
-                chunk.new_sequence,
-                chunk.source,
-                chunk.first_row,
-            )
+            part = self._checked(chunk)
             if part.weights is not None:
                 places = np.flatnonzero(part.weights == 0)
                 self._holes.append((first, Holes(places, np.full(len(places), -1))))
@@ -295,6 +288,15 @@ class StreamSource:
             if self._keeper is not None:
                 self._keeper.after(chunk, self._learned, self._turn)
         self._turn += 1
+
+    def _checked(self, chunk: Any) -> _input.CheckedChunk:
+        """Return a chunk that has been checked: here, unless the stream itself has done it."""
+        # Not what stands in front of a stream, and may have written into its chunks.
+        own = getattr(type(self._stream), "looks_at_rows", False)
+        if own and getattr(chunk, "looked_at", False):
+            return _input.CheckedChunk(chunk.rows, chunk.weights, chunk.new_sequence)
+        where = chunk.source, chunk.first_row
+        return _input.clean(chunk.rows, chunk.weights, "raise", chunk.new_sequence, *where)
 
     def lagged_blocks(self, lag: int) -> Iterator[Block]:
         """Start a pass over blocks that are led by the ``lag`` rows before them."""
