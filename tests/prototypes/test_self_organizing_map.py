@@ -12,7 +12,9 @@ from sklearn.datasets import load_digits
 from sklearn.manifold import trustworthiness
 
 from eigenstream import SelfOrganizingMap, open_stream
+from eigenstream.models import Checkpoint, Interrupted
 from eigenstream.schedules import Constant, Power
+from eigenstream.streams import Standardize
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*most of them will lie between rows")
 
@@ -200,6 +202,46 @@ def test_values_that_are_missing_are_scaled_up():
     np.testing.assert_allclose(som.transform(one)[0] ** 2, squares, rtol=1e-7)
     assert som.predict(one)[0] == squares.argmin()
     assert som.fit(np.vstack([rows, np.full((1, 6), np.nan)])).n_samples_skipped_ == 1
+
+
+@pytest.mark.parametrize("training", ["sequential", "batch"])
+def test_a_stream_with_holes_is_learned_as_its_array(training, tmp_path):
+    rows = rows_of(5)
+    rows[np.random.default_rng(1).random(rows.shape) < 0.1] = np.nan
+    rows[[17, 200]] = np.nan
+    y = np.arange(len(rows)) % 3
+    np.savetxt(tmp_path / "x.csv", rows, delimiter=",", fmt="%.17g")
+    given = {"missing": "partial", "training": training, "shuffle": False, "max_iter": 3}
+    som = SelfOrganizingMap((3, 4), random_state=0, **given)
+    whole = clone(som).fit(rows)
+    stream = open_stream(tmp_path / "x.csv", chunk_rows=23)
+    found = clone(som).fit(stream)
+    np.testing.assert_allclose(found.prototypes_, whole.prototypes_, rtol=1e-9)
+    assert found.n_samples_skipped_ == whole.n_samples_skipped_ == 2
+    kept = ~np.isnan(rows).all(axis=1)
+    quality = whole.evaluate(stream)
+    assert quality.n_rows == kept.sum() == len(rows) - 2
+    np.testing.assert_array_equal(quality.hits, found.hits())
+    np.testing.assert_array_equal(
+        whole.class_map(stream, y).counts, whole.class_map(rows[kept], y[kept]).counts
+    )
+    near = np.concatenate([chunk.rows for chunk in whole.predict(stream)])
+    np.testing.assert_array_equal(near[kept], whole.predict(rows[kept]))
+    skipped = clone(som).fit(open_stream(rows, missing="skip"))  # what was asked for by name stays
+    assert skipped.n_samples_skipped_ == np.isnan(rows).any(axis=1).sum()
+    keeper = Checkpoint(tmp_path / "map.eigs", every=50)
+    keeper.stop()
+    with pytest.raises(Interrupted):
+        clone(som).fit(stream, checkpoint=keeper)
+    resumed = clone(som).fit(stream, checkpoint=keeper.path, every=50, resume=True)
+    np.testing.assert_array_equal(resumed.prototypes_, found.prototypes_)
+    rows[9, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity at row 9, column 1"):
+        clone(som).fit(open_stream(rows))
+    with pytest.raises(ValueError, match=r"Standardize.* stand in front"):
+        clone(som).fit(stream.through(Standardize()))
+    with pytest.raises(ValueError, match="has NaN"):
+        clone(som).set_params(missing="raise").fit(stream)
 
 
 def test_trustworthiness_without_and_with_ties():

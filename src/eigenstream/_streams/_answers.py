@@ -32,6 +32,9 @@ def maps_streams(method: Method) -> Method:
         if not is_stream(X):
             return method(self, X, *rest, **more)
         _check_columns(self, X)
+        as_read = getattr(self, "_as_read", None)  # of estimators that know about missing values
+        if as_read is not None:
+            X = as_read(X)
 
         def answers(rows: Any) -> Any:
             with _unnamed():

@@ -70,6 +70,7 @@ class MapReading:
     _rows_to_read: Any
     _hits: Float64s | None = None
     prototypes_: Float64s
+    missing: str
     random_state: Any
 
     @property
@@ -78,6 +79,10 @@ class MapReading:
         check_is_fitted(self)
         grid: Grid = self._grid()
         return grid
+
+    def _as_read(self, stream: Any) -> Any:
+        """Return a stream as it is read here: with its holes, where values may be missing."""
+        return stream.keeping_holes() if self.missing == "partial" else stream
 
     # ---- rows on the map -------------------------------------------------------------------
 
@@ -123,9 +128,7 @@ class MapReading:
         X : array-like, a stream of ``eigenstream.open_stream``, or an iterator over arrays
         """
         if is_stream(X):
-            parts: Iterable[Any] = (
-                c.rows if c.weights is None else c.rows[c.weights > 0] for c in X.chunks()
-            )
+            parts: Iterable[Any] = (complete_rows(one).rows for one in self._as_read(X).chunks())
         elif hasattr(X, "__next__"):
             parts = X
         else:
@@ -234,7 +237,7 @@ class MapReading:
         """
         parts: Iterable[Any] = [(X, y)]
         if is_stream(X):
-            labelled = X if y is None else X.with_labels(y)
+            labelled = self._as_read(X if y is None else X.with_labels(y))
             check_labelled(labelled, self)
             parts = (one for one in map(complete_rows, labelled.chunks()) if len(one.rows))
         kinds: list[Any] = []

@@ -333,6 +333,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
 
     def _fit_stream(self, course: Course) -> None:
         """Learn from as many passes as ``fit`` makes over an array, in the stream's order."""
+        course.stream = self._as_read(course.stream)
         made, passes = course.learned, course.passes()
         made._check()
         made._note_parameters()

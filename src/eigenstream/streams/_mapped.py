@@ -96,6 +96,10 @@ class Mapped(Stream):
         """Return the stream of what a function makes of the answers."""
         return Mapped(self, function)
 
+    def keeping_holes(self) -> "Mapped":
+        """Return the stream itself: answers have no holes."""
+        return self
+
     def learn_steps(self, told: Callable[[int], object] = lambda n: None) -> None:
         """Make the passes that steps need before the one that counts, unless they were made."""
         self._of.learn_steps(told)

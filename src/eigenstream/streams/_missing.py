@@ -15,9 +15,12 @@ from eigenstream.streams._labels import plain
 from eigenstream.streams._sequences import Part
 from eigenstream.streams.base import StreamError
 
-__all__ = ["POLICIES", "Policy", "policy"]
+__all__ = ["KEEP", "POLICIES", "Policy", "policy"]
 
 POLICIES = ("raise", "skip", "interpolate")
+
+#: For an estimator that knows what to do about holes, which asks for them itself.
+KEEP = "keep"
 
 #: What a value may be while its hole is still open.
 KNOWN, OPEN, LOST = 0, 1, 2
@@ -49,6 +52,8 @@ def policy(name: str, names: Sequence[str] | None, longest: int) -> Policy:
     """Return the policy of a name; ``longest`` is the longest hole that is interpolated."""
     if name == "raise":
         return Refusing(names)
+    if name == KEEP:
+        return Keeping(names)
     return Skipping(names) if name == "skip" else Interpolating(names, longest)
 
 
@@ -113,6 +118,22 @@ class Skipping(Refusing):
             lacking = ~np.isfinite(part.rows).all(axis=1)
             rows = np.where(lacking[:, None], np.zeros((), part.rows.dtype), part.rows)
         yield from super().push(replace(part, rows=rows, weights=(~lacking).astype(np.float64)))
+
+
+class Keeping(Refusing):
+    """Leaves NaN where a value is missing; a row that has none at all weighs nothing."""
+
+    def push(self, part: Part) -> Iterator[Part]:
+        """Yield the part as it is, if nothing in it is infinite or too large."""
+        rows = part.rows
+        if is_sparse(rows) or _largest(rows) <= LARGEST_VALUE:
+            yield from super().push(part)
+            return
+        lacking = np.isnan(rows)
+        for _ in super().push(replace(part, rows=np.where(lacking, 0.0, rows))):
+            there = ~lacking.all(axis=1)
+            weights = None if there.all() else there.astype(np.float64)
+            yield replace(part, rows=np.where(there[:, None], rows, 0.0), weights=weights)
 
 
 class Interpolating(Refusing):

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from eigenstream.streams._ahead import read_ahead
+from eigenstream.streams._columns import Reading
+from eigenstream.streams._missing import KEEP
 from eigenstream.streams._sequences import Part
 from eigenstream.streams._steps import Preprocessing, Step
 from eigenstream.streams.base import RowTable, StreamError
 
-__all__ = ["learn_first", "share_read"]
+__all__ = ["learn_first", "share_read", "with_holes"]
 
 
 def learn_first(
@@ -51,3 +54,15 @@ def share_read(tables: Sequence[RowTable]) -> float | None:
     """
     read = sum((table.share or 0.0) * table.n_bytes for table in tables)
     return read / sum(table.n_bytes for table in tables) if read else None
+
+
+def with_holes(plan: Reading, steps: Preprocessing) -> Reading:
+    """Return the plan with missing values left as they are, unless another policy was asked for."""
+    if plan.missing != "raise":
+        return plan
+    if steps.steps:
+        raise StreamError(
+            f"missing='partial' takes rows as they are read, and {steps!r} stand in front: leave "
+            "them out, or open the stream with missing='skip' or missing='interpolate'."
+        )
+    return replace(plan, missing=KEEP)

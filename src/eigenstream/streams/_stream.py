@@ -16,8 +16,8 @@ from eigenstream.streams._columns import Reading, check_width, common_dtype, onl
 from eigenstream.streams._cursor import Cursor, Place
 from eigenstream.streams._identity import check_identity, identity_of
 from eigenstream.streams._lagged import lagged
-from eigenstream.streams._missing import policy
-from eigenstream.streams._passes import learn_first, share_read
+from eigenstream.streams._missing import KEEP, policy
+from eigenstream.streams._passes import learn_first, share_read, with_holes
 from eigenstream.streams._sequences import Part, Sequences
 from eigenstream.streams._steps import Preprocessing, Step, preprocessing_of
 from eigenstream.streams.base import (
@@ -254,12 +254,15 @@ class Stream:
         return read_ahead(lambda: self._made(self.preprocessing, skip, Cursor(after, places)))
 
     def learn_steps(self, told: Callable[[int], object] = lambda n: None) -> None:
-        """Make the passes that steps need before the one that counts, unless they were made.
-
-        ``chunks`` does that by itself; ``told`` hears how many rows pass.
-        """
+        """Make the passes that steps need, as ``chunks`` does; ``told`` hears of rows passing."""
         once = next((table for table in self._tables if not table.rereadable), None)
         learn_first(self.preprocessing.steps, once, self._parts, told)
+
+    def keeping_holes(self) -> "Stream":
+        """Return the stream with NaN where a value is missing, if it would refuse that."""
+        made = self.through()
+        made._plan = with_holes(self._plan, self.preprocessing)
+        return made
 
     @property
     def share_read(self) -> float | None:
@@ -328,7 +331,8 @@ class Stream:
 
     def _parts(self, preprocessing: Preprocessing, cursor: Cursor | None = None) -> Iterator[Part]:
         """Yield parts of bounded size, cleaned and prepared."""
-        whole = _labels.checked if self._plan.missing == "raise" else _labels.weighed
+        refuses = self._plan.missing in ("raise", KEEP)
+        whole = _labels.checked if refuses else _labels.weighed
         for part in self._clean(preprocessing, Cursor() if cursor is None else cursor):
             size = self._block_rows(part.rows.shape[1])
             for at in range(0, len(part), size):
