@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from eigenstream import load
+from eigenstream import SelfOrganizingMap, load, open_stream
 from eigenstream.cli import app
 
 
@@ -45,6 +45,27 @@ def test_units_as_images_where_they_lie(table, tmp_path):
     text = page.read_text()
     assert "Units as images" in text
     assert text.count("data:image/png") >= 20
+
+
+def test_a_map_of_a_file_with_holes(tmp_path):
+    rows = np.random.default_rng(0).standard_normal((120, 3))
+    rows[::9, 1] = np.nan
+    rows[5] = np.nan
+    np.savetxt(tmp_path / "x.csv", rows, delimiter=",", fmt="%.17g")
+    model, page, out = (tmp_path / name for name in ("map.eigs", "map.html", "d.npy"))
+    words = ("--shape", "4x5", "--missing", "partial", "-o", model, "--report", page, "--json")
+    result = run("fit", "som", tmp_path / "x.csv", *words)
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["rows_skipped"] == 1
+    assert "120, 15 of them with missing values" in page.read_text()
+    due = SelfOrganizingMap((4, 5), missing="partial", random_state=0)
+    due.fit(open_stream(tmp_path / "x.csv"))
+    np.testing.assert_array_equal(load(model).prototypes_, due.prototypes_)
+    result = run("transform", model, tmp_path / "x.csv", "-o", out)
+    assert result.exit_code == 0, result.stderr
+    there = np.arange(120) != 5
+    np.testing.assert_allclose(np.load(out)[there], due.transform(rows[there]), rtol=1e-12)
+    assert np.isnan(np.load(out)[5]).all()
 
 
 @pytest.mark.parametrize(

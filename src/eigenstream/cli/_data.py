@@ -168,6 +168,11 @@ class Watched:
         """Return how long ago the last pass has begun."""
         return perf_counter() - self._since
 
+    def keeping_holes(self) -> "Watched":
+        """Read the stream with NaN where a value is missing, from now on."""
+        self._stream = self._stream.keeping_holes()
+        return self
+
     def chunks(self, skip: int = 0, *, after: Any = None, places: bool = False) -> Iterator[Any]:
         """Start a pass."""
         if after is None:

@@ -56,7 +56,13 @@ def fit_som(
     data: _data.Data,
     *,
     mapping: Mapping,
-    missing: _data.Missing = "raise",
+    missing: Annotated[
+        str,
+        typer.Option(
+            help="What to do about missing values: raise, skip, interpolate, or partial: compare "
+            "and move units by the values that a row has."
+        ),
+    ] = "raise",
     preparing: PreparingOptions,
     reading: ReadingOptions,
     saving: MapSavingOptions,
@@ -71,9 +77,11 @@ def fit_som(
         periodic=mapping.periodic,
         training=mapping.training,
         max_iter=mapping.passes,
+        missing="partial" if missing == "partial" else "raise",
         random_state=mapping.seed,
     )
-    stream = opened(data, reading, saving, missing, preparing)
+    policy = "raise" if missing == "partial" else missing  # what a stream does by itself
+    stream = opened(data, reading, saving, policy, preparing)
     keeper = keeping.keeper([*data, *stream.sources], saving.out)
     fitted(estimator, stream, saving, keeper, _found)
 

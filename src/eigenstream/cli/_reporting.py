@@ -31,6 +31,11 @@ class Noted:
         """Return the stream with labels from elsewhere, of which note is taken, too."""
         return Noted(self._stream.with_labels(labels))
 
+    def keeping_holes(self) -> "Noted":
+        """Read the stream with NaN where a value is missing, from now on."""
+        self._stream = self._stream.keeping_holes()
+        return self
+
     def chunks(self, *args: Any, **how: Any) -> Iterator[Any]:
         """Start a pass; what was noted of another one is forgotten."""
         self.seen.begin()

@@ -46,6 +46,8 @@ def transform(
     if reading.columns is None and names is not None and stream.feature_names is not None:
         # By name, whatever other columns there are.
         stream = reading.opened(data, missing, columns=list(map(str, names)))
+    if missing == "raise" and getattr(estimator, "missing", None) == "partial":
+        stream = stream.keeping_holes()
     _data.check_output(out, list(stream.sources), ENDINGS)
     width = stream.n_features
     if width is not None and steps.widths(width)[-1] != due:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._checks import check_whole
+from eigenstream._checks import check_whole, is_sparse
 from eigenstream.streams import open_stream
 
 #: The first rows of so many sequences are kept,
@@ -91,8 +91,10 @@ class SeenRows:
         most = sampled_rows(rows.shape[1], self.most_rows)
         if self._counting and self._running < most:
             self._first[self._counting - 1].append(shown(chunk, slice(most - self._running)))
-        if chunk.weights is not None:
-            self.n_missing += int((chunk.weights == 0).sum())
+        lacking = np.zeros(len(chunk), bool) if chunk.weights is None else chunk.weights == 0
+        if not is_sparse(rows) and np.isnan(rows.sum()):  # of who knows what to do about holes
+            lacking |= np.isnan(rows).any(axis=1)
+        self.n_missing += int(lacking.sum())
         self._thin(chunk, most)
         self._running += len(chunk)
         self.n_rows += len(chunk)
