@@ -32,9 +32,7 @@ def maps_streams(method: Method) -> Method:
         if not is_stream(X):
             return method(self, X, *rest, **more)
         _check_columns(self, X)
-        as_read = getattr(self, "_as_read", None)  # of estimators that know about missing values
-        if as_read is not None:
-            X = as_read(X)
+        X = _as_read(self, X)
 
         def answers(rows: Any) -> Any:
             with _unnamed():
@@ -43,6 +41,12 @@ def maps_streams(method: Method) -> Method:
         return X.mapped(answers)
 
     return cast(Method, mapped)
+
+
+def _as_read(estimator: Any, stream: Any) -> Any:
+    """Return the stream as the estimator reads it, if it has something to say about that."""
+    read = getattr(estimator, "_as_read", None)
+    return stream if read is None else read(stream)
 
 
 def _check_columns(estimator: Any, stream: Any) -> None:

@@ -12,7 +12,7 @@ from eigenstream.streams._sequences import Part
 from eigenstream.streams._steps import Preprocessing, Step
 from eigenstream.streams.base import RowTable, StreamError
 
-__all__ = ["learn_first", "share_read", "with_holes"]
+__all__ = ["learn_first", "none_read", "share_read", "with_holes"]
 
 
 def learn_first(
@@ -40,6 +40,12 @@ def learn_first(
                 step.learn(part)
                 told(len(part))
         step.learned()
+
+
+def none_read(tables: Sequence[RowTable]) -> None:
+    """Note that a pass begins."""
+    for table in tables:
+        table.share = None
 
 
 def share_read(tables: Sequence[RowTable]) -> float | None:

@@ -17,7 +17,7 @@ from eigenstream.streams._cursor import Cursor, Place
 from eigenstream.streams._identity import check_identity, identity_of
 from eigenstream.streams._lagged import lagged
 from eigenstream.streams._missing import KEEP, policy
-from eigenstream.streams._passes import learn_first, share_read, with_holes
+from eigenstream.streams._passes import learn_first, none_read, share_read, with_holes
 from eigenstream.streams._sequences import Part, Sequences
 from eigenstream.streams._steps import Preprocessing, Step, preprocessing_of
 from eigenstream.streams.base import (
@@ -323,7 +323,8 @@ class Stream:
             if len(part) == 0:
                 continue
             taught = _labels.merged(part.labels, self._several) if part.labels else None
-            yield Chunk.of(part, taught, cursor.place(), looked_at=not preprocessing.steps)
+            looked_at = not preprocessing.steps and self._plan.missing != KEEP
+            yield Chunk.of(part, taught, cursor.place(), looked_at=looked_at)
 
     @property
     def _several(self) -> bool:
@@ -331,8 +332,7 @@ class Stream:
 
     def _parts(self, preprocessing: Preprocessing, cursor: Cursor | None = None) -> Iterator[Part]:
         """Yield parts of bounded size, cleaned and prepared."""
-        refuses = self._plan.missing in ("raise", KEEP)
-        whole = _labels.checked if refuses else _labels.weighed
+        whole = _labels.checked if self._plan.missing in ("raise", KEEP) else _labels.weighed
         for part in self._clean(preprocessing, Cursor() if cursor is None else cursor):
             size = self._block_rows(part.rows.shape[1])
             for at in range(0, len(part), size):
@@ -347,8 +347,7 @@ class Stream:
         sequences = Sequences(plan.gap, joined=plan.joined)
         rule: Any = None
         beside = self._beside
-        for table in self._tables:
-            table.share = None
+        none_read(self._tables)
         for number, table in enumerate(self._tables[cursor.table :], cursor.table):
             sequences.new_table()
             wanted = plan.wanted(table, self._block_rows(self._width or table.width))
