@@ -69,6 +69,11 @@ def walk(n: int, seed: int) -> Any:
     return ImageWalk(page_image(random_state=0), random_state=seed).take(n)
 
 
+def turning_walk(n: int, seed: int) -> Any:
+    """Return views that turn and drift but keep their scale, on a page of their own."""
+    return ImageWalk(page_image(random_state=seed), scale=0.0, random_state=seed).take(n)
+
+
 def jump(seed: int) -> Any:
     rows = online.mixed(20_000, seed)
     rows[0] += 1e3
@@ -146,6 +151,10 @@ STREAMS = [
     Case("twelve fast channels, D=784, n=10000", fast_channels, 0.95),
     Case("walk of views, n=5000", lambda k: walk(5000, k), 0.9, **WALK),
     Case("walk of views, n=20000", lambda k: walk(20_000, k), 0.95, **WALK),
+    Case("walk of views, n=100000", lambda k: walk(100_000, k), 0.95, **WALK),
+    Case("turning views, n=5000", lambda k: turning_walk(5000, k), 0.9, **WALK),
+    Case("turning views, n=20000", lambda k: turning_walk(20_000, k), 0.95, **WALK),
+    Case("turning views, n=100000", lambda k: turning_walk(100_000, k), 0.95, **WALK),
     Case("near-equal, gap 0.001", lambda k: near_equal(20_000, k, 0.001), 0.99),
     Case("2000 zero rows first", silent, 0.997),
     Case("first row plus 1e3", jump, 0.997),

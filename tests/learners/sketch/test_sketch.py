@@ -174,13 +174,14 @@ def test_a_stream_that_wanders_is_not_forgotten():
     What the first blocks have lost until the mean had moved stays lost: what is reported is the
     objective of the rows by the weights that are left.
     """
-    n = 3001  # five blocks
+    block = OperatorSketch(3, weights=(0.4, 0.6), lag=1).plan.block(300)
+    n = 5 * block + 1
     for seed in (0, 1):
         rng = np.random.default_rng(seed)
         rows = rng.standard_normal((n, 300)).cumsum(axis=0) / 30
         rows += rng.standard_normal((n, 300))
         sketch = OperatorSketch(3, weights=(0.4, 0.6), lag=1)
-        weights, seen, block = np.ones(n), 0.0, sketch.plan.block(300)
+        weights, seen = np.ones(n), 0.0
         sketch.add(rows[:1])
         for start in range(1, n, block):
             sketch.add(rows[start : start + block])

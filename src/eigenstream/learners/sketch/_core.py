@@ -160,7 +160,9 @@ class SketchCore:
         # further pass only the first sum, which looks where to: what is read is what was seen. And
         # where weights are looked for, more would come and go, and take penalties along.
         if outside[0] < 0 and not (plan.search and operator.again):
-            charged = plan.debts
+            # Where the frame holds more than half of the space, what is not charged would be left
+            # to the few directions that take turns with those in the frame.
+            charged = plan.debts if operator.n_features > 2 * r else 1.0
             if plan.independent:
                 own = of_differences(rest.astype(np.float64, copy=False), terms)
                 charged = crowded(own[terms.now][:, terms.now], operator.n_features - r)

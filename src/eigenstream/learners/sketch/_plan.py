@@ -14,8 +14,8 @@ ANY_NUMBER = 20
 LEAST_BLOCK, BLOCK_PER_VECTOR = 128, 2
 
 #: Larger blocks lose less: of narrow rows as many as make so many numbers, 1.6 MB in double
-#: precision, but no more than so many for each column.
-BLOCK_NUMBERS, BLOCK_PER_COLUMN = 200_000, 2
+#: precision, but no more than so many for each column beyond the first, for which the least will do.
+BLOCK_NUMBERS, BLOCK_PER_COLUMN, FIRST_COLUMNS = 200_000, 3, 64
 
 #: The small problem of a block takes, a row, the time of so many products times the frame's vectors
 #: squared (measured).
@@ -93,13 +93,14 @@ class SketchPlan:
         """Return the number of terms of a block of rows of such a width.
 
         >>> [SketchPlan(10, (0.3, 0.7), lag=1).block(D) for D in (50, 200, 784, 100_000)]
-        [128, 400, 255, 128]
+        [128, 536, 255, 128]
         """
         if self.block_size:
             return self.block_size
         wanted = BLOCK_PER_VECTOR * (self.highest + self.lowest)
         numbers = BLOCK_NUMBERS // (2 if self.independent else 1)  # a couple is two rows
-        narrow = min(numbers // n_features, BLOCK_PER_COLUMN * n_features)
+        beyond = max(n_features - FIRST_COLUMNS, 0)
+        narrow = min(numbers // n_features, LEAST_BLOCK + BLOCK_PER_COLUMN * beyond)
         # Weights change between blocks: a search takes more of them, and comes nearer.
         return max(LEAST_BLOCK, wanted, 0 if self.search else narrow)
 

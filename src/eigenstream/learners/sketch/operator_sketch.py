@@ -49,8 +49,9 @@ class OperatorSketch:
         penalty.
     block_size : int, optional
         Terms that are learned together; by default twice as many as the frame has vectors, at
-        least 128, and of narrow rows more: 200 000 numbers (1.6 MB), or 2 D rows if these are
-        fewer. Larger blocks lose less where rows are few, and need more memory.
+        least 128, and of narrow rows more: 200 000 numbers (1.6 MB), or three for each column
+        beyond 64 if these are fewer. Larger blocks lose less where rows are few, and need more
+        memory.
     search : bool
         Look for (alpha, 1 - alpha), a step above the least alpha with ``n_components`` positive
         eigenvalues, and only begin with ``weights``. Alpha comes out too large after one pass, by
