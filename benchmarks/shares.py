@@ -266,9 +266,10 @@ def problems() -> Iterator[tuple[str, str | None, Callable[[int], Problem]]]:
     for eta in (0.3, 0.5, 1.0):
         name = f"letters, all pairs, eta={eta:g}"
         yield name, "letters.npz", lambda k, eta=eta: of_labels(eta, k)  # type: ignore[misc]
-    for n in (5000, 20_000):
-        name = f"letters, {n} couples, eta=0.3"
-        yield name, "letters.npz", lambda k, n=n: of_pairs(0.3, n, k)  # type: ignore[misc]
+    for eta, of in (("0.3", 0.3), ("3/7", 3 / 7)):
+        for n in (5000, 20_000):
+            name = f"letters, {n} couples, eta={eta}"
+            yield name, "letters.npz", lambda k, n=n, of=of: of_pairs(of, n, k)  # type: ignore[misc]
 
 
 def shares(problem: Problem, ways: list[str]) -> list[float]:
