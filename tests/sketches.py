@@ -50,7 +50,7 @@ def learned(rows, *args, parts=1, **how):
 
 def charged(outside, D, r):
     """What of the mean outside a frame of r vectors a new direction is taken to have."""
-    return 0.7 * outside if outside < 0 and D > 2 * r else outside
+    return 0.7 * outside if outside < 0 and 2 * r < D else outside
 
 
 def plain_sketch(rows, d, alpha, block=96):

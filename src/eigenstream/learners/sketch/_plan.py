@@ -14,7 +14,7 @@ ANY_NUMBER = 20
 LEAST_BLOCK, BLOCK_PER_VECTOR = 128, 2
 
 #: Larger blocks lose less: of narrow rows as many as make so many numbers, 1.6 MB in double
-#: precision, but no more than so many for each column beyond the first, for which the least will do.
+#: precision, but no more than the least and so many for each column beyond the first 64.
 BLOCK_NUMBERS, BLOCK_PER_COLUMN, FIRST_COLUMNS = 200_000, 3, 64
 
 #: The small problem of a block takes, a row, the time of so many products times the frame's vectors
