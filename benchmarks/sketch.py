@@ -147,6 +147,7 @@ def speed() -> None:
 def memory(D: int = 100_000, d: int = 10) -> None:
     """What a sketch holds, and what it takes at most, its chunk of rows aside."""
     rng = np.random.default_rng(0)
+    OperatorSketch(1, **SLOW).add(rng.standard_normal((2000, 100)))  # compiles what is compiled
     tracemalloc.start()
     sketch, peak = OperatorSketch(d, weights=(0.3, 0.7), lag=1), 0
     for _ in range(20):

@@ -204,3 +204,43 @@ def test_whitening_drops_the_same_directions_with_a_cholesky_factor(smallest, sc
     # The same metric on the range, whatever the basis: W W^T is the pseudo-inverse.
     exact = np.linalg.pinv(matrix, rcond=cut, hermitian=True)
     assert np.abs(white @ white.T - exact).max() < error * np.abs(exact).max()
+
+
+def twin(matrix, lowest, highest):
+    values, vectors = np.linalg.eigh(matrix)
+    kept = np.r_[:lowest, len(matrix) - highest : len(matrix)]
+    return values[kept], vectors[:, kept]
+
+
+CROWDS = {
+    "apart": np.linspace(-3.0, 2.0, 40),
+    "a pair within rounding": np.r_[np.linspace(-3.0, 1.0, 38), 2.0, 2.0 + 1e-15],
+    "near": np.r_[np.linspace(-3.0, 1.0, 38), 2.0, 2.0 + 1e-6],
+    "all alike": np.ones(40),
+    "of rank 3": np.r_[-1.0, np.zeros(37), 1.0, 3.0],
+    "over ten decades": np.r_[-np.geomspace(1e10, 1.0, 20), np.geomspace(1.0, 1e10, 20)],
+    "nothing": np.zeros(40),
+}
+
+
+@pytest.mark.parametrize("name", CROWDS)
+@pytest.mark.parametrize("scale", [2.0**-500, 1.0, 2.0**500])
+@pytest.mark.parametrize("parts", [(6, 9), (0, 10), (25, 25)])
+def test_the_outermost_pairs_are_those_of_the_whole_problem(name, scale, parts):
+    """As eigenpairs: within a crowd any orthonormal vectors are as good as others."""
+    matrix = spectrum(CROWDS[name])
+    size = np.abs(CROWDS[name]).max()
+    values, vectors = dense.outermost(scale * matrix, *parts)
+    expected, _ = twin(matrix, *parts) if sum(parts) < 40 else np.linalg.eigh(matrix)
+    near = 100 * len(matrix) * np.finfo(float).eps
+    np.testing.assert_allclose(values / scale, expected, atol=near * size)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(values)), atol=near)
+    np.testing.assert_allclose(matrix @ vectors, vectors * expected, atol=near * size)
+
+
+def test_glued_matrices_have_crowds_that_tridiagonal_form_hides():
+    """Wilkinson's: pairs of values that agree to rounding, with not one small entry beside."""
+    matrix = np.diag(np.abs(np.arange(-10.0, 11.0))) + np.eye(21, k=1) + np.eye(21, k=-1)
+    values, vectors = dense.outermost(matrix, 3, 6)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(9), atol=1e-13)
+    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-13)

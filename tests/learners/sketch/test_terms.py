@@ -20,6 +20,10 @@ def places(name):
     return slice(lag, M), slice(0, M - lag)
 
 
+def whole(form):
+    return np.multiply(*form, dtype=np.float64)
+
+
 @pytest.mark.parametrize("name", ["side by side", "three apart", "with gaps", "couples"])
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("seen", [0.0, 3.7])
@@ -38,10 +42,11 @@ def test_forms_are_sums_over_terms(name, center, seen):
         # Before the block: weight ``seen``, mean zero.
         A += w.sum() * seen / (w.sum() + seen) * np.outer(mean, mean)
     near = {"rtol": 1e-13, "atol": 1e-12}
-    np.testing.assert_allclose(terms.rewarded(C), A, **near)
-    np.testing.assert_allclose(terms.penalised(C), B, **near)
-    np.testing.assert_allclose(C.T @ terms.signed(C), 0.3 * A - 0.7 * B, **near)
-    within, step, moved = terms.traces(C @ C.T)
+    np.testing.assert_allclose(whole(terms.rewarded(C)), A, **near)
+    np.testing.assert_allclose(whole(terms.penalised(C)), B, **near)
+    np.testing.assert_allclose(terms.unit * C.T @ terms.signed(C), 0.3 * A - 0.7 * B, **near)
+    squares, moved = terms.squares(np.tril(C @ C.T))
+    within, step = terms.about(squares, terms.mean(C))
     np.testing.assert_allclose([within + step, moved], [np.trace(A), np.trace(B)], **near)
 
 
@@ -53,7 +58,11 @@ def test_rows_in_single_precision_may_have_weights_of_any_size(size, alike):
     C = rng.standard_normal((M, 4)).astype(np.float32)
     w = np.full(M - 1, 0.7) if alike else rng.uniform(0.5, 2.0, M - 1)
     single, double = (
-        (terms.rewarded(rows), terms.penalised(rows), np.diag(terms.traces(rows @ rows.T)))
+        (
+            whole(terms.rewarded(rows)),
+            whole(terms.penalised(rows)),
+            np.diag(terms.squares(np.tril(rows @ rows.T))),
+        )
         for terms, rows in (
             (SketchTerms(now, past, size * w, size * w, 0.3, 0.7, True, 3.7 * size), C),
             (SketchTerms(now, past, w, w, 0.3, 0.7, True, 3.7), C.astype(np.float64)),

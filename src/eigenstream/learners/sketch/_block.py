@@ -6,8 +6,10 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from eigenstream._linalg import Float64s
+from eigenstream.kernels.sketch import conjugate_step, mirror
 from eigenstream.learners.sketch._plan import SketchPlan
 from eigenstream.learners.sketch._terms import SketchTerms
+from eigenstream.solvers import dense
 
 #: The share of its own square that a row must keep outside the frame and the directions before it
 #: to give a direction of its own, and the share of the row's square below which what is left over
@@ -30,8 +32,26 @@ STEPS = 3
 #: Squares below this are taken for zero.
 TINY = 1e-290
 
+#: What numbers are divided by at least, for each precision.
+TINIEST = {np.dtype(kind): np.finfo(kind).tiny for kind in (np.float32, np.float64)}
+
 #: Directions beyond the wanted ones, and of the lowest, that are moved in a reduced problem.
 EXTRA, LOWEST = 10, 15
+
+
+def moving(plan: SketchPlan, inside: Any) -> tuple[Any, int]:
+    """Return the coordinates along directions that move in a reduced problem, the top ones first.
+
+    And how many these are, with the ``plan.d`` wanted ones as the last of them.
+
+    >>> plan = SketchPlan(2, (0.3, 0.7), lag=1)
+    >>> moving(plan, np.arange(plan.highest + plan.lowest)[None])[0].tolist()
+    [[8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 0, 1, 2, 3, 4, 5, 6, 7]]
+    """
+    r = inside.shape[1]
+    high = min(plan.highest, plan.d + EXTRA, r)
+    low = min(LOWEST, plan.lowest, r - high)
+    return np.concatenate([inside[:, r - high :], inside[:, :low]], axis=1), high
 
 
 class Directions(NamedTuple):
@@ -52,17 +72,21 @@ class Directions(NamedTuple):
         return terms.transposed_differences(out)
 
 
-def less_inside(gram: Any, inside: Float64s) -> Any:
-    """Return the inner products of what rows have outside the frame, in the place of the rows' own.
+def less_inside(gram: Any, inside: Any) -> Any:
+    """Return the inner products of what rows have outside the frame, in the precision of these.
 
-    >>> less_inside(np.array([[9.0, 9.0], [9.0, 9.0]]), np.array([[1.0], [2.0]])).tolist()
+    Of the rows' own, the lower triangle is enough.
+
+    >>> less_inside(np.array([[9.0, 0.0], [9.0, 9.0]]), np.array([[1.0], [2.0]])).tolist()
     [[8.0, 7.0], [7.0, 5.0]]
     """
-    known = np.ascontiguousarray(inside, gram.dtype).T
-    if not len(known):
-        return gram
-    product = blas.dgemm if gram.dtype == np.float64 else blas.sgemm
-    return product(-1.0, known, known, 1.0, gram.T, trans_a=1, overwrite_c=1).T
+    rest = np.array(gram, inside.dtype, order="C")
+    if inside.size:
+        # BLAS is column-major: the lower triangle of what lies row by row is its upper one.
+        product = blas.dsyrk if rest.dtype == np.float64 else blas.ssyrk
+        product(-1.0, inside.T, beta=1.0, c=rest.T, trans=1, lower=0, overwrite_c=1)
+    mirror(rest)
+    return rest
 
 
 def of_differences(rest: Float64s, terms: SketchTerms) -> Float64s:
@@ -129,28 +153,24 @@ class Cut(NamedTuple):
 
 def kept_pairs(matrix: Float64s, lowest: int, highest: int) -> Cut:
     """Return the lowest and the highest eigenpairs, all where there are no more."""
-    values, vectors = np.linalg.eigh(matrix)
-    n = len(values)
-    if n <= lowest + highest:
-        return Cut(values, vectors, True)
-    kept = np.concatenate([np.arange(lowest), np.arange(n - highest, n)])
-    return Cut(values[kept], vectors[:, kept], False)
+    values, vectors = dense.outermost(matrix, lowest, highest)
+    return Cut(values, vectors, len(matrix) <= lowest + highest)
 
 
 class Corrections(NamedTuple):
     """Orthonormal directions outside the frame that the kept ones want to move in."""
 
-    coordinates: Float64s  # of the block's rows along them
-    weights: Float64s  # of the rows (outside the frame) that sum to them
+    coordinates: Any  # of the block's rows along them
+    weights: Any  # of the rows (outside the frame) that sum to them
     shaky: bool  # rounding shows in the directions
 
-    def combination(self, wanted: Float64s, _: SketchTerms) -> Float64s:
+    def combination(self, wanted: Float64s, _: SketchTerms) -> Any:
         """Return weights of the rows (outside the frame) that sum to combinations of these."""
-        return np.asarray(self.weights @ wanted)
+        return self.weights @ wanted.astype(self.weights.dtype, copy=False)
 
 
-def conjugate_steps(rest: Any, gap: float, wanted: Any, along: Any, terms: SketchTerms) -> Any:
-    """Return about a = (1 - H rest / gap)^(-1) wanted and rest a, given along = rest wanted.
+def conjugate_steps(rest: Any, gap: float, given: Any, along: Any, terms: SketchTerms) -> Any:
+    """Return about a = (1 - H rest / gap)^(-1) given and rest a, given along = rest given.
 
     None where the matrix is seen to be indefinite.
 
@@ -158,81 +178,70 @@ def conjugate_steps(rest: Any, gap: float, wanted: Any, along: Any, terms: Sketc
     outside the frame with these weights, and in the inner product of such sums, by ``rest``, the
     matrix is symmetric.
     """
-    dtype, tiny = wanted.dtype.type, float(np.finfo(wanted.dtype).tiny)
-    found, image_found = np.zeros_like(wanted), np.zeros_like(wanted)
-    left = towards = wanted
-    moved = along
-    size = np.einsum("ij,ij->j", left, along)
+    dtype = given.dtype
+    held, along = np.zeros((5, *given.shape), dtype), np.ascontiguousarray(along)
+    held[0], left = given, held[0]
+    size, of_terms = np.zeros_like(left[0]), terms.factors(dtype)
+    shrink = dtype.type(terms.unit / gap)
     for step in range(STEPS):
-        image = towards - terms.signed(moved) * dtype(1.0 / gap)
-        curved = np.einsum("ij,ij->j", moved, image)
-        if not (curved >= 0).all():
-            return None
-        length = size / np.maximum(curved, tiny)
-        found += length * towards
-        image_found += length * moved
-        if step + 1 < STEPS:
-            left = left - length * image
+        if step:
             along = rest @ left
-            before, size = size, np.einsum("ij,ij->j", left, along)
-            turn = size / np.maximum(before, tiny)
-            towards, moved = left + turn * towards, along + turn * moved
-    return found, image_found
+        if not conjugate_step(held, along, size, of_terms, shrink):
+            return None
+    return held[3], held[4]
 
 
 def corrections(
-    rest: Float64s,
-    sizes: Float64s,
+    rest: Any,
+    sizes: Any,
     gap: float,
-    pulls: Float64s,
+    pulls: Any,
+    high: int,
     terms: SketchTerms,
-    plan: SketchPlan,
     dtype: Any,
 ) -> Corrections | None:
     """Return where the kept directions want to go, of the space that a block's rows add.
 
     The full problem is nearly diagonal: to first order the eigenvector of a value lam_j moves by
     (lam_j - M)^(-1) Y^T H k_j, Y the rows outside the frame, k_j their coordinates along it (the
-    ``pulls`` are the H k_j), and M = Y^T H Y. For the top ones lam_d stands for all lam_j: with its
-    ``gap`` to what the frame leaves they move by Y^T a_j, a_j = (gap - H Y Y^T)^(-1) H k_j: no
-    basis of all rows is needed. The lowest move by Y^T H k_j, their gradient. None where the gap is
-    not above what the block rewards, as after an outlier: nothing is small then. Rows in single
-    precision have a_j found in it: the eigenpairs are those among these directions, whatever they
+    ``pulls`` are the H k_j of those that move, the ``high`` top ones first), and M = Y^T H Y. For
+    the top ones lam_d stands for all lam_j: with its ``gap`` to what the frame leaves they move by
+    Y^T a_j, a_j = (gap - H Y Y^T)^(-1) H k_j: no basis of all rows is needed. The lowest move by
+    Y^T H k_j, their gradient. None where the gap is not above what the block rewards, as after an
+    outlier: nothing is small then; or where numbers leave the precision of ``rest``, which all is
+    in that is of the block's size. The eigenpairs are those among these directions, whatever they
     are, so that they need only be about right.
     """
     if not gap > 0:
         return None
-    low, r = min(LOWEST, plan.lowest), pulls.shape[1]
-    high = min(plan.highest, plan.d + EXTRA)
-    moving = np.concatenate([np.arange(r - high, r), np.arange(low)])
-    steps = pulls[:, moving]
-    steps /= np.maximum(np.abs(steps).max(axis=0), TINY)
-    given = steps.astype(rest.dtype, copy=False)
-    along = rest @ given
-    wanted, image = np.ascontiguousarray(given[:, :high]), np.ascontiguousarray(along[:, :high])
-    solved = conjugate_steps(rest, gap, wanted, image, terms)
+    steps = pulls / np.maximum(np.abs(pulls).max(axis=0), TINIEST[rest.dtype])
+    along = rest @ steps
+    solved = conjugate_steps(rest, gap, steps[:, :high], along[:, :high], terms)
     if solved is None:
         return None
     steps[:, :high], along[:, :high] = solved
-    along = along.astype(np.float64, copy=False)
-    size = np.einsum("ij,ij->j", steps, along)
+    inner = (steps.T @ along).astype(np.float64, copy=False)
+    size = inner.diagonal()
+    if not np.isfinite(size).all():
+        return None
     # What rounding of the rows' inner products makes of that.
-    rounding = float(np.finfo(dtype).eps) * (sizes @ steps**2)
+    rounding = float(np.finfo(dtype).eps) * (sizes @ steps**2).astype(np.float64)
     sound = size > np.maximum(SOUND * rounding, TINY)
-    scale = 1.0 / np.sqrt(size[sound])
-    steps, along, least = steps[:, sound] * scale, along[:, sound] * scale, 0.0
-    if not len(scale):
-        return Corrections(along, steps, False)
-    least = float((rounding[sound] / size[sound]).max())
-    inner, tol = (steps.T @ along).T, max(INDEPENDENT, SOUND * least)
-    if sound.all():
-        triangle, failed = lapack.dpotrf(inner, lower=1)
-        last = triangle.diagonal().min()
-        if not failed and last**2 > tol:
-            back = lapack.dtrtri(triangle, lower=1)[0].T
-            return Corrections(along @ back, steps @ back, bool(last**2 < SHAKY * least))
-    triangle, order, rank, _ = lapack.dpstrf(inner, tol=tol, lower=1)
-    chosen, last = order[:rank] - 1, triangle.diagonal()[rank - 1]
-    back = lapack.dtrtri(np.asfortranarray(triangle[:rank, :rank]), lower=1)[0].T
-    shaky = bool(last**2 < SHAKY * least)
-    return Corrections(along[:, chosen] @ np.triu(back), steps[:, chosen] @ np.triu(back), shaky)
+    if not sound.any():
+        return Corrections(along[:, :0], steps[:, :0], False)
+    if not sound.all():
+        steps, along, inner = steps[:, sound], along[:, sound], inner[np.ix_(sound, sound)]
+    size, rounding = size[sound], rounding[sound]
+    scale, least = 1.0 / np.sqrt(size), float((rounding / size).max())
+    inner *= scale
+    inner *= scale[:, None]
+    tol = max(INDEPENDENT, SOUND * least)
+    triangle, failed = lapack.dpotrf(inner.T, lower=1)
+    last = triangle.diagonal().min()
+    if failed or not last**2 > tol:
+        triangle, order, rank, _ = lapack.dpstrf(inner.T, tol=tol, lower=1)
+        chosen, last = order[:rank] - 1, triangle.diagonal()[rank - 1]
+        triangle = np.asfortranarray(np.tril(triangle[:rank, :rank]))
+        steps, along, scale = steps[:, chosen], along[:, chosen], scale[chosen]
+    back = (lapack.dtrtri(triangle, lower=1)[0].T * scale[:, None]).astype(rest.dtype, copy=False)
+    return Corrections(along @ back, steps @ back, bool(last**2 < SHAKY * least))

@@ -14,6 +14,7 @@ from eigenstream.learners.sketch._block import (
     crowded,
     kept_pairs,
     less_inside,
+    moving,
     new_directions,
     of_differences,
 )
@@ -89,12 +90,14 @@ class SketchCore:
             share = self.transient.share(count)
             if share < 1.0 and not self.wanders:
                 operator.forget(share, plan.lowest)
-        decay = plan.keep ** np.arange(count - 1.0, -1.0, -1.0)
+        if plan.keep < 1.0:
+            decay = plan.keep ** np.arange(count - 1.0, -1.0, -1.0)
+            weights, pasts = weights * decay, pasts * decay
         terms = SketchTerms(
             now,
             past,
-            weights * decay,
-            pasts * decay,
+            weights,
+            pasts,
             operator.reward,
             operator.penalty,
             plan.center,
@@ -136,7 +139,8 @@ class SketchCore:
     def _learn_whole(self, pieces: list[Any], terms: SketchTerms) -> tuple[Float64s, float]:
         """Add the terms to matrices of full size."""
         rows = np.concatenate(pieces).astype(np.float64) - self.mean
-        self.operator.add_block(self.operator.forms, terms, rows)
+        none = np.zeros(len(self.operator.forms))
+        self.operator.forms = self.operator.with_block(none, terms, rows)
         middle = terms.mean(rows)
         own = rows[terms.now] - middle if terms.center else rows[terms.now]
         return middle, float(terms.weights @ np.einsum("ij,ij->i", own, own))
@@ -152,9 +156,9 @@ class SketchCore:
         # The nearest orthonormal frame, to second order: (U U^T)^(-1/2) U.
         near = None if found.rounding is None else 1.5 * np.eye(r) - 0.5 * found.rounding
         if near is not None:
-            inside = inside @ near
-        sizes = found.gram.diagonal().copy()  # the matrix is written over
-        within, step, moved = terms.traces(found.gram)
+            inside = inside @ near.astype(inside.dtype)
+        sizes = found.gram.diagonal()
+        whole, moved = terms.squares(found.gram)
         rest = less_inside(found.gram, inside)
         # What directions outside are charged of the debts that they have on the average. In a
         # further pass only the first sum, which looks where to: what is read is what was seen. And
@@ -167,21 +171,21 @@ class SketchCore:
                 own = of_differences(rest.astype(np.float64, copy=False), terms)
                 charged = crowded(own[terms.now][:, terms.now], operator.n_features - r)
             outside[: 1 if operator.again else None] *= charged
-        pulls = terms.signed(inside)
+        moved_along, high = moving(plan, inside)
+        pulls = terms.signed(moved_along)
         if terms.seen and r > frame.d and not operator.again:
             gaps = (operator.values[r - frame.d :] - outside[0]) / terms.seen
-            self.transient.measure(frame, found, inside, pulls, gaps, terms.weight)
-        operator.add_traces(within + step, moved)
+            top = pulls[:, high - frame.d : high]
+            self.transient.measure(frame, found, inside, top, gaps, terms)
 
         new: Corrections | Directions | None = None
         if self.blocks >= FULL_BLOCKS and r == plan.highest + plan.lowest:
             gap = float(operator.values[r - frame.d] - outside[0])
-            new = corrections(rest, sizes, gap, pulls, terms, plan, self.dtype)
+            new = corrections(rest, sizes, gap, pulls, high, terms, self.dtype)
         if new is None:
             new = new_directions(rest, sizes, terms, operator.n_features - r, self.dtype)
-        coordinates = np.concatenate([inside, new.coordinates], axis=1)
-        forms = operator.extended(outside, coordinates.shape[1])
-        operator.add_block(forms, terms, coordinates.astype(rest.dtype, copy=False))
+        coordinates = np.concatenate([inside, new.coordinates], axis=1, dtype=inside.dtype)
+        forms = operator.with_block(outside, terms, coordinates)
         values, vectors, lossless = kept_pairs(forms[0], plan.lowest, plan.highest)
         operator.lossy = operator.lossy or not lossless
         operator.cut(forms, values, vectors)
@@ -195,6 +199,8 @@ class SketchCore:
         found_mean = frame.move(pieces, self.mean, of_frame, of_rows, middle)
         if new.shaky:
             frame.orthonormalize()
+        within, step = terms.about(whole, found_mean)
+        operator.add_traces(within + step, moved)
         return found_mean, within
 
     def vectors(self, combinations: Float64s) -> Float64s:

@@ -6,9 +6,11 @@ from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from scipy.linalg import blas
 
 from eigenstream._linalg import FLOAT32_SAFE, Float64s
 from eigenstream._state import State
+from eigenstream.kernels.sketch import mirror
 
 #: Bytes of a row that are worked on at a time: the panel's part of frame and rows stays in cache.
 PANEL = 1 << 13
@@ -29,11 +31,11 @@ Found = TypeVar("Found")
 
 
 class Products(NamedTuple):
-    """Inner products of a block's rows, less the mean: of rows with rows in the rows' precision."""
+    """Inner products of a block's rows, less the mean: in the rows' precision where that can be."""
 
-    gram: Any  # rows with rows
-    snapshot: Float64s  # rows with the older frame
-    frame: Float64s  # rows with the frame
+    gram: Any  # rows with rows, the lower triangle; in double precision if it was added up
+    snapshot: Any  # rows with the older frame
+    frame: Any  # rows with the frame
     turned: Float64s  # the frame's last d vectors with the older frame
     rounding: Float64s | None  # frame with frame, when it was asked for
 
@@ -49,12 +51,13 @@ class SketchFrame:
         self.threads = 1
         #: Memory to work in, one for each thread: fresh memory is slow to come by.
         self._work: dict[int, Any] = {}
+        self._sums: dict[int, Any] = {}  # the products of a block lie here until the next one
         #: The number and precision of the centred rows that lie there, if they do.
         self._centred_rows: tuple[int, Any] | None = None
 
     def __getstate__(self) -> State:
         """Leave out of copies what is only memory to work in."""
-        return {**vars(self), "_work": {}, "_centred_rows": None}
+        return {**vars(self), "_work": {}, "_sums": {}, "_centred_rows": None}
 
     @property
     def vectors(self) -> Any:
@@ -95,33 +98,39 @@ class SketchFrame:
         return found
 
     def _products(self, pieces: list[Any], mean: Float64s, check: bool, dtype: Any) -> Products:
-        m, d, r = sum(map(len, pieces)), self.d, self.r
+        m, d, h = sum(map(len, pieces)), self.d, self.d + self.r
         # The mean as the frame is moved by it: rounding of another one would look like rows.
         reference, self._centred_rows = mean.astype(self.store.dtype).astype(dtype), None
+        alone, single = len(self._panels()) == 1, dtype == np.float32
+        product = blas.ssyrk if single else blas.dsyrk
 
-        def of_stripe(panels: list[slice], thread: int) -> list[Float64s]:
-            totals: list[Any] = []
-            alone = len(self._panels()) == 1  # nothing to be added up
+        def of_stripe(panels: list[slice], thread: int) -> Any:
+            # All of frame and rows with each other, in one product: the lower triangle.
+            own = self._square(thread, h + m, dtype)
+            total = np.zeros(own.shape) if single and not alone else own
             with np.errstate(over="ignore", under="ignore"):
                 for columns in panels:
-                    part = self._centred(pieces, reference, columns, thread)[self.most :]
-                    frame = self.store[: d + r, columns]
-                    found = [part @ part.T, part @ frame.T]
-                    found += [frame[r:] @ frame[:d].T] if r >= d else []
-                    found += [frame[d:] @ frame[d:].T] if check else []
-                    if totals:
-                        _add(totals, found)
-                    else:
-                        totals = found if alone else [one.astype(np.float64) for one in found]
-            return totals
+                    panel = self._centred(pieces, reference, columns, thread).T
+                    keep = 0.0 if single or columns is panels[0] else 1.0
+                    product(1.0, panel, beta=keep, c=own.T, trans=1, lower=0, overwrite_c=1)
+                    if total is not own:
+                        total += own
+            return total
 
-        found = self._by_stripes(m, of_stripe)
-        for other in found[1:]:
-            _add(found[0], other)
-        gram, inner, *more = found[0]
-        inner, more = inner.astype(np.float64, copy=False), [one.astype(np.float64) for one in more]
-        turned = more.pop(0) if r >= d else np.zeros((d, d))
-        return Products(gram, inner[:, :d], inner[:, d:], turned, more.pop() if check else None)
+        total, *others = self._by_stripes(m, of_stripe)
+        for other in others:
+            total += other
+        if m * self.n_features <= KEPT:
+            self._centred_rows = m, reference.dtype
+        older, frame = total[h:, :d].astype(dtype), total[h:, d:h].astype(dtype, order="C")
+        turned = np.zeros((d, d))
+        if self.r >= d:
+            turned = total[h - d : h, :d].astype(np.float64)
+        rounding = None
+        if check:
+            rounding = total[d:h, d:h].astype(np.float64, order="C")
+            mirror(rounding)
+        return Products(total[h:, h:], older, frame, turned, rounding)
 
     def move(
         self,
@@ -140,12 +149,11 @@ class SketchFrame:
         together = np.zeros((kept + 1, self.r + also.shape[1]), dtype)
         together[:kept, : self.r], together[:kept, self.r :] = of_frame, of_rows
         together[kept:, self.r :] = also
-        before, after = self.vectors, self.store[self.d : self.d + kept + 1]
+        after = self.store[self.d : self.d + kept + 1]
 
         def of_stripe(panels: list[slice], thread: int) -> None:
             for columns in panels:
-                part = self._centred(pieces, reference, columns, thread)[self.most - self.r :]
-                part[: self.r] = before[:, columns]
+                part = self._centred(pieces, reference, columns, thread)[self.d :]
                 np.matmul(together, part, out=after[:, columns])
 
         self._by_stripes(also.shape[1], of_stripe)
@@ -188,25 +196,28 @@ class SketchFrame:
         return frame
 
     def _centred(self, pieces: list[Any], reference: Any, columns: slice, thread: int) -> Any:
-        """Return a panel of the rows less the mean, below room for the frame's part."""
-        m = sum(map(len, pieces))
-        height, kept = self.most + m, m * self.n_features <= KEPT
-        here, key = slice(0, self.n_features) if kept else columns, (m, reference.dtype)
-        size, work = height * (here.stop - here.start), self._work.get(thread)
-        if work is None or len(work) < size or work.dtype != reference.dtype:
+        """Return a panel of the older vectors, the frame, and the rows less the mean."""
+        m, h, width = sum(map(len, pieces)), self.d + self.r, columns.stop - columns.start
+        kept = m * self.n_features <= KEPT
+        first, size = (columns.start, self.n_features) if kept else (0, width)
+        work = self._work.get(thread)
+        if work is None or len(work) < (h + m) * size or work.dtype != reference.dtype:
+            # Room for a whole frame: those of the first blocks grow.
+            size *= self.d + self.most + m
             self._work[thread] = work = np.empty(size, reference.dtype)
-        panel, at = work[:size].reshape(height, -1), self.most
-        if self._centred_rows != key:
-            for rows in pieces:
-                out = panel[at : at + len(rows)]
-                np.subtract(rows[:, here], reference[here], out=out, casting="same_kind")
-                at += len(rows)
-        if not kept:
+        panel = work[(h + m) * first : (h + m) * (first + width)].reshape(h + m, width)
+        if self._centred_rows == (m, reference.dtype):
             return panel
-        self._centred_rows = key
-        return panel[:, columns]
+        panel[:h], at = self.store[:h, columns], h
+        for rows in pieces:
+            out = panel[at : at + len(rows)]
+            np.subtract(rows[:, columns], reference[columns], out=out, casting="same_kind")
+            at += len(rows)
+        return panel
 
-
-def _add(totals: list[Float64s], more: list[Any]) -> None:
-    for total, one in zip(totals, more, strict=True):
-        total += one
+    def _square(self, thread: int, size: int, dtype: Any) -> Any:
+        """Return a square matrix to write sums to, zero above the diagonal."""
+        found = self._sums.get(thread)
+        if found is None or len(found) != size or found.dtype != dtype:
+            self._sums[thread] = found = np.zeros((size, size), dtype)
+        return found

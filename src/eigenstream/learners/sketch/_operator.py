@@ -1,11 +1,13 @@
 """The signed sum of a stream's terms: in a frame exactly, outside it by its mean."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from eigenstream._linalg import Float64s
 from eigenstream._state import State
+from eigenstream.kernels.sketch import added_forms
 from eigenstream.learners.sketch._terms import SketchTerms
 
 
@@ -55,18 +57,19 @@ class SketchedSums:
             return np.zeros(len(self.traces))
         return np.asarray((self.traces - np.einsum("kii->k", self.forms)) / left)
 
-    def add_block(self, forms: Float64s, terms: SketchTerms, C: Float64s) -> None:
-        """Add to each form what a block adds to it, C the coordinates of its rows."""
-        signed = terms.rewarded(C)
-        signed *= self.reward
-        if self.penalty:
-            penalised = terms.penalised(C)
-            forms[1] += penalised
-            penalised *= self.penalty
-            signed -= penalised
-        forms[0] += signed
+    def with_block(self, outside: Float64s, terms: SketchTerms, C: Any) -> Float64s:
+        """Return the forms in the directions that a block's rows have coordinates C along.
+
+        The frame's come first; others have the mean ``outside``. With what the block adds.
+        """
+        rewarded, gain = terms.rewarded(C)
+        penalised, own = terms.penalised(C) if self.penalty else (rewarded[:0], 0.0)
+        signed = (self.reward * gain, -self.penalty * own)
+        scales = [signed, (0.0, own)] if self.penalty else [signed]
         if self.again:
-            forms[-1] += signed
+            scales.append(signed)
+        each = np.array(scales)
+        return np.asarray(added_forms(self.forms, outside, rewarded, penalised, each))
 
     def add_traces(self, rewarded: float, penalised: float) -> None:
         """Add what a block adds to each trace."""
@@ -84,7 +87,10 @@ class SketchedSums:
 
     def cut(self, forms: Float64s, values: Float64s, vectors: Float64s) -> None:
         """Take over forms in the frame of the first one's eigenvectors that are kept."""
-        self.forms = np.stack([np.diag(values), *(vectors.T @ forms[1:] @ vectors)])
+        self.forms = np.zeros((len(forms), len(values), len(values)))
+        np.fill_diagonal(self.forms[0], values)
+        for cut, form in zip(self.forms[1:], forms[1:], strict=True):
+            np.matmul(vectors.T @ form, vectors, out=cut)
 
     def scale(self, factor: float) -> None:
         """Multiply all sums and weights."""
@@ -103,11 +109,9 @@ class SketchedSums:
         low = min(lowest, int(np.sum(self.values < self.outside[0])))
         self.scale(share)
         if low and share < 1.0:
-            before = np.trace(self.forms, axis1=1, axis2=2)
-            back = np.ones(self.r)
-            back[:low] = share**-0.5
-            self.forms *= np.multiply.outer(back, back)
-            self.traces += np.trace(self.forms, axis1=1, axis2=2) - before
+            self.traces += np.einsum("kii->k", self.forms[:, :low, :low]) * (1.0 / share - 1.0)
+            self.forms[:, :low] *= share**-0.5
+            self.forms[:, :, :low] *= share**-0.5
 
     def means(self) -> tuple[Float64s, Float64s, float, float]:
         """Return the mean rewarded and penalised term in the frame, and their traces.

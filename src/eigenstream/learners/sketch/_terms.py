@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._linalg import Float64s
+from eigenstream.kernels.sketch import signed_sum
 
 
 @dataclass(frozen=True)
@@ -47,65 +48,81 @@ class SketchTerms:
 
     def mean(self, C: Float64s) -> Float64s:
         """Return the mean of the terms' rows."""
-        return np.asarray(self.weights @ C[self.now] / self.weight)
+        each = (self.weights / self.unit).astype(C.dtype, copy=False)
+        return np.asarray(each @ C[self.now] * C.dtype.type(self.unit / self.weight))
 
-    def rewarded(self, C: Float64s) -> Float64s:
-        """Return A; coordinates count from the mean before the block."""
+    def rewarded(self, C: Float64s) -> tuple[Any, float]:
+        """Return A but for a factor, in the precision of C, and the factor, which has any size.
+
+        Coordinates count from the mean before the block.
+        """
         rows, roots, factor = _weighted(C[self.now], self.weights)
         if self.center:
             # A is sum w (x - m)(x - m)^T + kept weight m m^T, m the mean of the block [CHAN]. With
             # c in place of one m the first sum is larger by weight (m - c)(m - c)^T: that does it.
-            away = (self.mean(C) * (1.0 - np.sqrt(self.kept))).astype(C.dtype, copy=False)
+            away = self.mean(C) * C.dtype.type(1.0 - np.sqrt(self.kept))
             rows = rows - (away if roots is None else roots * away)
-        return np.asarray(rows.T @ rows, np.float64) * factor
+        return rows.T @ rows, factor
 
-    def penalised(self, C: Float64s) -> Float64s:
-        """Return B."""
+    def penalised(self, C: Float64s) -> tuple[Any, float]:
+        """Return B likewise."""
         moved, _, factor = _weighted(C[self.now] - C[self.past], self.past_weights)
-        return np.asarray(moved.T @ moved, np.float64) * factor
-
-    def signed(self, C: Any) -> Any:
-        """Return H C, where reward A - penalty B = R^T H R for the block's rows R."""
-        dtype, rows, out = C.dtype, C[self.now], np.zeros_like(C)
-        gains, losses = (w.astype(dtype) for w in self._factors)
-        if self.penalty:
-            out[self.now] = (gains - losses) * rows
-            if len(losses) == 1 and isinstance(self.now, slice):
-                lost = losses * C
-                before, after = lost[self.past], lost[self.now]
-            else:
-                before, after = losses * C[self.past], losses * rows
-            out[self.now] += before
-            out[self.past] += after
-            out[self.past] -= before
-        else:
-            out[self.now] = gains * rows
-        if self.center:
-            weights = self.weights.astype(dtype)
-            out[self.now] -= gains * (weights @ rows * dtype.type((1 - self.kept) / self.weight))
-        return out
+        return moved.T @ moved, factor
 
     @cached_property
-    def _factors(self) -> tuple[Float64s, Float64s]:
-        """What rewards and penalties are weighed with: a column, of one number if all are alike."""
-        each = self.reward * self.weights[:, None], self.penalty * self.past_weights[:, None]
-        gains, losses = (w[:1] if len(w) and w.min() == w.max() else w for w in each)
-        return gains, losses
+    def unit(self) -> float:
+        """The largest weight: what ``signed`` is counted in, of any size."""
+        return float(self.weights.max(initial=0.0)) or 1.0
 
-    def traces(self, gram: Float64s) -> tuple[float, float, float]:
-        """Return the traces of A about the block's own mean, of the step's share in A, and of B."""
-        size = gram.diagonal()
-        within, step = float(self.weights @ size[self.now]), 0.0
+    def factors(self, dtype: Any) -> tuple[Any, ...]:
+        """Return what ``signed_sum`` takes beside columns of such a precision."""
+        if dtype in self._factors:
+            return self._factors[dtype]
+        of_rows = self.now if not isinstance(self.now, slice) else _counted(self.now)
+        gains, losses = self.reward / self.unit * self.weights, np.empty(0)
+        of_pasts, share = np.empty(0, np.int64), 0.0
+        if self.penalty:
+            of_pasts = self.past if not isinstance(self.past, slice) else _counted(self.past)
+            losses = self.penalty / self.unit * self.past_weights
         if self.center:
-            most = float(self.weights.max())  # of any size, which single precision does not hold
-            each = (self.weights / most).astype(gram.dtype, copy=False)
-            towards = float(each @ gram[self.now][:, self.now] @ each) * most * (most / self.weight)
-            within, step = max(within - towards, 0.0), towards * self.kept
+            share = (1.0 - self.kept) / (self.reward * (self.weight / self.unit))
+        found = gains.astype(dtype), losses.astype(dtype), dtype.type(share)
+        return self._factors.setdefault(dtype, (of_rows, of_pasts, *found))
+
+    @cached_property
+    def _factors(self) -> dict[Any, tuple[Any, ...]]:
+        """What has been asked for."""
+        return {}
+
+    def signed(self, C: Any) -> Any:
+        """Return H C / ``unit``, where reward A - penalty B = R^T H R for the block's rows R."""
+        return signed_sum(np.ascontiguousarray(C), *self.factors(C.dtype))
+
+    def squares(self, gram: Any) -> tuple[float, float]:
+        """Return the sum of the rewarded w |x|^2 and the trace of B, given rows' inner products.
+
+        Of these, the lower triangle is enough.
+        """
+        size = gram.diagonal()
+        whole = float(self.weights @ size[self.now])
         if not self.penalty:
-            return within, step, 0.0
-        across = gram[self.now][:, self.past].diagonal()
+            return whole, 0.0
+        if isinstance(self.past, slice):
+            across = gram[self.now][:, self.past].diagonal()
+        else:
+            across = gram[self.now, self.past]
         moved = size[self.now] + size[self.past] - 2.0 * across
-        return within, step, float(self.past_weights @ np.maximum(moved, 0.0))
+        return whole, float(self.past_weights @ np.maximum(moved, 0.0))
+
+    def about(self, whole: float, middle: Float64s) -> tuple[float, float]:
+        """Return the traces of A about the block's own mean, and of the step's share in A.
+
+        Given the sum of w |x|^2, and the mean of the terms' rows.
+        """
+        if not self.center:
+            return whole, 0.0
+        towards = float(middle @ middle) * self.weight
+        return max(whole - towards, 0.0), towards * self.kept
 
     def differences(self, C: Float64s) -> Float64s:
         """Return C with each term's row less its past, the other rows as they are."""
@@ -142,6 +159,10 @@ class SketchTerms:
                 return out
             out[later] += out[before[later]]
             before[later] = before[before[later]]
+
+
+def _counted(places: slice) -> Any:
+    return np.arange(places.start, places.stop)
 
 
 def _weighted(rows: Any, weights: Float64s) -> tuple[Any, Any, float]:

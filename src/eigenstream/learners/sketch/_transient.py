@@ -1,9 +1,13 @@
 """When to forget: how far the frame of a sketch still has to go."""
 
+from typing import Any
+
 import numpy as np
 
 from eigenstream._linalg import Float64s
+from eigenstream.kernels.sketch import nearest_turn
 from eigenstream.learners.sketch._frame import Products, SketchFrame
+from eigenstream.learners.sketch._terms import SketchTerms
 
 #: The old sum loses weight by the power GAIN * behind of n / (n + b), at most by MOST.
 GAIN, MOST = 10.0, 3.0
@@ -37,25 +41,27 @@ class Transient:
         self,
         frame: SketchFrame,
         found: Products,
-        inside: Float64s,
-        pulls: Float64s,
+        inside: Any,
+        pulls: Any,
         gaps: Float64s,
-        weight: float,
+        terms: SketchTerms,
     ) -> None:
         """Compare the block's gradient with the movement; ``gaps`` are lam_i - sigma, a term.
 
-        ``pulls`` are H times the rows' coordinates ``inside`` the frame.
+        ``pulls`` are H / unit times the rows' coordinates along the last vectors of the frame,
+        ``inside`` those along all.
         """
         d = frame.d
         if self.remembered:
             top, turned = np.ascontiguousarray(inside[:, -d:]), found.turned
-            left, _, right = np.linalg.svd(turned)
-            turn = left @ right  # the older frame, turned to the frame
-            signed = pulls[:, -d:]
-            gradient = signed.T @ found.snapshot - (signed.T @ top) @ turned
+            turn = np.empty_like(turned)  # the older frame, turned to the frame
+            if not nearest_turn(turned, turn):
+                left, _, right = np.linalg.svd(turned)
+                turn = left @ right
+            gradient = pulls.T @ found.snapshot - (pulls.T @ top) @ turned
             moved = np.maximum(1.0 - np.sum((turn @ turned.T) ** 2, axis=1), 0.0)
-            self.along -= float(np.sum(gradient * turn))
-            self.room += weight * float(np.sum(np.maximum(gaps, 0.0) * moved))
+            self.along -= terms.unit * float(np.sum(gradient * turn))
+            self.room += terms.weight * float(np.sum(np.maximum(gaps, 0.0) * moved))
             # A movement of no size says nothing.
             self.behind = self.along / self.room if self.room > 0 else 0.0
         if self.n >= 2 * self.remembered:

@@ -1,0 +1,206 @@
+"""What a sketch does with the small matrices of a block that would be many passes over them."""
+
+from typing import Any
+
+import numpy as np
+
+from eigenstream.kernels.base import njit
+
+__all__ = ["added_forms", "conjugate_step", "mirror", "nearest_turn", "signed_sum"]
+
+#: Rows and columns that are turned at a time.
+TILE = 16
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def added_forms(forms: Any, outside: Any, rewarded: Any, penalised: Any, scales: Any) -> Any:
+    """Return forms in more directions, with what a block adds to each; in one pass over all.
+
+    The new directions have the mean from ``outside``, a number a form. ``scales``: how many times
+    each form takes the block's rewarded terms, and its penalised ones, which may be of no size.
+
+    >>> forms, one = np.ones((1, 1, 1)), np.ones((2, 2))
+    >>> added_forms(forms, np.array([5.0]), one, one[:0], np.array([[2.0, 0.0]]))
+    array([[[3., 2.],
+            [2., 7.]]])
+    """
+    count, r, size = forms.shape[0], forms.shape[1], rewarded.shape[0]
+    out = np.empty((count, size, size))
+    for k in range(count):
+        of_rewarded, of_penalised = scales[k, 0], scales[k, 1]
+        for i in range(size):
+            for j in range(size):
+                out[k, i, j] = of_rewarded * rewarded[i, j]
+            if penalised.shape[0]:
+                for j in range(size):
+                    out[k, i, j] += of_penalised * penalised[i, j]
+            if i < r:
+                for j in range(r):
+                    out[k, i, j] += forms[k, i, j]
+            else:
+                out[k, i, i] += outside[k]
+    return out
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def mirror(matrix: Any) -> None:
+    """Write the lower triangle of a square matrix over the upper one.
+
+    >>> matrix = np.array([[1.0, 0.0], [2.0, 3.0]])
+    >>> mirror(matrix)
+    >>> matrix
+    array([[1., 2.],
+           [2., 3.]])
+    """
+    n = matrix.shape[0]
+    for top in range(0, n, TILE):
+        bottom = min(top + TILE, n)
+        for left in range(0, bottom, TILE):
+            if left < top and bottom - top == TILE:  # a whole tile: loops of fixed length
+                for j in range(left, left + TILE):
+                    for i in range(top, top + TILE):
+                        matrix[j, i] = matrix[i, j]
+            else:
+                for i in range(top, bottom):
+                    for j in range(left, min(left + TILE, i)):
+                        matrix[j, i] = matrix[i, j]
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def signed_sum(C: Any, now: Any, past: Any, gains: Any, losses: Any, share: Any) -> Any:
+    """Return H C: a row of C for each row of the block, and one for each of H's.
+
+    The quadratic form of H is the sum over terms of gain x^2 - loss (x - y)^2, x the row ``now`` of
+    a term and y its ``past``; less share (sum gain x)^2. No losses: no pasts either. All in the
+    precision of C.
+
+    >>> C, one = np.array([[1.0], [3.0]]), np.array([2.0])
+    >>> now, past = np.array([1]), np.array([0])
+    >>> signed_sum(C, now, past, one, one, 0.0)
+    array([[4.],
+           [2.]])
+    >>> signed_sum(C, now, past[:0], one, one[:0], 0.5)
+    array([[0.],
+           [0.]])
+    """
+    columns = C.shape[1]
+    out, total = np.zeros_like(C), np.zeros_like(C[0])
+    for t in range(now.shape[0]):
+        i, gain = now[t], gains[t]
+        for j in range(columns):
+            out[i, j] += gain * C[i, j]
+            total[j] += gain * C[i, j]
+    for t in range(past.shape[0]):
+        i, k, loss = now[t], past[t], losses[t]
+        for j in range(columns):
+            lost = loss * (C[i, j] - C[k, j])
+            out[i, j] -= lost
+            out[k, j] += lost
+    if share != 0.0:
+        for j in range(columns):
+            total[j] *= share
+        for t in range(now.shape[0]):
+            i, gain = now[t], gains[t]
+            for j in range(columns):
+                out[i, j] -= gain * total[j]
+    return out
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def conjugate_step(held: Any, along: Any, size: Any, terms: Any, shrink: Any) -> bool:
+    """Take a step of conjugate gradients, all columns at a time; False if one finds no minimum.
+
+    Towards the solution of (1 - shrink H R) a = w, H of ``signed_sum`` of the ``terms``, symmetric
+    in the inner product by R. ``held``, changed: what is left of w, the directions and R times
+    these, the solution so far and R times that; at first w and zeros. ``along`` is R times what is
+    left, ``size`` the squares of that before, changed; at first zeros.
+
+    >>> held, one, none = np.zeros((5, 1, 1)), np.ones(1), np.zeros(1, np.int64)
+    >>> held[0], along, terms = 3.0, np.array([[3.0]]), (none, none[:0], one, one[:0], 0.0)
+    >>> conjugate_step(held, along, np.zeros(1), terms, 0.25), held[3]
+    (True, array([[4.]]))
+    """
+    _turn_directions(held, along, size)
+    image = signed_sum(held[2], terms[0], terms[1], terms[2], terms[3], terms[4])
+    return bool(_move_along(held, image, size, shrink))
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def _turn_directions(held: Any, along: Any, size: Any) -> None:
+    """Turn the directions towards what is left, and note its squares."""
+    rows, columns = along.shape
+    fresh = np.zeros_like(size)
+    for i in range(rows):
+        for j in range(columns):
+            fresh[j] += held[0, i, j] * along[i, j]
+    for j in range(columns):
+        turn = fresh[j] / size[j] if size[j] > 0.0 else size[j]
+        size[j], fresh[j] = fresh[j], turn
+    for i in range(rows):
+        for j in range(columns):
+            held[1, i, j] = held[0, i, j] + fresh[j] * held[1, i, j]
+        for j in range(columns):
+            held[2, i, j] = along[i, j] + fresh[j] * held[2, i, j]
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def _move_along(held: Any, image: Any, size: Any, shrink: Any) -> bool:
+    """Move along the directions as far as is best, given H R times these, which is written over."""
+    rows, columns = image.shape
+    length = np.zeros_like(size)
+    for i in range(rows):
+        for j in range(columns):
+            image[i, j] = held[1, i, j] - shrink * image[i, j]
+            length[j] += held[2, i, j] * image[i, j]
+    for j in range(columns):
+        if not length[j] >= 0.0:
+            return False
+        length[j] = size[j] / length[j] if length[j] > 0.0 else length[j]
+    for i in range(rows):
+        for j in range(columns):
+            held[3, i, j] += length[j] * held[1, i, j]
+        for j in range(columns):
+            held[4, i, j] += length[j] * held[2, i, j]
+        for j in range(columns):
+            held[0, i, j] -= length[j] * image[i, j]
+    return True
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def nearest_turn(matrix: Any, out: Any) -> bool:
+    """Write the orthogonal matrix nearest to one whose singular values are at most 1.
+
+    By steps that take each singular value s to s (3 - s^2) / 2: few, where none is near 0. False if
+    it takes more than thirty.
+
+    >>> out = np.empty((2, 2))
+    >>> nearest_turn(np.array([[0.0, -0.5], [0.9, 0.0]]), out), out.round(12)
+    (True, array([[ 0., -1.],
+           [ 1.,  0.]]))
+    """
+    d = matrix.shape[0]
+    gram, step = np.empty((d, d)), np.empty((d, d))
+    out[:] = matrix
+    for _ in range(30):
+        gram[:] = 0.0
+        for i in range(d):
+            for j in range(d):
+                for k in range(d):
+                    gram[j, k] += out[i, j] * out[i, k]
+        away = 0.0
+        for j in range(d):
+            for k in range(d):
+                away += (gram[j, k] - (1.0 if j == k else 0.0)) ** 2
+        step[:] = 0.0
+        for i in range(d):
+            for j in range(d):
+                for k in range(d):
+                    step[i, k] += out[i, j] * gram[j, k]
+        for i in range(d):
+            for j in range(d):
+                out[i, j] = 1.5 * out[i, j] - 0.5 * step[i, j]
+        if away < 1e-16:  # the step has squared what it is the square of
+            return True
+        if not away < 2.0 * d:  # larger values, or NaN
+            return False
+    return False
