@@ -75,7 +75,7 @@ def refuse_unread(values: Any, name: str = "X") -> None:
     if hasattr(values, "lagged_blocks"):
         raise TypeError(
             f"{name} is a stream, and rows are due: fit reads a stream itself, as do methods with "
-            f"an answer for each row; here, pass rows of its chunks: for chunk in {name}, chunk.rows."
+            f"an answer for each row; here pass chunk.rows, for chunk in {name}."
         )
     dtype = getattr(values, "dtype", None)
     if getattr(dtype, "kind", "") == "c":  # scikit-learn's words, which print the whole array
