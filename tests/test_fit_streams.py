@@ -397,9 +397,7 @@ def test_rows_that_are_learned_as_float64_are_counted_so(once, monkeypatch):
 
 def test_partial_fit_takes_chunks():
     refused(lambda: StreamPCA(2).partial_fit(open_stream(X)), TypeError, "here pass chunk.rows")
-    refused(
-        lambda: Perceptron().partial_fit(open_stream(X), Y), TypeError, "pass rows of its chunks"
-    )
+    refused(lambda: Perceptron().partial_fit(open_stream(X), Y), TypeError, "here pass chunk.rows")
 
 
 def tried_first(folder):
