@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eigenstream.rules.competitive import NEIGHBORHOODS, Grid, Search, nearest_units, spread
-from eigenstream.rules.competitive._shorts import ShortUnits
+from eigenstream.rules.competitive._shorts import ShortRows, ShortUnits, shortened
 
 
 def by_sums_of_squares(rows, units):
@@ -79,12 +79,14 @@ def test_bounds_are_no_larger_than_distances(D, scale):
     exact = ((rows[:, None] - units) ** 2).sum(axis=2)
     root = 0.5 ** np.ceil(0.5 * np.log2(squares.max() + sizes.max()))
     short = ShortUnits(units, squares)
-    found = short.rows(rows, sizes, root)
+    made = ShortRows.room(len(rows), D)
+    shortened(rows, np.zeros(D), np.empty_like(rows), sizes, made)
+    found = short.bounds(made, sizes, root)
     columns = short.columns.reshape(-1, len(short.offsets), 2).swapaxes(1, 2)
     columns = columns.reshape(-1, len(short.offsets)).astype(np.int64)
     # A tile in plain steps, and with none of the products beyond 32 bits.
-    products = found.factors.astype(np.int64) @ columns
-    whole = np.abs(found.factors).astype(np.int64) @ np.abs(columns)
+    products = made.factors.astype(np.int64) @ columns
+    whole = np.abs(made.factors).astype(np.int64) @ np.abs(columns)
     assert whole.max() < 2**31
     bounds = (short.offsets + found.sizes[:, None]) + found.scales[:, None] * products.astype("f4")
     bounds, slack = bounds[:, :70], found.margins[:, None]

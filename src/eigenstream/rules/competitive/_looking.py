@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from eigenstream._linalg import Float64s
 from eigenstream.kernels.base import njit
 from eigenstream.rules.competitive._scans import EQUAL, count_within, first_within, least_of
-from eigenstream.rules.competitive._shorts import SINGLE, ShortRows
+from eigenstream.rules.competitive._shorts import SINGLE
 from eigenstream.rules.engine import SHORT_ROWS, short_tile
 
 __all__ = [
@@ -60,9 +60,12 @@ class BoundRoom(NamedTuple):
 
 
 class ShortTiles(NamedTuple):
-    """Short units, and where the bounds that are made of them go."""
+    """Short rows and units, and where the bounds that are made of them go."""
 
-    values: Any  # (rows at a time, q)
+    factors: Any  # (m, q)
+    scales: Any  # (m,)
+    sizes: Any  # (m,)
+    values: Any  # (rows at a time, K)
     columns: Any  # (q / 2, 2 K)
     offsets: Any  # (K,)
     at_once: int  # so many units stay in the cache
@@ -77,9 +80,7 @@ class Measure(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def look(
-    short: ShortRows, tiles: ShortTiles, room: BoundRoom, panel: PanelTask, measure: Measure
-) -> bool:
+def look(tiles: ShortTiles, room: BoundRoom, panel: PanelTask, measure: Measure) -> bool:
     """Look at units whose bound is no more than the distance to the best so far.
 
     Write the nearest units of a panel's rows; False: too many units had to be looked at. Bounds
@@ -89,8 +90,8 @@ def look(
     firsts, seconds, nearest = found
     _, bits, limit, limit_bits = room
     margins, scale, affordable = measure
-    values, columns, offsets, at_once = tiles
-    factors, by = short.factors, (short.scales, short.sizes, offsets)
+    factors, scales, sizes, values, columns, offsets, at_once = tiles
+    by = scales, sizes, offsets
     (m, K), looked = (rows.shape[0], units.shape[0]), 0
     held = bits.shape[0]
     for t in range(m):
@@ -110,12 +111,11 @@ def look(
                 above = EQUAL * squares[t + s] * scale + 2.0 * margins[t + s]
                 # Rounded up, whatever the precision.
                 limit[s] = (max(limit[s], 0.0) + above) * (1.0 + 4.0 * SINGLE)
-        if not both:
-            count, best = count_within(bits, v, limit_bits[v])
-            if count == 1:
-                looked += 1
-                firsts[t], seconds[t] = best, best
-                continue
+        several, best = count_within(bits, v, limit_bits[v])
+        if several == 1:
+            looked += 1
+            firsts[t], seconds[t] = best, best
+            continue
         low, bound, count = np.inf, np.inf, 0
         k = first_within(bits, v, limit_bits[v], 0)
         while k < K:
@@ -127,7 +127,7 @@ def look(
                 limit[v] = min(limit[v], most)
             who[count], exact[count] = k, value
             count += 1
-            k = first_within(bits, v, limit_bits[v], k + 1)
+            k = first_within(bits, v, limit_bits[v], k + 1) if count < several else K
         looked += count
         if looked > affordable:
             return False

@@ -22,7 +22,7 @@ from eigenstream.rules.competitive._looking import (
     look,
 )
 from eigenstream.rules.competitive._scans import EQUAL
-from eigenstream.rules.competitive._shorts import DOUBLE, WIDEST, ShortRows, ShortUnits
+from eigenstream.rules.competitive._shorts import DOUBLE, WIDEST, ShortRows, ShortUnits, shortened
 from eigenstream.rules.engine import SHORT_LINE, SHORT_ROWS, aligned
 
 __all__ = ["Nearest", "Panel", "Search", "add_up", "nearest_units", "unit_squares"]
@@ -38,7 +38,7 @@ CACHED = 2**20
 FEW = 32
 
 #: Squares of units beyond these would leave no room for what is done with them.
-LEAST, MOST = 2.0**-900, 2.0**900
+LEAST, MOST = 2.0**-400, 2.0**900
 
 #: Where more than one in so many units could be the nearest, looking at them takes longer than a
 #: product of matrices in double precision.
@@ -46,10 +46,10 @@ SOME = 16
 
 
 #: Where all bounds are there before, there is nothing to make them of.
-NO_SHORTS = ShortRows(
-    np.zeros((0, 2), np.int16), np.zeros(0, np.float32), np.zeros(0, np.float32), np.zeros(0)
-)
 NO_TILES = ShortTiles(
+    np.zeros((0, 2), np.int16),
+    np.zeros(0, np.float32),
+    np.zeros(0, np.float32),
     np.zeros((0, SHORT_LINE), np.float32),
     np.zeros((1, 2 * SHORT_LINE), np.int16),
     np.zeros(0, np.float32),
@@ -118,26 +118,34 @@ class Search:
         self._n_rows += n
         step = min(self._step, max(n, 1))
         held, room = np.empty((step, D)), np.empty(step)
+        shorts = ShortRows.room(step, D) if self._helps and self._n_rows >= FEW else None
         for start in range(0, n, step):
             here = slice(start, min(start + step, n))
             m = here.stop - start
             part, sizes = held[:m], room[:m]
-            centred(np.ascontiguousarray(rows[here], np.float64), self._centre, part, sizes)
+            given, short = np.ascontiguousarray(rows[here], np.float64), None
+            if shorts is not None and self._helps:
+                short = shorts.first(m)
+                shortened(given, self._centre, part, sizes, short)
+            else:
+                centred(given, self._centre, part, sizes)
             gaps = bool(np.isnan(sizes).any())  # finite rows make no NaN
             if gaps:
                 sizes = (np.where(np.isnan(part), 0.0, part) ** 2).sum(axis=1)
             found = Nearest(np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m))
             work = self._who, self._exact
-            self._settle(PanelTask(part, sizes, self._units, gaps, self._both, *work, found))
+            task = PanelTask(part, sizes, self._units, gaps, self._both, *work, found)
+            self._settle(task, None if gaps else short)
             yield Panel(here, part, gaps, found)
 
-    def _settle(self, task: PanelTask) -> None:
+    def _settle(self, task: PanelTask, rows: ShortRows | None) -> None:
         """Write the nearest units of a panel, by the cheapest bounds that rule enough out."""
         (m, D), K = task.rows.shape, len(self._units)
         sums = task.sizes + self._largest
-        if self._helps and self._n_rows >= FEW and not task.gaps and float(sums.max()) < MOST:
+        most = float(sums.max())
+        if rows is not None and most < MOST:
             self._short = self._short or _Short(self._units, self._squares)
-            self._helps = self._short.settle(task, float(sums.max()))
+            self._helps = self._short.settle(task, rows, most)
             if self._helps:
                 return
         # A sum of D products of rounded numbers is off by (D + 2) roundings, but for terms of
@@ -147,7 +155,7 @@ class Search:
         share = 2.0 * ((1 + task.gaps) * D + 8) * DOUBLE + 2.0 * EQUAL
         values = unit_squares(task.rows, task.units)
         values += task.sizes[:, None]
-        look(NO_SHORTS, NO_TILES, BoundRoom.of(values), task, Measure(share * sums, 1.0, m * K))
+        look(NO_TILES, BoundRoom.of(values), task, Measure(share * sums, 1.0, m * K))
 
 
 class _Short:
@@ -160,18 +168,18 @@ class _Short:
         self._at_once = max(CACHED // lines, 1) * SHORT_LINE
         self._room: BoundRoom | None = None
 
-    def settle(self, task: PanelTask, most: float) -> bool:
+    def settle(self, task: PanelTask, rows: ShortRows, most: float) -> bool:
         """Write the nearest units of a panel; False: too many could be."""
-        (m, K), width = (len(task.rows), len(task.units)), len(self._units.offsets)
+        (m, K), units = (len(task.rows), len(task.units)), self._units
         root = float(0.5 ** np.ceil(0.5 * np.log2(most)))
-        rows = self._units.rows(task.rows, task.sizes, root)
-        held = SHORT_ROWS if width <= self._at_once else m
+        scales, sizes, margins = units.bounds(rows, task.sizes, root)
+        held = SHORT_ROWS if len(units.offsets) <= self._at_once else m
         if self._room is None or len(self._room.values) < held:
-            self._room = BoundRoom.of(aligned((held, width), np.float32))
-        short, room = self._units, self._room
-        tiles = ShortTiles(room.values, short.columns, short.offsets, self._at_once)
-        measure = Measure(rows.margins, root * root, m * (2 + K // SOME))
-        return bool(look(rows, tiles, room, task, measure))
+            self._room = BoundRoom.of(aligned((held, len(units.offsets)), np.float32))
+        own = self._room.values, units.columns, units.offsets, self._at_once
+        measure = Measure(margins, root * root, m * (2 + K // SOME))
+        tiles = ShortTiles(rows.factors, scales, sizes, *own)
+        return bool(look(tiles, self._room, task, measure))
 
 
 def unit_squares(rows: Float64s, units: Float64s) -> Float64s:

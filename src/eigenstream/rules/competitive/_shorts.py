@@ -18,7 +18,7 @@ from eigenstream.kernels.base import njit
 from eigenstream.rules.competitive._scans import EQUAL
 from eigenstream.rules.engine import SHORT_LINE, aligned
 
-__all__ = ["DOUBLE", "SINGLE", "WIDEST", "ShortRows", "ShortUnits"]
+__all__ = ["DOUBLE", "SINGLE", "WIDEST", "ShortBounds", "ShortRows", "ShortUnits", "shortened"]
 
 #: Half the distance between 1 and the next number.
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53
@@ -27,17 +27,32 @@ SINGLE, DOUBLE = 2.0**-24, 2.0**-53
 #: what rounding adds to them, for as many features as this.
 LONGEST, WIDEST = 32000.0, 2**15
 
-#: Rows with less than this share of the longest unit are bounded without any product.
-NOTHING = 2.0**-100
+#: Rows shorter than this are bounded without any product, those of units that are not.
+NOTHING = 2.0**-500
 
 
 class ShortRows(NamedTuple):
-    """Rows of short numbers: squared distances are scales * product + offsets + sizes, or so."""
+    """Rows of short numbers, and what rounding has left of them."""
 
     factors: Any  # (m, q)
+    lefts: Any  # (m,): how long it is
+
+    @classmethod
+    def room(cls, n_rows: int, n_features: int) -> "ShortRows":
+        """Return room for so many."""
+        return cls(np.zeros((n_rows, n_features + n_features % 2), np.int16), np.empty(n_rows))
+
+    def first(self, n_rows: int) -> "ShortRows":
+        """Return the first so many."""
+        return ShortRows(self.factors[:n_rows], self.lefts[:n_rows])
+
+
+class ShortBounds(NamedTuple):
+    """What makes bounds of squared distances: scales * product + offsets + sizes."""
+
     scales: Any  # (m,)
     sizes: Any  # (m,)
-    margins: Any  # (m,): by so much they are too large at most
+    margins: Any  # (m,): by so much they are off at most
 
 
 class ShortUnits:
@@ -47,10 +62,14 @@ class ShortUnits:
     >>> short = ShortUnits(units, (units**2).sum(axis=1))
     >>> short.columns[:, :4]
     array([[19200, 25600,     0, 32000]], dtype=int16)
-    >>> rows = short.rows(np.array([[0.0, 2.0]]), np.array([4.0]), 0.125)
+    >>> rows, held, sizes = ShortRows.room(1, 2), np.empty((1, 2)), np.empty(1)
+    >>> shortened(np.array([[1.0, 3.0]]), np.ones(2), held, sizes, rows)
+    >>> rows.factors, sizes
+    (array([[    0, 32000]], dtype=int16), array([4.]))
+    >>> scales, squares, _ = short.bounds(rows, sizes, 0.125)
     >>> product = rows.factors.astype(int) @ short.columns[0, 2:4]
-    >>> product * rows.scales + rows.sizes + short.offsets[1]
-    array([0.140625], dtype=float32)
+    >>> (product * scales + squares + short.offsets[1]).round(6)
+    array([0.140625])
     >>> 0.125**2 * (5.0 - 2.0) ** 2
     0.140625
     """
@@ -72,8 +91,8 @@ class ShortUnits:
         # and units that are equal by the rule must be among those that are looked at.
         self._share = 16.0 * SINGLE + 2.0 * (D + 8) * DOUBLE + 2.0 * EQUAL
 
-    def rows(self, rows: Float64s, sizes: Float64s, root: float) -> ShortRows:
-        """Return rows as short numbers, for squared distances times ``root`` squared.
+    def bounds(self, rows: ShortRows, sizes: Float64s, root: float) -> ShortBounds:
+        """Return what makes bounds of squared distances, times ``root`` squared.
 
         ``sizes`` are the rows' squares; the largest and the units' are less than 1 by that scale.
         """
@@ -81,10 +100,9 @@ class ShortUnits:
             self._scale = root
             own = self.offsets[: len(self._squares)]
             np.multiply(self._squares * root, root, out=own, casting="same_kind")
-        n = len(rows)
-        factors = np.empty((n, 2 * len(self.columns)), np.int16)
-        made = ShortRows(factors, np.empty(n, np.float32), np.empty(n, np.float32), np.empty(n))
-        _shorten(rows, sizes, (root, self._length), (self._off, self._share), made)
+        n = len(sizes)
+        made = ShortBounds(np.empty(n, np.float32), np.empty(n, np.float32), np.empty(n))
+        _bound(sizes, rows.lefts, (root, self._length), (self._off, self._share), made)
         return made
 
 
@@ -111,21 +129,36 @@ def _pack(units: Any, factor: float, columns: Any) -> float:
     return off
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _shorten(rows: Any, sizes: Any, given: Any, known: Any, made: ShortRows) -> None:
-    (n, D), (root, longest), (off, share) = rows.shape, given, known
-    factors, scales, squares, margins = made
-    factors[:, D:] = 0
-    for t in range(n):
-        length, left = np.sqrt(sizes[t]), 0.0
-        if length > NOTHING * longest:
-            left = _rounded(rows, t, LONGEST / length, factors, t)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def shortened(rows: Any, centre: Any, out: Any, sizes: Any, short: ShortRows) -> None:
+    """Write rows less the centre, their squares (NaN where values are missing), and them as shorts.
+
+    >>> held, sizes, short = np.empty((1, 2)), np.empty(1), ShortRows.room(1, 2)
+    >>> shortened(np.array([[1.0, np.nan]]), np.zeros(2), held, sizes, short)
+    >>> sizes, short.factors
+    (array([nan]), array([[0, 0]], dtype=int16))
+    """
+    factors, lefts = short
+    for t in range(rows.shape[0]):
+        total = 0.0
+        for j in range(centre.shape[0]):
+            out[t, j] = rows[t, j] - centre[j]
+            total += out[t, j] * out[t, j]
+        sizes[t], lefts[t], length = total, 0.0, np.sqrt(total)
+        if NOTHING < length < np.inf:
+            lefts[t] = _rounded(out, t, LONGEST / length, factors, t)
         else:
             factors[t, :] = 0
-        both = 2.0 * (root * length) * (root * longest)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _bound(sizes: Any, lefts: Any, given: Any, known: Any, made: ShortBounds) -> None:
+    (root, longest), (off, share), (scales, squares, margins) = given, known, made
+    for t in range(sizes.shape[0]):
+        both = 2.0 * (root * np.sqrt(sizes[t])) * (root * longest)
         square = root * root * sizes[t]
         scales[t], squares[t] = both / -(LONGEST * LONGEST), square
         # Lengths are rounded, too: some 2^-30 more. And what is lost of rows that have no product,
         # and below the least numbers.
-        shift = (left * (LONGEST + off) + off * LONGEST) / (LONGEST * LONGEST) + 2.0**-30
+        shift = (lefts[t] * (LONGEST + off) + off * LONGEST) / (LONGEST * LONGEST) + 2.0**-30
         margins[t] = both * shift + share * (square + (root * longest) ** 2) + 2.0**-98
