@@ -20,11 +20,15 @@ __all__ = ["njit"]
 #: Where numba keeps what its environment variables say.
 SETTINGS: Any = numba.config
 
-#: Whose functions take long: a rule and the block loop around it are compiled as one.
-LONG = "eigenstream.rules."
-
-#: Of them, those that stand alone: a loop over rows takes a few seconds.
-SHORTER = ("eigenstream.rules.supervised.", "eigenstream.rules.competitive.")
+#: Modules whose functions take long, what they are part of, and how long: a rule and the block loop
+#: around it are compiled as one, but for those that stand alone.
+LONG = (
+    ("eigenstream.rules.supervised.", "the online rule", "some seconds"),
+    ("eigenstream.rules.competitive.", "the online rule", "some seconds"),
+    ("eigenstream.rules.", "the online rule", "10 to 30 s"),
+    ("eigenstream.kernels.sketch", "the sketch", "some seconds"),
+    ("eigenstream.kernels.tridiagonal", "the sketch", "some seconds"),
+)
 
 
 def njit(**options: Any) -> Callable[[Any], Any]:
@@ -141,13 +145,16 @@ class _Report(event.Listener):
                 "numba may write neither beside the package nor in a home folder, so that compiled "
                 f"functions have no lasting place: {kept}. Let NUMBA_CACHE_DIR name a folder."
             )
+        found = [known for known in LONG if module.startswith(known[0])]
+        if not found:
+            return
+        _, what, long = found[0]
         # A block loop is all that its fit needs; threads that share long rows need several parts.
-        job = (name, event.data["args"]) if name.endswith("_blocks") else LONG
-        if module.startswith(LONG) and job not in self.told:
+        job = (name, event.data["args"]) if name.endswith("_blocks") else what
+        if job not in self.told:
             self.told.add(job)
             kept = f"once: it is kept in {place}" if place else "in every process"
-            long = "some seconds" if module.startswith(SHORTER) else "10 to 30 s"
-            tell_user(f"compiling the online rule for this machine: {long}, {kept}.")
+            tell_user(f"compiling {what} for this machine: {long}, {kept}.")
 
     def on_end(self, event: Any) -> None:
         """Hear that it is done."""
