@@ -82,7 +82,7 @@ def test_bounds_are_no_larger_than_distances(D, scale):
     made = ShortRows.room(len(rows), D)
     shortened(rows, np.zeros(D), np.empty_like(rows), sizes, made)
     found = short.bounds(made, sizes, root)
-    columns = short.columns.reshape(-1, len(short.offsets), 2).swapaxes(1, 2)
+    columns = short.columns.reshape(len(short.offsets) // 32, -1, 32, 2).transpose(1, 3, 0, 2)
     columns = columns.reshape(-1, len(short.offsets)).astype(np.int64)
     # A tile in plain steps, and with none of the products beyond 32 bits.
     products = made.factors.astype(np.int64) @ columns

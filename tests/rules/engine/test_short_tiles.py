@@ -4,19 +4,13 @@ import numpy as np
 import pytest
 
 from eigenstream.kernels.base import njit
-from eigenstream.rules.engine import SHORT_LINE, SHORT_ROWS, short_tile
+from eigenstream.rules.engine import SHORT_LINE, SHORT_ROWS, in_lines, short_tile
 from machines import runs_with
 
 
 @njit()
 def tiled(values, v, factors, t, columns, by, stretch):
     short_tile(values, v, factors, t, columns, by, stretch)
-
-
-def in_pairs(units):
-    """Two features of every unit in a line."""
-    K, q = units.shape
-    return np.ascontiguousarray(units.reshape(K, q // 2, 2).swapaxes(0, 1)).reshape(q // 2, 2 * K)
 
 
 def a_table(n, q, K, largest):
@@ -40,7 +34,7 @@ def test_products_of_short_numbers(n, q):
     for t in range(0, n, SHORT_ROWS):
         for start in range(0, K, SHORT_LINE):  # a part at a time
             here = (start, start + SHORT_LINE)
-            tiled(values, t, factors, t, in_pairs(units), (scales, sizes, offsets), here)
+            tiled(values, t, factors, t, in_lines(units), (scales, sizes, offsets), here)
     np.testing.assert_array_equal(values, expected)
 
 
@@ -48,9 +42,9 @@ def test_tiles_are_written_where_they_are_wanted():
     factors, units, by = a_table(SHORT_ROWS + 2, 4, 2 * SHORT_LINE, 99)
     whole = np.zeros((SHORT_ROWS + 2, 2 * SHORT_LINE), np.float32)
     for t in (0, SHORT_ROWS):
-        tiled(whole, t, factors, t, in_pairs(units), by, (0, 2 * SHORT_LINE))
+        tiled(whole, t, factors, t, in_lines(units), by, (0, 2 * SHORT_LINE))
     values = np.full_like(whole, np.nan)
-    tiled(values, 1, factors, SHORT_ROWS, in_pairs(units), by, (SHORT_LINE, 2 * SHORT_LINE))
+    tiled(values, 1, factors, SHORT_ROWS, in_lines(units), by, (SHORT_LINE, 2 * SHORT_LINE))
     np.testing.assert_array_equal(values[1:3, SHORT_LINE:], whole[SHORT_ROWS:, SHORT_LINE:])
     assert np.isnan(values[1:3, :SHORT_LINE]).all()
     assert np.isnan(np.delete(values, [1, 2], axis=0)).all()
@@ -60,9 +54,9 @@ def test_other_arrays_are_refused():
     factors, units, by = a_table(2, 4, SHORT_LINE, 9)
     values = np.zeros((2, SHORT_LINE), np.float32)
     with pytest.raises(TypeError, match="short numbers have sixteen bits"):
-        tiled(values, 0, factors.astype(np.int32), 0, in_pairs(units), by, (0, SHORT_LINE))
+        tiled(values, 0, factors.astype(np.int32), 0, in_lines(units), by, (0, SHORT_LINE))
     with pytest.raises(TypeError, match="contiguous row by row"):
-        tiled(values, 0, factors[:, ::2], 0, in_pairs(units), by, (0, SHORT_LINE))
+        tiled(values, 0, factors[:, ::2], 0, in_lines(units), by, (0, SHORT_LINE))
 
 
 @pytest.mark.parametrize("features", ["", "+avx2,+fma"])

@@ -66,7 +66,7 @@ class ShortTiles(NamedTuple):
     scales: Any  # (m,)
     sizes: Any  # (m,)
     values: Any  # (rows at a time, K)
-    columns: Any  # (q / 2, 2 K)
+    columns: Any  # of the units, in lines
     offsets: Any  # (K,)
     at_once: int  # so many units stay in the cache
 

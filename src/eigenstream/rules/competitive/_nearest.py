@@ -163,7 +163,7 @@ class _Short:
 
     def __init__(self, units: Float64s, squares: Float64s) -> None:
         self._units = ShortUnits(units, squares)
-        lines = self._units.columns[:, : 2 * SHORT_LINE].nbytes
+        lines = self._units.columns.nbytes * SHORT_LINE // len(self._units.offsets)
         #: How many units stay in the cache; where these are not all, panels go by them.
         self._at_once = max(CACHED // lines, 1) * SHORT_LINE
         self._room: BoundRoom | None = None

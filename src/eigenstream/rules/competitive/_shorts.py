@@ -16,7 +16,7 @@ import numpy as np
 from eigenstream._linalg import Float64s
 from eigenstream.kernels.base import njit
 from eigenstream.rules.competitive._scans import EQUAL
-from eigenstream.rules.engine import SHORT_LINE, aligned
+from eigenstream.rules.engine import SHORT_LINE, aligned, in_lines
 
 __all__ = ["DOUBLE", "SINGLE", "WIDEST", "ShortBounds", "ShortRows", "ShortUnits", "shortened"]
 
@@ -78,10 +78,10 @@ class ShortUnits:
         K, D = units.shape
         self._squares, self._length = squares, float(np.sqrt(squares.max()))
         width = -(-K // SHORT_LINE) * SHORT_LINE
-        #: Two features of every unit in a line, with zeros for those that are not there.
-        self.columns = aligned((-(-D // 2), 2 * width), np.int16)
-        self.columns[:] = 0
-        self._off = _pack(units, LONGEST / self._length, self.columns)
+        shorts = np.zeros((width, D + D % 2), np.int16)
+        self._off = _shorten_units(units, LONGEST / self._length, shorts)
+        #: As ``short_tile`` reads them, with zeros for units that are not there.
+        self.columns = in_lines(shorts)
         self._scale = 0.0
         #: The squares of the units; infinite ones for those that are not there.
         self.offsets = aligned((width,), np.float32)
@@ -114,18 +114,16 @@ def _rounded(rows: Any, t: int, factor: float, out: Any, to: int) -> float:
         long = rows[t, j] * factor
         whole = np.rint(long)
         left += (long - whole) * (long - whole)
-        out[to, j] = np.int16(whole)
+        out[to, j] = np.int16(np.int32(whole))
     return float(np.sqrt(left))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _pack(units: Any, factor: float, columns: Any) -> float:
-    """Write units as columns of pairs of whole numbers; return by how much they are off."""
-    off, line = 0.0, np.empty((1, units.shape[1]), np.int16)
+def _shorten_units(units: Any, factor: float, shorts: Any) -> float:
+    """Write units as short numbers; return by how much they are off at most."""
+    off = 0.0
     for k in range(units.shape[0]):
-        off = max(off, _rounded(units, k, factor, line, 0))
-        for j in range(units.shape[1]):
-            columns[j // 2, 2 * k + j % 2] = line[0, j]
+        off = max(off, _rounded(units, k, factor, shorts, k))
     return off
 
 

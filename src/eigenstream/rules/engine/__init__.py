@@ -2,7 +2,7 @@
 
 from eigenstream.rules.engine._aligned import aligned
 from eigenstream.rules.engine._lanes import COUNTED, count_lanes, within_lanes
-from eigenstream.rules.engine._short_tiles import SHORT_LINE, SHORT_ROWS, short_tile
+from eigenstream.rules.engine._short_tiles import SHORT_LINE, SHORT_ROWS, in_lines, short_tile
 from eigenstream.rules.engine._tiles import (
     ADDED,
     LINE,
@@ -28,6 +28,7 @@ __all__ = [
     "count_lanes",
     "default_block_size",
     "dot_tile",
+    "in_lines",
     "short_tile",
     "sweep_one",
     "sweep_two",

@@ -7,13 +7,15 @@ Where they cannot, the same is written in multiplications and sums. Nothing is r
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.np.arrayobj import make_array
 
+from eigenstream.rules.engine._aligned import aligned
 from eigenstream.rules.engine._tiles import INT, KINDS, UTILITIES, _loop, _Table, in_line
 
-__all__ = ["SHORT_LINE", "SHORT_ROWS", "short_tile"]
+__all__ = ["SHORT_LINE", "SHORT_ROWS", "in_lines", "short_tile"]
 
 #: Rows of a tile; what there are more of is left alone.
 SHORT_ROWS = 8
@@ -22,6 +24,23 @@ SHORT_ROWS = 8
 SHORT_LINE = 32
 
 SHORT, WHOLE = ir.IntType(16), ir.IntType(32)
+
+
+def in_lines(units: Any) -> Any:
+    """Return short units, (K, q), as columns for ``short_tile``: SHORT_LINE of them after another.
+
+    A line has two numbers of each of these in turn, and the next line the next two, so that they
+    are read as they lie in memory.
+
+    >>> lines = in_lines(np.arange(SHORT_LINE * 4, dtype=np.int16).reshape(SHORT_LINE, 4))
+    >>> lines.shape, lines[:, :4].tolist()
+    ((2, 64), [[0, 1, 4, 5], [2, 3, 6, 7]])
+    """
+    K, q = units.shape
+    pairs = units.view(np.int32).reshape(K // SHORT_LINE, SHORT_LINE, q // 2).swapaxes(1, 2)
+    lines = aligned((K // SHORT_LINE * (q // 2), 2 * SHORT_LINE), np.int16)
+    lines.view(np.int32).reshape(pairs.shape)[:] = pairs
+    return lines
 
 
 class _PairSums:
@@ -93,9 +112,9 @@ def short_tile(
     """Write sizes + offsets + scales * (factors @ columns) of a few rows, for some columns.
 
     They are rows t.. of ``factors``, SHORT_ROWS of them, and become rows v.. of ``values``; beyond
-    the last one the last is taken again. ``columns`` has the numbers of two of its rows in turn in
-    each of its own: (q / 2, 2 K). ``by`` are the scales of the rows, the sizes of the rows and the
-    offsets of the columns, which begin at a multiple of SHORT_LINE and end at one.
+    the last one the last is taken again. ``columns`` are as ``in_lines`` has them. ``by`` are the
+    scales of the rows, the sizes of the rows and the offsets of the columns, which begin at a
+    multiple of SHORT_LINE and end at one.
     """
     _check(values, factors, columns)
     place = types.intp
@@ -114,20 +133,23 @@ def short_tile(
         rows = rows_of.rows(given[3], SHORT_ROWS)
         shift = builder.sub(given[1], given[3])
 
+        half = builder.udiv(rows_of.width, INT(2))
+
         def some(at: Any, _: Any) -> list[Any]:
             places = [builder.add(at, INT(c * kind.lanes)) for c in range(kind.registers)]
+            first = builder.mul(builder.udiv(at, INT(SHORT_LINE)), half)
+            inside = builder.mul(builder.urem(at, INT(SHORT_LINE)), INT(2))
+            beside = [builder.add(inside, INT(2 * c * kind.lanes)) for c in range(kind.registers)]
 
             def step(i: Any, totals: Any) -> list[Any]:
-                two = builder.mul(i, INT(2))
-                right = [
-                    kind.load(table.place(i, builder.mul(c, INT(2))), kind.shorts) for c in places
-                ]
+                two, line = builder.mul(i, INT(2)), builder.add(first, i)
+                right = [kind.load(table.place(line, c), kind.shorts) for c in beside]
                 left = [kind.pair(rows_of.place(row, two)) for row in rows]
                 products = [kind.products(one, other) for one in left for other in right]
                 return [builder.add(*both) for both in zip(totals, products, strict=True)]
 
             zeros = [kind.zero] * (SHORT_ROWS * kind.registers)
-            _, totals = _loop(builder, INT(0), table.n, 1, zeros, step)
+            _, totals = _loop(builder, INT(0), half, 1, zeros, step)
             found = iter(totals)
             own = [kind.load(builder.gep(offsets, [c]), kind.values) for c in places]
             for row in rows:
