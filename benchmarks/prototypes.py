@@ -116,7 +116,7 @@ def one_pass() -> None:
 
 def records() -> None:
     """What it adds to a run to record order parameters every n steps."""
-    every, table = (1, 5, 20, 100, 1000), []
+    every, table = (1, 5, 20, 100, 1000, 2000), []
     for n_prototypes, width, m in ((2, 1000, 2), (16, 1000, 2), (K, D, 0), (K, D, 10)):
         rng = np.random.default_rng(0)
         rows = rng.standard_normal((10_000, width))
@@ -134,7 +134,7 @@ def records() -> None:
         runs: dict[str, Any] = {"": lambda run=run: run(None)}
         times = race(
             runs | {str(n): lambda n=n, run=run: run(n) for n in every},
-            rounds=6,
+            rounds=12,
             clock=process_time,
         )
         plain = times[""]

@@ -73,7 +73,8 @@ class Recorder:
         """Compute the overlaps of the prototypes there are: steps that follow go on from these."""
         there = len(vectors)
         self._Q[...], self._R[...] = 0.0, 0.0
-        self._Q[:there, :there], self._R[:there] = vectors @ vectors.T, vectors @ self.directions.T
+        np.matmul(vectors, vectors.T, out=self._Q[:there, :there])
+        np.matmul(vectors, self.directions.T, out=self._R[:there])
         self._diagonal[...] = np.diagonal(self._Q)
 
     def note(self, step: int, vectors: Float64s) -> None:
@@ -89,13 +90,13 @@ class Recorder:
             _, R, Q = self._kept[-1]
             R[-1], Q[-1] = self._R, self._Q
 
-    def due(self, step: int, vectors: Float64s) -> None:
-        """Do what is due after so many steps."""
-        for every in self.ends:
-            if step % every == 0 and self.follows:
-                self.renew(vectors)
-            elif step % every == 0:
-                self.note(step, vectors)
+    def due(self, step: int, learner: Any) -> None:
+        """Do what is due after so many steps of a learner, whose ``vectors`` are a copy."""
+        if any(step % every == 0 for every in self.ends):
+            if self.follows:
+                self.renew(learner.vectors)
+            else:
+                self.note(step, learner.vectors)
 
     # ---- within the steps ------------------------------------------------------------------
 

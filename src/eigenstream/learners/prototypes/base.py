@@ -243,7 +243,7 @@ class PrototypeLearner(ABC):
     def _pause(self) -> None:
         """Do what is due after so many steps."""
         if self._recorder is not None:
-            self._recorder.due(self.steps, self.vectors)
+            self._recorder.due(self.steps, self)
 
     def _advance(self, rows: Any, weights: Float64s) -> None:
         n, plan = len(rows), self.plan
@@ -303,7 +303,7 @@ class PrototypeLearner(ABC):
     @property
     def vectors(self) -> Float64s:
         """The prototypes there are, one a row."""
-        return np.array(self.them.vectors[: self.alive] + self.mean)
+        return np.asarray(self.them.vectors[: self.alive] + self.mean)
 
     @property
     def recorded(self) -> tuple[Any, Float64s, Float64s] | None:
