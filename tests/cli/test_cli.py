@@ -221,3 +221,12 @@ def test_demo_for_machines(tmp_path):
 )
 def test_theory_for_machines(words, name):
     assert json.loads(run(*words.split(), "--json").stdout)[name]
+
+
+def test_an_error_of_our_own_exits_with_1():
+    code = "from eigenstream import cli; cli.app.command('broken')(lambda: {}['x']); cli.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "broken"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "KeyError: 'x'" in done.stderr
