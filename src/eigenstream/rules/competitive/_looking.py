@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from eigenstream._linalg import Float64s
 from eigenstream.kernels.base import njit
 from eigenstream.rules.competitive._scans import EQUAL, count_within, first_within, least_of
-from eigenstream.rules.competitive._shorts import SINGLE
+from eigenstream.rules.competitive._shorts import SINGLE, centred_row
 from eigenstream.rules.engine import SHORT_ROWS, short_tile
 
 __all__ = [
@@ -166,11 +166,7 @@ def centred(rows: Any, centre: Any, out: Any, sizes: Any) -> None:
     ([[0.0, 3.0]], [9.0])
     """
     for t in range(rows.shape[0]):
-        row, line, total = rows[t], out[t], 0.0
-        for j in range(centre.shape[0]):
-            line[j] = row[j] - centre[j]
-            total += line[j] * line[j]
-        sizes[t] = total
+        sizes[t] = centred_row(rows, t, centre, out)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})

@@ -18,7 +18,16 @@ from eigenstream.kernels.base import njit
 from eigenstream.rules.competitive._scans import EQUAL
 from eigenstream.rules.engine import SHORT_LINE, aligned, in_lines
 
-__all__ = ["DOUBLE", "SINGLE", "WIDEST", "ShortBounds", "ShortRows", "ShortUnits", "shortened"]
+__all__ = [
+    "DOUBLE",
+    "SINGLE",
+    "WIDEST",
+    "ShortBounds",
+    "ShortRows",
+    "ShortUnits",
+    "centred_row",
+    "shortened",
+]
 
 #: Half the distance between 1 and the next number.
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53
@@ -128,6 +137,21 @@ def _shorten_units(units: Any, factor: float, shorts: Any) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def centred_row(rows: Any, t: int, centre: Any, out: Any) -> float:
+    """Write a row less the centre; return its square.
+
+    >>> out = np.zeros((1, 2))
+    >>> centred_row(np.array([[1.0, 5.0]]), 0, np.array([1.0, 2.0]), out), out.tolist()
+    (9.0, [[0.0, 3.0]])
+    """
+    total = 0.0
+    for j in range(centre.shape[0]):
+        out[t, j] = rows[t, j] - centre[j]
+        total += out[t, j] * out[t, j]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def shortened(rows: Any, centre: Any, out: Any, sizes: Any, short: ShortRows) -> None:
     """Write rows less the centre, their squares (NaN where values are missing), and them as shorts.
 
@@ -138,11 +162,8 @@ def shortened(rows: Any, centre: Any, out: Any, sizes: Any, short: ShortRows) ->
     """
     factors, lefts = short
     for t in range(rows.shape[0]):
-        total = 0.0
-        for j in range(centre.shape[0]):
-            out[t, j] = rows[t, j] - centre[j]
-            total += out[t, j] * out[t, j]
-        sizes[t], lefts[t], length = total, 0.0, np.sqrt(total)
+        sizes[t], lefts[t] = centred_row(rows, t, centre, out), 0.0
+        length = np.sqrt(sizes[t])
         if NOTHING < length < np.inf:
             lefts[t] = _rounded(out, t, LONGEST / length, factors, t)
         else:

@@ -11,6 +11,8 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from eigenstream.rules.engine._tiles import spread
+
 __all__ = ["COUNTED", "count_lanes", "within_lanes"]
 
 #: Numbers that are looked at before there is a question, or counted at a time.
@@ -41,10 +43,7 @@ class _Line:
         return self.builder.load(place, align=self.size)
 
     def spread(self, number: Any) -> Any:
-        none = ir.Constant(self.type, ir.Undefined)
-        one = self.builder.insert_element(none, number, ir.IntType(32)(0))
-        order = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
-        return self.builder.shuffle_vector(one, none, order)
+        return spread(self.builder, number, self.type)
 
 
 def _check(bits: Any) -> None:

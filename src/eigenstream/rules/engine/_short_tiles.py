@@ -13,7 +13,16 @@ from numba import types
 from numba.np.arrayobj import make_array
 
 from eigenstream.rules.engine._aligned import aligned
-from eigenstream.rules.engine._tiles import INT, KINDS, UTILITIES, _loop, _Table, in_line
+from eigenstream.rules.engine._tiles import (
+    INT,
+    KINDS,
+    UTILITIES,
+    _check,
+    _loop,
+    _Table,
+    in_line,
+    spread,
+)
 
 __all__ = ["SHORT_LINE", "SHORT_ROWS", "in_lines", "short_tile"]
 
@@ -66,16 +75,10 @@ class _PairSums:
         place = self.builder.bitcast(place, kind.as_pointer())
         return self.builder.load(place, align=2 if kind is self.shorts else 4)
 
-    def spread(self, number: Any, kind: Any) -> Any:
-        none = ir.Constant(kind, ir.Undefined)
-        one = self.builder.insert_element(none, number, WHOLE(0))
-        order = ir.Constant(ir.VectorType(WHOLE, self.lanes), [0] * self.lanes)
-        return self.builder.shuffle_vector(one, none, order)
-
     def pair(self, place: Any) -> Any:
         """Read two short numbers, and return them in every lane."""
         place = self.builder.bitcast(place, WHOLE.as_pointer())
-        both = self.spread(self.builder.load(place, align=2), self.sums)
+        both = spread(self.builder, self.builder.load(place, align=2), self.sums)
         return self.builder.bitcast(both, self.shorts)
 
     def products(self, one: Any, other: Any) -> Any:
@@ -97,10 +100,8 @@ class _PairSums:
         return total
 
 
-def _check(values: Any, factors: Any, columns: Any) -> None:
-    for table in (values, factors, columns):
-        if not (isinstance(table, types.Array) and table.ndim == 2 and table.layout == "C"):
-            raise TypeError(f"a tile is of arrays that are contiguous row by row, got {table}.")
+def _check_shorts(values: Any, factors: Any, columns: Any) -> None:
+    _check(values, factors, columns)
     if not (factors.dtype == columns.dtype == types.int16 and values.dtype == types.float32):
         raise TypeError("short numbers have sixteen bits, and what is made of them thirty-two.")
 
@@ -116,7 +117,7 @@ def short_tile(
     scales of the rows, the sizes of the rows and the offsets of the columns, which begin at a
     multiple of SHORT_LINE and end at one.
     """
-    _check(values, factors, columns)
+    _check_shorts(values, factors, columns)
     place = types.intp
     pair = KINDS.UniTuple(place, 2)
     signature = types.void(values, place, factors, place, columns, by, pair)
@@ -154,7 +155,7 @@ def short_tile(
             own = [kind.load(builder.gep(offsets, [c]), kind.values) for c in places]
             for row in rows:
                 scale, size = (
-                    kind.spread(builder.load(builder.gep(line, [row])), kind.values)
+                    spread(builder, builder.load(builder.gep(line, [row])), kind.values)
                     for line in (scales, sizes)
                 )
                 for c, offset in zip(places, own, strict=True):

@@ -52,6 +52,14 @@ def _machine(context: Any) -> tuple[int, int]:
     return (32, TILE // 2) if "+avx" in features else (16, TILE // 2)
 
 
+def spread(builder: Any, number: Any, kind: Any) -> Any:
+    """Write code for a vector with the number in every lane."""
+    none = ir.Constant(kind, ir.Undefined)
+    one = builder.insert_element(none, number, ir.IntType(32)(0))
+    order = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
+    return builder.shuffle_vector(one, none, order)
+
+
 class _Vectors:
     """Writes loads, stores and sums of one kind of vector, whole or only the first lanes."""
 
@@ -95,12 +103,7 @@ class _Vectors:
 
     def spread(self, number: Any, kind: Any = None) -> Any:
         """Return a vector with the number in every lane."""
-        kind = kind or self.type
-        one = self.builder.insert_element(
-            ir.Constant(kind, ir.Undefined), number, ir.IntType(32)(0)
-        )
-        order = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
-        return self.builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), order)
+        return spread(self.builder, number, kind or self.type)
 
     def times_plus(self, one: Any, other: Any, total: Any) -> Any:
         """Return one * other + total."""
