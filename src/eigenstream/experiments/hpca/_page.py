@@ -31,8 +31,9 @@ COMMON_CHOICES = (
     (
         "How are eta and C chosen?",
         "By two rules, both from the training classes alone: the paper's, the smallest margin risk "
-        "on the training pairs at a margin of 0.01; and the smallest one-example error on held-out "
-        "classes, five parts in turn, which is the library's default.",
+        "on the training pairs at a margin of 0.01; and the one-example error on held-out classes, "
+        "five parts in turn: eta is the middle of those that do about as well as the best, which "
+        "is the library's default, and C that of the smallest error.",
     ),
     (
         "Is the paper's C right for these images?",
