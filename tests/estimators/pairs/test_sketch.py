@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from eigenstream import ClassSubspace, PairSubspace, sample_pairs
+from eigenstream import ClassSubspace, PairSubspace, SlowSubspace, sample_pairs
 from eigenstream._linalg import principal_angles
 from eigenstream.learners import table
 from eigenstream.solvers import base
@@ -82,6 +82,22 @@ def test_only_directions_that_raise_the_objective():
     dense = PairSubspace(None, eta=0.3).fit(PAIRS, SIGNS)
     assert (model.eigenvalues_ > 0).all()
     assert abs(model.n_components_ - dense.n_components_) <= 1
+
+
+@pytest.mark.parametrize("width", [6, 130])
+def test_where_no_direction_raises_the_objective_the_best_one_is_returned(width):
+    rng = np.random.default_rng(5)
+    pairs, signs = rng.standard_normal((600, 2, width)), np.repeat([-1, 1], 300)
+    rows, labels = pairs[:, 0], np.arange(600) % 5
+    for solver in ("dense", "sketch"):
+        with pytest.warns(UserWarning, match="The best one is returned"):
+            model = PairSubspace(None, eta=0.02, solver=solver).fit(pairs, signs)
+        with pytest.warns(UserWarning, match="The best one is returned"):
+            labelled = ClassSubspace(None, eta=0.02, solver=solver).fit(rows, labels)
+        slow = SlowSubspace(None, alpha=0.02, solver=solver).fit(rows)
+        assert model.components_.shape == labelled.components_.shape == (1, width)
+        assert slow.components_.shape == (1, width)
+        assert max(model.eigenvalues_[0], labelled.eigenvalues_[0], slow.eigenvalues_[0]) < 0
 
 
 @pytest.mark.parametrize(

@@ -116,9 +116,12 @@ def test_at_most_d_directions():
         best = np.linalg.eigvalsh(T)[-2:].sum()
         assert np.sum(found.components * (found.components @ T)) > 0.995 * best
     assert len(learned(rows, 4, **SLOW).solution().components) == 4
-    none = learned(noise(400), None, weights=(0.1, 0.9), lag=1).solution()
-    assert none.n_positive == 0
+    sketch = learned(noise(400), None, weights=(0.1, 0.9), lag=1)
+    none, best = sketch.solution(positive=True), sketch.solution()
+    assert none.n_positive == best.n_positive == 0
     assert none.components.shape == (0, 70)
+    assert best.components.shape == (1, 70)
+    assert best.eigenvalues[0] < 0
 
 
 @pytest.mark.parametrize("n_features", [12, 90])

@@ -55,7 +55,8 @@ def read(
     above = _count_positive(core, values, weights[0])
     wanted = plan.highest if plan.n_components is None else plan.n_components
     if positive or plan.n_components is None:
-        wanted = min(wanted, above)
+        # Where none gains, the best one is the answer, as of any other solver.
+        wanted = min(wanted, above if positive else max(above, 1))
     left, outside = operator.n_features - operator.r, (0.0, 0.0)
     if operator.lossy and left:
         outside = (

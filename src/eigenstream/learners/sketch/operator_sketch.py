@@ -34,7 +34,7 @@ class OperatorSketch:
     Parameters
     ----------
     n_components : int or None
-        None: as many as turn out to have a positive eigenvalue, at most p.
+        None: as many as turn out to have a positive eigenvalue, at most p; if none has, the best.
     weights : (reward, penalty)
     lag : int
         Rows between an observation and its past. The first ``lag`` rows of a sequence serve only
