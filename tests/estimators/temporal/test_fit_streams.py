@@ -48,6 +48,23 @@ def test_what_can_be_read_once(tmp_path):
         SlowSubspace(2, alpha=0.5, solver="sketch").fit(open_stream(chunks()), passes=2)
 
 
+def test_further_passes_over_what_can_be_read_once_are_refused_before_the_first():
+    read = []
+
+    def chunks():
+        for start in range(0, len(ROWS), 100):
+            read.append(start)
+            yield ROWS[start : start + 100]
+
+    stream = open_stream(chunks())
+    read.clear()  # what opening has looked at
+    with pytest.raises(ValueError, match="passes=2 reads .* can be read once only"):
+        SlowSubspace(2, alpha=0.5, solver="sketch").fit(stream, passes=2)
+    assert not read
+    again = SlowSubspace(2, alpha=0.5, solver="sketch").fit(stream)  # nothing has been used up
+    assert again.n_samples_seen_ == len(ROWS)
+
+
 def test_behind_a_map_that_says_what_it_needs():
     network = RBFNetwork(20, gamma="median", random_state=0)
     again = SlowSubspace(2, features=network).fit(open_stream(ROWS, chunk_rows=50))

@@ -35,6 +35,11 @@ def source_of(
                 f"{X!r} comes from a loader that shuffles, and velocities are differences of rows "
                 "that follow each other in time: load with shuffle=False."
             )
+        if passes > 1 and not X.rereadable:  # said before the first pass, not after it
+            raise ValueError(
+                f"passes={passes} reads the rows so many times, and {X!r} can be read once only. "
+                "Write it to a file first, or leave passes out."
+            )
         return StreamSource(estimator, X, passes, keeper)
     if keeper is not None:
         refuse_keeping(X)
