@@ -203,6 +203,11 @@ class TermStream:
             _copy(self._chunk, rows, self._store[split:count])
         self._kept = self._store[:count]
 
+    def widen(self, dtype: Any) -> None:
+        """Keep rows in a precision that holds those kept so far."""
+        if self._kept is not None:
+            self._kept, self._store = self._kept.astype(dtype), None
+
     def drop(self) -> None:
         """Forget all pending terms, as if their rows had not come, and the past of the next row."""
         if len(self._now):

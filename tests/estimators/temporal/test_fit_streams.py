@@ -58,7 +58,7 @@ def test_further_passes_over_what_can_be_read_once_are_refused_before_the_first(
 
     stream = open_stream(chunks())
     read.clear()  # what opening has looked at
-    with pytest.raises(ValueError, match="passes=2 reads .* can be read once only"):
+    with pytest.raises(ValueError, match=r"passes=2 reads .* can be read once only"):
         SlowSubspace(2, alpha=0.5, solver="sketch").fit(stream, passes=2)
     assert not read
     again = SlowSubspace(2, alpha=0.5, solver="sketch").fit(stream)  # nothing has been used up

@@ -1,5 +1,7 @@
 """Data that are hard on a sketch: degenerate, huge, tiny, in single precision, couples."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.linalg import eigh
@@ -84,6 +86,31 @@ def test_single_precision_finds_what_double_finds(scale, offset):
     assert abs(share(one.components, T) - share(other.components, T)) < 1e-4
     np.testing.assert_allclose(other.mean, mean, rtol=1e-6, atol=1e-6 * scale)
     np.testing.assert_allclose(other.total, total, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_features", [12, 80])
+@pytest.mark.parametrize("first", [3, 500])
+def test_rows_in_double_precision_after_single_ones_are_not_rounded(n_features, first):
+    """Far from zero single precision keeps little of them; where chunks end makes no difference."""
+    rows = slow_sources(2000, n_features, 1.0) + 1e6
+    rows[:first] = rows[:first].astype(np.float32)
+    double = learned(rows, 5, **SLOW).solution()
+
+    def mixed(*cuts):
+        sketch = OperatorSketch(5, **SLOW)
+        edges = [0, *sorted({first, *cuts}), len(rows)]
+        for start, stop in pairwise(edges):
+            single = stop <= first
+            sketch.add(rows[start:stop].astype(np.float32 if single else np.float64))
+        return sketch.solution()
+
+    found = mixed()
+    T = batch([rows], 0.3, 0.7, 1)[0]
+    assert abs(share(found.components, T) - share(double.components, T)) < 1e-4
+    np.testing.assert_allclose(found.mean, double.mean, rtol=np.finfo(np.float32).eps)
+    other = mixed(1, 2, 190, 400, 777)
+    for field in ("components", "eigenvalues", "mean"):
+        np.testing.assert_array_equal(getattr(found, field), getattr(other, field))
 
 
 def test_wild_rows_are_not_thrown_by():

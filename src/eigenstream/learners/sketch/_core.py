@@ -77,6 +77,12 @@ class SketchCore:
         mean = np.zeros(n_features)
         return cls(plan, np.dtype(dtype), operator, frame, mean, ExactTotals(mean))
 
+    def widen(self) -> None:
+        """Go on in double precision."""
+        self.dtype = np.dtype(np.float64)
+        if self.frame is not None:
+            self.frame.widen()
+
     def learn(
         self, pieces: list[Any], now: Any, past: Any, weights: Float64s, pasts: Float64s
     ) -> None:

@@ -64,6 +64,11 @@ class SketchFrame:
         """The frame."""
         return self.store[self.d : self.d + self.r]
 
+    def widen(self) -> None:
+        """Hold the vectors in double precision."""
+        self.store = self.store.astype(np.float64)
+        self._work, self._sums, self._centred_rows = {}, {}, None
+
     def take(self, vectors: Any) -> None:
         """Replace the frame."""
         self.r = len(vectors)

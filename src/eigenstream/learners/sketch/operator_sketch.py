@@ -132,6 +132,9 @@ class OperatorSketch:
                 f"a chunk must have shape (n, {self._core.operator.n_features}) as the first one "
                 f"had, got {rows.shape}."
             )
+        if self._core.dtype == np.float32 and rows.dtype == np.float64:
+            self._core.widen()  # rows in double precision are not rounded to single
+            self._stream.widen(np.float64)
         block = self.plan.block(n_features)
         self._stream.room = block + self.plan.lag
         later = SequenceEnds.of(rows, weights, self.plan.lag)
