@@ -48,9 +48,12 @@ def learned(rows, *args, parts=1, **how):
     return sketch
 
 
-def charged(outside, D, r):
-    """What of the mean outside a frame of r vectors a new direction is taken to have."""
-    return 0.7 * outside if outside < 0 and 2 * r < D else outside
+def charged(outside, D, lam, d):
+    """What of the mean outside a frame a new direction is taken to have."""
+    if outside >= 0 or 2 * len(lam) >= D:
+        return outside
+    best = min(lam[-1], 0.0) if len(lam) > d else 0.0
+    return 0.7 * outside + 0.3 * max(best, outside)
 
 
 def plain_sketch(rows, d, alpha, block=96):
@@ -91,7 +94,7 @@ def plain_sketch(rows, d, alpha, block=96):
                 left, _, right = np.linalg.svd(S)
                 turn = left @ right
                 along -= np.sum((V @ T @ older.T - V @ T @ V.T @ S) * turn)
-                gaps = np.maximum(lam[-d:] - charged(outside, D, len(lam)), 0.0) / W
+                gaps = np.maximum(lam[-d:] - charged(outside, D, lam, d), 0.0) / W
                 room += b * np.sum(gaps * (1 - np.sum((turn @ S.T) ** 2, axis=1)))
                 behind = along / room if room > 0 else 0.0
             if n >= 2 * seen:
@@ -99,7 +102,7 @@ def plain_sketch(rows, d, alpha, block=96):
         trace += np.trace(T)
         basis = np.linalg.qr(np.concatenate([U, now, past]).T)[0]
         known = basis.T @ U.T
-        new = charged(outside, D, len(U))
+        new = charged(outside, D, lam, d)
         M = known @ np.diag(lam - new) @ known.T + new * np.eye(basis.shape[1])
         lam, Z = np.linalg.eigh(M + basis.T @ T @ basis)
         kept = np.arange(len(lam))

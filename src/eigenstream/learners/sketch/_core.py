@@ -170,12 +170,7 @@ class SketchCore:
         # further pass only the first sum, which looks where to: what is read is what was seen. And
         # where weights are looked for, more would come and go, and take penalties along.
         if outside[0] < 0 and not (plan.search and operator.again):
-            # Where the frame holds more than half of the space, what is not charged would be left
-            # to the few directions that take turns with those in the frame.
-            charged = plan.debts if operator.n_features > 2 * r else 1.0
-            if plan.independent:
-                own = of_differences(rest.astype(np.float64, copy=False), terms)
-                charged = crowded(own[terms.now][:, terms.now], operator.n_features - r)
+            charged = self._charged(frame, float(outside[0]), rest, terms)
             outside[: 1 if operator.again else None] *= charged
         moved_along, high = moving(plan, inside)
         pulls = terms.signed(moved_along)
@@ -208,6 +203,22 @@ class SketchCore:
         within, step = terms.about(whole, found_mean)
         operator.add_traces(within + step, moved)
         return found_mean, within
+
+    def _charged(self, frame: SketchFrame, outside: float, rest: Any, terms: SketchTerms) -> float:
+        """Return the share of the mean debts that a direction from outside is charged."""
+        plan, operator = self.plan, self.operator
+        if plan.independent:
+            own = of_differences(rest.astype(np.float64, copy=False), terms)
+            return crowded(own[terms.now][:, terms.now], operator.n_features - operator.r)
+        # Where the frame holds more than half of the space, what is not charged would be left to
+        # the few directions that take turns with those in the frame.
+        if operator.n_features <= 2 * operator.r:
+            return 1.0
+        if operator.r <= frame.d or plan.search:
+            return plan.debts
+        # Where all directions have debts, the best ones, too, so much is left of the gap to these.
+        best = min(float(operator.values[-1]), 0.0)
+        return plan.debts + (1.0 - plan.debts) * min(best / outside, 1.0)
 
     def vectors(self, combinations: Float64s) -> Float64s:
         """Return combinations (columns) of the frame's vectors, as columns, in double precision."""
