@@ -4,7 +4,7 @@ import csv
 import json
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import timedelta
 from io import StringIO
@@ -136,11 +136,17 @@ def saved(model: Any, out: Path) -> None:
 class Watched:
     """A stream that counts what passes, and shows it where that takes over a second.
 
-    It reads as the stream does, which ``fit`` cannot tell from it.
+    It reads as the stream does, which ``fit`` cannot tell from it. ``turn``, asked where a pass
+    begins, says what is shown of it behind its rows.
     """
 
     def __init__(
-        self, stream: Any, console: Console | None = None, *, quiet: float = QUIET_SECONDS
+        self,
+        stream: Any,
+        console: Console | None = None,
+        *,
+        quiet: float = QUIET_SECONDS,
+        turn: Callable[[], str] = str,
     ) -> None:
         self._stream = stream
         self._quiet = quiet
@@ -149,6 +155,7 @@ class Watched:
         self._task: Any = None
         self._since = perf_counter()
         self.rows = self._behind = 0
+        self._turn, self._which = turn, ""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -178,6 +185,7 @@ class Watched:
         if after is None:
             self._learn_steps()
         self._begin()
+        self._which = self._turn()
         # What was read before an interruption counts, but not for the rate.
         self._behind = skip if after is None else int(after["rows"])
         with closing(self._stream.chunks(skip, after=after, places=places)) as chunks:
@@ -201,6 +209,7 @@ class Watched:
 
     def _begin(self) -> None:
         self._since, self.rows, self._behind = perf_counter(), 0, 0
+        self._which = ""
 
     def _expected(self) -> float | None:
         """Return how many rows there are, or will be if they go on as those so far."""
@@ -219,19 +228,18 @@ class Watched:
         rate = self.rows / self.seconds
         # What rich says of the time left begins anew whenever more or fewer rows are expected.
         left = "" if total is None else str(timedelta(seconds=round(max(total - done, 0) / rate)))
-        words = f"{rate:,.0f} rows/s"
+        how: dict[str, Any] = {"rate": f"{rate:,.0f} rows/s", "left": left, "which": self._which}
         if self._progress is None:
             columns = (
-                TextColumn("{task.completed:,.0f} rows"),
+                TextColumn("{task.completed:,.0f} rows{task.fields[which]}"),
                 BarColumn(24),
                 TextColumn("{task.fields[rate]}"),
                 TextColumn("{task.fields[left]}"),
             )
             self._progress = Progress(*columns, console=self._console, transient=True)
-            how: dict[str, Any] = {"completed": done, "rate": words, "left": left}
-            self._task = self._progress.add_task("", total=total, **how)
+            self._task = self._progress.add_task("", total=total, completed=done, **how)
             self._progress.start()
-        self._progress.update(self._task, completed=done, total=total, rate=words, left=left)
+        self._progress.update(self._task, completed=done, total=total, **how)
 
 
 def spectrum(values: Any, width: int = 32, marks: str = BLOCKS) -> Iterator[str]:

@@ -143,15 +143,18 @@ def fitted(
     saving: SavingOptions,
     keeper: Any,
     found: Callable[[Any, Any, float, Any], Found],
+    turn: Callable[[], str] = str,
+    **how: Any,
 ) -> None:
     """Learn from a stream, keeping what is learned on the way, and finish.
 
-    ``found(estimator, stream, seconds, keeper)`` says what came out.
+    ``found(estimator, stream, seconds, keeper)`` says what came out; ``turn()``, where a pass
+    begins, what is to be shown of it. What else there is goes to ``fit``.
     """
     begun = perf_counter()
     with stoppable(keeper):
-        with _data.Watched(stream) as watched:
-            estimator.fit(watched, checkpoint=keeper)
+        with _data.Watched(stream, turn=turn) as watched:
+            estimator.fit(watched, checkpoint=keeper, **how)
         seconds = perf_counter() - begun
         with waiting("solving"):
             said = found(estimator, stream, seconds, keeper)
@@ -173,13 +176,19 @@ def finished(
 
 
 def found_subspace(
-    estimator: Any, stream: Any, seconds: float, keeper: Any, unit: str = "rows"
+    estimator: Any,
+    stream: Any,
+    seconds: float,
+    keeper: Any,
+    unit: str = "rows",
+    passes: int | None = None,
 ) -> Found:
-    """Return what components were learned, as numbers and in words."""
+    """Return what components were learned, in so many passes, as numbers and in words."""
     found = {
         "sources": list(stream.sources),
         "rows": estimator.n_samples_seen_,
         "rows_skipped": estimator.n_samples_skipped_,
+        "passes": passes,
         "columns": estimator.n_features_in_,
         "solver": estimator.solver_,
         "eigenvalues": estimator.eigenvalues_,
@@ -195,13 +204,14 @@ def found_subspace(
 
 def _words(found: dict[str, Any], keeper: Any, unit: str) -> dict[str, str]:
     """Return what was found in words."""
-    skipped = found["rows_skipped"]
+    skipped, passes = found["rows_skipped"], found["passes"] or 1
+    again = f", in {passes} passes" if passes > 1 else ""
     facts = {
         "sources": _data.names_of(found["sources"]),
-        unit: f"{found['rows']:,}" + (f", {skipped:,} left out" if skipped else ""),
+        unit: f"{found['rows']:,}" + (f", {skipped:,} left out" if skipped else "") + again,
         "columns": str(found["columns"]),
         "solver": found["solver"],
-        "time": pace(found["seconds"], found["rows"], unit, keeper),
+        "time": pace(found["seconds"], found["rows"] * passes, unit, keeper),
     }
     if found["alpha"] is not None:
         facts["alpha"] = f"{found['alpha']:.6g}"

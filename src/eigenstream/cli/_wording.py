@@ -18,7 +18,7 @@ RENAMED = {
 SAME = (
     *("columns", "rows", "sequence", "time", "gap", "size", "missing", "labels", "dtype"),
     *("delimiter", "decimal"),
-    *("alpha", "eta", "lag", "solver", "features", "checkpoint", "every"),
+    *("alpha", "eta", "lag", "solver", "features", "checkpoint", "every", "passes"),
     *("assignment", "forgetting", "topology", "training", "shape"),
 )
 
@@ -36,8 +36,12 @@ PHRASES = (
     (r"\bStream\(([^,()]+), [^()]*\)", r"\1"),
     (r"open_stream\(\.\.\., (\w+=[^()]*)\)", r"\1"),
     (r", or learn chunk by chunk with partial_fit", ""),
-    (r", fit with passes=\d+,", ","),
     (r", or write the table with index=False", ", or write the table without its index"),
+    (
+        r"at which n_components eigenvalues are positive",
+        "at which as many eigenvalues are positive as -d asks for",
+    ),
+    (r": give one, or alpha\.$", ": give one, or --alpha as a number."),
     (r" \(n_samples=(\d+)\)", r" (there are \1 rows)"),
     (r"Choose n_components <= (\d+), or None", r"Choose -d \1 or less, or all"),
     (r"n_components=None", "-d all"),

@@ -1,6 +1,7 @@
 """``eigenstream fit``: learn from a user's own files."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ from eigenstream.cli._learning import (
 from eigenstream.cli._maps import fit_som
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._pairs import fit_pairs
+from eigenstream.cli._passes import RepeatedOptions, turns
 from eigenstream.cli._prototypes import fit_kmeans
 from eigenstream.cli._steps import PreparingOptions
 
@@ -71,7 +73,7 @@ def fit_slow(
     data: _data.Data,
     *,
     sought: SlowOptions,
-    learning: LearningOptions,
+    learning: RepeatedOptions,
     preparing: PreparingOptions,
     reading: ReadingOptions,
     saving: SavingOptions,
@@ -90,7 +92,7 @@ def fit_slow(
     )
     stream = opened(data, reading, saving, learning.missing, preparing)
     keeper = keeping.keeper([*data, *stream.sources], saving.out)
-    fitted(_behind(estimator, learning, stream), stream, saving, keeper, found_subspace)
+    _fitted_again(_behind(estimator, learning, stream), stream, saving, keeper, learning.passes)
 
 
 @app.command("pca", epilog="Example: eigenstream fit pca table.parquet -d 0.95 -o model.eigs")
@@ -102,13 +104,13 @@ def fit_pca(
         str, typer.Option("-d", "--d", help="How many components, a share as 0.95, or all.")
     ] = "2",
     standardize: Standardize = False,
-    learning: LearningOptions,
+    learning: RepeatedOptions,
     preparing: PreparingOptions,
     reading: ReadingOptions,
     saving: SavingOptions,
     keeping: KeepingOptions,
 ) -> None:
-    """Find the principal components of rows, in one pass."""
+    """Find the principal components of rows, in one pass or several."""
     from eigenstream import StreamPCA
 
     estimator = StreamPCA(
@@ -119,7 +121,7 @@ def fit_pca(
     )
     stream = opened(data, reading, saving, learning.missing, preparing)
     keeper = keeping.keeper([*data, *stream.sources], saving.out)
-    fitted(_behind(estimator, learning, stream), stream, saving, keeper, found_subspace)
+    _fitted_again(_behind(estimator, learning, stream), stream, saving, keeper, learning.passes)
 
 
 @app.command(
@@ -170,6 +172,14 @@ app.command(
 app.command("som", epilog="Example: eigenstream fit som table.csv --shape 20x20 --report map.html")(
     fit_som
 )
+
+
+def _fitted_again(
+    estimator: Any, stream: Any, saving: SavingOptions, keeper: Any, passes: int
+) -> None:
+    """Learn from a stream in so many passes, and finish."""
+    found, turn = partial(found_subspace, passes=passes), turns(estimator, keeper, passes)
+    fitted(estimator, stream, saving, keeper, found, turn, passes=passes)
 
 
 def _behind(estimator: Any, learning: LearningOptions, stream: Any) -> Any:
