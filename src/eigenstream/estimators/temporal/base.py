@@ -281,9 +281,14 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
             self._check_able("sketch", passes)
         except ValueError:
             return None
-        weights = self._fixed_weights() or (FIRST_ALPHA, 1.0 - FIRST_ALPHA)
-        oversampling = self.oversampling
-        return SketchPlan(self._wanted(width), weights, self._lag(), oversampling=oversampling)
+        weights = self._fixed_weights()
+        return SketchPlan(
+            self._wanted(width),
+            weights or (FIRST_ALPHA, 1.0 - FIRST_ALPHA),
+            self._lag(),
+            oversampling=self.oversampling,
+            search=weights is None,
+        )
 
     def _scored_contrast(self, X: Any) -> Contrast:
         """Return the contrast of other data."""

@@ -53,8 +53,8 @@ class SlowSubspace(SlowBounds):
         n_components vectors and the exact trace: near the best answer on long streams that stay as
         they are, nearer with ``passes=2``; no step size, mergeable. "flow" learns online by the
         Oja-Karhunen flow [SLOW], one observation at a time. These two need a number for ``alpha``;
-        the sketch finds "auto" with ``passes=2``, as a rule to five per cent, and warns where it
-        may be farther off.
+        the sketch finds "auto" with ``passes=2``, as a rule to five per cent, refuses where it has
+        not settled, and warns where rows are few (under 25 a column).
         "auto" takes "dense" where matrices fit in memory; beyond, "sketch" in ``partial_fit``, and
         in ``fit`` where it is quicker than "krylov" and rows are many (25 a column).
     center : bool, default=True

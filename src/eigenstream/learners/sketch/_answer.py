@@ -22,6 +22,7 @@ class SketchSolution:
 
     pairs: Eigenpairs
     weights: tuple[float, float]  # of the rewarded and the penalised mean in T
+    frame_weights: tuple[float, float]  # those by which it was decided what the frame keeps
     mean: Float64s
     n_terms: int
     n_rows: int
@@ -66,6 +67,7 @@ def read(
     return SketchSolution(
         pairs=_pairs(core, values, turn, wanted),
         weights=weights,
+        frame_weights=(operator.reward, operator.penalty),
         mean=totals.mean.copy(),
         n_terms=totals.n_terms,
         n_rows=n_rows,

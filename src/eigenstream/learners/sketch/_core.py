@@ -66,6 +66,8 @@ class SketchCore:
     totals: ExactTotals
     transient: Transient = field(default_factory=Transient)
     blocks: int = 0
+    #: The weight that a search has read last; 0 before.
+    least: float = 0.0
 
     @classmethod
     def empty(cls, plan: SketchPlan, n_features: int, dtype: Any) -> "SketchCore":
@@ -233,6 +235,7 @@ class SketchCore:
             "dtype": self.dtype.name,
             "mean": self.mean,
             "blocks": self.blocks,
+            "least": self.least,
             **joined(
                 operator=self.operator.state(),
                 frame=frame,
@@ -264,6 +267,7 @@ class SketchCore:
             ),
             Transient.restored(part(state, "transient")),
             int(state["blocks"]),
+            float(state["least"]),
         )
 
 

@@ -9,9 +9,8 @@ from eigenstream.learners.sketch._block import kept_pairs
 from eigenstream.learners.sketch._core import SketchCore
 from eigenstream.learners.sketch._frame import SketchFrame
 from eigenstream.learners.sketch._operator import SketchedSums
-from eigenstream.learners.sketch._search import AIM, least_weight, reweighed
+from eigenstream.learners.sketch._search import reweighed, search_on
 from eigenstream.learners.sketch._transient import Transient
-from eigenstream.solvers.base import above
 
 #: A direction of one frame is new to the other if this share of its square lies outside it.
 OUTSIDE = 1e-10
@@ -37,9 +36,9 @@ def on_its_own(core: SketchCore) -> SketchCore:
 
 def further_pass(core: SketchCore, weight: float) -> SketchCore:
     """Return a core that has seen nothing, and begins with ``weight`` of what this one knows."""
-    first, known = not core.operator.again, on_its_own(deepcopy(core))
+    known = on_its_own(deepcopy(core))
     if known.plan.search and known.totals.n_terms:
-        reweighed(known, above((AIM if first else 1.0) * least_weight(known)))
+        search_on(known)
     fresh = SketchCore.empty(known.plan, known.operator.n_features, known.dtype)
     if known.frame is None or not known.totals.n_terms:
         return fresh  # a sum that is exact needs no start

@@ -77,7 +77,7 @@ class SketchPlan:
     def highest(self) -> int:
         """How many of the largest eigenvalues are kept."""
         if self.oversampling is None:
-            return self.d + max(8, min(2 * self.d, 40))
+            return self.d + max(24 if self.search else 8, min(2 * self.d, 40))
         return max(ceil(self.oversampling * self.d), self.d)
 
     @property
@@ -86,7 +86,7 @@ class SketchPlan:
         if not self.weights[1]:
             return 0
         if self.oversampling is None:
-            return max(8, min(3 * self.d, 60))
+            return max(80, min(10 * self.d, 150)) if self.search else max(8, min(3 * self.d, 60))
         return self.highest
 
     def block(self, n_features: int) -> int:
@@ -101,8 +101,7 @@ class SketchPlan:
         numbers = BLOCK_NUMBERS // (2 if self.independent else 1)  # a couple is two rows
         beyond = max(n_features - FIRST_COLUMNS, 0)
         narrow = min(numbers // n_features, LEAST_BLOCK + BLOCK_PER_COLUMN * beyond)
-        # Weights change between blocks: a search takes more of them, and comes nearer.
-        return max(LEAST_BLOCK, wanted, 0 if self.search else narrow)
+        return max(LEAST_BLOCK, wanted, narrow)
 
     def cost(self, n_rows: int, n_features: int) -> float:
         """Return about how many products of numbers it takes to learn so many rows once.

@@ -10,11 +10,17 @@ from eigenstream.solvers import dense
 from eigenstream.solvers.base import above
 
 #: The reward's weight that a search begins with.
-FIRST_ALPHA = 0.4
+FIRST_ALPHA = 0.3
 
-#: In the first pass the weight that is read is too large: the frame does not hold yet what the
-#: d-th direction is made of. A search goes to this share of it, where the frame finds more of it.
-AIM = 0.8
+#: While the frame does not hold yet what the d-th direction is made of, the weight that is read is
+#: too large, and falls: a search goes on ahead of it, by so many times what it has fallen by since
+#: the last time, but to no less than such a share of it. Where it does not fall, it stays: below
+#: the right weight others take the d-th direction's place, of next to no variance and velocity.
+AHEAD, FURTHEST = 3, 0.7
+
+#: A further pass begins at the larger one of the last two weights that were read, for the same
+#: reason, but no higher than so many times the last.
+HIGHEST = 1.25
 
 #: The block after which the weights change for the first time; then whenever there are so many
 #: times as many.
@@ -67,4 +73,13 @@ def search(core: SketchCore) -> None:
     while turn < core.blocks:
         turn = ceil(TURNS * turn)
     if turn == core.blocks:
-        reweighed(core, above(AIM * least_weight(core)))
+        least, before = least_weight(core), core.least
+        fallen = least / before if 0.0 < least < before else 1.0
+        core.least = least
+        reweighed(core, above(max(fallen**AHEAD, FURTHEST) * least))
+
+
+def search_on(core: SketchCore) -> None:
+    """Go to the weight that a further pass has to begin with."""
+    least = least_weight(core)
+    reweighed(core, above(max(least, min(core.least, HIGHEST * least))))

@@ -46,7 +46,7 @@ class OperatorSketch:
     oversampling : float, optional
         Both p and q in units of n_components. By default 3 for small ones: p is n_components +
         max(8, min(2 n_components, 40)), and q is max(8, min(3 n_components, 60)), or 0 without a
-        penalty.
+        penalty; for a search 24 instead of 8, and max(80, min(10 n_components, 150)).
     block_size : int, optional
         Terms that are learned together; by default twice as many as the frame has vectors, at
         least 128, and of narrow rows more: 200 000 numbers (1.6 MB), or three for each column
@@ -54,8 +54,10 @@ class OperatorSketch:
         memory.
     search : bool
         Look for (alpha, 1 - alpha), a step above the least alpha with ``n_components`` positive
-        eigenvalues, and only begin with ``weights``. Alpha comes out too large after one pass, by
-        1 to 100 per cent and more; ``another_pass`` brings it near (docs/mathematics.md).
+        eigenvalues, and only begin with ``weights``. After one pass alpha is anything from a fifth
+        too small to several times too large; ``another_pass`` brings it within five per cent on
+        most streams, and not where slow directions are much smaller than fast ones
+        (docs/mathematics.md).
     independent : bool
         The terms are drawn independently of each other, as couples of pairs are, not one after the
         other in time. In how few dimensions they lie can be told within a block then, and what is

@@ -25,16 +25,16 @@ from eigenstream.solvers.base import above
 
 __all__ = ["Sketched"]
 
-#: An alpha is promised to be right but for this share.
+#: An alpha is right but for this share, as a rule; the pass after the second moves it by less.
 RIGHT = 0.05
 
-#: Where directions come in slowly, each pass goes a quarter of the way that is left, at least: of
-#: what a pass has moved, three times as much may be left.
-LEFT = 3.0
+#: By how much of itself a second pass may bring alpha down: so many times the ratio of the next
+#: direction's alpha to it. Where many directions gain at about the same alpha, that is noise in
+#: which the d-th may still be hidden (measured: docs/mathematics.md).
+FALLEN = 0.12
 
-#: Where one more direction would need an alpha larger by less than this share, the first pass may
-#: stand still far from the right one.
-APART = 0.1
+#: By how much of it alpha may lie above the weight that the pass has decided by, what to keep.
+ABOVE = 0.2
 
 
 class Sketched(StreamLearner):
@@ -56,7 +56,7 @@ class Sketched(StreamLearner):
     def __init__(self, n_features: int, sketch: OperatorSketch) -> None:
         self.n_features = n_features
         self._sketch = sketch
-        #: The alpha found after each pass, where it is looked for.
+        #: The alpha found by each pass but the last, where it is looked for.
         self._alphas: list[float] = []
 
     @classmethod
@@ -79,12 +79,15 @@ class Sketched(StreamLearner):
 
     def read(self, source: Source, question: StreamQuestion) -> None:
         """Learn from all the rows, as many times as the source says: better each time."""
+        search = self._sketch.plan.search
         for k in range(source.first_turn, source.passes):
             if k > source.first_turn:
+                if search and self._sketch.n_terms:
+                    self._alphas.append(self._sketch.solution().weights[0])
                 self._sketch = self._sketch.another_pass()
             super().read(source, question)
-            if self._sketch.plan.search and self._sketch.n_terms:
-                self._alphas.append(self._sketch.solution().weights[0])
+        if search and self._sketch.n_terms:
+            check_found(self._sketch.solution(), self._alphas, self._sketch.plan)
 
     def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
         """Return what has learned this one's rows and then the later one's; neither is changed.
@@ -101,10 +104,7 @@ class Sketched(StreamLearner):
         check_not_vanishing(size, found.total)
         if not self._sketch.plan.search:
             return question.of_estimate(found)
-        alpha = found.weights[0]
-        if self._alphas and not found.exact:
-            warn_of_doubt(found, [*self._alphas[:-1], alpha], self._sketch.plan)
-        return question.of_estimate(found, alpha)
+        return question.of_estimate(found, found.weights[0])
 
     @property
     def n_rows(self) -> int:
@@ -140,26 +140,33 @@ class Sketched(StreamLearner):
         return learner
 
 
-def warn_of_doubt(found: SketchSolution, alphas: list[float], plan: SketchPlan) -> None:
-    """Warn where the alpha that the last of several passes has found may be wrong by more."""
-    alpha, d = alphas[-1], plan.d
-    another = f"give passes={len(alphas) + 1} to see, or solver='krylov', which finds it exactly."
-    if len(alphas) > 1 and LEFT * abs(alphas[-2] / alpha - 1.0) > RIGHT:
-        warn_user(
-            f"the last pass has moved alpha from {alphas[-2]:.3g} to {alpha:.3g}, and another "
-            f"one may move it further, as a rule down: {another}"
+def check_found(found: SketchSolution, before: list[float], plan: SketchPlan) -> None:
+    """Refuse an alpha that is not settled; warn of one that few rows have given.
+
+    ``before`` are those of the passes before the last one.
+    """
+    if found.exact or not before:
+        return
+    alpha, fallen = found.weights[0], before[-1] / found.weights[0] - 1.0
+    doubt = ""
+    if alpha > (1.0 + ABOVE) * found.frame_weights[0]:
+        doubt = f"the last pass has looked for directions at {found.frame_weights[0]:.3g}, and"
+        doubt = f"{doubt} has lost some that gain at less than the {alpha:.3g} it has found"
+    elif len(before) > 1 and abs(fallen) > RIGHT:
+        doubt = f"the last pass has moved it from {before[-1]:.3g} to {alpha:.3g}"
+    elif len(before) == 1 and fallen > FALLEN * _next(found, plan.d) / alpha:
+        doubt = f"the second pass has brought it down from {before[-1]:.3g} to {alpha:.3g}"
+    n, D = found.n_rows, len(found.mean)
+    if doubt:
+        raise ValueError(
+            f"alpha='auto' is not settled after {len(before) + 1} passes over {n} rows of {D} "
+            f"columns: {doubt}. Give passes={len(before) + 2}, or alpha as a number; "
+            "solver='krylov' finds it exactly."
         )
-    elif len(alphas) == 2 and _next(found, d) < (1.0 + APART) * alpha:
+    if not plan.promises(n, D):
         warn_user(
-            f"one more direction than n_components={d} would gain at an alpha next to "
-            f"{alpha:.3g}: two passes tell such directions apart no better than one, so that it "
-            f"may be too large; {another}"
-        )
-    elif not plan.promises(found.n_terms, len(found.mean)):
-        warn_user(
-            f"alpha={alpha:.3g} has been read from {found.n_terms} rows of {len(found.mean)} "
-            "columns, less than 25 a column: it may be off by a tenth. solver='krylov' finds it "
-            "exactly."
+            f"alpha={alpha:.3g} has been read from {n} rows of {D} columns, less than 25 a column:"
+            " it may be far too large. solver='krylov' finds it exactly."
         )
 
 
