@@ -160,8 +160,8 @@ def check_found(found: SketchSolution, before: list[float], plan: SketchPlan) ->
     if doubt:
         raise ValueError(
             f"alpha='auto' is not settled after {len(before) + 1} passes over {n} rows of {D} "
-            f"columns: {doubt}. Give passes={len(before) + 2}, or alpha as a number; "
-            "solver='krylov' finds it exactly."
+            f"columns: {doubt}. Give passes={len(before) + 2}, or alpha={alpha:.3g} to take it as "
+            "it is; solver='krylov' finds it exactly."
         )
     if not plan.promises(n, D):
         warn_user(
