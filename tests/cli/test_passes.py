@@ -172,13 +172,26 @@ def test_what_makes_no_sense_is_refused_in_options(given, words, folder):
     assert not os.path.exists("m.eigs")
 
 
-def test_warnings_speak_of_the_option(folder):
-    """White noise: directions come in slowly, so that alpha moves with every pass."""
-    np.save("noise.npy", np.random.default_rng(3).standard_normal((300, 40)))
-    code, _, said = run("fit", "slow", "noise.npy", "-d", 3, "--solver", "sketch", "--passes", 2)
+def test_warnings_and_refusals_speak_of_the_option(folder):
+    """Few rows a column; and noise, in which the second pass still moves alpha."""
+    rng = np.random.default_rng(0)
+    memory = np.r_[np.linspace(0.99, 0.95, 5), rng.uniform(-0.3, 0.3, 295)]
+    rows = rng.standard_normal((1500, 300)) * np.sqrt(1.0 - memory**2)
+    for t in range(1, len(rows)):
+        rows[t] += memory * rows[t - 1]
+    np.save("few.npy", rows)
+    rows[:, 5:] *= 2.0
+    np.save("noisy.npy", rows @ np.linalg.qr(rng.standard_normal((300, 300)))[0])
+    how = ("-d", 5, "--solver", "sketch", "--passes", 2)
+    code, _, said = run("fit", "slow", "few.npy", *how)
     assert code == 0
     assert "warning: " in said
     assert "--solver krylov" in said
+    assert "passes=" not in said
+    code, _, said = run("fit", "slow", "noisy.npy", *how)
+    assert code == 2
+    assert "--alpha auto is not settled after 2 passes" in said
+    assert "Give --passes 3, or --alpha 0." in said
     assert "passes=" not in said
 
 

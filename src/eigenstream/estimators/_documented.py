@@ -59,7 +59,8 @@ forgetting : float in (0, 1), optional
     each step.""",
     "block_size": """\
 block_size : int, optional
-    How many rows "flow" and "sketch" take together; chosen by default.""",
+    How many rows "flow" and "sketch" take together, or couples of pairs "sketch" alone; chosen by
+    default.""",
     "oversampling": """\
 oversampling : float, optional
     How many directions "sketch" keeps, of the largest and of the most negative ones each, in units

@@ -167,6 +167,28 @@ def test_where_nothing_is_cut_parts_merge_exactly_those_that_wait_included():
         assert model.diameter_ == dense.diameter_
 
 
+@pytest.mark.parametrize("block_size", [32, 500])
+def test_the_couples_of_a_block_may_be_given(block_size):
+    """Fewer a block lose more; in any chunks the answer is the same to the last bit."""
+    learner = PairSubspace(3, eta=1.0, solver="sketch", block_size=block_size)
+    dense, whole = PairSubspace(3, eta=1.0).fit(PAIRS, SIGNS), clone(learner).fit(PAIRS, SIGNS)
+    grown = clone(learner)
+    for start in range(0, len(PAIRS), 777):
+        grown.partial_fit(PAIRS[start : start + 777], SIGNS[start : start + 777])
+    np.testing.assert_array_equal(grown.components_, whole.components_)
+    assert share(whole, dense) > 0.97
+    default = PairSubspace(3, eta=1.0, solver="sketch").fit(PAIRS, SIGNS)
+    assert (whole.components_ != default.components_).any()
+    labelled = ClassSubspace(3, eta=1.0, solver="sketch", block_size=block_size, random_state=0)
+    assert share(labelled.fit(ROWS, LABELS), ClassSubspace(3, eta=1.0).fit(ROWS, LABELS)) > 0.95
+
+
+@pytest.mark.parametrize("solver", ["dense", "flow"])
+def test_only_the_sketch_takes_couples_by_blocks(solver):
+    with pytest.raises(ValueError, match=r"block_size=8 is for solver='sketch'"):
+        PairSubspace(3, eta=1.0, solver=solver, block_size=8).fit(PAIRS, SIGNS)
+
+
 def test_parts_of_pairs_merge():
     learner = PairSubspace(3, eta=1.0, solver="sketch")
     left = clone(learner).partial_fit(PAIRS[:3000], SIGNS[:3000])

@@ -69,7 +69,7 @@ class ClassSubspace(PairwiseEstimator):
         "sketch" in one pass without a step size: in the memory of some thousand rows, balanced, and
         with a given weight. ``fit`` takes the rows in
         random order; ``partial_fit`` as they come, which should not be sorted by class.
-    <schedule, init, forgetting, oversampling, missing, random_state>
+    <schedule, init, forgetting, block_size, oversampling, missing, random_state>
 
     Attributes
     ----------
@@ -128,6 +128,7 @@ class ClassSubspace(PairwiseEstimator):
         schedule: Any = "auto",
         init: Any = "data",
         forgetting: float | None = None,
+        block_size: int | None = None,
         oversampling: float | None = None,
         missing: _input.Missing = "raise",
         random_state: Any = None,
@@ -148,6 +149,7 @@ class ClassSubspace(PairwiseEstimator):
         self.schedule = schedule
         self.init = init
         self.forgetting = forgetting
+        self.block_size = block_size
         self.oversampling = oversampling
         self.missing = missing
         self.random_state = random_state

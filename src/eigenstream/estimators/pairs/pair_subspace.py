@@ -49,7 +49,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         where its matrices fit in memory, and "krylov". "flow" learns online, a step for each couple
         of a negative and a positive pair, and "sketch" in one pass without a step size: without any
         D x D matrix, balanced, and with a given weight.
-    <schedule, init, forgetting, oversampling, missing, random_state>
+    <schedule, init, forgetting, block_size, oversampling, missing, random_state>
 
     Attributes
     ----------
@@ -101,6 +101,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         schedule: Any = "auto",
         init: Any = "data",
         forgetting: float | None = None,
+        block_size: int | None = None,
         oversampling: float | None = None,
         missing: _input.Missing = "raise",
         random_state: Any = None,
@@ -120,6 +121,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         self.schedule = schedule
         self.init = init
         self.forgetting = forgetting
+        self.block_size = block_size
         self.oversampling = oversampling
         self.missing = missing
         self.random_state = random_state

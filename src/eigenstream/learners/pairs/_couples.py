@@ -26,7 +26,7 @@ WAITING = 4096
 
 #: The parameters that the flow on couples reads, and those that the sketch does.
 READS = ("schedule", "init", "forgetting")
-SKETCH_READS = ("forgetting", "oversampling")
+SKETCH_READS = ("forgetting", "block_size", "oversampling")
 
 
 class Couples:
