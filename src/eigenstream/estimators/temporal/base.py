@@ -23,7 +23,7 @@ from eigenstream.estimators.base import SubspaceEstimator
 from eigenstream.estimators.temporal._sources import source_of
 from eigenstream.learners import table
 from eigenstream.learners.base import Learner
-from eigenstream.learners.sketch import FIRST_ALPHA, SketchPlan
+from eigenstream.learners.sketch import SketchPlan, begun_with
 from eigenstream.learners.temporal import FromScatters, StreamLearner, StreamQuestion, StreamTask
 from eigenstream.rules.base import UnstableStepError
 
@@ -281,13 +281,11 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
             self._check_able("sketch", passes)
         except ValueError:
             return None
-        weights = self._fixed_weights()
         return SketchPlan(
             self._wanted(width),
-            weights or (FIRST_ALPHA, 1.0 - FIRST_ALPHA),
-            self._lag(),
+            lag=self._lag(),
             oversampling=self.oversampling,
-            search=weights is None,
+            **begun_with(self._fixed_weights()),
         )
 
     def _scored_contrast(self, X: Any) -> Contrast:

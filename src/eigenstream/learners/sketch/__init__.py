@@ -1,7 +1,7 @@
 """The operator sketch: the top eigenspace of a signed sum, in one pass and bounded memory."""
 
 from eigenstream.learners.sketch._plan import SketchPlan
-from eigenstream.learners.sketch._search import FIRST_ALPHA
+from eigenstream.learners.sketch._search import begun_with
 from eigenstream.learners.sketch.operator_sketch import OperatorSketch, SketchSolution
 
-__all__ = ["FIRST_ALPHA", "OperatorSketch", "SketchPlan", "SketchSolution"]
+__all__ = ["OperatorSketch", "SketchPlan", "SketchSolution", "begun_with"]

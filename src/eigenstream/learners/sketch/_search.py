@@ -1,6 +1,7 @@
 """The same sums at other weights, and the search for those at which so many directions gain."""
 
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,15 @@ FIRST_TURN, TURNS = 4, 1.5
 
 #: A weight in use is so far from 0 and from 1, at least.
 LEAST = 1e-12
+
+
+def begun_with(weights: tuple[float, float] | None) -> dict[str, Any]:
+    """Return what a plan has for given weights, or for a search for them.
+
+    >>> begun_with(None)
+    {'weights': (0.3, 0.7), 'search': True}
+    """
+    return {"weights": weights or (FIRST_ALPHA, 1.0 - FIRST_ALPHA), "search": weights is None}
 
 
 def reweighed(core: SketchCore, reward: float) -> None:

@@ -8,10 +8,10 @@ from eigenstream._checks import warn_user
 from eigenstream._state import State, joined, part
 from eigenstream.learners.base import Abilities, Solution
 from eigenstream.learners.sketch import (
-    FIRST_ALPHA,
     OperatorSketch,
     SketchPlan,
     SketchSolution,
+    begun_with,
 )
 from eigenstream.learners.temporal.base import (
     Source,
@@ -62,13 +62,12 @@ class Sketched(StreamLearner):
     @classmethod
     def begun(cls, task: StreamTask) -> Self:
         """Return a learner that has seen nothing."""
-        reward, weights = task.reward, task.contrast.weights
+        reward = task.reward
         sketch = OperatorSketch(
             task.n_components,
-            weights=weights or (FIRST_ALPHA, 1.0 - FIRST_ALPHA),
-            search=weights is None,
             lag=reward.lag,
             center=reward.center,
+            **begun_with(task.contrast.weights),
             **{name: task.given[name] for name in cls.reads},
         )
         return cls(reward.n_features, sketch)
@@ -150,8 +149,10 @@ def check_found(found: SketchSolution, before: list[float], plan: SketchPlan) ->
     alpha, fallen = found.weights[0], before[-1] / found.weights[0] - 1.0
     doubt = ""
     if alpha > (1.0 + ABOVE) * found.frame_weights[0]:
-        doubt = f"the last pass has looked for directions at {found.frame_weights[0]:.3g}, and"
-        doubt = f"{doubt} has lost some that gain at less than the {alpha:.3g} it has found"
+        doubt = (
+            f"the last pass has looked for directions at {found.frame_weights[0]:.3g}, and has "
+            f"lost some that gain at less than the {alpha:.3g} it has found"
+        )
     elif len(before) > 1 and abs(fallen) > RIGHT:
         doubt = f"the last pass has moved it from {before[-1]:.3g} to {alpha:.3g}"
     elif len(before) == 1 and fallen > FALLEN * _next(found, plan.d) / alpha:
