@@ -1,6 +1,5 @@
 """Several passes over the rows: the option, and which of them it is that goes on."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -8,7 +7,7 @@ import typer
 
 from eigenstream.cli._learning import LearningOptions
 
-__all__ = ["RepeatedOptions", "turns"]
+__all__ = ["RepeatedOptions", "Turns"]
 
 
 @dataclass
@@ -24,24 +23,33 @@ class RepeatedOptions(LearningOptions):
     ] = 1
 
 
-def turns(estimator: Any, keeper: Any, passes: int) -> Callable[[], str]:
-    """Return what says, where a pass begins, which one of several it is, if it is to learn.
+@dataclass
+class Turns:
+    """What says, where a pass begins, which one of several it is, if it is to learn.
 
     >>> from eigenstream import StreamPCA
-    >>> words = turns(StreamPCA(2), None, 2)
-    >>> words(), words()
-    (', pass 1 of 2', ', pass 2 of 2')
+    >>> turns = Turns(StreamPCA(2), None, 2)
+    >>> turns(), turns(), turns.made
+    (', pass 1 of 2', ', pass 2 of 2', 2)
     """
-    done: int | None = None
 
-    def begun() -> str:
-        nonlocal done
+    estimator: Any
+    keeper: Any
+    passes: int
+    _done: int | None = None
+
+    def __call__(self) -> str:
+        """Say it, of the pass that begins."""
+        estimator, keeper = self.estimator, self.keeper
         of_map = estimator.features is not None and not hasattr(estimator, "features_")
-        if passes < 2 or of_map:
+        if self.passes < 2 or of_map:
             return ""
         # The first one here is that in which the checkpoint stands.
         before = 0 if keeper is None else keeper.passes
-        done = before if done is None else done + 1
-        return f", pass {done + 1} of {passes}"
+        self._done = before if self._done is None else self._done + 1
+        return f", pass {self._done + 1} of {self.passes}"
 
-    return begun
+    @property
+    def made(self) -> int:
+        """How many passes there were: fewer than asked for where nothing was left to be found."""
+        return self.passes if self._done is None else self._done + 1

@@ -1,7 +1,6 @@
 """``eigenstream fit``: learn from a user's own files."""
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +20,7 @@ from eigenstream.cli._learning import (
 from eigenstream.cli._maps import fit_som
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._pairs import fit_pairs
-from eigenstream.cli._passes import RepeatedOptions, turns
+from eigenstream.cli._passes import RepeatedOptions, Turns
 from eigenstream.cli._prototypes import fit_kmeans
 from eigenstream.cli._steps import PreparingOptions
 
@@ -178,8 +177,12 @@ def _fitted_again(
     estimator: Any, stream: Any, saving: SavingOptions, keeper: Any, passes: int
 ) -> None:
     """Learn from a stream in so many passes, and finish."""
-    found, turn = partial(found_subspace, passes=passes), turns(estimator, keeper, passes)
-    fitted(estimator, stream, saving, keeper, found, turn, passes=passes)
+    turns = Turns(estimator, keeper, passes)
+
+    def found(learned: Any, read: Any, seconds: float, kept: Any) -> Any:
+        return found_subspace(learned, read, seconds, kept, passes=turns.made)
+
+    fitted(estimator, stream, saving, keeper, found, turns, passes=passes)
 
 
 def _behind(estimator: Any, learning: LearningOptions, stream: Any) -> Any:

@@ -70,8 +70,11 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return the empty contrast for rows of this width."""
 
     @abstractmethod
-    def _check_able(self, solver: str, passes: int = 1) -> None:
-        """Refuse what a way of learning cannot do for these parameters, in so many passes."""
+    def _check_able(self, solver: str, passes: int = 1, width: int | None = None) -> None:
+        """Refuse what a way of learning cannot do for these parameters, in so many passes.
+
+        ``width`` is that of the rows, where it is known.
+        """
 
     @abstractmethod
     def _question(self, n_features: int) -> StreamQuestion:
@@ -263,11 +266,11 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _begun_learner(self, width: int, n_rows: int | None, passes: int = 1) -> StreamLearner:
         """Return a learner for rows of this width: so many, or (None) a stream of them."""
         scatters = "scale=True" if self.scale else ""
-        plan = self._sketch_plan(width, passes)
+        plan = self._sketch_plan(width) if self._sketches(width, passes) else None
         self.solver_ = table.chosen(
             self.DATA, self.solver, width, n_rows, scatters, sketch=plan, passes=passes
         )
-        self._check_able(self.solver_, passes)
+        self._check_able(self.solver_, passes, width)
         given = self.get_params(deep=False)
         task = StreamTask(self._new_contrast(width), self._wanted(width), given)
         way: Any = table.WAYS[self.DATA][self.solver_]
@@ -275,12 +278,16 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         self._note_parameters(learner)
         return learner
 
-    def _sketch_plan(self, width: int, passes: int) -> SketchPlan | None:
-        """Return what a sketch would do for these parameters, None where it cannot."""
+    def _sketches(self, width: int, passes: int) -> bool:
+        """Tell whether a sketch can do what is asked."""
         try:
-            self._check_able("sketch", passes)
+            self._check_able("sketch", passes, width)
         except ValueError:
-            return None
+            return False
+        return True
+
+    def _sketch_plan(self, width: int) -> SketchPlan:
+        """Return what a sketch would do for these parameters."""
         return SketchPlan(
             self._wanted(width),
             lag=self._lag(),

@@ -154,25 +154,29 @@ class SlowSubspace(SlowBounds):
             )
         self._check_able(self.solver, passes=2)  # how many there are, only fit knows
 
-    def _check_able(self, solver: str, passes: int = 1) -> None:
+    def _check_able(self, solver: str, passes: int = 1, width: int | None = None) -> None:
         data, n = self.DATA, self.n_components
         if self.criterion == "ratio":
             table.require(data, solver, "ratios", "criterion='ratio'")
         elif self.alpha == "bound":
             table.require(data, solver, "scatters", "alpha='bound'")
         elif self.alpha == "auto":
-            self._check_search(solver, passes)
+            self._check_search(solver, passes, width)
         if n is None:
             table.require(data, solver, "all_positive", "n_components=None", "Give a whole number")
 
-    def _check_search(self, solver: str, passes: int) -> None:
-        """Refuse to let the data choose alpha where a way of learning cannot."""
+    def _check_search(self, solver: str, passes: int, width: int | None) -> None:
+        """Refuse to let the data choose alpha where a way of learning cannot.
+
+        In one pass a sketch can where it holds the sums whole, which is a question of the width.
+        """
         number = "Give alpha as a number (that of a dense fit to a part of the stream, for one)"
         if not table.able(self.DATA, solver, "weights_in_passes"):
             table.require(self.DATA, solver, "any_weights", "alpha='auto'", number)
-        elif passes < 2:
-            again = f"{number}, fit with passes=2"
-            table.require(self.DATA, solver, "any_weights", "alpha='auto' in one pass", again)
+        elif passes < 2 and not (width and self._sketch_plan(width).whole(width)):
+            again, wide = f"{number}, fit with passes=2", f" over {width} columns" if width else ""
+            what = f"alpha='auto' in one pass{wide}"
+            table.require(self.DATA, solver, "any_weights", what, again)
         elif self.n_components is None:
             raise ValueError(
                 f"solver={solver!r} looks for the alpha at which n_components eigenvalues are "

@@ -6,6 +6,7 @@ import numpy as np
 
 from eigenstream._linalg import Float64s, orthonormalized
 from eigenstream.learners.sketch._core import SketchCore
+from eigenstream.solvers import dense
 from eigenstream.solvers.base import Eigenpairs, canonical
 
 #: What rounding leaves in the eigenvalues, relative to the largest, for rows in single precision.
@@ -51,13 +52,24 @@ def read(
     """Return what a core knows at the given weights."""
     operator, totals, plan = core.operator, core.totals, core.plan
     rewarded, penalised, trace, past_trace = operator.means()
-    values, turn = np.linalg.eigh(weights[0] * rewarded - weights[1] * penalised)
-    values, turn = values[::-1], turn[:, ::-1]
-    above = _count_positive(core, values, weights[0])
+    T = weights[0] * rewarded - weights[1] * penalised
     wanted = plan.highest if plan.n_components is None else plan.n_components
+    cut, floor = _noise(core)
+    if core.frame is None:
+        wanted = min(wanted, operator.n_features)
+        pairs, above = dense.largest_and_positive(T, wanted, cut, weights[0] * floor)
+    else:
+        values, turn = np.linalg.eigh(T)
+        values, turn = values[::-1], turn[:, ::-1]
+        size = np.abs(values).max(initial=0.0)
+        above = int((values > max(cut * size, weights[0] * floor)).sum())
     if positive or plan.n_components is None:
         # Where none gains, the best one is the answer, as of any other solver.
         wanted = min(wanted, above if positive else max(above, 1))
+    if core.frame is None:
+        pairs = Eigenpairs(pairs.values[:wanted], pairs.vectors[:, :wanted])
+    else:
+        pairs = _pairs(core, values, turn, wanted)
     left, outside = operator.n_features - operator.r, (0.0, 0.0)
     if operator.lossy and left:
         outside = (
@@ -65,7 +77,7 @@ def read(
             float(past_trace - np.trace(penalised)) / left,
         )
     return SketchSolution(
-        pairs=_pairs(core, values, turn, wanted),
+        pairs=pairs,
         weights=weights,
         frame_weights=(operator.reward, operator.penalty),
         mean=totals.mean.copy(),
@@ -81,15 +93,15 @@ def read(
     )
 
 
-def _count_positive(core: SketchCore, values: Float64s, reward: float) -> int:
-    """Return how many eigenvalues are positive, and more than rounding."""
-    D, eps = core.operator.n_features, float(np.finfo(core.dtype).eps)
+def _noise(core: SketchCore) -> tuple[float, float]:
+    """Return up to which share of the largest one an eigenvalue is rounding, and up to which size.
+
+    The size is what rounding of the mean leaves in A of rows that are constant.
+    """
+    D, dtype = core.operator.n_features, core.dtype if core.frame is not None else np.float64
     single = core.dtype == np.float32 and core.operator.lossy
     cut = FLOAT32_ROUNDING if single else (D + 100) * float(np.finfo(np.float64).eps)
-    # What rounding of the mean leaves of rows that are constant.
-    floor = reward * D * (eps * float(np.linalg.norm(core.totals.mean))) ** 2
-    size = float(np.abs(values).max(initial=0.0))
-    return int((values > max(cut * size, floor)).sum())
+    return cut, D * (float(np.finfo(dtype).eps) * float(np.linalg.norm(core.totals.mean))) ** 2
 
 
 def _pairs(core: SketchCore, values: Float64s, turn: Float64s, wanted: int) -> Eigenpairs:

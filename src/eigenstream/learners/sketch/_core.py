@@ -23,6 +23,7 @@ from eigenstream.learners.sketch._operator import SketchedSums
 from eigenstream.learners.sketch._plan import SketchPlan
 from eigenstream.learners.sketch._terms import SketchTerms
 from eigenstream.learners.sketch._transient import Transient
+from eigenstream.learners.sketch._whole import WholeSums
 
 #: The first blocks move the frame far: their problems are solved in full.
 FULL_BLOCKS = 8
@@ -72,11 +73,13 @@ class SketchCore:
     @classmethod
     def empty(cls, plan: SketchPlan, n_features: int, dtype: Any) -> "SketchCore":
         """Return what is known before any row."""
-        most = plan.highest + plan.lowest
-        whole = n_features <= most  # the matrix itself is no larger than the frame
-        operator = SketchedSums.empty(n_features, plan.weights, n_features if whole else 0)
-        frame = None if whole else SketchFrame(plan.d, most, n_features, dtype)
-        mean = np.zeros(n_features)
+        mean, frame = np.zeros(n_features), None
+        operator: SketchedSums
+        if plan.whole(n_features):
+            operator = WholeSums.empty(n_features, plan.weights, n_features)
+        else:
+            operator = SketchedSums.empty(n_features, plan.weights, 0)
+            frame = SketchFrame(plan.d, plan.highest + plan.lowest, n_features, dtype)
         return cls(plan, np.dtype(dtype), operator, frame, mean, ExactTotals(mean))
 
     def widen(self) -> None:
@@ -114,7 +117,7 @@ class SketchCore:
         if plan.center and not self.totals.n_terms and not operator.again:
             self.mean = _mean(pieces, terms)
         if self.frame is None:
-            middle, power = self._learn_whole(pieces, terms)
+            middle, power = self._learn_whole(self.whole, pieces, terms)
         else:
             middle, power = self._learn_in(self.frame, pieces, terms)
         if plan.center:
@@ -127,6 +130,12 @@ class SketchCore:
         operator.past_weight += terms.past_weight
         self.transient.n += count
         self.blocks += 1
+
+    @property
+    def whole(self) -> WholeSums:
+        """The sums, where they are held whole: where there is no frame."""
+        assert isinstance(self.operator, WholeSums)
+        return self.operator
 
     @property
     def wanders(self) -> bool:
@@ -144,11 +153,13 @@ class SketchCore:
         self.totals.weight *= keep
         self.totals.power *= keep
 
-    def _learn_whole(self, pieces: list[Any], terms: SketchTerms) -> tuple[Float64s, float]:
-        """Add the terms to matrices of full size."""
-        rows = np.concatenate(pieces).astype(np.float64) - self.mean
-        none = np.zeros(len(self.operator.forms))
-        self.operator.forms = self.operator.with_block(none, terms, rows)
+    def _learn_whole(
+        self, sums: WholeSums, pieces: list[Any], terms: SketchTerms
+    ) -> tuple[Float64s, float]:
+        """Add the terms to matrices of full size, in double precision."""
+        rows = np.concatenate(pieces, dtype=np.float64)
+        rows -= self.mean
+        sums.add(terms, rows)
         middle = terms.mean(rows)
         own = rows[terms.now] - middle if terms.center else rows[terms.now]
         return middle, float(terms.weights @ np.einsum("ij,ij->i", own, own))
@@ -247,12 +258,13 @@ class SketchCore:
     @classmethod
     def restored(cls, plan: SketchPlan, state: State) -> "SketchCore":
         """Return what goes on from a state, to the last bit."""
-        operator = SketchedSums.restored(part(state, "operator"))
         dtype, framed, totals = (
             np.dtype(str(state["dtype"])),
             part(state, "frame"),
             part(state, "totals"),
         )
+        kind = SketchedSums if framed else WholeSums
+        operator = kind.restored(part(state, "operator"))
         return cls(
             plan,
             dtype,

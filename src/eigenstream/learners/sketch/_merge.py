@@ -36,12 +36,13 @@ def on_its_own(core: SketchCore) -> SketchCore:
 
 def further_pass(core: SketchCore, weight: float) -> SketchCore:
     """Return a core that has seen nothing, and begins with ``weight`` of what this one knows."""
-    known = on_its_own(deepcopy(core))
-    if known.plan.search and known.totals.n_terms:
-        search_on(known)
-    fresh = SketchCore.empty(known.plan, known.operator.n_features, known.dtype)
-    if known.frame is None or not known.totals.n_terms:
+    fresh = SketchCore.empty(core.plan, core.operator.n_features, core.dtype)
+    if core.frame is None or not core.totals.n_terms:
         return fresh  # a sum that is exact needs no start
+    known = on_its_own(deepcopy(core))
+    assert known.frame is not None
+    if known.plan.search:
+        search_on(known)
     start = SketchedSums.empty(
         known.operator.n_features, known.plan.weights, known.operator.r, True
     )
@@ -69,13 +70,11 @@ def merged_cores(left: SketchCore, right: SketchCore, keep: float) -> SketchCore
     step = right.mean - left.mean
     square = float(step @ step) * a.weight * b.weight / (a.weight + b.weight)
     if left.frame is None or right.frame is None:
-        c = np.sqrt(a.weight * b.weight / (a.weight + b.weight)) * step
-        a.forms = a.forms + b.forms
-        a.forms[0] += a.reward * np.multiply.outer(c, c)
+        left.whole.absorb(right.whole, step)
     else:
         _add_in_joint_frame(left, right, left.frame, right.frame, step, square)
-    a.traces = a.traces + b.traces
-    a.traces[0] += a.reward * square
+        a.traces = a.traces + b.traces
+        a.traces[0] += a.reward * square
     a.lossy = a.lossy or b.lossy
     left.mean = left.mean + step * (b.weight / (a.weight + b.weight))
     a.weight += b.weight

@@ -1,7 +1,7 @@
 """The signed sum of a stream's terms: in a frame exactly, outside it by its mean."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class SketchedSums:
     @classmethod
     def empty(
         cls, n_features: int, weights: tuple[float, float], r: int, again: bool = False
-    ) -> "SketchedSums":
+    ) -> Self:
         """Return sums of nothing in a frame of ``r`` vectors."""
         k = 1 + (weights[1] > 0) + again
         return cls(n_features, *weights, np.zeros((k, r, r)), np.zeros(k), again)
@@ -132,7 +132,7 @@ class SketchedSums:
         return dict(vars(self))
 
     @classmethod
-    def restored(cls, state: State) -> "SketchedSums":
+    def restored(cls, state: State) -> Self:
         """Return sums that go on from a state."""
         return cls(
             int(state["n_features"]),

@@ -30,6 +30,11 @@ DEBTS = 0.7
 ROWS_A_COLUMN = 25
 
 
+#: A search for the weights needs a large frame and a second pass; up to so many columns the two
+#: D x D sums themselves take no more time than that (TODO), and one pass of them is exact.
+WHOLE_SEARCH = 1500
+
+
 @dataclass(frozen=True)
 class SketchPlan:
     """What a sketch is asked for; see ``OperatorSketch`` for the meaning of each."""
@@ -89,6 +94,19 @@ class SketchPlan:
             return max(80, min(10 * self.d, 150)) if self.search else max(8, min(3 * self.d, 60))
         return self.highest
 
+    def whole(self, n_features: int) -> bool:
+        """Tell whether the sums of rows of such a width are held whole, D x D: exact to rounding.
+
+        They are where they are no larger than the frame. For a search they are up to
+        ``WHOLE_SEARCH`` columns, unless a frame of some size is asked for.
+
+        >>> [SketchPlan(5, (0.3, 0.7), lag=1, search=on).whole(1000) for on in (False, True)]
+        [False, True]
+        """
+        if n_features <= self.highest + self.lowest:
+            return True
+        return self.search and self.oversampling is None and n_features <= WHOLE_SEARCH
+
     def block(self, n_features: int) -> int:
         """Return the number of terms of a block of rows of such a width.
 
@@ -112,19 +130,24 @@ class SketchPlan:
 
         >>> SketchPlan(10, (0.3, 0.7), lag=1).cost(1, 100_000) / 100_000
         445.76
+
+        Of sums held whole half of each square.
         """
-        r = min(self.highest + self.lowest, n_features)
+        if self.whole(n_features):
+            return n_rows * float(n_features) ** 2 * (2.0 if self.weights[1] else 1.0)
+        r = self.highest + self.lowest
         return n_rows * (n_features * (7.0 * r + 2.0 * self.d) + SMALL_PROBLEM * r**2)
 
     def promises(self, n_rows: int, n_features: int) -> bool:
         """Tell whether so many rows are enough for an answer near the best one (docs/online.md).
 
-        A plain sum of squares has no transient to speak of.
+        A plain sum of squares has no transient to speak of, and a sum held whole has none.
 
         >>> SketchPlan(10).promises(100, 784), SketchPlan(10, (0.3, 0.7), lag=1).promises(100, 784)
         (True, False)
         """
-        return not self.weights[1] or n_rows >= ROWS_A_COLUMN * n_features
+        enough = n_rows >= ROWS_A_COLUMN * n_features
+        return enough or not self.weights[1] or self.whole(n_features)
 
     @property
     def debts(self) -> float:

@@ -41,8 +41,13 @@ def begun_with(weights: tuple[float, float] | None) -> dict[str, Any]:
 
 
 def reweighed(core: SketchCore, reward: float) -> None:
-    """Let the sums of a core that has both be those for another weight of the reward."""
+    """Let the sums of a core that has both be those for another weight of the reward.
+
+    Sums held whole are those for all weights.
+    """
     operator = core.operator
+    if core.frame is None:
+        return
     if operator.again:
         raise ValueError("the sums of a further pass begin with others, at weights of their own.")
     reward = min(max(reward, LEAST), 1.0 - LEAST)
@@ -54,7 +59,7 @@ def reweighed(core: SketchCore, reward: float) -> None:
     traces[0] = scale * traces[0] + change * traces[1]
     operator.reward, operator.penalty = reward, 1.0 - reward
     operator.forms, operator.traces = forms, traces
-    if core.frame is None or not operator.r:
+    if not operator.r:
         return
     values, vectors = np.linalg.eigh(forms[0])
     operator.cut(forms, values, vectors)
@@ -77,7 +82,7 @@ def least_weight(core: SketchCore) -> float:
 
 def search(core: SketchCore) -> None:
     """Go to the weight that is read, from time to time: by blocks, so that chunks do not matter."""
-    if not core.plan.search or core.operator.again or not core.operator.r:
+    if not core.plan.search or core.operator.again or core.frame is None or not core.operator.r:
         return
     turn = FIRST_TURN
     while turn < core.blocks:

@@ -52,7 +52,17 @@ class SketchTerms:
         return np.asarray(each @ C[self.now] * C.dtype.type(self.unit / self.weight))
 
     def rewarded(self, C: Float64s) -> tuple[Any, float]:
-        """Return A but for a factor, in the precision of C, and the factor, which has any size.
+        """Return A but for a factor, in the precision of C, and the factor, which has any size."""
+        rows, factor = self.rewarded_rows(C)
+        return rows.T @ rows, factor
+
+    def penalised(self, C: Float64s) -> tuple[Any, float]:
+        """Return B likewise."""
+        moved, factor = self.penalised_rows(C)
+        return moved.T @ moved, factor
+
+    def rewarded_rows(self, C: Float64s) -> tuple[Any, float]:
+        """Return rows whose inner products by column are A, but for a factor, and the factor.
 
         Coordinates count from the mean before the block.
         """
@@ -62,12 +72,12 @@ class SketchTerms:
             # c in place of one m the first sum is larger by weight (m - c)(m - c)^T: that does it.
             away = self.mean(C) * C.dtype.type(1.0 - np.sqrt(self.kept))
             rows = rows - (away if roots is None else roots * away)
-        return rows.T @ rows, factor
+        return rows, factor
 
-    def penalised(self, C: Float64s) -> tuple[Any, float]:
-        """Return B likewise."""
+    def penalised_rows(self, C: Float64s) -> tuple[Any, float]:
+        """Return those of B likewise."""
         moved, _, factor = _weighted(C[self.now] - C[self.past], self.past_weights)
-        return moved.T @ moved, factor
+        return moved, factor
 
     @cached_property
     def unit(self) -> float:

@@ -202,6 +202,13 @@ class OperatorSketch:
             return read(core, self.n_rows, positive, weights or self.plan.weights)
 
     @property
+    def exact(self) -> bool:
+        """Whether nothing has been cut off: another pass over the same rows finds the same."""
+        if self._core is None or not self.n_terms or self._core.operator.lossy:
+            return False
+        return self._core.frame is None or not self._learned().operator.lossy
+
+    @property
     def n_features(self) -> int:
         """The width of the rows; 0 before the first."""
         return 0 if self._core is None else self._core.operator.n_features
@@ -249,6 +256,11 @@ class OperatorSketch:
             raise ValueError(
                 f"only sketches of rows of one width merge, got "
                 f"{self._core.operator.n_features} and {later._core.operator.n_features} features."
+            )
+        if (self._core.frame is None) != (later._core.frame is None):
+            raise ValueError(
+                "these sketches do not merge: one of them holds its sums whole, and the other one "
+                "a frame. Let one version of eigenstream learn both."
             )
         merged = self._new()
         core, velocities = deepcopy(self._learned()), self.n_velocities + later.n_velocities

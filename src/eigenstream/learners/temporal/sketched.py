@@ -77,15 +77,20 @@ class Sketched(StreamLearner):
         self._sketch.add(rows, weights, new_sequence=new_sequence)
 
     def read(self, source: Source, question: StreamQuestion) -> None:
-        """Learn from all the rows, as many times as the source says: better each time."""
+        """Learn from all the rows, as many times as the source says: better each time.
+
+        Where nothing has been cut off, all is known, and the rows are not read again.
+        """
         search = self._sketch.plan.search
         for k in range(source.first_turn, source.passes):
             if k > source.first_turn:
+                if self._sketch.exact:
+                    break
                 if search and self._sketch.n_terms:
                     self._alphas.append(self._sketch.solution().weights[0])
                 self._sketch = self._sketch.another_pass()
             super().read(source, question)
-        if search and self._sketch.n_terms:
+        if search and self._sketch.n_terms and not self._sketch.exact:
             check_found(self._sketch.solution(), self._alphas, self._sketch.plan)
 
     def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
@@ -142,6 +147,7 @@ class Sketched(StreamLearner):
 def check_found(found: SketchSolution, before: list[float], plan: SketchPlan) -> None:
     """Refuse an alpha that is not settled; warn of one that few rows have given.
 
+    Nothing is wrong with one that is exact, or that no second pass has looked for.
     ``before`` are those of the passes before the last one.
     """
     if found.exact or not before:

@@ -1,0 +1,253 @@
+"""alpha="auto" of the sketch where it holds the sums whole: one pass, exact, like the scatters."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.linalg import eigh
+
+from eigenstream import SlowSubspace, load, open_stream, save
+from eigenstream._linalg import principal_angles
+from eigenstream.learners.sketch import OperatorSketch, SketchPlan, _plan
+from eigenstream.learners.temporal import Sketched
+from eigenstream.solvers.base import above
+from eigenstream.testing import assert_same_state, chunked
+
+D = 200
+
+
+def slow_rows(n=900, width=D, seed=0, slow=6, size=1.0):
+    """Sources slow to several degrees, of some size, among fast ones."""
+    rng = np.random.default_rng(seed)
+    memory = np.r_[1.0 - np.geomspace(0.01, 0.2, slow), rng.uniform(-0.4, 0.4, width - slow)]
+    rows = rng.standard_normal((n, width)) * np.sqrt(1.0 - memory**2)
+    for t in range(1, n):
+        rows[t] += memory * rows[t - 1]
+    rows[:, :slow] *= size
+    return rows @ np.linalg.qr(rng.standard_normal((width, width)))[0] + 3.0
+
+
+ROWS = slow_rows()
+
+
+def assert_exact(model, dense, rtol=1e-10):
+    """The answer is that of the scatters, to rounding."""
+    assert model.solver_ == "sketch"
+    np.testing.assert_allclose(model.alpha_, dense.alpha_, rtol=rtol)
+    np.testing.assert_allclose(model.mean_, dense.mean_, rtol=0, atol=10 * rtol)
+    top = dense.eigenvalues_.max()
+    np.testing.assert_allclose(
+        model.eigenvalues_, dense.eigenvalues_, rtol=0, atol=100 * rtol * top
+    )
+    assert principal_angles(model.components_.T, dense.components_.T).max() < 1e-6
+    assert model.n_samples_seen_ == dense.n_samples_seen_
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("lag", [1, 3])
+@pytest.mark.parametrize("width", [200, 400])
+def test_one_pass_is_exact(width, lag, center):
+    rows = slow_rows(1200, width)
+    how = {"lag": lag, "center": center}
+    assert_exact(
+        SlowSubspace(4, solver="sketch", **how).fit(rows), SlowSubspace(4, **how).fit(rows)
+    )
+
+
+def given(kind):
+    """Rows as they may come, with what else goes to fit."""
+    if kind == "sequences with weights":
+        weights = np.random.default_rng(1).uniform(0.0, 2.0, 900)
+        weights[::50] = 0.0
+        return np.split(ROWS, [100, 103, 500]), np.split(weights, [100, 103, 500])
+    if kind == "missing values":
+        holes = ROWS.copy()
+        holes[::97, 3] = np.nan
+        return holes, None
+    if kind == "sparse":
+        return sp.csr_array(np.where(ROWS > 2.0, ROWS, 0.0)), None
+    return np.split(ROWS, 3), None
+
+
+@pytest.mark.parametrize(
+    "kind", ["sequences", "sequences with weights", "missing values", "sparse"]
+)
+def test_rows_of_any_kind(kind):
+    X, weights = given(kind)
+    model, dense = (
+        SlowSubspace(3, solver=solver, missing="skip").fit(X, sample_weight=weights)
+        for solver in ("sketch", "dense")
+    )
+    assert_exact(model, dense)
+    assert model.n_samples_skipped_ == dense.n_samples_skipped_
+
+
+def test_single_precision_is_added_up_in_double():
+    """Law 5: what is learned of float32 rows is what is learned of the same numbers in float64."""
+    rows = (ROWS + 1e3).astype(np.float32)
+    single, double = (SlowSubspace(3, solver="sketch").fit(X) for X in (rows, rows.astype(float)))
+    assert_exact(single, SlowSubspace(3).fit(rows.astype(float)), rtol=1e-7)
+    np.testing.assert_array_equal(single.components_, double.components_)
+    assert single.alpha_ == double.alpha_
+
+
+def forgotten(rows, lag, rate, d):
+    """Return alpha by plain sums over all terms, of which older ones weigh less."""
+    now, past = rows[lag:], rows[:-lag]
+    weights = (1.0 - rate) ** np.arange(len(now) - 1.0, -1.0, -1.0)
+    weights /= weights.sum()
+    centred = now - weights @ now
+    A = (centred * weights[:, None]).T @ centred
+    B = ((now - past) * weights[:, None]).T @ (now - past)
+    return above(1.0 / (1.0 + eigh(A, B, eigvals_only=True)[-d]))
+
+
+@pytest.mark.parametrize("rate", [1e-3, 0.01])
+def test_forgetting_is_that_of_every_term(rate):
+    rows = np.concatenate([ROWS, slow_rows(700, seed=2)])
+    model = SlowSubspace(3, solver="sketch", forgetting=rate, lag=2).fit(rows)
+    assert model.alpha_ == pytest.approx(forgotten(rows, 2, rate, 3), rel=1e-9)
+
+
+# ---- any chunking ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cuts", [[1, 2, 5, 350], range(0, 900, 7), [899]])
+def test_any_chunking_is_the_same_to_the_last_bit(cuts):
+    whole, grown = SlowSubspace(3, solver="sketch").fit(ROWS), SlowSubspace(3, solver="sketch")
+    for part in chunked(ROWS, cuts):
+        grown.partial_fit(part)
+    assert grown.alpha_ == whole.alpha_
+    np.testing.assert_array_equal(grown.components_, whole.components_)
+    np.testing.assert_array_equal(grown.eigenvalues_, whole.eigenvalues_)
+
+
+def test_reading_on_the_way_changes_nothing():
+    model = SlowSubspace(3, solver="sketch")
+    for k, part in enumerate(chunked(ROWS, range(0, 900, 130))):
+        model.partial_fit(part)
+        if k > 1:
+            assert_exact(model, SlowSubspace(3).fit(ROWS[: model.n_samples_seen_]))
+    assert model.alpha_ == SlowSubspace(3, solver="sketch").fit(ROWS).alpha_
+
+
+@pytest.mark.parametrize("cuts", [[450], [3, 700], [100, 200, 300, 899]])
+@pytest.mark.parametrize("new_sequence", [False, True])
+def test_parts_merge_exactly(cuts, new_sequence):
+    """Law 1: however the rows are cut, and in whatever order parts are merged."""
+    parts = np.split(ROWS, cuts)
+    fitted = [SlowSubspace(3, solver="sketch").partial_fit(part) for part in parts]
+    ahead, back = fitted[0], fitted[-1]
+    for one in fitted[1:]:
+        ahead = ahead.merge(one, new_sequence=new_sequence)
+    for one in fitted[-2::-1]:
+        back = one.merge(back, new_sequence=new_sequence)
+    dense = SlowSubspace(3)
+    for part in parts:
+        dense.partial_fit(part, new_sequence=new_sequence)
+    assert_exact(ahead, dense)
+    assert_exact(back, dense)
+
+
+def test_what_is_saved_goes_on_to_the_last_bit(tmp_path):
+    model = SlowSubspace(3, solver="sketch").partial_fit(ROWS[:450])
+    save(model, tmp_path / "half.eigs")
+    copy = load(tmp_path / "half.eigs")
+    assert_same_state(copy._learner.state(), model._learner.state())
+    for one in (model, copy):
+        one.partial_fit(ROWS[450:])
+    assert_same_state(copy._learner.state(), model._learner.state())
+    assert copy.alpha_ == model.alpha_ == SlowSubspace(3, solver="sketch").fit(ROWS).alpha_
+
+
+# ---- what the frame cannot find ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("width", "size", "seed"), [(150, 0.03, 1), (250, 0.1, 0), (250, 0.03, 1)])
+def test_sources_much_smaller_than_fast_ones_are_found(width, size, seed, monkeypatch):
+    """Where two passes of a frame give an alpha more than half as large again."""
+    rng = np.random.default_rng(seed)
+    rows = slow_rows(4000, width, seed, slow=3, size=size) - 3.0
+    turn = np.linalg.qr(rng.standard_normal((width, width)))[0]
+    rows = rows @ (turn * np.exp(rng.standard_normal(width))) @ turn.T
+    dense, model = SlowSubspace(3).fit(rows), SlowSubspace(3, solver="sketch").fit(rows)
+    assert_exact(model, dense, rtol=1e-8)
+    monkeypatch.setattr(_plan, "WHOLE_SEARCH", 0)
+    once = OperatorSketch(3, weights=(0.3, 0.7), lag=1, search=True)
+    once.add(rows)
+    twice = once.another_pass()
+    twice.add(rows)
+    assert twice.solution().weights[0] > 1.5 * dense.alpha_
+
+
+# ---- passes ------------------------------------------------------------------------------------
+
+
+class Counted:
+    """Rows that count how often they are read."""
+
+    def __init__(self):
+        self.stream, self.n = open_stream(ROWS, chunk_rows=300), 0
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+    def chunks(self, *given, **named):
+        self.n += 1
+        return self.stream.chunks(*given, **named)
+
+
+@pytest.mark.parametrize("passes", [1, 2, 5])
+def test_rows_are_read_once_whatever_is_asked_for(passes):
+    rows = Counted()
+    model = SlowSubspace(3, solver="sketch").fit(rows, passes=passes)
+    assert rows.n == 1
+    np.testing.assert_array_equal(
+        model.components_, SlowSubspace(3, solver="sketch").fit(ROWS).components_
+    )
+
+
+def test_a_further_pass_starts_from_nothing():
+    sketch = OperatorSketch(3, weights=(0.3, 0.7), lag=1, search=True)
+    sketch.add(ROWS)
+    assert sketch.exact
+    again = sketch.another_pass()
+    assert not again.exact  # of no rows nothing is known
+    again.add(ROWS)
+    assert again.solution().weights == sketch.solution().weights
+
+
+def test_how_wide_rows_may_be():
+    plan = SketchPlan(3, (0.3, 0.7), lag=1, search=True)
+    most = _plan.WHOLE_SEARCH
+    assert plan.whole(most)
+    assert not plan.whole(most + 1)
+    assert not SketchPlan(3, (0.3, 0.7), lag=1).whole(200)  # weights are given
+    assert not SketchPlan(3, (0.3, 0.7), lag=1, search=True, oversampling=9.0).whole(200)
+
+
+def test_wider_rows_take_two_passes():
+    wide = np.zeros((20, _plan.WHOLE_SEARCH + 1))
+    model = SlowSubspace(3, solver="sketch").partial_fit(ROWS)
+    before = model._learner.state()
+    words = r"alpha='auto' in one pass over 1501 columns is not for solver='sketch'.*passes=2"
+    for refused in (SlowSubspace.fit, SlowSubspace.partial_fit):
+        with pytest.raises(ValueError, match=words):
+            refused(SlowSubspace(3, solver="sketch"), wide)
+    with pytest.raises(ValueError, match=words):
+        model.fit(wide)
+    assert_same_state(model._learner.state(), before)
+
+
+def test_a_frame_that_is_asked_for_is_a_frame():
+    with pytest.raises(ValueError, match="in one pass over 200 columns is not for"):
+        SlowSubspace(3, solver="sketch", oversampling=9.0).fit(ROWS)
+
+
+def test_sums_held_whole_do_not_merge_with_a_frame(monkeypatch):
+    whole = SlowSubspace(3, solver="sketch").fit(ROWS)
+    monkeypatch.setattr(_plan, "WHOLE_SEARCH", 0)
+    framed = Sketched(D, OperatorSketch(3, weights=(0.3, 0.7), lag=1, search=True))
+    framed.add(ROWS)
+    for one, other in ((whole._learner, framed), (framed, whole._learner)):
+        with pytest.raises(ValueError, match="one of them holds its sums whole"):
+            one.merge(other)
