@@ -90,6 +90,20 @@ def test_single_precision_is_added_up_in_double():
     assert single.alpha_ == double.alpha_
 
 
+@pytest.mark.parametrize(
+    "name", ["constant", "zero", "a line", "repeated", "few", "sizes of twelve decades", "far away"]
+)
+def test_degenerate_rows_give_what_the_scatters_give(name):
+    lines, sizes = np.outer(np.arange(300.0), np.arange(D)), np.geomspace(1e-6, 1e6, D)
+    rows = {"constant": np.full((300, D), 3.7), "zero": np.zeros((300, D)), "a line": lines}
+    rows |= {"repeated": np.repeat(ROWS[:5], 60, axis=0), "few": ROWS[:40]}
+    rows |= {"sizes of twelve decades": ROWS * sizes, "far away": ROWS + 1e6}
+    model, dense = SlowSubspace(3, solver="sketch").fit(rows[name]), SlowSubspace(3).fit(rows[name])
+    assert model.alpha_ == pytest.approx(dense.alpha_, rel=1e-7)
+    noise = 1e-9 * (dense.eigenvalues_.max() + 1e-12)
+    np.testing.assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-7, atol=noise)
+
+
 def forgotten(rows, lag, rate, d):
     """Return alpha by plain sums over all terms, of which older ones weigh less."""
     now, past = rows[lag:], rows[:-lag]

@@ -52,9 +52,11 @@ class SlowSubspace(SlowBounds):
         again and again, for D too large for a matrix. "sketch" reads once and keeps a few times
         n_components vectors and the exact trace: near the best answer on long streams that stay as
         they are, nearer with ``passes=2``; no step size, mergeable. "flow" learns online by the
-        Oja-Karhunen flow [SLOW], one observation at a time. These two need a number for ``alpha``;
-        the sketch finds "auto" with ``passes=2``, as a rule to five per cent, refuses where it has
-        not settled, and warns where rows are few (under 25 a column).
+        Oja-Karhunen flow [SLOW], one observation at a time, and needs a number for ``alpha``. The
+        sketch finds "auto" exactly, in one pass and chunk by chunk, of up to 1500 columns. Of wider
+        rows it needs ``passes=2``, finds it to five per cent as a rule, refuses where it has not
+        settled, and warns where rows are few (under 25 a column); where slow channels are much
+        smaller than fast ones it can be far too large there, and nothing tells.
         "auto" takes "dense" where matrices fit in memory; beyond, "sketch" in ``partial_fit``, and
         in ``fit`` where it is quicker than "krylov" and rows are many (25 a column).
     center : bool, default=True

@@ -9,9 +9,6 @@ from eigenstream.learners.sketch._core import SketchCore
 from eigenstream.solvers import dense
 from eigenstream.solvers.base import Eigenpairs, canonical
 
-#: What rounding leaves in the eigenvalues, relative to the largest, for rows in single precision.
-FLOAT32_ROUNDING = 1e-6
-
 
 @dataclass(frozen=True)
 class SketchSolution:
@@ -54,7 +51,7 @@ def read(
     rewarded, penalised, trace, past_trace = operator.means()
     T = weights[0] * rewarded - weights[1] * penalised
     wanted = plan.highest if plan.n_components is None else plan.n_components
-    cut, floor = _noise(core)
+    cut, floor = core.noise
     if core.frame is None:
         wanted = min(wanted, operator.n_features)
         pairs, above = dense.largest_and_positive(T, wanted, cut, weights[0] * floor)
@@ -91,17 +88,6 @@ def read(
         penalised=penalised,
         outside=outside,
     )
-
-
-def _noise(core: SketchCore) -> tuple[float, float]:
-    """Return up to which share of the largest one an eigenvalue is rounding, and up to which size.
-
-    The size is what rounding of the mean leaves in A of rows that are constant.
-    """
-    D, dtype = core.operator.n_features, core.dtype if core.frame is not None else np.float64
-    single = core.dtype == np.float32 and core.operator.lossy
-    cut = FLOAT32_ROUNDING if single else (D + 100) * float(np.finfo(np.float64).eps)
-    return cut, D * (float(np.finfo(dtype).eps) * float(np.linalg.norm(core.totals.mean))) ** 2
 
 
 def _pairs(core: SketchCore, values: Float64s, turn: Float64s, wanted: int) -> Eigenpairs:

@@ -32,6 +32,9 @@ FULL_BLOCKS = 8
 #: that stay as they are it moves by 0 to .001 (measured).
 MOVED = 0.002
 
+#: What rounding leaves in the eigenvalues, relative to the largest, for rows in single precision.
+FLOAT32_ROUNDING = 1e-6
+
 #: Blocks between two corrections of what rounding does to the frame.
 ROUNDED_EVERY = 4
 
@@ -136,6 +139,17 @@ class SketchCore:
         """The sums, where they are held whole: where there is no frame."""
         assert isinstance(self.operator, WholeSums)
         return self.operator
+
+    @property
+    def noise(self) -> tuple[float, float]:
+        """Up to which share of the largest one an eigenvalue is rounding, and up to which size.
+
+        The size is what rounding of the mean leaves in A of rows that are constant.
+        """
+        D, dtype = self.operator.n_features, np.float64 if self.frame is None else self.dtype
+        single = self.dtype == np.float32 and self.operator.lossy
+        cut = FLOAT32_ROUNDING if single else (D + 100) * float(np.finfo(np.float64).eps)
+        return cut, D * (float(np.finfo(dtype).eps) * float(np.linalg.norm(self.totals.mean))) ** 2
 
     @property
     def wanders(self) -> bool:

@@ -71,13 +71,16 @@ def reweighed(core: SketchCore, reward: float) -> None:
 def least_weight(core: SketchCore) -> float:
     """Return the weight above which ``n_components`` eigenvalues are positive in the frame.
 
-    The frame's share of a direction is less than all of it, so this is too large, as a rule.
+    The frame's share of a direction is less than all of it, so this is too large, as a rule; of
+    sums held whole it is right.
     """
     if not core.operator.r:
         return 1.0  # no row has moved yet
     rewarded, penalised, _, _ = core.operator.means()
-    cut = core.operator.n_features * float(np.finfo(np.float64).eps)
-    return dense.smallest_positive_weight(rewarded, penalised, core.plan.d, cut)
+    cut, floor = core.operator.n_features * float(np.finfo(np.float64).eps), 0.0
+    if core.frame is None:  # as from the scatters
+        cut, floor = core.noise
+    return dense.smallest_positive_weight(rewarded, penalised, core.plan.d, cut, floor)
 
 
 def search(core: SketchCore) -> None:

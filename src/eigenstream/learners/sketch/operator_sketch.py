@@ -29,7 +29,7 @@ class OperatorSketch:
     frame and rows, and the sum is cut back. See docs/mathematics.md for why, and for what is known.
 
     Memory: r + n_components vectors of length D, and the rows that wait for their block. Where
-    D <= p + q the sum is a D x D matrix, and exact.
+    D <= p + q the sums are D x D matrices, and exact; in a ``search`` up to 1500 columns.
 
     Parameters
     ----------
@@ -54,10 +54,10 @@ class OperatorSketch:
         memory.
     search : bool
         Look for (alpha, 1 - alpha), a step above the least alpha with ``n_components`` positive
-        eigenvalues, and only begin with ``weights``. After one pass alpha is anything from a fifth
-        too small to several times too large; ``another_pass`` brings it within five per cent on
-        most streams, and not where slow directions are much smaller than fast ones
-        (docs/mathematics.md).
+        eigenvalues, and only begin with ``weights``. Up to 1500 columns, unless ``oversampling`` is
+        given, alpha is exact. Of wider rows it is anything from a fifth too small to several times
+        too large after one pass; ``another_pass`` brings it within five per cent on most streams,
+        and not where slow directions are much smaller than fast ones (docs/mathematics.md).
     independent : bool
         The terms are drawn independently of each other, as couples of pairs are, not one after the
         other in time. In how few dimensions they lie can be told within a block then, and what is
