@@ -49,7 +49,8 @@ def test_one_pass_is_exact(width, lag, center):
     rows = slow_rows(1200, width)
     how = {"lag": lag, "center": center}
     assert_exact(
-        SlowSubspace(4, solver="sketch", **how).fit(rows), SlowSubspace(4, **how).fit(rows)
+        SlowSubspace(4, solver="sketch", **how).fit(rows),
+        SlowSubspace(4, solver="dense", **how).fit(rows),
     )
 
 
@@ -85,7 +86,7 @@ def test_single_precision_is_added_up_in_double():
     """Law 5: what is learned of float32 rows is what is learned of the same numbers in float64."""
     rows = (ROWS + 1e3).astype(np.float32)
     single, double = (SlowSubspace(3, solver="sketch").fit(X) for X in (rows, rows.astype(float)))
-    assert_exact(single, SlowSubspace(3).fit(rows.astype(float)), rtol=1e-7)
+    assert_exact(single, SlowSubspace(3, solver="dense").fit(rows.astype(float)), rtol=1e-7)
     np.testing.assert_array_equal(single.components_, double.components_)
     assert single.alpha_ == double.alpha_
 
@@ -98,9 +99,11 @@ def test_degenerate_rows_give_what_the_scatters_give(name):
     rows = {"constant": np.full((300, D), 3.7), "zero": np.zeros((300, D)), "a line": lines}
     rows |= {"repeated": np.repeat(ROWS[:5], 60, axis=0), "few": ROWS[:40]}
     rows |= {"sizes of twelve decades": ROWS * sizes, "far away": ROWS + 1e6}
-    model, dense = SlowSubspace(3, solver="sketch").fit(rows[name]), SlowSubspace(3).fit(rows[name])
+    model, dense = (SlowSubspace(3, solver=one).fit(rows[name]) for one in ("sketch", "dense"))
     assert model.alpha_ == pytest.approx(dense.alpha_, rel=1e-7)
-    noise = 1e-9 * (dense.eigenvalues_.max() + 1e-12)
+    contrast = dense.contrast_
+    T = contrast.matrix((dense.alpha_, 1.0 - dense.alpha_))
+    noise = contrast.rounding * np.linalg.norm(T, 2) + contrast.floor((1.0, 1.0))
     np.testing.assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-7, atol=noise)
 
 
@@ -140,7 +143,7 @@ def test_reading_on_the_way_changes_nothing():
     for k, part in enumerate(chunked(ROWS, range(0, 900, 130))):
         model.partial_fit(part)
         if k > 1:
-            assert_exact(model, SlowSubspace(3).fit(ROWS[: model.n_samples_seen_]))
+            assert_exact(model, SlowSubspace(3, solver="dense").fit(ROWS[: model.n_samples_seen_]))
     assert model.alpha_ == SlowSubspace(3, solver="sketch").fit(ROWS).alpha_
 
 
@@ -155,7 +158,7 @@ def test_parts_merge_exactly(cuts, new_sequence):
         ahead = ahead.merge(one, new_sequence=new_sequence)
     for one in fitted[-2::-1]:
         back = one.merge(back, new_sequence=new_sequence)
-    dense = SlowSubspace(3)
+    dense = SlowSubspace(3, solver="dense")
     for part in parts:
         dense.partial_fit(part, new_sequence=new_sequence)
     assert_exact(ahead, dense)
@@ -183,7 +186,10 @@ def test_sources_much_smaller_than_fast_ones_are_found(width, size, seed, monkey
     rows = slow_rows(4000, width, seed, slow=3, size=size) - 3.0
     turn = np.linalg.qr(rng.standard_normal((width, width)))[0]
     rows = rows @ (turn * np.exp(rng.standard_normal(width))) @ turn.T
-    dense, model = SlowSubspace(3).fit(rows), SlowSubspace(3, solver="sketch").fit(rows)
+    dense, model = (
+        SlowSubspace(3, solver="dense").fit(rows),
+        SlowSubspace(3, solver="sketch").fit(rows),
+    )
     assert_exact(model, dense, rtol=1e-8)
     monkeypatch.setattr(_plan, "WHOLE_SEARCH", 0)
     once = OperatorSketch(3, weights=(0.3, 0.7), lag=1, search=True)
