@@ -1,13 +1,19 @@
-"""The alpha="auto" that a sketch finds in two passes and in three, beside that of "dense".
+"""The alpha="auto" that a sketch finds in a frame, beside that of "dense"; and what it costs.
 
-First on named streams, then on problems drawn at random, to see where it fails: sources slow to any
-degree among fast ones, of few rows a column and of large noise. Where the sizes of the channels
-differ much, a slow one may be so much smaller than fast ones that no pass finds it.
+Rows of at most ``WHOLE_SEARCH`` columns have no frame in such a search: the sums are held whole,
+and exact. The first table has the time of both, which is the reason for that number. In the others
+all rows have a frame, as wider ones do, to see what it finds in two passes and in three: on named
+streams, and then on problems drawn at random, to see where it fails: sources slow to any degree
+among fast ones, of few rows a column and of large noise. Where the sizes of the channels differ
+much, a slow one may be so much smaller than fast ones that no pass finds it.
 """
 
+import tracemalloc
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -15,14 +21,27 @@ import numpy as np
 from benchmarks import online, shares
 from benchmarks._tools import console, show
 from eigenstream import SlowSubspace
+from eigenstream._blas import blas_threads
+from eigenstream.learners.sketch import OperatorSketch, _plan, begun_with
 
 #: An alpha is right if it is off by no more than this share.
 RIGHT = 0.05
 
 PASSES = (2, 3)
-DRAWN = 24
+DRAWN, WIDE = 24, 8
+SPREADS = (0.0, 0.3, 1.0)
 
 Stream = tuple[str, int, Callable[[], Any]]
+
+
+@contextmanager
+def whole_up_to(columns: int) -> Iterator[None]:
+    """Let a search hold the sums whole up to so many columns: 0 gives all of them a frame."""
+    before, _plan.WHOLE_SEARCH = _plan.WHOLE_SEARCH, columns
+    try:
+        yield
+    finally:
+        _plan.WHOLE_SEARCH = before
 
 
 def named() -> Iterator[Stream]:
@@ -48,13 +67,25 @@ def drawn(seed: int, spread: float) -> tuple[int, Any]:
     """
     rng = np.random.default_rng([seed, 7])
     d, D = int(rng.integers(1, 13)), int(rng.integers(150, 500))
-    n, slow = int(rng.uniform(25.0, 50.0) * D), d + int(rng.integers(0, 6))
+    return d, hidden(d, D, int(rng.uniform(25.0, 50.0) * D), spread, rng)
+
+
+def wide(seed: int, spread: float) -> tuple[int, Any]:
+    """Return the same of rows so wide that a search has a frame, 25 a column."""
+    rng = np.random.default_rng([seed, 8])
+    d, D = int(rng.integers(1, 13)), int(rng.integers(1500, 2200))
+    return d, hidden(d, D, 25 * D, spread, rng)
+
+
+def hidden(d: int, D: int, n: int, spread: float, rng: np.random.Generator) -> Any:
+    """Return rows of ``d`` slow sources, and a few more, among fast ones."""
+    slow = d + int(rng.integers(0, 6))
     memory = rng.uniform(-0.4, 0.4, D)
     memory[:slow] = 1.0 - 10.0 ** rng.uniform(-3.0, rng.choice([-1.0, -0.5, -0.2]), slow)
     rows = shares.sources(memory, n, rng)
     rows[:, slow:] *= rng.uniform(0.1, 2.0)
     rows *= np.exp(spread * rng.standard_normal(D))
-    return d, rows @ online.orthogonal(D, rng) + rng.uniform(0.0, 10.0)
+    return rows @ online.orthogonal(D, rng) + rng.uniform(0.0, 10.0)
 
 
 def error(rows: Any, d: int, passes: int, dense: SlowSubspace) -> tuple[float | None, float]:
@@ -88,32 +119,86 @@ def on_named() -> None:
     )
 
 
-def on_drawn() -> None:
+def on_drawn(what: str, draw: Callable[[int, float], tuple[int, Any]], count: int) -> None:
     """Print how often what is found on drawn problems is right, refused, or wrong."""
     table = []
-    for spread in (0.0, 0.3, 1.0):
-        count: Counter[str] = Counter()
+    for spread in SPREADS:
+        found: Counter[str] = Counter()
         worst = 0.0
-        for seed in range(DRAWN):
-            d, rows = drawn(seed, spread)
+        for seed in range(count):
+            d, rows = draw(seed, spread)
             off, _ = error(rows, d, PASSES[0], SlowSubspace(d).fit(rows))
             verdict = "refused" if off is None else "right" if abs(off) < RIGHT else "wrong"
-            count[verdict] += 1
+            found[verdict] += 1
             worst = max(worst, abs(off or 0.0))
-        verdicts = [str(count[verdict]) for verdict in ("right", "refused", "wrong")]
+        verdicts = [str(found[verdict]) for verdict in ("right", "refused", "wrong")]
         table.append([str(spread), *verdicts, f"{100 * worst:.1f} %"])
-        console.print(f"[dim]spread {spread}: {', '.join(verdicts)}")
+        console.print(f"[dim]{what}, spread {spread}: {', '.join(verdicts)}")
     show(
-        f"{DRAWN} problems drawn at random, two passes: right to 5 %, refused, or wrong",
+        f"{count} problems drawn at random, {what}, two passes: right to 5 %, refused, or wrong",
         ["spread of sizes", "right", "refused", "wrong", "worst"],
         table,
     )
 
 
+def took(rows: Any, passes: int) -> tuple[float, float]:
+    """Return the seconds of one core that a search takes to learn, and to answer."""
+    with blas_threads(1):
+        sketch = OperatorSketch(5, lag=1, **begun_with(None))
+        begun = thread_time()
+        for k in range(passes):
+            sketch = sketch.another_pass() if k else sketch
+            sketch.add(rows)
+        learned = thread_time()
+        sketch.solution()
+        return learned - begun, thread_time() - learned
+
+
+def speed() -> None:
+    """Print the time of a frame in two passes, and of sums held whole in one; and their memory."""
+    table = []
+    for D in (300, 500, 784, 1000, 1250, 1500, 1750, 2000):
+        rows = online.mixed(25 * D, 0, D=D, noise=1.0)
+        for dtype in (np.float64, np.float32):
+            given = rows.astype(dtype)
+            with whole_up_to(0):
+                framed, reading = took(given, 2)
+            with whole_up_to(D):
+                whole, solving = took(given, 1)
+            unit = 1e6 / len(rows)
+            times = [framed, framed + reading, whole, whole + solving]
+            table.append([str(D), dtype.__name__, *(f"{t * unit:.1f}" for t in times)])
+    show(
+        "A search, d=5, 25 rows a column: microseconds of one core a row",
+        ["D", "rows", "frame, two passes", "with its answer", "whole, one pass", "with its answer"],
+        table,
+    )
+    memory()
+
+
+def memory(D: int = _plan.WHOLE_SEARCH) -> None:
+    """Print what sums held whole take, in D x D matrices: while they learn, and for an answer."""
+    rows = np.random.default_rng(0).standard_normal((1000, D))
+    sketch = OperatorSketch(5, lag=1, **begun_with(None))
+    tracemalloc.start()
+    sketch.add(rows)
+    held, learning = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+    sketch.solution()
+    reading = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    told = " ".join(f"{size / 8 / D**2:.1f}" for size in (held, learning, reading))
+    console.print(f"D={D}: held, at most while learning, and for an answer, in D x D: {told}")
+
+
 def main() -> None:
-    """Print both tables."""
-    on_named()
-    on_drawn()
+    """Print all tables."""
+    speed()
+    on_drawn("150 to 500 columns, the sums whole", drawn, DRAWN)
+    with whole_up_to(0):
+        on_named()
+        on_drawn("150 to 500 columns, a frame", drawn, DRAWN)
+        on_drawn("1500 to 2200 columns, a frame", wide, WIDE)
 
 
 if __name__ == "__main__":
