@@ -9,6 +9,8 @@ from eigenstream import SlowSubspace, load, open_stream, save
 from eigenstream._linalg import principal_angles
 from eigenstream.learners.sketch import OperatorSketch, SketchPlan, _plan
 from eigenstream.learners.temporal import Sketched
+from eigenstream.models import Checkpoint
+from eigenstream.models.checkpoints import Interrupted
 from eigenstream.solvers.base import above
 from eigenstream.testing import assert_same_state, chunked
 
@@ -224,6 +226,30 @@ def test_rows_are_read_once_whatever_is_asked_for(passes):
     np.testing.assert_array_equal(
         model.components_, SlowSubspace(3, solver="sketch").fit(ROWS).components_
     )
+
+
+@pytest.mark.parametrize("rows_first", [300, 900])
+def test_a_fit_that_was_stopped_goes_on_and_reads_once(rows_first, tmp_path):
+    """Within the first pass, and where it has just ended."""
+    keeper, seen = Checkpoint(tmp_path / "c.eigs", every=100), []
+    stream = open_stream(ROWS, chunk_rows=100)
+    after = keeper.after
+
+    def stopping(chunk, learned, turn=0, whole=False):
+        seen.append(len(chunk))
+        if sum(seen) == rows_first:
+            keeper.stop()
+        after(chunk, learned, turn, whole)
+
+    keeper.after = stopping
+    model = SlowSubspace(3, solver="sketch")
+    with pytest.raises(Interrupted):
+        model.fit(stream, passes=3, checkpoint=keeper)
+    model.fit(stream, passes=3, checkpoint=tmp_path / "c.eigs", resume=True)
+    whole = SlowSubspace(3, solver="sketch").fit(ROWS)
+    assert model.n_samples_seen_ == len(ROWS)
+    assert model.alpha_ == whole.alpha_
+    np.testing.assert_array_equal(model.components_, whole.components_)
 
 
 def test_a_further_pass_starts_from_nothing():
