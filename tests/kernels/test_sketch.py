@@ -6,6 +6,7 @@ import pytest
 from eigenstream.kernels.sketch import (
     TILE,
     added_forms,
+    centre,
     conjugate_step,
     mirror,
     nearest_turn,
@@ -32,6 +33,23 @@ def form(now, past, gains, losses, share):
         H -= loss * np.outer(unit[i] - unit[j], unit[i] - unit[j])
     total = unit[now].T @ gains.astype(float)
     return H - share * np.outer(total, total)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("wanted", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", ["rows", "columns", "steps"])
+def test_rows_are_centred_in_double_precision(dtype, wanted, layout):
+    """Whatever their precision and their layout: only the difference is rounded."""
+    rng = np.random.default_rng(2)
+    mean = 1e4 * rng.standard_normal(9)
+    rows = (mean + rng.standard_normal((M, 9))).astype(dtype)
+    if layout == "columns":
+        rows = np.asfortranarray(rows)
+    elif layout == "steps":
+        rows = np.repeat(rows, 2, axis=1)[:, ::2]
+    out = np.empty((M, 4), wanted)
+    centre(rows, mean, 3, out)
+    np.testing.assert_array_equal(out, (rows[:, 3:7].astype(float) - mean[3:7]).astype(wanted))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

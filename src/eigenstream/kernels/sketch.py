@@ -6,7 +6,7 @@ import numpy as np
 
 from eigenstream.kernels.base import njit
 
-__all__ = ["added_forms", "conjugate_step", "mirror", "nearest_turn", "signed_sum"]
+__all__ = ["added_forms", "centre", "conjugate_step", "mirror", "nearest_turn", "signed_sum"]
 
 #: Rows and columns that are turned at a time.
 TILE = 16
@@ -40,6 +40,25 @@ def added_forms(forms: Any, outside: Any, rewarded: Any, penalised: Any, scales:
             else:
                 out[k, i, i] += outside[k]
     return out
+
+
+@njit(cache=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def centre(rows: Any, mean: Any, first: int, out: Any) -> None:
+    """Write rows less the mean, from their ``first`` column on, to ``out`` in its precision.
+
+    The difference is rounded, not the mean: that is the same in all rows, and adds up.
+
+    >>> out = np.empty((1, 2), np.float32)
+    >>> centre(np.array([[0, 1, 2]], np.float32), np.array([9.0, 1.0 + 1e-9, 1.0]), 1, out)
+    >>> out.tolist()
+    [[-9.999999717180685e-10, 1.0]]
+    """
+    width = out.shape[1]
+    centre = mean[first : first + width]
+    for i in range(out.shape[0]):
+        row, less = rows[i, first : first + width], out[i]
+        for j in range(width):
+            less[j] = row[j] - centre[j]
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]

@@ -182,8 +182,8 @@ def test_what_is_saved_goes_on_to_the_last_bit(tmp_path):
 
 
 @pytest.mark.parametrize(("width", "size", "seed"), [(150, 0.03, 1), (250, 0.1, 0), (250, 0.03, 1)])
-def test_sources_much_smaller_than_fast_ones_are_found(width, size, seed, monkeypatch):
-    """Where two passes of a frame give an alpha more than half as large again."""
+def test_sources_much_smaller_than_fast_ones_are_found(width, size, seed):
+    """A frame may miss them in any number of passes."""
     rng = np.random.default_rng(seed)
     rows = slow_rows(4000, width, seed, slow=3, size=size) - 3.0
     turn = np.linalg.qr(rng.standard_normal((width, width)))[0]
@@ -193,12 +193,6 @@ def test_sources_much_smaller_than_fast_ones_are_found(width, size, seed, monkey
         SlowSubspace(3, solver="sketch").fit(rows),
     )
     assert_exact(model, dense, rtol=1e-8)
-    monkeypatch.setattr(_plan, "WHOLE_SEARCH", 0)
-    once = OperatorSketch(3, weights=(0.3, 0.7), lag=1, search=True)
-    once.add(rows)
-    twice = once.another_pass()
-    twice.add(rows)
-    assert twice.solution().weights[0] > 1.5 * dense.alpha_
 
 
 # ---- passes ------------------------------------------------------------------------------------

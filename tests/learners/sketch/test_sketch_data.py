@@ -88,6 +88,66 @@ def test_single_precision_finds_what_double_finds(scale, offset):
     np.testing.assert_allclose(other.total, total, rtol=1e-5)
 
 
+def few_sources(rng, *, smooth):
+    """Return rows of low rank; integrated twice they move by a millionth of themselves."""
+    rank, n_features, n = rng.integers([2, 60, 300], [9, 300, 3000])
+    rows = rng.standard_normal((n, rank))
+    for _ in range(smooth):
+        rows = rows.cumsum(axis=0)
+    return rows @ rng.standard_normal((rank, n_features))
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize(("penalty", "lag"), [(0.0, 0), (0.7, 1), (0.5, 3)])
+def test_rows_in_single_precision_are_added_up_in_double(seed, penalty, lag):
+    """Law 5: within 1e-5 where the mean is up to 10 000 standard deviations away."""
+    rng = np.random.default_rng([seed, lag])
+    # White rows have no direction that gains more than it loses.
+    rows = few_sources(rng, smooth=rng.integers(1 if penalty else 0, 3))
+    n_features = rows.shape[1]
+    offset = rng.choice([0.0, 1.0, 10.0, 100.0, 1e3, 1e4])
+    rows += offset * rows.std() * rng.standard_normal(n_features)
+    single, center = rows.astype(np.float32), bool(rng.random() < 0.8)
+    sketch = OperatorSketch(2, weights=(0.3, penalty), lag=lag, center=center)
+    for chunk in np.array_split(single, rng.integers(1, 5)):
+        sketch.add(chunk)
+    found = sketch.solution()
+    T, _, total = batch([single.astype(np.float64)], 0.3, penalty, lag, center)
+    values = np.linalg.eigvalsh(T)[::-1][:2]
+    np.testing.assert_allclose(found.eigenvalues, values, rtol=0, atol=1e-5 * values[0])
+    np.testing.assert_allclose(found.total, total, rtol=1e-5)
+    assert share(found.components, T) > 1 - 1e-5
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("center", [True, False])
+def test_small_sources_beside_a_large_mean_are_kept(seed, center):
+    """Of rows that are nearly alike, what they differ by is far less than the rows."""
+    rng = np.random.default_rng(seed)
+    rows = few_sources(rng, smooth=2)
+    rows += 10.0 * rows.std() * rng.standard_normal(rows.shape[1])
+    found = learned(rows, 2, center=center).solution()
+    values = np.linalg.eigvalsh(batch([rows], 1.0, 0.0, 0, center)[0])[::-1][:2]
+    assert found.exact
+    np.testing.assert_allclose(found.eigenvalues, values, rtol=0, atol=1e-10 * values[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(10))
+def test_nothing_is_forgotten_for_next_to_nothing(seed, dtype):
+    """Low rank but for a trace of noise, which fills the frame: its cuts spoil nothing.
+
+    These rows wander: without the earlier ones the eigenvalues would be others.
+    """
+    rng = np.random.default_rng(seed)
+    rows = few_sources(rng, smooth=1 + seed % 2)
+    rows += 1e-5 * rows.std() * rng.standard_normal(rows.shape)
+    found = learned(rows.astype(dtype), 2, **SLOW).solution()
+    values = np.linalg.eigvalsh(batch([rows], 0.3, 0.7, 1)[0])[::-1][:2]
+    assert not found.exact or dtype == np.float32  # noise below rounding of the rows is left out
+    np.testing.assert_allclose(found.eigenvalues, values, rtol=0, atol=1e-5 * values[0])
+
+
 @pytest.mark.parametrize("n_features", [12, 80])
 @pytest.mark.parametrize("first", [3, 500])
 def test_rows_in_double_precision_after_single_ones_are_not_rounded(n_features, first):

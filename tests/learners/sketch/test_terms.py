@@ -72,15 +72,3 @@ def test_rows_in_single_precision_may_have_weights_of_any_size(size, alike):
         # A sum of M squares in single precision.
         near = M * np.finfo(np.float32).eps * np.abs(other).max()
         np.testing.assert_allclose(one / size, other, atol=near)
-
-
-@pytest.mark.parametrize("name", ["side by side", "three apart", "with gaps", "couples"])
-def test_sums_undo_differences(name):
-    now, past = places(name)
-    one = np.ones(len(np.arange(M)[now]))
-    terms = SketchTerms(now, past, one, one, 0.3, 0.7, False, 0.0)
-    C, other = np.random.default_rng(1).standard_normal((2, M, 4))
-    np.testing.assert_allclose(terms.sums(terms.differences(C)), C, atol=1e-13)
-    # And the transposed differences are those of the same matrix.
-    one, two = other.T @ terms.differences(C), terms.transposed_differences(other).T @ C
-    np.testing.assert_allclose(one, two, atol=1e-13)

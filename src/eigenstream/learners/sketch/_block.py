@@ -11,14 +11,12 @@ from eigenstream.learners.sketch._plan import SketchPlan
 from eigenstream.learners.sketch._terms import SketchTerms
 from eigenstream.solvers import dense
 
-#: The share of its own square that a row must keep outside the frame and the directions before it
-#: to give a direction of its own, and the share of the row's square below which what is left over
-#: is rounding; for rows in double and in single precision. Their product stands above rounding of
-#: the row's square, in single precision only just: see SHAKY.
-PRECISIONS = {8: (1e-5, 1e-7), 4: (1e-3, 1e-3)}
+#: The share of its square that a row must keep outside the frame and the directions before it to
+#: give a direction of its own: far above rounding of the row's square, in either precision.
+OWN = {8: 1e-12, 4: 1e-4}
 
-#: Directions with less than so many roundings of the row's square to them need a second look.
-SHAKY = 1e3
+#: Directions with less than such a share are orthogonal to the others to four digits only.
+SHAKY = 1e-10
 
 #: A direction that rounding alone could have made so long, but for this factor, is not taken.
 SOUND = 10.0
@@ -63,13 +61,13 @@ class Directions(NamedTuple):
     scale: Float64s
     shaky: bool  # rounding shows in the directions
 
-    def combination(self, wanted: Float64s, terms: SketchTerms) -> Float64s:
+    def combination(self, wanted: Float64s) -> Float64s:
         """Return weights of the rows (outside the frame) that sum to combinations of these."""
         out = np.zeros((len(self.coordinates), wanted.shape[1]))
         if len(self.chosen):
             solved = lapack.dtrtrs(self.triangle, wanted)[0]
             out[self.chosen] = solved / self.scale[:, None]
-        return terms.transposed_differences(out)
+        return out
 
 
 def less_inside(gram: Any, inside: Any) -> Any:
@@ -110,22 +108,31 @@ def crowded(own: Float64s, room: int) -> float:
     return max(room * float(along.mean()) / (total * (n - 1) / n), 1.0)
 
 
+def of_rounding(sizes: Float64s, mean: Float64s) -> Float64s:
+    """Return the squares that rounding to single precision has put into rows, on the average.
+
+    Given their squares about a mean. A number is rounded by up to half an eps of it, all such
+    errors alike: a third of the square.
+
+    >>> bool(np.isclose(of_rounding(np.array([4.0]), np.zeros(9))[0], 4.0 / 3.0 * 2.0**-48))
+    True
+    """
+    unit = 0.5 * float(np.finfo(np.float32).eps)
+    return unit**2 / 3.0 * (np.sqrt(sizes) + float(np.linalg.norm(mean))) ** 2
+
+
 def new_directions(
-    rest: Float64s,
-    sizes: Float64s,
-    terms: SketchTerms,
-    room: int,
-    dtype: Any,
+    rest: Float64s, sizes: Float64s, room: int, dtype: Any, rounded: Float64s | float = 0.0
 ) -> Directions:
     """Return directions from the Gram matrix of what lies outside the frame.
 
-    A velocity where a row has a past, else the row: each on a scale of its own, so that slow
-    streams, and small rows beside large ones, lose nothing. At most ``room`` directions.
+    Each row on a scale of its own, so that small ones beside large ones lose nothing. At most
+    ``room`` directions, none of which rounding of the rows (by such squares) could have made.
     """
-    share, floor = PRECISIONS[dtype.itemsize]
-    own = of_differences(rest.astype(np.float64, copy=False), terms)
-    scale = np.sqrt(np.maximum(np.maximum(own.diagonal(), floor * sizes), TINY))
-    own /= scale
+    share = OWN[dtype.itemsize]
+    least = np.maximum(SOUND / share * rounded, TINY)
+    scale = np.sqrt(np.maximum(sizes.astype(np.float64), least))
+    own = rest / scale
     own /= scale[:, None]
     m, order = len(own), np.arange(len(own))
     factor, failed = lapack.dpotrf(own.T, lower=0)
@@ -138,9 +145,8 @@ def new_directions(
         coordinates = np.empty((m, rank))
         coordinates[order] = np.tril(factor.T[:, :rank]) * scale[order, None]
     triangle, chosen = factor[:rank, :rank], order[:rank]
-    own_share = (triangle.diagonal() * scale[chosen]) ** 2
-    shaky = bool((own_share < SHAKY * np.finfo(dtype).eps * sizes[chosen]).any())
-    return Directions(terms.sums(coordinates), triangle, chosen, scale[chosen], shaky)
+    shaky = bool((triangle.diagonal() ** 2 < SHAKY).any())
+    return Directions(coordinates, triangle, chosen, scale[chosen], shaky)
 
 
 class Cut(NamedTuple):
@@ -164,7 +170,7 @@ class Corrections(NamedTuple):
     weights: Any  # of the rows (outside the frame) that sum to them
     shaky: bool  # rounding shows in the directions
 
-    def combination(self, wanted: Float64s, _: SketchTerms) -> Any:
+    def combination(self, wanted: Float64s) -> Any:
         """Return weights of the rows (outside the frame) that sum to combinations of these."""
         return self.weights @ wanted.astype(self.weights.dtype, copy=False)
 

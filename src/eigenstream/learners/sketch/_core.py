@@ -1,7 +1,7 @@
 """What a sketch has learned, and how a block of terms changes it."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from eigenstream.learners.sketch._block import (
     moving,
     new_directions,
     of_differences,
+    of_rounding,
 )
-from eigenstream.learners.sketch._frame import PANEL, SketchFrame
+from eigenstream.learners.sketch._frame import PANEL, Products, SketchFrame
 from eigenstream.learners.sketch._operator import SketchedSums
 from eigenstream.learners.sketch._plan import SketchPlan
 from eigenstream.learners.sketch._terms import SketchTerms
@@ -56,6 +57,16 @@ class ExactTotals:
         self.mean = self.mean + step * share
         self.weight += weight
         self.n_terms += count
+
+
+class RowsAlong(NamedTuple):
+    """The rows of a block, along the frame and outside it."""
+
+    found: Products
+    inside: Any  # coordinates along the nearest orthonormal frame
+    near: Float64s | None  # what makes that of the frame, if it is known
+    sizes: Any  # the rows' squares
+    rest: Any  # inner products of what they have outside
 
 
 @dataclass
@@ -101,7 +112,7 @@ class SketchCore:
             now, past = slice(0, count), slice(0, 0)
         self.decay(plan.keep**count)
         if operator.lossy and not operator.again:
-            share = self.transient.share(count)
+            share = self.transient.share(count, operator.spoiled(plan.d))
             if share < 1.0 and not self.wanders:
                 operator.forget(share, plan.lowest)
         if plan.keep < 1.0:
@@ -117,7 +128,7 @@ class SketchCore:
             plan.center,
             operator.weight,
         )
-        if plan.center and not self.totals.n_terms and not operator.again:
+        if self._begins:
             self.mean = _mean(pieces, terms)
         if self.frame is None:
             middle, power = self._learn_whole(self.whole, pieces, terms)
@@ -161,6 +172,11 @@ class SketchCore:
         step = self.mean - self.totals.mean
         return float(step @ step) * self.totals.weight > MOVED * self.totals.power
 
+    @property
+    def _begins(self) -> bool:
+        """Whether the mean is to be that of the next block's own terms."""
+        return self.plan.center and not self.totals.n_terms and not self.operator.again
+
     def decay(self, keep: float) -> None:
         """Let all that has been learned lose weight."""
         self.operator.scale(keep)
@@ -184,49 +200,55 @@ class SketchCore:
         """Add the terms exactly in the span of frame and rows, and cut back to the frame's size."""
         plan, operator, r = self.plan, self.operator, self.operator.r
         rounded = self.blocks < FULL_BLOCKS or self.blocks % ROUNDED_EVERY == 0
-        found = frame.products(pieces, self.mean, rounded and r > 0)
-        inside, outside = found.frame, operator.outside
-        # The nearest orthonormal frame, to second order: (U U^T)^(-1/2) U.
-        near = None if found.rounding is None else 1.5 * np.eye(r) - 0.5 * found.rounding
-        if near is not None:
-            inside = inside @ near.astype(inside.dtype)
-        sizes = found.gram.diagonal()
-        whole, moved = terms.squares(found.gram)
-        rest = less_inside(found.gram, inside)
+        block = _seen(frame.products(pieces, self.mean, rounded and r > 0))
+        outside = operator.outside
         # What directions outside are charged of the debts that they have on the average. In a
         # further pass only the first sum, which looks where to: what is read is what was seen. And
         # where weights are looked for, more would come and go, and take penalties along.
         if outside[0] < 0 and not (plan.search and operator.again):
-            charged = self._charged(frame, float(outside[0]), rest, terms)
+            charged = self._charged(frame, float(outside[0]), block.rest, terms)
             outside[: 1 if operator.again else None] *= charged
-        moved_along, high = moving(plan, inside)
+        moved_along, high = moving(plan, block.inside)
         pulls = terms.signed(moved_along)
         if terms.seen and r > frame.d and not operator.again:
             gaps = (operator.values[r - frame.d :] - outside[0]) / terms.seen
             top = pulls[:, high - frame.d : high]
-            self.transient.measure(frame, found, inside, top, gaps, terms)
+            self.transient.measure(frame, block.found, block.inside, top, gaps, terms)
 
         new: Corrections | Directions | None = None
+        double = False
         if self.blocks >= FULL_BLOCKS and r == plan.highest + plan.lowest:
             gap = float(operator.values[r - frame.d] - outside[0])
-            new = corrections(rest, sizes, gap, pulls, high, terms, self.dtype)
+            new = corrections(block.rest, block.sizes, gap, pulls, high, terms, self.dtype)
         if new is None:
-            new = new_directions(rest, sizes, terms, operator.n_features - r, self.dtype)
+            room = operator.n_features - r
+            new = new_directions(block.rest, block.sizes, room, self.dtype)
+            # Rows less their own mean have one direction fewer.
+            short = len(new.chosen) < min(len(block.rest) - self._begins, room)
+            double = short and self.dtype == np.float32
+            if double:
+                # Products in single precision do not tell directions from rounding here, as where
+                # rows move little from one to the next. Of the same rows, double ones do.
+                block = _seen(frame.products(pieces, self.mean, r > 0, double=True))
+                made = of_rounding(block.sizes, self.mean)
+                new = new_directions(block.rest, block.sizes, room, made.dtype, made)
+        inside = block.inside
         coordinates = np.concatenate([inside, new.coordinates], axis=1, dtype=inside.dtype)
         forms = operator.with_block(outside, terms, coordinates)
         values, vectors, lossless = kept_pairs(forms[0], plan.lowest, plan.highest)
         operator.lossy = operator.lossy or not lossless
         operator.cut(forms, values, vectors)
 
-        of_rows = new.combination(vectors[r:], terms).T
+        of_rows = new.combination(vectors[r:]).T
         of_frame = vectors[:r].T - of_rows @ inside
-        if near is not None:
-            of_frame = of_frame @ near
+        if block.near is not None:
+            of_frame = of_frame @ block.near
         middle = np.zeros((1, len(inside)))
         middle[0, terms.now] = terms.weights / terms.weight
-        found_mean = frame.move(pieces, self.mean, of_frame, of_rows, middle)
+        found_mean = frame.move(pieces, self.mean, of_frame, of_rows, middle, double=double)
         if new.shaky:
             frame.orthonormalize()
+        whole, moved = terms.squares(block.found.gram)
         within, step = terms.about(whole, found_mean)
         operator.add_traces(within + step, moved)
         return found_mean, within
@@ -306,6 +328,16 @@ def _chosen(pieces: list[Any], now: Any, count: int) -> list[Any]:
         found.insert(0, piece[max(len(piece) - count, 0) :])
         count -= len(found[0])
     return [piece for piece in found if len(piece)]
+
+
+def _seen(found: Products) -> RowsAlong:
+    """Return a block's rows along the frame, made orthonormal if it is known how it is not."""
+    inside, near = found.frame, None
+    if found.rounding is not None:
+        # The nearest orthonormal frame, to second order: (U U^T)^(-1/2) U.
+        near = 1.5 * np.eye(len(found.rounding)) - 0.5 * found.rounding
+        inside = inside @ near.astype(inside.dtype)
+    return RowsAlong(found, inside, near, found.gram.diagonal(), less_inside(found.gram, inside))
 
 
 def _mean(pieces: list[Any], terms: SketchTerms) -> Float64s:

@@ -10,7 +10,7 @@ from scipy.linalg import blas
 
 from eigenstream._linalg import FLOAT32_SAFE, Float64s
 from eigenstream._state import State
-from eigenstream.kernels.sketch import mirror
+from eigenstream.kernels.sketch import centre, mirror
 
 #: Bytes of a row that are worked on at a time: the panel's part of frame and rows stays in cache.
 PANEL = 1 << 13
@@ -94,18 +94,23 @@ class SketchFrame:
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(work, stripes, range(threads)))
 
-    def products(self, pieces: list[Any], mean: Float64s, check: bool) -> Products:
-        """Return the inner products of rows with each other and with the frame."""
-        found = self._products(pieces, mean, check, self.store.dtype)
+    def products(
+        self, pieces: list[Any], mean: Float64s, check: bool, *, double: bool = False
+    ) -> Products:
+        """Return the inner products of rows with each other and with the frame.
+
+        In the frame's precision if that holds them, or in double precision.
+        """
+        dtype = np.dtype(np.float64) if double else self.store.dtype
+        found = self._products(pieces, mean, check, dtype)
         low, high = FLOAT32_SAFE
-        if self.store.dtype == np.float32 and not low < found.gram.diagonal().max() < high:
+        if dtype == np.float32 and not low < found.gram.diagonal().max() < high:
             found = self._products(pieces, mean, check, np.dtype(np.float64))
         return found
 
     def _products(self, pieces: list[Any], mean: Float64s, check: bool, dtype: Any) -> Products:
         m, d, h = sum(map(len, pieces)), self.d, self.d + self.r
-        # The mean as the frame is moved by it: rounding of another one would look like rows.
-        reference, self._centred_rows = mean.astype(self.store.dtype).astype(dtype), None
+        self._centred_rows = None
         alone, single = len(self._panels()) == 1, dtype == np.float32
         product = blas.ssyrk if single else blas.dsyrk
 
@@ -115,7 +120,7 @@ class SketchFrame:
             total = np.zeros(own.shape) if single and not alone else own
             with np.errstate(over="ignore", under="ignore"):
                 for columns in panels:
-                    panel = self._centred(pieces, reference, columns, thread).T
+                    panel = self._centred(pieces, mean, columns, thread, dtype).T
                     keep = 0.0 if single or columns is panels[0] else 1.0
                     product(1.0, panel, beta=keep, c=own.T, trans=1, lower=0, overwrite_c=1)
                     if total is not own:
@@ -126,7 +131,7 @@ class SketchFrame:
         for other in others:
             total += other
         if m * self.n_features <= KEPT:
-            self._centred_rows = m, reference.dtype
+            self._centred_rows = m, dtype
         older, frame = total[h:, :d].astype(dtype), total[h:, d:h].astype(dtype, order="C")
         turned = np.zeros((d, d))
         if self.r >= d:
@@ -144,13 +149,15 @@ class SketchFrame:
         of_frame: Float64s,
         of_rows: Float64s,
         also: Float64s,
+        *,
+        double: bool = False,
     ) -> Float64s:
         """Make ``of_frame @ frame + of_rows @ (rows - mean)`` the frame.
 
-        One more combination of the rows less the mean is returned.
+        One more combination of the rows less the mean is returned. Sums are rounded to the frame's
+        precision when they are done, if they are added up in double precision.
         """
-        dtype, kept = self.store.dtype, len(of_frame)
-        reference = mean.astype(dtype)
+        kept, dtype = len(of_frame), np.dtype(np.float64) if double else self.store.dtype
         together = np.zeros((kept + 1, self.r + also.shape[1]), dtype)
         together[:kept, : self.r], together[:kept, self.r :] = of_frame, of_rows
         together[kept:, self.r :] = also
@@ -158,7 +165,7 @@ class SketchFrame:
 
         def of_stripe(panels: list[slice], thread: int) -> None:
             for columns in panels:
-                part = self._centred(pieces, reference, columns, thread)[self.d :]
+                part = self._centred(pieces, mean, columns, thread, dtype)[self.d :]
                 np.matmul(together, part, out=after[:, columns])
 
         self._by_stripes(also.shape[1], of_stripe)
@@ -200,23 +207,24 @@ class SketchFrame:
         frame.store[:-1], frame.r = store, int(state["r"])
         return frame
 
-    def _centred(self, pieces: list[Any], reference: Any, columns: slice, thread: int) -> Any:
+    def _centred(
+        self, pieces: list[Any], mean: Float64s, columns: slice, thread: int, dtype: Any
+    ) -> Any:
         """Return a panel of the older vectors, the frame, and the rows less the mean."""
         m, h, width = sum(map(len, pieces)), self.d + self.r, columns.stop - columns.start
         kept = m * self.n_features <= KEPT
         first, size = (columns.start, self.n_features) if kept else (0, width)
         work = self._work.get(thread)
-        if work is None or len(work) < (h + m) * size or work.dtype != reference.dtype:
+        if work is None or len(work) < (h + m) * size or work.dtype != dtype:
             # Room for a whole frame: those of the first blocks grow.
             size *= self.d + self.most + m
-            self._work[thread] = work = np.empty(size, reference.dtype)
+            self._work[thread] = work = np.empty(size, dtype)
         panel = work[(h + m) * first : (h + m) * (first + width)].reshape(h + m, width)
-        if self._centred_rows == (m, reference.dtype):
+        if self._centred_rows == (m, dtype):
             return panel
         panel[:h], at = self.store[:h, columns], h
         for rows in pieces:
-            out = panel[at : at + len(rows)]
-            np.subtract(rows[:, columns], reference[columns], out=out, casting="same_kind")
+            centre(rows, mean, columns.start, panel[at : at + len(rows)])
             at += len(rows)
         return panel
 

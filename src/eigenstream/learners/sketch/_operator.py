@@ -113,6 +113,17 @@ class SketchedSums:
             self.forms[:, :low] *= share**-0.5
             self.forms[:, :, :low] *= share**-0.5
 
+    def spoiled(self, d: int) -> float:
+        """Return what share the ``d`` highest directions may have lost by what is not in the frame.
+
+        The square of a sine: no direction lacks more than all that the frame leaves of both traces,
+        and what separates these from the rest is their gap.
+        """
+        left = self.traces - np.einsum("kii->k", self.forms)
+        both = float(left[0] + 2.0 * self.penalty * (left[1] if self.penalty else 0.0))
+        gap = float(self.values[self.r - d] - self.outside[0]) if self.r >= d else 0.0
+        return min(max(both / gap, 0.0), 1.0) ** 2 if gap > 0.0 else 1.0
+
     def means(self) -> tuple[Float64s, Float64s, float, float]:
         """Return the mean rewarded and penalised term in the frame, and their traces.
 

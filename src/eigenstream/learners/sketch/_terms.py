@@ -142,34 +142,6 @@ class SketchTerms:
         out[self.now] -= C[self.past]
         return out
 
-    def transposed_differences(self, C: Float64s) -> Float64s:
-        """Return L^T C, where ``differences`` returns L C."""
-        if not self.penalty:
-            return C
-        out = C.copy()
-        out[self.past] -= C[self.now]
-        return out
-
-    def sums(self, C: Float64s) -> Float64s:
-        """Return what ``differences`` turns into C."""
-        if not self.penalty:
-            return C
-        m, k = C.shape
-        if isinstance(self.past, slice):  # runs of a fixed step: add along each
-            lag = self.now.start
-            steps = -(-m // lag)
-            out = np.zeros((steps * lag, k))
-            out[:m] = C
-            return np.cumsum(out.reshape(steps, lag, k), axis=0).reshape(steps * lag, k)[:m]
-        out, before = C.copy(), np.full(m, -1)
-        before[self.now] = self.past
-        while True:  # each holds the sum back to the row before its own: twice as far every time
-            later = np.flatnonzero(before >= 0)
-            if not len(later):
-                return out
-            out[later] += out[before[later]]
-            before[later] = before[before[later]]
-
 
 def _counted(places: slice) -> Any:
     return np.arange(places.start, places.stop)

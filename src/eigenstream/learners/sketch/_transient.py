@@ -15,6 +15,9 @@ GAIN, MOST = 10.0, 3.0
 #: What of the measurements is kept when the frame is compared with a newer copy of itself.
 CARRIED = 0.25
 
+#: The least movement that counts, in roundings of the gradient's terms.
+ROUNDING = 4.0
+
 
 class Transient:
     """The share of its last movement that the frame still has to go, by rows not yet learned.
@@ -30,11 +33,15 @@ class Transient:
         self.remembered = 0
         self.along = self.room = self.behind = 0.0
 
-    def share(self, b: int) -> float:
-        """Return the share of the old sum that is kept when ``b`` terms come."""
+    def share(self, b: int, spoiled: float) -> float:
+        """Return the share of the old sum that is kept when ``b`` terms come.
+
+        In proportion to what there is to be mended: the share of the wanted directions that what
+        has been cut off can have ``spoiled``, 1 at most.
+        """
         if not self.n:
             return 1.0
-        power = min(max(GAIN * self.behind, 0.0), MOST)
+        power = min(max(GAIN * self.behind, 0.0), MOST) * spoiled
         return float((self.n / (self.n + b)) ** power)
 
     def measure(
@@ -60,9 +67,12 @@ class Transient:
                 turn = left @ right
             gradient = pulls.T @ found.snapshot - (pulls.T @ top) @ turned
             moved = np.maximum(1.0 - np.sum((turn @ turned.T) ** 2, axis=1), 0.0)
-            self.along -= terms.unit * float(np.sum(gradient * turn))
-            self.room += terms.weight * float(np.sum(np.maximum(gaps, 0.0) * moved))
-            # A movement of no size says nothing.
+            room = terms.weight * np.maximum(gaps, 0.0) * moved
+            # A movement that is as small as rounding of the gradient says nothing.
+            size = float(np.linalg.norm(pulls)) * float(np.linalg.norm(found.snapshot))
+            sure = room > ROUNDING * float(np.finfo(inside.dtype).eps) * terms.unit * size
+            self.along -= terms.unit * float(np.sum((gradient * turn)[sure]))
+            self.room += float(np.sum(room[sure]))
             self.behind = self.along / self.room if self.room > 0 else 0.0
         if self.n >= 2 * self.remembered:
             frame.remember()
