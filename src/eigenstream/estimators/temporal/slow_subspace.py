@@ -54,9 +54,9 @@ class SlowSubspace(SlowBounds):
         they are, nearer with ``passes=2``; no step size, mergeable. "flow" learns online by the
         Oja-Karhunen flow [SLOW], one observation at a time, and needs a number for ``alpha``. The
         sketch finds "auto" exactly, in one pass and chunk by chunk, of up to 1500 columns. Of wider
-        rows it needs ``passes=2``, finds it to five per cent as a rule, refuses where it has not
-        settled, and warns where rows are few (under 25 a column); where slow channels are much
-        smaller than fast ones it can be far too large there, and nothing tells.
+        rows it needs ``passes=2``, finds it to five per cent as a rule, and refuses where it has
+        not settled; where slow channels are much smaller than fast ones, or rows few (under 25 a
+        column), it can be far too large, and a warning says so whatever has been found.
         "auto" takes "dense" where matrices fit in memory; beyond, "sketch" in ``partial_fit``, and
         in ``fit`` where it is quicker than "krylov" and rows are many (25 a column).
     center : bool, default=True

@@ -145,9 +145,10 @@ class Sketched(StreamLearner):
 
 
 def check_found(found: SketchSolution, before: list[float], plan: SketchPlan) -> None:
-    """Refuse an alpha that is not settled; warn of one that few rows have given.
+    """Refuse an alpha that is not settled; say of another one what it is.
 
-    Nothing is wrong with one that is exact, or that no second pass has looked for.
+    No sketch can tell that it has missed nothing: the others look alike. Nothing is wrong with one
+    that is exact, or that no second pass has looked for.
     ``before`` are those of the passes before the last one.
     """
     if found.exact or not before:
@@ -170,11 +171,19 @@ def check_found(found: SketchSolution, before: list[float], plan: SketchPlan) ->
             f"columns: {doubt}. Give passes={len(before) + 2}, or alpha={alpha:.3g} to take it as "
             "it is; solver='krylov' finds it exactly."
         )
+    doubt = (
+        f"is that of the directions that a sketch of {D} columns has found: where slow ones much "
+        "smaller than the others are missing it is too large"
+    )
     if not plan.promises(n, D):
-        warn_user(
-            f"alpha={alpha:.3g} has been read from {n} rows of {D} columns, less than 25 a column:"
-            " it may be far too large. solver='krylov' finds it exactly."
+        doubt = (
+            f"has been read from {n} rows of {D} columns, less than 25 a column: it may be far too "
+            "large"
         )
+    warn_user(
+        f"alpha={alpha:.3g} {doubt}. solver='krylov' finds it exactly; give alpha={alpha:.3g} to "
+        "take it as it is."
+    )
 
 
 def _next(found: SketchSolution, d: int) -> float:
