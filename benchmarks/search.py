@@ -1,7 +1,7 @@
 """The alpha="auto" that a sketch finds in a frame, beside that of "dense"; and what it costs.
 
-Rows of at most ``WHOLE_SEARCH`` columns have no frame in such a search: the sums are held whole,
-and exact. The first table has the time of both, which is the reason for that number. In the others
+Rows that are not too wide have no frame in such a search: the sums are held whole, and exact. The
+first table has the time of both, which is the reason for where that ends. In the others
 all rows have a frame, as wider ones do, to see what it finds in two passes and in three: on named
 streams, and then on problems drawn at random, to see where it fails: sources slow to any degree
 among fast ones, of few rows a column and of large noise. Where the sizes of the channels differ
@@ -23,6 +23,7 @@ from benchmarks._tools import console, show
 from eigenstream import SlowSubspace
 from eigenstream._blas import blas_threads
 from eigenstream.learners.sketch import OperatorSketch, _plan, begun_with
+from eigenstream.processes import ImageWalk, page_image
 
 #: An alpha is right if it is off by no more than this share.
 RIGHT = 0.05
@@ -31,17 +32,21 @@ PASSES = (2, 3)
 DRAWN, WIDE = 24, 8
 SPREADS = (0.0, 0.3, 1.0)
 
+#: Rows that are timed, and columns of those whose memory is measured.
+TIMED, MEASURED = 20_000, 1500
+
 Stream = tuple[str, int, Callable[[], Any]]
 
 
 @contextmanager
 def whole_up_to(columns: int) -> Iterator[None]:
     """Let a search hold the sums whole up to so many columns: 0 gives all of them a frame."""
-    before, _plan.WHOLE_SEARCH = _plan.WHOLE_SEARCH, columns
+    before = _plan.WHOLE_PER_VECTOR, _plan.WHOLE_SEARCH
+    _plan.WHOLE_PER_VECTOR, _plan.WHOLE_SEARCH = columns, columns
     try:
         yield
     finally:
-        _plan.WHOLE_SEARCH = before
+        _plan.WHOLE_PER_VECTOR, _plan.WHOLE_SEARCH = before
 
 
 def named() -> Iterator[Stream]:
@@ -58,6 +63,13 @@ def named() -> Iterator[Stream]:
     for d, n in ((3, 5000), (5, 20_000), (10, 20_000), (12, 40_000), (20, 30_000)):
         yield f"walk of views, n={n}, d={d}", d, lambda n=n: shares.walk(n, 0)
         yield f"turning views, n={n}, d={d}", d, lambda n=n: shares.turning_walk(n, 0)
+    for d in (5, 10, 15, 20):
+        yield f"walk of views of 46 x 46, n=53000, d={d}", d, wide_views
+
+
+def wide_views() -> Any:
+    """Return a walk over a page, 25 views a column."""
+    return ImageWalk(page_image(random_state=0), size=46, random_state=0).take(53_000)
 
 
 def drawn(seed: int, spread: float) -> tuple[int, Any]:
@@ -141,10 +153,10 @@ def on_drawn(what: str, draw: Callable[[int, float], tuple[int, Any]], count: in
     )
 
 
-def took(rows: Any, passes: int) -> tuple[float, float]:
+def took(rows: Any, d: int, passes: int) -> tuple[float, float]:
     """Return the seconds of one core that a search takes to learn, and to answer."""
     with blas_threads(1):
-        sketch = OperatorSketch(5, lag=1, **begun_with(None))
+        sketch = OperatorSketch(d, lag=1, **begun_with(None))
         begun = thread_time()
         for k in range(passes):
             sketch = sketch.another_pass() if k else sketch
@@ -157,26 +169,29 @@ def took(rows: Any, passes: int) -> tuple[float, float]:
 def speed() -> None:
     """Print the time of a frame in two passes, and of sums held whole in one; and their memory."""
     table = []
-    for D in (300, 500, 784, 1000, 1250, 1500, 1750, 2000):
-        rows = online.mixed(25 * D, 0, D=D, noise=1.0)
+    for D in (784, 1500, 3000):
+        rows = online.mixed(TIMED, 0, D=D, noise=1.0)
         for dtype in (np.float64, np.float32):
             given = rows.astype(dtype)
-            with whole_up_to(0):
-                framed, reading = took(given, 2)
-            with whole_up_to(D):
-                whole, solving = took(given, 1)
-            unit = 1e6 / len(rows)
-            times = [framed, framed + reading, whole, whole + solving]
-            table.append([str(D), dtype.__name__, *(f"{t * unit:.1f}" for t in times)])
+            for d in (5, 10, 20):
+                with whole_up_to(0):
+                    framed, _ = took(given, d, 2)
+                with whole_up_to(D):
+                    whole, solving = took(given, d, 1)
+                unit = 1e6 / len(rows)
+                times = [f"{framed * unit:.0f}", f"{whole * unit:.0f}", f"{solving:.2f} s"]
+                table.append([str(D), dtype.__name__, str(d), *times])
+                console.print(f"[dim]{', '.join(table[-1])}")
     show(
-        "A search, d=5, 25 rows a column: microseconds of one core a row",
-        ["D", "rows", "frame, two passes", "with its answer", "whole, one pass", "with its answer"],
+        "A search: microseconds of one core a row, and its answer from sums held whole",
+        ["D", "rows", "d", "frame, two passes", "whole, one pass", "answer"],
         table,
     )
-    memory()
+    with whole_up_to(MEASURED):
+        memory()
 
 
-def memory(D: int = _plan.WHOLE_SEARCH) -> None:
+def memory(D: int = MEASURED) -> None:
     """Print what sums held whole take, in D x D matrices: while they learn, and for an answer."""
     rows = np.random.default_rng(0).standard_normal((1000, D))
     sketch = OperatorSketch(5, lag=1, **begun_with(None))
@@ -194,7 +209,7 @@ def memory(D: int = _plan.WHOLE_SEARCH) -> None:
 def main() -> None:
     """Print all tables."""
     speed()
-    on_drawn("150 to 500 columns, the sums whole", drawn, DRAWN)
+    on_drawn("150 to 500 columns, sums held whole", drawn, DRAWN)
     with whole_up_to(0):
         on_named()
         on_drawn("150 to 500 columns, a frame", drawn, DRAWN)

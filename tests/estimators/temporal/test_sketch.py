@@ -200,7 +200,7 @@ def sources(seed, noise=(0.5, 1.5), rows=(25, 40)):
     ``rows`` are those a column: from here to there.
     """
     rng = np.random.default_rng(seed)
-    d, width, noise = rng.integers(2, 9), rng.integers(150, 300), rng.uniform(*noise)
+    d, width, noise = rng.integers(2, 9), rng.integers(230, 330), rng.uniform(*noise)
     n = int(rng.uniform(*rows) * width)
     memory = np.r_[1.0 - 10 ** rng.uniform(-2, -1, d), rng.uniform(-0.3, 0.3, width - d)]
     rows = rng.standard_normal((n, width)) * np.sqrt(1 - memory**2)

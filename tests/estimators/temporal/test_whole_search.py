@@ -257,10 +257,10 @@ def test_a_further_pass_starts_from_nothing():
 
 
 def test_how_wide_rows_may_be():
-    plan = SketchPlan(3, (0.3, 0.7), lag=1, search=True)
-    most = _plan.WHOLE_SEARCH
-    assert plan.whole(most)
-    assert not plan.whole(most + 1)
+    few, many = (SketchPlan(d, (0.3, 0.7), lag=1, search=True) for d in (3, 20))
+    for plan, most in ((few, 14 * (few.highest + few.lowest)), (many, _plan.WHOLE_SEARCH)):
+        assert plan.whole(most)
+        assert not plan.whole(most + 1)
     assert not SketchPlan(3, (0.3, 0.7), lag=1).whole(200)  # weights are given
     assert not SketchPlan(3, (0.3, 0.7), lag=1, search=True, oversampling=9.0).whole(200)
 
@@ -269,7 +269,7 @@ def test_wider_rows_take_two_passes():
     wide = np.zeros((20, _plan.WHOLE_SEARCH + 1))
     model = SlowSubspace(3, solver="sketch").partial_fit(ROWS)
     before = model._learner.state()
-    words = r"alpha='auto' in one pass over 1501 columns is not for solver='sketch'.*passes=2"
+    words = r"alpha='auto' in one pass over 3001 columns is not for solver='sketch'.*passes=2"
     for refused in (SlowSubspace.fit, SlowSubspace.partial_fit):
         with pytest.raises(ValueError, match=words):
             refused(SlowSubspace(3, solver="sketch"), wide)

@@ -53,10 +53,11 @@ class SlowSubspace(SlowBounds):
         n_components vectors and the exact trace: near the best answer on long streams that stay as
         they are, nearer with ``passes=2``; no step size, mergeable. "flow" learns online by the
         Oja-Karhunen flow [SLOW], one observation at a time, and needs a number for ``alpha``. The
-        sketch finds "auto" exactly, in one pass and chunk by chunk, of up to 1500 columns. Of wider
-        rows it needs ``passes=2``, finds it to five per cent as a rule, and refuses where it has
-        not settled; where slow channels are much smaller than fast ones, or rows few (under 25 a
-        column), it can be far too large, and a warning says so whatever has been found.
+        sketch finds "auto" exactly, in one pass and chunk by chunk, of up to 1500 columns (of up to
+        3000 for nine components and more). Of wider rows it needs ``passes=2``, finds it to five
+        per cent as a rule, and refuses where it has not settled; where slow channels are much
+        smaller than fast ones, or rows few (under 25 a column), it can be far too large, and a
+        warning says so whatever has been found.
         "auto" takes "dense" where matrices fit in memory; beyond, "sketch" in ``partial_fit``, and
         in ``fit`` where it is quicker than "krylov" and rows are many (25 a column).
     center : bool, default=True

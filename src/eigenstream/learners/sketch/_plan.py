@@ -30,12 +30,10 @@ DEBTS = 0.7
 ROWS_A_COLUMN = 25
 
 
-#: A search for the weights needs a large frame and a second pass. Up to so many columns the two
-#: D x D sums themselves, of which one pass is enough and exact, take no more time than that: 35
-#: microseconds a row beside 75 at 1000 columns, 71 to 83 beside 90 at 1500, 130 beside 104 at 2000
-#: (one core; of float32 rows a frame takes two thirds, the sums as much. The answer takes a second
-#: at 1500: ``benchmarks search``). They take 36 MB there, and 180 MB while the answer is found.
-WHOLE_SEARCH = 1500
+#: A search for the weights needs a large frame and a second pass. Up to so many columns for each
+#: vector of it the two D x D sums themselves, of which one pass is enough and exact, take no more
+#: time than that (``benchmarks search``); but no more columns than fit into 144 MB.
+WHOLE_PER_VECTOR, WHOLE_SEARCH = 14, 3000
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,8 @@ class SketchPlan:
     def highest(self) -> int:
         """How many of the largest eigenvalues are kept."""
         if self.oversampling is None:
-            return self.d + max(24 if self.search else 8, min(2 * self.d, 40))
+            most = min(5 * self.d, 100) if self.search else min(2 * self.d, 40)
+            return self.d + max(24 if self.search else 8, most)
         return max(ceil(self.oversampling * self.d), self.d)
 
     @property
@@ -94,21 +93,23 @@ class SketchPlan:
         if not self.weights[1]:
             return 0
         if self.oversampling is None:
-            return max(80, min(10 * self.d, 150)) if self.search else max(8, min(3 * self.d, 60))
+            return max(80, min(20 * self.d, 400)) if self.search else max(8, min(3 * self.d, 60))
         return self.highest
 
     def whole(self, n_features: int) -> bool:
         """Tell whether the sums of rows of such a width are held whole, D x D: exact to rounding.
 
-        They are where they are no larger than the frame. For a search they are up to
-        ``WHOLE_SEARCH`` columns, unless a frame of some size is asked for.
+        They are where they are no larger than the frame. For a search they are up to 14 columns for
+        each vector of it, 3000 at most, unless a frame of some size is asked for.
 
         >>> [SketchPlan(5, (0.3, 0.7), lag=1, search=on).whole(1000) for on in (False, True)]
         [False, True]
         """
-        if n_features <= self.highest + self.lowest:
-            return True
-        return self.search and self.oversampling is None and n_features <= WHOLE_SEARCH
+        r = self.highest + self.lowest
+        searched = self.search and self.oversampling is None
+        return n_features <= r or (
+            searched and n_features <= min(WHOLE_PER_VECTOR * r, WHOLE_SEARCH)
+        )
 
     def block(self, n_features: int) -> int:
         """Return the number of terms of a block of rows of such a width.

@@ -29,7 +29,7 @@ class OperatorSketch:
     frame and rows, and the sum is cut back. See docs/mathematics.md for why, and for what is known.
 
     Memory: r + n_components vectors of length D, and the rows that wait for their block. Where
-    D <= p + q the sums are D x D matrices, and exact; in a ``search`` up to 1500 columns.
+    D <= p + q the sums are D x D matrices, and exact; in a ``search`` up to 14 (p + q) columns.
 
     Parameters
     ----------
@@ -46,7 +46,8 @@ class OperatorSketch:
     oversampling : float, optional
         Both p and q in units of n_components. By default 3 for small ones: p is n_components +
         max(8, min(2 n_components, 40)), and q is max(8, min(3 n_components, 60)), or 0 without a
-        penalty; for a search 24 instead of 8, and max(80, min(10 n_components, 150)).
+        penalty; for a search n_components + max(24, min(5 n_components, 100)), and max(80,
+        min(20 n_components, 400)).
     block_size : int, optional
         Terms that are learned together; by default twice as many as the frame has vectors, at
         least 128, and of narrow rows more: 200 000 numbers (1.6 MB), or three for each column
@@ -54,10 +55,11 @@ class OperatorSketch:
         memory.
     search : bool
         Look for (alpha, 1 - alpha), a step above the least alpha with ``n_components`` positive
-        eigenvalues, and only begin with ``weights``. Up to 1500 columns, unless ``oversampling`` is
-        given, alpha is exact. Of wider rows it is anything from a fifth too small to several times
-        too large after one pass; ``another_pass`` brings it within five per cent on most streams,
-        and not where slow directions are much smaller than fast ones (docs/mathematics.md).
+        eigenvalues, and only begin with ``weights``. Up to 14 (p + q) columns, and 3000, unless
+        ``oversampling`` is given, alpha is exact. Of wider rows it is anything from a fifth too
+        small to several times too large after one pass; ``another_pass`` brings it within five per
+        cent on most streams, and not where slow directions are much smaller than fast ones
+        (docs/mathematics.md).
     independent : bool
         The terms are drawn independently of each other, as couples of pairs are, not one after the
         other in time. In how few dimensions they lie can be told within a block then, and what is
