@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from eigenstream import RBFNetwork, SlowSubspace, StreamPCA, load, open_stream
 from eigenstream.cli import _data, app
 from eigenstream.cli._passes import Turns
-from eigenstream.learners.sketch import _plan
+from eigenstream.learners.sketch import SketchPlan
 from eigenstream.models import Checkpoint
 from eigenstream.models.checkpoints import Interrupted
 from eigenstream.streams import Standardize, Stream
@@ -42,7 +42,7 @@ def refused(*arguments, given=None):
 @pytest.fixture
 def framed(monkeypatch):
     """Let a search for alpha hold a frame, as of wide rows, not the sums whole."""
-    monkeypatch.setattr(_plan, "WHOLE_SEARCH", 0)
+    monkeypatch.setattr(SketchPlan, "whole", lambda plan, D: plan.highest + plan.lowest >= D)
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def centre(rows: Any, mean: Any, first: int, out: Any) -> None:
     >>> out = np.empty((1, 2), np.float32)
     >>> centre(np.array([[0, 1, 2]], np.float32), np.array([9.0, 1.0 + 1e-9, 1.0]), 1, out)
     >>> out.tolist()
-    [[-9.999999717180685e-10, 1.0]]
+    [[-1.000000082740371e-09, 1.0]]
     """
     width = out.shape[1]
     centre = mean[first : first + width]

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from eigenstream import RBFNetwork, SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
 from eigenstream.learners import table
-from eigenstream.learners.sketch import OperatorSketch, SketchPlan, _plan
+from eigenstream.learners.sketch import OperatorSketch, SketchPlan
 from eigenstream.learners.temporal.sketched import check_found
 from eigenstream.processes import ImageWalk, page_image
 from eigenstream.solvers import base
@@ -41,7 +41,7 @@ LEARNERS = [
 @pytest.fixture
 def framed(monkeypatch):
     """Let a search for alpha hold a frame, as of wide rows, not the sums whole."""
-    monkeypatch.setattr(_plan, "WHOLE_SEARCH", 0)
+    monkeypatch.setattr(SketchPlan, "whole", lambda plan, D: plan.highest + plan.lowest >= D)
 
 
 def share(model, dense):

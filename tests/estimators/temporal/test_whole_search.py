@@ -285,7 +285,7 @@ def test_a_frame_that_is_asked_for_is_a_frame():
 
 def test_sums_held_whole_do_not_merge_with_a_frame(monkeypatch):
     whole = SlowSubspace(3, solver="sketch").fit(ROWS)
-    monkeypatch.setattr(_plan, "WHOLE_SEARCH", 0)
+    monkeypatch.setattr(SketchPlan, "whole", lambda *_: False)  # as of wide rows
     framed = Sketched(D, OperatorSketch(3, weights=(0.3, 0.7), lag=1, search=True))
     framed.add(ROWS)
     for one, other in ((whole._learner, framed), (framed, whole._learner)):
