@@ -8,6 +8,8 @@ from scipy.linalg import eigh
 
 from eigenstream._linalg import orthonormality_error, principal_angles
 from eigenstream.learners.sketch import OperatorSketch
+from eigenstream.learners.sketch._block import corrections
+from eigenstream.learners.sketch._terms import SketchTerms
 from sketches import SLOW, batch, learned, share, slow_sources
 
 
@@ -323,3 +325,15 @@ def test_memory_does_not_grow():
         sizes.append(sum(np.asarray(value).nbytes for value in state.values()))
     waiting = 2 * 70 * 8 * 97
     assert abs(sizes[1] - sizes[0]) <= waiting
+
+
+@pytest.mark.parametrize(("apart", "shaky"), [(0.1, False), (0.01, True)])
+def test_corrections_that_rounding_shows_in_are_looked_at_again(apart, shaky):
+    """Two are nearly one: a ten-thousandth of a square is 839 roundings of single precision."""
+    rest, ones = np.eye(6, dtype=np.float32), np.ones(6)
+    pulls = rest[:, [0, 1, 1]] + np.float32(apart) * np.outer(rest[2], [0, 0, 1])
+    terms = SketchTerms(slice(0, 6), slice(0, 0), ones, np.empty(0), 1.0, 0.0, False, 1.0)
+    given = rest, np.ones(6, np.float32), 100.0, pulls.astype(np.float32), 1, terms
+    found = corrections(*given, np.dtype(np.float32))
+    assert found.coordinates.shape == (6, 3)
+    assert found.shaky == shaky

@@ -16,7 +16,10 @@ from eigenstream.solvers import dense
 OWN = {8: 1e-12, 4: 1e-4}
 
 #: Directions with less than such a share are orthogonal to the others to four digits only.
-SHAKY = 1e-10
+SMALL = 1e-10
+
+#: Corrections with less than so many roundings of the rows' squares to them need a second look.
+SHAKY = 1e3
 
 #: A direction that rounding alone could have made so long, but for this factor, is not taken.
 SOUND = 10.0
@@ -145,7 +148,7 @@ def new_directions(
         coordinates = np.empty((m, rank))
         coordinates[order] = np.tril(factor.T[:, :rank]) * scale[order, None]
     triangle, chosen = factor[:rank, :rank], order[:rank]
-    shaky = bool((triangle.diagonal() ** 2 < SHAKY).any())
+    shaky = bool((triangle.diagonal() ** 2 < SMALL).any())
     return Directions(coordinates, triangle, chosen, scale[chosen], shaky)
 
 

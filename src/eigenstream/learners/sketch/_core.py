@@ -111,10 +111,10 @@ class SketchCore:
             pieces = _chosen(pieces, now, count)
             now, past = slice(0, count), slice(0, 0)
         self.decay(plan.keep**count)
-        if operator.lossy and not operator.again:
+        behind = operator.lossy and not operator.again and self.transient.behind > 0
+        if behind and not self.wanders:
             share = self.transient.share(count, operator.spoiled(plan.d))
-            if share < 1.0 and not self.wanders:
-                operator.forget(share, plan.lowest)
+            operator.forget(share, plan.lowest)
         if plan.keep < 1.0:
             decay = plan.keep ** np.arange(count - 1.0, -1.0, -1.0)
             weights, pasts = weights * decay, pasts * decay
