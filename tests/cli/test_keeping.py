@@ -15,6 +15,7 @@ from eigenstream.cli import app
 from eigenstream.cli._keeping import pace
 from eigenstream.models.checkpoints import Checkpoint, Interrupted
 from eigenstream.streams import Differences, LagEmbedding, Standardize
+from stopping import stops_behind
 
 ROWS = np.random.default_rng(0).standard_normal((600, 3)).cumsum(axis=0)
 
@@ -303,16 +304,7 @@ def test_a_fit_that_was_over_claims_no_rate(fit, passes, folder):
 def test_inspect_of_a_later_pass_names_the_passes_and_the_rate_is_of_what_was_left(folder):
     """Stopped 100 rows into the second pass of three: 1100 of 1800 steps are left."""
     path = folder / "fit.eigs"
-    keeper = Checkpoint(path, every=50)
-    after, count = keeper.after, []
-
-    def stopping(chunk, learned, turn=0, whole=False):
-        count.append(len(chunk))
-        if sum(count) == 700:
-            keeper.stop()
-        after(chunk, learned, turn, whole)
-
-    keeper.after = stopping
+    keeper = stops_behind(Checkpoint(path, every=50), 700)
     model = SelfOrganizingMap((3, 3), max_iter=3, random_state=0)
     with pytest.raises(Interrupted):
         model.fit(open_stream(folder / "x.npy", chunk_rows=50), checkpoint=keeper)

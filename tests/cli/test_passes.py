@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 from eigenstream import RBFNetwork, SlowSubspace, StreamPCA, load, open_stream
 from eigenstream.cli import _data, app
 from eigenstream.cli._passes import Turns
-from eigenstream.learners.sketch import SketchPlan
 from eigenstream.models import Checkpoint
 from eigenstream.models.checkpoints import Interrupted
 from eigenstream.streams import Standardize, Stream
+from stopping import stops_behind
 
 #: Wider than any frame here: where nothing is cut off, no second pass is made.
 ROWS = np.random.default_rng(0).standard_normal((600, 120)).cumsum(axis=0)
@@ -37,12 +37,6 @@ def refused(*arguments, given=None):
     code, out, said = run(*arguments, given=given)
     assert (code, out, said.count("\n")) == (2, "", 1), said
     return said
-
-
-@pytest.fixture
-def framed(monkeypatch):
-    """Let a search for alpha hold a frame, as of wide rows, not the sums whole."""
-    monkeypatch.setattr(SketchPlan, "whole", lambda plan, D: plan.highest + plan.lowest >= D)
 
 
 @pytest.fixture
@@ -226,16 +220,7 @@ def chunks(folder, monkeypatch):
 
 def stopped_at(rows, path, model, passes):
     """Stop a fit behind so many rows, all passes counted, with a checkpoint."""
-    keeper, count = Checkpoint(path, every=50), []
-    after = keeper.after
-
-    def stopping(chunk, learned, turn=0, whole=False):
-        count.append(len(chunk))
-        if sum(count) == rows:
-            keeper.stop()
-        after(chunk, learned, turn, whole)
-
-    keeper.after = stopping
+    keeper = stops_behind(Checkpoint(path, every=50), rows)
     with pytest.raises(Interrupted):
         model.fit(open_stream("x.npy"), passes=passes, checkpoint=keeper)
 

@@ -38,12 +38,6 @@ LEARNERS = [
 ]
 
 
-@pytest.fixture
-def framed(monkeypatch):
-    """Let a search for alpha hold a frame, as of wide rows, not the sums whole."""
-    monkeypatch.setattr(SketchPlan, "whole", lambda plan, D: plan.highest + plan.lowest >= D)
-
-
 def share(model, dense):
     """How much of the best objective the subspace reaches, on the rows that both have seen."""
     weights = dense.contrast_.weights

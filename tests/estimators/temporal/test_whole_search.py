@@ -13,6 +13,7 @@ from eigenstream.models import Checkpoint
 from eigenstream.models.checkpoints import Interrupted
 from eigenstream.solvers.base import above
 from eigenstream.testing import assert_same_state, chunked
+from stopping import stops_behind
 
 D = 200
 
@@ -225,17 +226,8 @@ def test_rows_are_read_once_whatever_is_asked_for(passes):
 @pytest.mark.parametrize("rows_first", [300, 900])
 def test_a_fit_that_was_stopped_goes_on_and_reads_once(rows_first, tmp_path):
     """Within the first pass, and where it has just ended."""
-    keeper, seen = Checkpoint(tmp_path / "c.eigs", every=100), []
+    keeper = stops_behind(Checkpoint(tmp_path / "c.eigs", every=100), rows_first)
     stream = open_stream(ROWS, chunk_rows=100)
-    after = keeper.after
-
-    def stopping(chunk, learned, turn=0, whole=False):
-        seen.append(len(chunk))
-        if sum(seen) == rows_first:
-            keeper.stop()
-        after(chunk, learned, turn, whole)
-
-    keeper.after = stopping
     model = SlowSubspace(3, solver="sketch")
     with pytest.raises(Interrupted):
         model.fit(stream, passes=3, checkpoint=keeper)
@@ -283,9 +275,9 @@ def test_a_frame_that_is_asked_for_is_a_frame():
         SlowSubspace(3, solver="sketch", oversampling=9.0).fit(ROWS)
 
 
-def test_sums_held_whole_do_not_merge_with_a_frame(monkeypatch):
+def test_sums_held_whole_do_not_merge_with_a_frame(request):
     whole = SlowSubspace(3, solver="sketch").fit(ROWS)
-    monkeypatch.setattr(SketchPlan, "whole", lambda *_: False)  # as of wide rows
+    request.getfixturevalue("framed")
     framed = Sketched(D, OperatorSketch(3, weights=(0.3, 0.7), lag=1, search=True))
     framed.add(ROWS)
     for one, other in ((whole._learner, framed), (framed, whole._learner)):
