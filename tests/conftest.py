@@ -41,11 +41,3 @@ def browser(tmp_path_factory):
     running = browsers.Browser(tmp_path_factory.mktemp("browser"))
     yield running
     running.close()
-
-
-@pytest.fixture
-def framed(monkeypatch):
-    """Let a search for alpha hold a frame, as of wide rows, not the sums whole."""
-    from eigenstream.learners.sketch import SketchPlan
-
-    monkeypatch.setattr(SketchPlan, "whole", lambda plan, D: plan.highest + plan.lowest >= D)

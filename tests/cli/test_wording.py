@@ -26,7 +26,6 @@ def folder(tmp_path_factory):
     found = tmp_path_factory.mktemp("wording")
     np.save(found / "x.npy", ROWS)
     np.save(found / "wide.npy", np.random.default_rng(1).standard_normal((4, 9)))
-    np.save(found / "broad.npy", np.eye(4, 1501))
     np.save(found / "y.npy", np.arange(90) % 3)
     np.save(found / "short.npy", np.arange(60) % 3)
     rows = ROWS.tolist()
@@ -57,7 +56,6 @@ def said(folder, line):
         ("fit slow x.npy -d 9", "-d 9 is more than the number of features, 3. Choose -d 3 or less"),
         ("fit slow x.npy -d all --solver krylov", "-d all is not for --solver krylov, which"),
         ("fit slow x.npy --alpha auto --solver flow", "--alpha auto is not for --solver flow"),
-        ("fit slow broad.npy --solver sketch", "or use --solver dense or krylov."),
         ("fit slow x.npy --alpha bound --standardize", "and --standardize divides by what"),
         ("fit slow x.npy --alpha 0.5 --solver flow --standardize", "or leave --standardize out"),
         ("fit slow x.npy --lag 0", "--lag must be a whole number of at least 1"),

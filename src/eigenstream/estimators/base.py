@@ -297,7 +297,7 @@ class SubspaceEstimator(
         """Remember the parameters that learning begins with, and cannot change on the way."""
         given = self.get_params(deep=False)
         fixed = set(self.FIXED)
-        if learner is not None and not learner.abilities.any_weights:
+        if learner is not None and learner.abilities.goes_on and not learner.abilities.scatters:
             fixed = set(given).difference(self.FREE)
         self._begun = {name: given[name] for name in given if name in fixed}
 

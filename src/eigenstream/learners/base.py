@@ -27,10 +27,8 @@ class Abilities:
     scatters: bool = True
     #: Solves for the quotient of the two scatters.
     ratios: bool = True
-    #: Answers for any weights of the two scatters, so that the data may choose them.
-    any_weights: bool = True
-    #: Finds weights that the data choose in several passes, if not in one.
-    weights_in_passes: bool = False
+    #: Finds weights of the two scatters that the data choose.
+    own_weights: bool = True
     #: Finds all directions there are, however many.
     any_number: bool = True
     #: Finds as many directions as raise the objective.

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, row_squares
@@ -17,6 +17,10 @@ from eigenstream.solvers.base import Eigenpairs, canonical
 #: as those of fast channels do, restarts get rid of nothing else and never end: after so many of
 #: them it is begun again with more vectors.
 BESIDE, RESTARTS = (40, 100), (60,)
+
+#: The search for alpha takes eigenvalues to this share of theirs, until it falls by no more than
+#: NEAR at a step, and ends where it falls by SETTLED: what is left is about the square of that.
+ROUGH, NEAR, SETTLED = 0.1, 0.03, 1e-5
 
 #: One block of rows with the ``lag`` rows before them on top, and the weights of all (or None).
 Block = tuple[Any, NDArray[np.float64] | None]
@@ -88,6 +92,17 @@ class LaggedOperator:
             velocity += np.minimum(now, past) @ apart**2
         return variance / self.weight, velocity / (self.penalty_weight or 1.0)
 
+    @property
+    def floor(self) -> float:
+        """Up to which size an eigenvalue may be what rounding of the mean leaves of constant rows.
+
+        >>> rows = np.full((4, 2), 3.0)
+        >>> LaggedOperator(lambda: iter([(rows, None)]), 2, 1, True).floor < 1e-29
+        True
+        """
+        eps = float(np.finfo(np.float64).eps)
+        return self.n_features * (eps * float(np.linalg.norm(self.mean))) ** 2
+
     def trace(self) -> float:
         """Return the trace of A, in one pass."""
         squares = 0.0
@@ -145,12 +160,19 @@ def largest(
     ``tolerance`` of the eigenvalues above 0, which is rounding, and a limit on ``restarts``.
     """
     size = operator.n_features
-    linear = LinearOperator(
-        (size, size), matvec=lambda v: operator.apply(v, *weights), dtype=np.float64
-    )
     # A fixed start: the same data give the same answer. Ones alone can be orthogonal to it all.
     drawn = np.random.default_rng(0).standard_normal(size)
     start = drawn if start is None else start
+    largeness = float(np.abs(operator.apply(start, *weights)).max() / np.abs(start).max())
+    if largeness == 0.0 and start is not drawn:
+        return largest(operator, weights, n_components, tolerance=tolerance, restarts=restarts)
+    if largeness == 0.0:
+        return canonical(np.zeros(n_components), np.eye(size, n_components))
+    # ARPACK takes what is far below 1 for converged: T is given to it about as large as that.
+    unit = 2.0 ** np.round(np.log2(largeness))
+    linear = LinearOperator(
+        (size, size), matvec=lambda v: operator.apply(v, *weights) / unit, dtype=np.float64
+    )
     for beside, limit in zip(BESIDE, (*RESTARTS, None), strict=True):
         last = restarts is not None or limit is None
         try:
@@ -172,17 +194,7 @@ def largest(
                     "eigenvectors: the spectrum has no gap there. Ask for fewer components, or "
                     "use solver='dense'."
                 ) from failure
-        except ArpackError:
-            # A start that T maps to zero is refused; if it does so to a drawn one, T is zero.
-            if np.any(operator.apply(start, *weights)):
-                raise
-            if start is not drawn:
-                return largest(
-                    operator, weights, n_components, tolerance=tolerance, restarts=restarts
-                )
-            values, vectors = np.zeros(n_components), np.eye(size, n_components)
-            break
-    return canonical(values, vectors)
+    return canonical(values * unit, vectors)
 
 
 def _seeded() -> dict[str, Any]:
@@ -192,31 +204,35 @@ def _seeded() -> dict[str, Any]:
     return {}
 
 
-def smallest_positive_weight(
-    operator: LaggedOperator, n_components: int, *, tolerance: float = 1e-6, most: int = 30
-) -> float:
+def smallest_positive_weight(operator: Operator, n_components: int, floor: float = 0.0) -> float:
     """Return the alpha above which ``n_components`` eigenvalues of T are positive.
 
-    The d-th eigenvalue of T grows with alpha, with derivative v^T (A + B) v: Newton's method from
-    alpha = 1, each step a Rayleigh quotient of the last eigenvector, warm-started. At the threshold
-    that eigenvalue is 0, as are those of directions without data: where they cannot be told apart
-    any more the last alpha is as near as it gets.
+    In any d-dimensional space T has d positive eigenvalues from the threshold of that space on, so
+    that this is never too small. From alpha = 1 on it falls to the threshold of the top eigenspace
+    at the last alpha: by Newton's steps, all from above, and where it comes to rest the d-th
+    eigenvalue of T is 0. Directions whose variance and velocity are below the ``floor`` are none.
     """
-    alpha, start = 1.0, None
-    for _ in range(most):
-        weights = (alpha, 1.0 - alpha)
-        try:
-            # An eigenvalue's error is the square of its vector's: this is 1e-7 of the threshold.
-            pairs = largest(operator, weights, n_components, start, tolerance=1e-7, restarts=20)
-        except RuntimeError:
-            return alpha
-        vector = pairs.vectors[:, -1]
-        reward = float(vector @ operator.apply(vector, 1.0, 0.0))
-        penalty = -float(vector @ operator.apply(vector, 0.0, 1.0))
-        if reward + penalty <= 0.0:
+    cut = operator.n_features * float(np.finfo(np.float64).eps)
+    alpha, start, near, directions = 1.0, None, False, 0
+    while True:
+        # Far off any vectors near the eigenspace will do; at the end nothing may be missed.
+        weights, tolerance = (alpha, 1.0 - alpha), 0.0 if near else ROUGH
+        V = largest(operator, weights, n_components, start, tolerance=tolerance).vectors
+        reward = V.T @ operator.apply(V, 1.0, 0.0)
+        penalty = -V.T @ operator.apply(V, 0.0, 1.0)
+        powers, turn = np.linalg.eigh(reward + penalty)
+        there = powers > max(cut * powers[-1], floor)
+        if not there.any():
             return 1.0
-        following = min(max(penalty / (reward + penalty), 0.0), 1.0)
-        if abs(following - alpha) <= tolerance:
-            return following
-        alpha, start = following, pairs.vectors.sum(axis=1)
-    return alpha
+        if there.sum() < directions:
+            # Directions without data have the eigenvalue 0 at every alpha, and can no longer be
+            # told apart from the d-th: as near as it gets.
+            return alpha
+        directions = int(there.sum())
+        white = turn[:, there] / np.sqrt(powers[there])
+        shares = np.linalg.eigvalsh(white.T @ reward @ white)  # v^T A v of v^T (A + B) v
+        least = min(max(1.0 - float(shares[0]), 0.0), alpha)
+        if near and alpha - least <= SETTLED * alpha:
+            return least
+        near = alpha - least <= NEAR * alpha
+        alpha, start = least, V.sum(axis=1)

@@ -31,12 +31,11 @@ def test_sums_are_those_of_the_terms(center, weighted, lag, forgetting, dtype):
     weights = rng.choice([0.0, 0.5, 1.0, 3.0], 300) if weighted else np.ones(300)
     sketch = OperatorSketch(
         2,
-        weights=(0.3, 0.7),
+        weights=None,
         lag=lag,
         center=center,
         forgetting=forgetting,
         block_size=64,
-        search=True,
     )
     for some in np.split(np.arange(300), [1, 2, 100]):
         sketch.add(rows[some], weights[some])
@@ -54,7 +53,7 @@ def test_sums_are_those_of_the_terms(center, weighted, lag, forgetting, dtype):
 def test_a_far_mean_takes_no_digits():
     """Centred block by block [CHAN]: a mean of a million leaves nine digits of the variance."""
     rows = np.random.default_rng(0).standard_normal((500, 5))
-    near, far = (OperatorSketch(2, weights=(0.3, 0.7), lag=1) for _ in "ab")
+    near, far = (OperatorSketch(2, weights=None, lag=1) for _ in "ab")
     near.add(rows)
     far.add(rows + 1e6)
     np.testing.assert_allclose(far.solution().rewarded, near.solution().rewarded, atol=1e-9)

@@ -94,7 +94,7 @@ def check_able(data: str, given: Any, solver: str, *, searches: bool) -> None:
         table.require(data, solver, "ratios", "criterion='ratio'")
     if searches:
         what = f"eta={given.eta!r}, which compares subspaces,"
-        table.require(data, solver, "any_weights", what, "Give eta as a number")
+        table.require(data, solver, "own_weights", what, "Give eta as a number")
     if not given.balanced:
         table.require(data, solver, "any_shares", "balanced=False")
     if given.n_components is None:

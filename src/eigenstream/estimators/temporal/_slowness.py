@@ -56,7 +56,8 @@ class Slowness:
         """Solve by passes over the data."""
         assert self.n_components is not None
         if self.alpha == "auto":
-            alpha = above(krylov.smallest_positive_weight(operator, self.n_components))
+            least = krylov.smallest_positive_weight(operator, self.n_components, operator.floor)
+            alpha = above(least)
         else:
             alpha = float(self.alpha)
         weights = (alpha, 1.0 - alpha)

@@ -23,7 +23,7 @@ from eigenstream.estimators.base import SubspaceEstimator
 from eigenstream.estimators.temporal._sources import source_of
 from eigenstream.learners import table
 from eigenstream.learners.base import Learner
-from eigenstream.learners.sketch import SketchPlan, begun_with
+from eigenstream.learners.sketch import SketchPlan
 from eigenstream.learners.temporal import FromScatters, StreamLearner, StreamQuestion, StreamTask
 from eigenstream.rules.base import UnstableStepError
 
@@ -70,7 +70,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return the empty contrast for rows of this width."""
 
     @abstractmethod
-    def _check_able(self, solver: str, passes: int = 1, width: int | None = None) -> None:
+    def _check_able(self, solver: str, width: int | None = None) -> None:
         """Refuse what a way of learning cannot do for these parameters, in so many passes.
 
         ``width`` is that of the rows, where it is known.
@@ -266,11 +266,11 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _begun_learner(self, width: int, n_rows: int | None, passes: int = 1) -> StreamLearner:
         """Return a learner for rows of this width: so many, or (None) a stream of them."""
         scatters = "scale=True" if self.scale else ""
-        plan = self._sketch_plan(width) if self._sketches(width, passes) else None
+        plan = self._sketch_plan(width) if self._sketches(width) else None
         self.solver_ = table.chosen(
             self.DATA, self.solver, width, n_rows, scatters, sketch=plan, passes=passes
         )
-        self._check_able(self.solver_, passes, width)
+        self._check_able(self.solver_, width)
         given = self.get_params(deep=False)
         task = StreamTask(self._new_contrast(width), self._wanted(width), given)
         way: Any = table.WAYS[self.DATA][self.solver_]
@@ -278,10 +278,10 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         self._note_parameters(learner)
         return learner
 
-    def _sketches(self, width: int, passes: int) -> bool:
+    def _sketches(self, width: int) -> bool:
         """Tell whether a sketch can do what is asked."""
         try:
-            self._check_able("sketch", passes, width)
+            self._check_able("sketch", width)
         except ValueError:
             return False
         return True
@@ -292,7 +292,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
             self._wanted(width),
             lag=self._lag(),
             oversampling=self.oversampling,
-            **begun_with(self._fixed_weights()),
+            weights=self._fixed_weights(),
         )
 
     def _scored_contrast(self, X: Any) -> Contrast:

@@ -19,6 +19,7 @@ from eigenstream.estimators.temporal._slowness import Slowness
 from eigenstream.learners import table
 from eigenstream.scatters import VarianceScatter, VelocityScatter
 from eigenstream.solvers import dense
+from eigenstream.solvers.base import fits_dense
 
 
 @documented
@@ -52,12 +53,9 @@ class SlowSubspace(SlowBounds):
         again and again, for D too large for a matrix. "sketch" reads once and keeps a few times
         n_components vectors and the exact trace: near the best answer on long streams that stay as
         they are, nearer with ``passes=2``; no step size, mergeable. "flow" learns online by the
-        Oja-Karhunen flow [SLOW], one observation at a time, and needs a number for ``alpha``. The
-        sketch finds "auto" exactly, in one pass and chunk by chunk, of up to 1500 columns (of up to
-        3000 for nine components and more). Of wider rows it needs ``passes=2``, finds it to five
-        per cent as a rule, and refuses where it has not settled; where slow channels are much
-        smaller than fast ones, or rows few (under 25 a column), it can be far too large, and a
-        warning says so whatever has been found.
+        Oja-Karhunen flow [SLOW], one observation at a time, and needs a number for ``alpha``. For
+        ``alpha="auto"`` the sketch holds both sums, D x D: exact in one pass, and refused where
+        they do not fit in memory; no frame of a few vectors would be sure to find it.
         "auto" takes "dense" where matrices fit in memory; beyond, "sketch" in ``partial_fit``, and
         in ``fit`` where it is quicker than "krylov" and rows are many (25 a column).
     center : bool, default=True
@@ -155,35 +153,41 @@ class SlowSubspace(SlowBounds):
                 "alpha='bound' is about data of a known size, and scale=True divides by what the "
                 "data say: use alpha='auto', or scale the data by constants first."
             )
-        self._check_able(self.solver, passes=2)  # how many there are, only fit knows
+        self._check_able(self.solver)
 
-    def _check_able(self, solver: str, passes: int = 1, width: int | None = None) -> None:
+    def _check_able(self, solver: str, width: int | None = None) -> None:
         data, n = self.DATA, self.n_components
         if self.criterion == "ratio":
             table.require(data, solver, "ratios", "criterion='ratio'")
         elif self.alpha == "bound":
             table.require(data, solver, "scatters", "alpha='bound'")
         elif self.alpha == "auto":
-            self._check_search(solver, passes, width)
+            number = "Give alpha as a number (that of a dense fit to a part of the stream, for one)"
+            table.require(data, solver, "own_weights", "alpha='auto'", number)
+            if table.able(data, solver, "goes_on") and not table.able(data, solver, "scatters"):
+                self._check_whole_sums(width)
         if n is None:
             table.require(data, solver, "all_positive", "n_components=None", "Give a whole number")
 
-    def _check_search(self, solver: str, passes: int, width: int | None) -> None:
-        """Refuse to let the data choose alpha where a way of learning cannot.
-
-        In one pass a sketch can where it holds the sums whole, which is a question of the width.
-        """
-        number = "Give alpha as a number (that of a dense fit to a part of the stream, for one)"
-        if not table.able(self.DATA, solver, "weights_in_passes"):
-            table.require(self.DATA, solver, "any_weights", "alpha='auto'", number)
-        elif passes < 2 and not (width and self._sketch_plan(width).whole(width)):
-            again, wide = f"{number}, fit with passes=2", f" over {width} columns" if width else ""
-            what = f"alpha='auto' in one pass{wide}"
-            table.require(self.DATA, solver, "any_weights", what, again)
-        elif self.n_components is None:
+    def _check_whole_sums(self, width: int | None) -> None:
+        """Refuse to let the data choose alpha where a sketch cannot: it holds the sums whole."""
+        if self.n_components is None:
             raise ValueError(
-                f"solver={solver!r} looks for the alpha at which n_components eigenvalues are "
+                "solver='sketch' looks for the alpha at which n_components eigenvalues are "
                 "positive, and n_components=None is no number: give one, or alpha."
+            )
+        if self.oversampling is not None:
+            raise ValueError(
+                f"oversampling={self.oversampling!r} is the size of a frame, and alpha='auto' is "
+                "read from the whole sums: give alpha as a number, or leave oversampling out."
+            )
+        if width and not fits_dense(width):
+            raise ValueError(
+                f"alpha='auto' over {width} columns is not for solver='sketch': it is read from "
+                f"sums of {width} x {width}, which do not fit in this machine's memory, and what "
+                "less memory would find can be far too large. Give alpha as a number (that of "
+                "solver='krylov' for a part of the rows, for one), or use solver='krylov', which "
+                "reads the rows hundreds of times."
             )
 
     def _uses(self) -> Uses:

@@ -124,7 +124,7 @@ class StreamPCA(StreamEstimator):
             check_whole(n, "n_components")
         self._check_able(self.solver)
 
-    def _check_able(self, solver: str, passes: int = 1, width: int | None = None) -> None:
+    def _check_able(self, solver: str, width: int | None = None) -> None:
         if not isinstance(self.n_components, int | np.integer):
             what = f"n_components={self.n_components!r}"
             table.require(self.DATA, solver, "any_number", what, "Give a whole number")

@@ -106,7 +106,9 @@ class Couples:
     @property
     def weights(self) -> tuple[float, float]:
         """The weights of the two scatters."""
-        return self.solver.plan.weights
+        weights = self.solver.plan.weights
+        assert weights is not None  # pairs have no weights that a solver could look for
+        return weights
 
     def _taken(self, sign: int) -> Float64s:
         rows = self.waiting[sign]

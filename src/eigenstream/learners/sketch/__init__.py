@@ -1,7 +1,6 @@
 """The operator sketch: the top eigenspace of a signed sum, in one pass and bounded memory."""
 
 from eigenstream.learners.sketch._plan import SketchPlan
-from eigenstream.learners.sketch._search import begun_with
 from eigenstream.learners.sketch.operator_sketch import OperatorSketch, SketchSolution
 
-__all__ = ["OperatorSketch", "SketchPlan", "SketchSolution", "begun_with"]
+__all__ = ["OperatorSketch", "SketchPlan", "SketchSolution"]

@@ -7,7 +7,7 @@ import numpy as np
 from eigenstream._linalg import Float64s, orthonormalized
 from eigenstream.learners.sketch._core import SketchCore
 from eigenstream.solvers import dense
-from eigenstream.solvers.base import Eigenpairs, canonical
+from eigenstream.solvers.base import Eigenpairs, above, canonical
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,6 @@ class SketchSolution:
 
     pairs: Eigenpairs
     weights: tuple[float, float]  # of the rewarded and the penalised mean in T
-    frame_weights: tuple[float, float]  # those by which it was decided what the frame keeps
     mean: Float64s
     n_terms: int
     n_rows: int
@@ -43,6 +42,14 @@ class SketchSolution:
         return self.pairs.values
 
 
+def found_weights(core: SketchCore) -> tuple[float, float]:
+    """Return the weights a step above the least with ``n_components`` positive eigenvalues."""
+    rewarded, penalised, _, _ = core.operator.means()
+    least = dense.smallest_positive_weight(rewarded, penalised, core.plan.d, *core.noise)
+    alpha = above(least)
+    return alpha, 1.0 - alpha
+
+
 def read(
     core: SketchCore, n_rows: int, positive: bool, weights: tuple[float, float]
 ) -> SketchSolution:
@@ -54,15 +61,15 @@ def read(
     cut, floor = core.noise
     if core.frame is None:
         wanted = min(wanted, operator.n_features)
-        pairs, above = dense.largest_and_positive(T, wanted, cut, weights[0] * floor)
+        pairs, gaining = dense.largest_and_positive(T, wanted, cut, weights[0] * floor)
     else:
         values, turn = np.linalg.eigh(T)
         values, turn = values[::-1], turn[:, ::-1]
         size = np.abs(values).max(initial=0.0)
-        above = int((values > max(cut * size, weights[0] * floor)).sum())
+        gaining = int((values > max(cut * size, weights[0] * floor)).sum())
     if positive or plan.n_components is None:
         # Where none gains, the best one is the answer, as of any other solver.
-        wanted = min(wanted, above if positive else max(above, 1))
+        wanted = min(wanted, gaining if positive else max(gaining, 1))
     if core.frame is None:
         pairs = Eigenpairs(pairs.values[:wanted], pairs.vectors[:, :wanted])
     else:
@@ -76,13 +83,12 @@ def read(
     return SketchSolution(
         pairs=pairs,
         weights=weights,
-        frame_weights=(operator.reward, operator.penalty),
         mean=totals.mean.copy(),
         n_terms=totals.n_terms,
         n_rows=n_rows,
         weight=totals.weight,
         total=totals.power / totals.weight,
-        n_positive=above,
+        n_positive=gaining,
         exact=not operator.lossy,
         rewarded=rewarded,
         penalised=penalised,

@@ -81,8 +81,6 @@ class SketchCore:
     totals: ExactTotals
     transient: Transient = field(default_factory=Transient)
     blocks: int = 0
-    #: The weight that a search has read last; 0 before.
-    least: float = 0.0
 
     @classmethod
     def empty(cls, plan: SketchPlan, n_features: int, dtype: Any) -> "SketchCore":
@@ -90,9 +88,9 @@ class SketchCore:
         mean, frame = np.zeros(n_features), None
         operator: SketchedSums
         if plan.whole(n_features):
-            operator = WholeSums.empty(n_features, plan.weights, n_features)
+            operator = WholeSums.empty(n_features, plan.kept_for, n_features)
         else:
-            operator = SketchedSums.empty(n_features, plan.weights, 0)
+            operator = SketchedSums.empty(n_features, plan.kept_for, 0)
             frame = SketchFrame(plan.d, plan.highest + plan.lowest, n_features, dtype)
         return cls(plan, np.dtype(dtype), operator, frame, mean, ExactTotals(mean))
 
@@ -107,7 +105,7 @@ class SketchCore:
     ) -> None:
         """Add a block of terms: its rows in pieces, the terms' places among them, their pasts'."""
         plan, operator, count = self.plan, self.operator, len(weights)
-        if not plan.weights[1]:  # nobody looks at the pasts
+        if not plan.penalises:  # nobody looks at the pasts
             pieces = _chosen(pieces, now, count)
             now, past = slice(0, count), slice(0, 0)
         self.decay(plan.keep**count)
@@ -203,9 +201,8 @@ class SketchCore:
         block = _seen(frame.products(pieces, self.mean, rounded and r > 0))
         outside = operator.outside
         # What directions outside are charged of the debts that they have on the average. In a
-        # further pass only the first sum, which looks where to: what is read is what was seen. And
-        # where weights are looked for, more would come and go, and take penalties along.
-        if outside[0] < 0 and not (plan.search and operator.again):
+        # further pass only the first sum, which looks where to: what is read is what was seen.
+        if outside[0] < 0:
             charged = self._charged(frame, float(outside[0]), block.rest, terms)
             outside[: 1 if operator.again else None] *= charged
         moved_along, high = moving(plan, block.inside)
@@ -263,7 +260,7 @@ class SketchCore:
         # the few directions that take turns with those in the frame.
         if operator.n_features <= 2 * operator.r:
             return 1.0
-        if operator.r <= frame.d or plan.search:
+        if operator.r <= frame.d:
             return plan.debts
         # Where all directions have debts, the best ones, too, so much is left of the gap to these.
         best = min(float(operator.values[-1]), 0.0)
@@ -282,7 +279,6 @@ class SketchCore:
             "dtype": self.dtype.name,
             "mean": self.mean,
             "blocks": self.blocks,
-            "least": self.least,
             **joined(
                 operator=self.operator.state(),
                 frame=frame,
@@ -315,7 +311,6 @@ class SketchCore:
             ),
             Transient.restored(part(state, "transient")),
             int(state["blocks"]),
-            float(state["least"]),
         )
 
 

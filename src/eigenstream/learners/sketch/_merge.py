@@ -9,7 +9,6 @@ from eigenstream.learners.sketch._block import kept_pairs
 from eigenstream.learners.sketch._core import SketchCore
 from eigenstream.learners.sketch._frame import SketchFrame
 from eigenstream.learners.sketch._operator import SketchedSums
-from eigenstream.learners.sketch._search import reweighed, search_on
 from eigenstream.learners.sketch._transient import Transient
 
 #: A direction of one frame is new to the other if this share of its square lies outside it.
@@ -41,15 +40,12 @@ def further_pass(core: SketchCore, weight: float) -> SketchCore:
         return fresh  # a sum that is exact needs no start
     known = on_its_own(deepcopy(core))
     assert known.frame is not None
-    if known.plan.search:
-        search_on(known)
     start = SketchedSums.empty(
-        known.operator.n_features, known.plan.weights, known.operator.r, True
+        known.operator.n_features, known.plan.kept_for, known.operator.r, True
     )
     start.forms[0] = weight * known.operator.forms[0]
     start.traces[0] = weight * known.operator.traces[0]
     start.lossy = known.operator.lossy
-    start.reward, start.penalty = known.operator.reward, known.operator.penalty
     fresh.operator, fresh.frame, fresh.mean = start, known.frame, known.mean
     return fresh
 
@@ -65,8 +61,6 @@ def merged_cores(left: SketchCore, right: SketchCore, keep: float) -> SketchCore
     if not right.totals.n_terms or not left.totals.n_terms:
         return right if right.totals.n_terms else left
     a, b = left.operator, right.operator
-    if a.reward != b.reward:
-        reweighed(right, a.reward)
     step = right.mean - left.mean
     square = float(step @ step) * a.weight * b.weight / (a.weight + b.weight)
     if left.frame is None or right.frame is None:

@@ -30,41 +30,38 @@ DEBTS = 0.7
 ROWS_A_COLUMN = 25
 
 
-#: A search for the weights needs a large frame and a second pass. Up to so many columns for each
-#: vector of it the two D x D sums themselves, of which one pass is enough and exact, take no more
-#: time than that (``benchmarks search``); but no more columns than fit into 144 MB.
-WHOLE_PER_VECTOR, WHOLE_SEARCH = 14, 3000
-
-
 @dataclass(frozen=True)
 class SketchPlan:
     """What a sketch is asked for; see ``OperatorSketch`` for the meaning of each."""
 
     n_components: int | None
-    weights: tuple[float, float] = (1.0, 0.0)
+    weights: tuple[float, float] | None = (1.0, 0.0)
     lag: int = 0
     center: bool = True
     forgetting: float | None = None
     oversampling: float | None = None
     block_size: int | None = None
-    search: bool = False
     independent: bool = False
 
     def checked(self) -> Self:
         """Return the plan, refusing values that make no sense."""
         if self.n_components is not None:
             check_whole(self.n_components, "n_components")
-        check_number(self.weights[0], "the reward's weight", above=0)
-        check_number(self.weights[1], "the penalty's weight", least=0)
+        check_number(self.kept_for[0], "the reward's weight", above=0)
+        check_number(self.kept_for[1], "the penalty's weight", least=0)
         check_whole(self.lag, "lag", least=0)
-        if self.weights[1] > 0 and self.lag == 0:
+        if self.penalises and self.lag == 0:
             raise ValueError("a penalty on velocities needs lag >= 1, got lag=0.")
-        check_flag(self.search, "search")
         check_flag(self.independent, "independent")
-        if self.search and (self.n_components is None or not self.weights[1]):
+        if self.weights is None and self.n_components is None:
             raise ValueError(
-                "search=True looks for the weights at which n_components eigenvalues are positive:"
-                " give their number, and a penalty to weigh against."
+                "weights=None are those at which n_components eigenvalues are positive: give their "
+                "number."
+            )
+        if self.weights is None and self.oversampling is not None:
+            raise ValueError(
+                f"oversampling={self.oversampling!r} is the size of a frame, and where the data "
+                "choose the weights there is none: leave one of the two out."
             )
         if self.forgetting is not None:
             check_number(self.forgetting, "forgetting", above=0, below=1)
@@ -75,6 +72,16 @@ class SketchPlan:
         return self
 
     @property
+    def kept_for(self) -> tuple[float, float]:
+        """The weights that are at hand while rows are learned; no matter which for whole sums."""
+        return (0.5, 0.5) if self.weights is None else self.weights
+
+    @property
+    def penalises(self) -> bool:
+        """Whether velocities count."""
+        return self.kept_for[1] > 0
+
+    @property
     def d(self) -> int:
         """The number of directions that the frame is made for."""
         return ANY_NUMBER if self.n_components is None else self.n_components
@@ -83,33 +90,29 @@ class SketchPlan:
     def highest(self) -> int:
         """How many of the largest eigenvalues are kept."""
         if self.oversampling is None:
-            most = min(5 * self.d, 100) if self.search else min(2 * self.d, 40)
-            return self.d + max(24 if self.search else 8, most)
+            return self.d + max(8, min(2 * self.d, 40))
         return max(ceil(self.oversampling * self.d), self.d)
 
     @property
     def lowest(self) -> int:
         """How many of the most negative eigenvalues are kept: none where nothing is penalised."""
-        if not self.weights[1]:
+        if not self.penalises:
             return 0
         if self.oversampling is None:
-            return max(80, min(20 * self.d, 400)) if self.search else max(8, min(3 * self.d, 60))
+            return max(8, min(3 * self.d, 60))
         return self.highest
 
     def whole(self, n_features: int) -> bool:
         """Tell whether the sums of rows of such a width are held whole, D x D: exact to rounding.
 
-        They are where they are no larger than the frame. For a search they are up to 14 columns for
-        each vector of it, 3000 at most, unless a frame of some size is asked for.
+        They are where they are no larger than the frame; and where the weights are to be found: a
+        slow direction much smaller than the others counts as much as these then, and adds next to
+        nothing to any sum, so that no frame is sure to hold it (docs/mathematics.md).
 
-        >>> [SketchPlan(5, (0.3, 0.7), lag=1, search=on).whole(1000) for on in (False, True)]
+        >>> [SketchPlan(5, one, lag=1).whole(1000) for one in ((0.3, 0.7), None)]
         [False, True]
         """
-        r = self.highest + self.lowest
-        searched = self.search and self.oversampling is None
-        return n_features <= r or (
-            searched and n_features <= min(WHOLE_PER_VECTOR * r, WHOLE_SEARCH)
-        )
+        return self.weights is None or n_features <= self.highest + self.lowest
 
     def block(self, n_features: int) -> int:
         """Return the number of terms of a block of rows of such a width.
@@ -138,7 +141,7 @@ class SketchPlan:
         Of sums held whole half of each square.
         """
         if self.whole(n_features):
-            return n_rows * float(n_features) ** 2 * (2.0 if self.weights[1] else 1.0)
+            return n_rows * float(n_features) ** 2 * (2.0 if self.penalises else 1.0)
         r = self.highest + self.lowest
         return n_rows * (n_features * (7.0 * r + 2.0 * self.d) + SMALL_PROBLEM * r**2)
 
@@ -151,7 +154,7 @@ class SketchPlan:
         (True, False)
         """
         enough = n_rows >= ROWS_A_COLUMN * n_features
-        return enough or not self.weights[1] or self.whole(n_features)
+        return enough or not self.penalises or self.whole(n_features)
 
     @property
     def debts(self) -> float:
@@ -169,7 +172,7 @@ class SketchPlan:
 
     def state(self) -> State:
         """Return the plan as numbers; 0 stands for what is not given."""
-        reward, penalty = self.weights
+        reward, penalty = self.weights or (0.0, 0.0)
         given: dict[str, Any] = dict(vars(self), reward=reward, penalty=penalty)
         del given["weights"]
         return {name: value or 0 for name, value in given.items()}
@@ -179,12 +182,11 @@ class SketchPlan:
         """Return the plan that gave this state."""
         return cls(
             int(state["n_components"]) or None,
-            weights=(float(state["reward"]), float(state["penalty"])),
+            weights=(float(state["reward"]), float(state["penalty"])) if state["reward"] else None,
             lag=int(state["lag"]),
             center=bool(state["center"]),
             forgetting=float(state["forgetting"]) or None,
             oversampling=float(state["oversampling"]) or None,
             block_size=int(state["block_size"]) or None,
-            search=bool(state["search"]),
             independent=bool(state["independent"]),
         )

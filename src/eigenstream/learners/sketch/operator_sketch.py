@@ -7,13 +7,11 @@ import numpy as np
 
 from eigenstream._blas import blas_threads
 from eigenstream._state import State, joined, part
-from eigenstream.learners.sketch._answer import SketchSolution, read
+from eigenstream.learners.sketch._answer import SketchSolution, found_weights, read
 from eigenstream.learners.sketch._core import SketchCore
 from eigenstream.learners.sketch._merge import further_pass, merged_cores
 from eigenstream.learners.sketch._plan import SketchPlan
-from eigenstream.learners.sketch._search import least_weight, search
 from eigenstream.scatters.base import SequenceEnds
-from eigenstream.solvers.base import above
 from eigenstream.terms import Block, TermStream
 
 __all__ = ["OperatorSketch", "SketchSolution"]
@@ -29,13 +27,16 @@ class OperatorSketch:
     frame and rows, and the sum is cut back. See docs/mathematics.md for why, and for what is known.
 
     Memory: r + n_components vectors of length D, and the rows that wait for their block. Where
-    D <= p + q the sums are D x D matrices, and exact; in a ``search`` up to 14 (p + q) columns.
+    D <= p + q, or where weights are to be found, the sums are D x D matrices, and exact.
 
     Parameters
     ----------
     n_components : int or None
         None: as many as turn out to have a positive eigenvalue, at most p; if none has, the best.
-    weights : (reward, penalty)
+    weights : (reward, penalty) or None
+        None: (alpha, 1 - alpha), a step above the least alpha with ``n_components`` positive
+        eigenvalues. Small directions count as much as large ones there, and no frame is sure to
+        hold them: the sums are D x D matrices then, and alpha is exact.
     lag : int
         Rows between an observation and its past. The first ``lag`` rows of a sequence serve only
         as pasts. 0 without a penalty.
@@ -46,20 +47,12 @@ class OperatorSketch:
     oversampling : float, optional
         Both p and q in units of n_components. By default 3 for small ones: p is n_components +
         max(8, min(2 n_components, 40)), and q is max(8, min(3 n_components, 60)), or 0 without a
-        penalty; for a search n_components + max(24, min(5 n_components, 100)), and max(80,
-        min(20 n_components, 400)).
+        penalty.
     block_size : int, optional
         Terms that are learned together; by default twice as many as the frame has vectors, at
         least 128, and of narrow rows more: 200 000 numbers (1.6 MB), or three for each column
         beyond 64 if these are fewer. Larger blocks lose less where rows are few, and need more
         memory.
-    search : bool
-        Look for (alpha, 1 - alpha), a step above the least alpha with ``n_components`` positive
-        eigenvalues, and only begin with ``weights``. Up to 14 (p + q) columns, and 3000, unless
-        ``oversampling`` is given, alpha is exact. Of wider rows it is anything from a fifth too
-        small to several times too large after one pass; ``another_pass`` brings it within five per
-        cent on most streams, and not where slow directions are much smaller than fast ones
-        (docs/mathematics.md).
     independent : bool
         The terms are drawn independently of each other, as couples of pairs are, not one after the
         other in time. In how few dimensions they lie can be told within a block then, and what is
@@ -86,13 +79,12 @@ class OperatorSketch:
         self,
         n_components: int | None,
         *,
-        weights: tuple[float, float] = (1.0, 0.0),
+        weights: tuple[float, float] | None = (1.0, 0.0),
         lag: int = 0,
         center: bool = True,
         forgetting: float | None = None,
         oversampling: float | None = None,
         block_size: int | None = None,
-        search: bool = False,
         independent: bool = False,
     ) -> None:
         self.plan = SketchPlan(
@@ -103,7 +95,6 @@ class OperatorSketch:
             forgetting,
             oversampling,
             block_size,
-            search,
             independent,
         ).checked()
         self._stream = TermStream(lag)
@@ -198,10 +189,8 @@ class OperatorSketch:
             )
         with blas_threads(1):
             core = self._learned()
-            if weights is None and self.plan.search:
-                alpha = above(least_weight(core))
-                weights = alpha, 1.0 - alpha
-            return read(core, self.n_rows, positive, weights or self.plan.weights)
+            weights = weights or self.plan.weights or found_weights(core)
+            return read(core, self.n_rows, positive, weights)
 
     @property
     def exact(self) -> bool:
@@ -258,11 +247,6 @@ class OperatorSketch:
             raise ValueError(
                 f"only sketches of rows of one width merge, got "
                 f"{self._core.operator.n_features} and {later._core.operator.n_features} features."
-            )
-        if (self._core.frame is None) != (later._core.frame is None):
-            raise ValueError(
-                "these sketches do not merge: one of them holds its sums whole, and the other one "
-                "a frame. Let one version of eigenstream learn both."
             )
         merged = self._new()
         core, velocities = deepcopy(self._learned()), self.n_velocities + later.n_velocities
@@ -329,7 +313,6 @@ def _learn_block(core: SketchCore, block: Block) -> None:
         count = int(block.needed.stop - block.needed.start)
         now, past = slice(count - len(now), count), slice(0, len(past))
     core.learn(block.pieces(core.dtype), now, past, block.weights, block.past_weights)
-    search(core)
 
 
 def _learn_crossing(core: SketchCore, now: Any, past: Any) -> None:

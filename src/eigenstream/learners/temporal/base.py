@@ -104,7 +104,7 @@ class StreamQuestion(Protocol):
     def of_estimate(self, estimate: "Estimate", alpha: float | None = None) -> Solution:
         """Take over what a learner has found by itself.
 
-        ``alpha`` is the weight that it has found, if it has looked for one.
+        ``alpha`` is the weight that it has gone by, if it may have found it itself.
         """
 
 

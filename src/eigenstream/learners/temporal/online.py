@@ -32,7 +32,7 @@ class OnlineFlow(StreamLearner):
         merges=False,
         scatters=False,
         ratios=False,
-        any_weights=False,
+        own_weights=False,
         any_number=False,
         all_positive=False,
         any_shares=False,
