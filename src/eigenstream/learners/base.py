@@ -91,10 +91,11 @@ class Learner(ABC):
     stopped = False
 
     @classmethod
-    def cost(cls, n_rows: int, n_features: int) -> float:
+    def cost(cls, n_rows: int, n_features: int, searches: bool = False) -> float:
         """Return about how many products of numbers it takes to learn from so many rows.
 
-        ``solver="auto"`` compares it with the other ways'; 0 is dearer than none.
+        More where it ``searches`` for weights. ``solver="auto"`` compares it with the other ways';
+        0 is dearer than none.
         """
         return 0.0
 

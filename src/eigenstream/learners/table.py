@@ -89,29 +89,25 @@ def chosen(
     n_rows: int | None,
     scatters: str = "",
     *,
-    kernel: bool = False,
     sketch: SketchPlan | None = None,
     passes: int = 1,
+    searches: bool = False,
 ) -> str:
     """Return the name of the way to learn from so many rows; None is a stream without an end.
 
     ``scatters`` names what only scatters can give, if that is asked for. ``sketch`` is what a
-    sketch would do, where one can answer the question.
+    sketch would do, where one can answer the question. ``searches``: the data choose the weights.
 
     >>> chosen("time", "auto", 784, 30_000), chosen("time", "auto", 100_000, 30_000)
     ('dense', 'krylov')
     >>> chosen("time", "auto", 784, None), chosen("time", "auto", 100_000, None)
     ('dense', 'sketch')
-    >>> chosen("pairs", "auto", 784, 10**6), chosen("pairs", "auto", 784, 1000, kernel=True)
-    ('dense', 'dual')
     >>> plan = SketchPlan(10, (0.3, 0.7), lag=1)
     >>> [chosen("time", "auto", 100_000, n, sketch=plan) for n in (30_000, 3_000_000)]
     ['krylov', 'sketch']
     """
     if solver != "auto":
         return solver
-    if kernel:
-        return next(name for name, way in WAYS[data].items() if way.abilities.kernels)
     fits = fits_dense(n_features)
     if fits and (scatters or n_rows is None):
         return "dense"
@@ -129,7 +125,18 @@ def chosen(
         if alone or (quicker and sketch.promises(n_rows, n_features)):
             return "sketch"
     exact = ("dense", "krylov") if fits else ("krylov",)
-    return min(exact, key=lambda name: WAYS[data][name].cost(n_rows, n_features))
+    return min(exact, key=lambda name: WAYS[data][name].cost(n_rows, n_features, searches))
+
+
+def in_kernel(data: str, solver: str) -> str:
+    """Return the name of the way to learn in the space of a kernel.
+
+    >>> in_kernel("pairs", "auto"), in_kernel("pairs", "dense")  # which will be refused
+    ('dual', 'dense')
+    """
+    if solver != "auto":
+        return solver
+    return next(name for name, way in WAYS[data].items() if way.abilities.kernels)
 
 
 def goes_on_with(data: str, solver: str) -> tuple[type[Learner], ...]:

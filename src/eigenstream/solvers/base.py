@@ -17,9 +17,9 @@ DENSE_MATRICES = 4
 #: positive by more than rounding.
 AUTO_STEP = 0.01
 
-#: A Krylov solve reads the data about this many times, at about a twelfth of the speed that
-#: matrix-matrix products reach (measured; it is bound by memory).
-KRYLOV_PASSES = 200
+#: A Krylov solve reads the data about this many times, and if it looks for alpha so many, at about
+#: a twelfth of the speed that matrix-matrix products reach (measured; it is bound by memory).
+KRYLOV_PASSES, SEARCH_PASSES = 200, 800
 KRYLOV_SLOWNESS = 12
 
 
@@ -60,13 +60,14 @@ def dense_cost(n_rows: int, n_features: int) -> float:
     return 2.0 * n_rows * n_features**2 + 10.0 * n_features**3
 
 
-def krylov_cost(n_rows: int, n_features: int) -> float:
+def krylov_cost(n_rows: int, n_features: int, searches: bool = False) -> float:
     """Return in how many of the dense solver's products' time so many rows are learned from.
 
     >>> krylov_cost(30_000, 100_000) < dense_cost(30_000, 100_000)
     True
     """
-    return 4.0 * n_rows * n_features * KRYLOV_PASSES * KRYLOV_SLOWNESS
+    passes = SEARCH_PASSES if searches else KRYLOV_PASSES
+    return 4.0 * n_rows * n_features * passes * KRYLOV_SLOWNESS
 
 
 def above(threshold: float) -> float:

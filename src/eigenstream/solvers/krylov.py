@@ -225,9 +225,12 @@ def smallest_positive_weight(operator: Operator, n_components: int, floor: float
         if not there.any():
             return 1.0
         if there.sum() < directions:
-            # Directions without data have the eigenvalue 0 at every alpha, and can no longer be
-            # told apart from the d-th: as near as it gets.
-            return alpha
+            if near:
+                # Directions without data have the eigenvalue 0 at every alpha, and can no longer be
+                # told apart from the d-th: as near as it gets.
+                return alpha
+            near = True
+            continue
         directions = int(there.sum())
         white = turn[:, there] / np.sqrt(powers[there])
         shares = np.linalg.eigvalsh(white.T @ reward @ white)  # v^T A v of v^T (A + B) v

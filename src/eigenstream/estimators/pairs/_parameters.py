@@ -85,6 +85,14 @@ def check_margin(margin: Any, eta: Any) -> None:
         raise ValueError("eta and margin both fix the weights: leave one of them out.")
 
 
+def chosen_way(estimator: Any, width: int = 1, n_rows: int | None = None) -> str:
+    """Return the name of the way to learn from so many rows; None is a stream."""
+    if estimator.kernel != "linear":
+        return table.in_kernel(estimator.DATA, estimator.solver)
+    scatters = "scale=True" if estimator.scale else ""
+    return table.chosen(estimator.DATA, estimator.solver, width, n_rows, scatters)
+
+
 def check_able(data: str, given: Any, solver: str, *, searches: bool) -> None:
     """Refuse what a way of learning cannot do for the parameters of an estimator."""
     if given.kernel != "linear":

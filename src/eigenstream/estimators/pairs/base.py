@@ -22,6 +22,7 @@ from eigenstream.estimators.pairs._parameters import (
     check_able,
     check_margin,
     check_pair_parameters,
+    chosen_way,
     etas_of,
 )
 from eigenstream.evaluation import pair_risk
@@ -71,8 +72,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     def _begin(self, width: int, n_rows: int | None) -> PairLearner:
         """Return a learner for rows of this width: so many, or (None) a stream of them."""
-        scatters, kernel = "scale=True" if self.scale else "", self.kernel != "linear"
-        solver = table.chosen(self.DATA, self.solver, width, n_rows, scatters, kernel=kernel)
+        solver = chosen_way(self, width, n_rows)
         way: Any = table.WAYS[self.DATA][solver]
         if not way.abilities.kernels:
             self._check_width(width)
@@ -191,7 +191,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _check_incremental(self) -> None:
         """Say why partial_fit is not there, if it is not."""
         mapped = self.kernel != "linear"
-        solver = table.chosen(self.DATA, "auto", 1, None, kernel=True) if mapped else self.solver
+        solver = table.in_kernel(self.DATA, "auto") if mapped else self.solver
         remedy = "Use kernel='linear' behind features=RBFNetwork(...)" if mapped else ""
         try:
             table.require(self.DATA, solver, "goes_on", "partial_fit", remedy)

@@ -21,7 +21,7 @@ from eigenstream.estimators.pairs._label_input import (
     checked_labels,
     same_kinds,
 )
-from eigenstream.estimators.pairs._parameters import check_rows_apart
+from eigenstream.estimators.pairs._parameters import check_rows_apart, chosen_way
 from eigenstream.estimators.pairs.base import PairwiseEstimator
 from eigenstream.evaluation.base import PairCounts, counts_of_classes, roc_area
 from eigenstream.learners import table
@@ -216,7 +216,7 @@ class ClassSubspace(PairwiseEstimator):
         stream, learner = course.stream, course.learned
         check_labelled(stream, self)
         learner._check_parameters()
-        solver = table.chosen(self.DATA, self.solver, 1, None, kernel=self.kernel != "linear")
+        solver = chosen_way(self)
         if course.kept:
             table.require(self.DATA, solver, "goes_on", "checkpoint=")
         if not table.WAYS[self.DATA][solver].abilities.goes_on:

@@ -15,7 +15,7 @@ from eigenstream.estimators.pairs import _pair_input
 from eigenstream.estimators.pairs._bounds import bound_of_pairs
 from eigenstream.estimators.pairs._decisions import FitsPairs
 from eigenstream.estimators.pairs._pair_input import MappedPairs, check_signs, checked_points
-from eigenstream.estimators.pairs._parameters import check_pairs_apart
+from eigenstream.estimators.pairs._parameters import check_pairs_apart, chosen_way
 from eigenstream.estimators.pairs.base import PairwiseEstimator
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.learners import table
@@ -179,7 +179,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         learner = course.learned
         check_labelled(course.stream, self)
         learner._check_parameters()
-        solver = table.chosen(self.DATA, self.solver, 1, None, kernel=self.kernel != "linear")
+        solver = chosen_way(self)
         if course.kept:
             table.require(self.DATA, solver, "goes_on", "checkpoint=")
         goes_on = table.WAYS[self.DATA][solver].abilities.goes_on

@@ -267,8 +267,12 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return a learner for rows of this width: so many, or (None) a stream of them."""
         scatters = "scale=True" if self.scale else ""
         plan = self._sketch_plan(width) if self._sketches(width) else None
+        searches = self._fixed_weights() is None
         self.solver_ = table.chosen(
-            self.DATA, self.solver, width, n_rows, scatters, sketch=plan, passes=passes
+            *(self.DATA, self.solver, width, n_rows, scatters),
+            sketch=plan,
+            passes=passes,
+            searches=searches,
         )
         self._check_able(self.solver_, width)
         given = self.get_params(deep=False)

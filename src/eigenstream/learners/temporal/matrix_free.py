@@ -43,9 +43,9 @@ class MatrixFree(StreamLearner):
         self._counts = (0, 0, 0)
 
     @classmethod
-    def cost(cls, n_rows: int, n_features: int) -> float:
+    def cost(cls, n_rows: int, n_features: int, searches: bool = False) -> float:
         """Return about how many products of numbers it takes to learn from so many rows."""
-        return krylov_cost(n_rows, n_features)
+        return krylov_cost(n_rows, n_features, searches)
 
     @classmethod
     def begun(cls, task: StreamTask) -> Self:
