@@ -248,7 +248,7 @@ def test_glued_matrices_have_crowds_that_tridiagonal_form_hides():
 
 def test_a_search_is_dearer_where_rows_are_read_again():
     """Where four times the passes cost more than the matrices, these are taken."""
-    width, n_rows = 6000, 12_000
+    width, n_rows = 5000, 12_000
     assert fits_dense(width, memory=2.0**34)
     costs = (krylov_cost(n_rows, width, searches) for searches in (False, True))
     given, searched = (cost < dense_cost(n_rows, width) for cost in costs)
