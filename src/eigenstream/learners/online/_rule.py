@@ -113,6 +113,8 @@ class OnlineLearner:
             )
         if isinstance(self.schedule, Steps):  # a user's function is asked before anything changes
             self.schedule.gains(self.steps + self.stream.pending, rows.shape[0])
+        if self._dtype == np.float32 and rows.dtype == np.float64:
+            self._widen()  # rows in double precision are not rounded to single
         self.stopped = False
         self.stream.extend(rows, weights, new_sequence)
         try:
@@ -130,6 +132,12 @@ class OnlineLearner:
             self.stream.drop()
         self.stream.settle()
         return self
+
+    def _widen(self) -> None:
+        self._dtype = np.dtype(np.float64)
+        self.stream.widen(self._dtype)
+        if self._engine is not None:
+            self._engine.widen()
 
     def ahead(self) -> "OnlineLearner":
         """Return a copy that has learned and collected all; this learner is unchanged."""

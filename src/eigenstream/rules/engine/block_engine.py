@@ -56,20 +56,27 @@ class BlockEngine:
         self.rule = rule
         self._w = 0 if watched is None else len(watched)
         both = weights if watched is None else np.concatenate([watched, weights])
-        self._vectors = aligned(both.shape, both.dtype)
-        self._vectors[...] = both
+        self._hold(both)
         d, n_features = weights.shape
         #: W = mixing @ frame; see _blocks.
         self._mixing = np.eye(d)
         self._own = np.zeros((d, d) if rule.norms else (0, 0))
         self._drift = np.array([0.0, np.inf])  # so that the first block renews
-        self._buffer = np.empty((0, n_features), self._vectors.dtype)
         #: The running mean, the sums of ``add_sums`` and, since they were last collected, of
         #: c y y^T over responses y: of the weights, and of the watched vectors.
         self.mean = np.zeros(n_features)
         self.moment = np.zeros((d, d))
         self.seen_moment = np.zeros((self._w, self._w))
         self.sums = np.zeros(4)
+
+    def _hold(self, vectors: NDArray[Any]) -> None:
+        self._vectors = aligned(vectors.shape, vectors.dtype)
+        self._vectors[...] = vectors
+        self._buffer = np.empty((0, vectors.shape[1]), vectors.dtype)
+
+    def widen(self) -> None:
+        """Hold the vectors in double precision from now on, for terms that are."""
+        self._hold(self._vectors.astype(np.float64))
 
     @property
     def weights(self) -> NDArray[Any]:
