@@ -1,5 +1,7 @@
 """Exact eigenspaces of matrices that fit in memory."""
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import eigh, eigh_tridiagonal, lapack
 
@@ -10,6 +12,11 @@ from eigenstream.solvers.base import Eigenpairs, canonical
 #: Vectors whose inner products are no larger than this are orthonormal to rounding after one step
 #: towards the nearest orthonormal ones, which leaves the square of it.
 NEARLY_ORTHOGONAL = 1e-9
+
+#: Reflections that LAPACK takes together, as many as it is given room for: few are quickest
+#: where a matrix of some hundred rows is made tridiagonal, more where vectors are turned back. For
+#: these it needs room for triangles, too, and with less takes them one by one.
+NARROW, WIDE, TRIANGLES = 8, 32, 64 * 65
 
 
 def largest(matrix: Float64s, n_components: int) -> Eigenpairs:
@@ -55,9 +62,7 @@ def largest_and_positive(
         select_range=(size - n_components, size - 1),
         check_finite=False,
     )
-    # The reflections lie below the diagonal, as those of a QR decomposition one row further down.
-    rest = np.asfortranarray(vectors[1:])
-    vectors[1:] = lapack.dormqr("L", "N", reduced[1:, :-1], tau, rest, 64 * n_components)[0]
+    vectors = _turned_back(reduced, tau, vectors)
     return canonical(scale * values, vectors), _above(scale * every, cut, floor)
 
 
@@ -75,20 +80,28 @@ def outermost(matrix: Float64s, lowest: int, highest: int) -> tuple[Float64s, Fl
     size, wanted = len(matrix), lowest + highest
     if size <= wanted:
         return np.linalg.eigh(matrix)
-    reduced, diagonal, beside, tau, _ = lapack.dsytrd(matrix.T, lower=1)
+    reduced, diagonal, beside, tau, _ = lapack.dsytrd(matrix.T, lower=1, lwork=NARROW * size)
     every, _ = lapack.dsterf(diagonal, beside)
     values = np.concatenate([every[:lowest], every[size - highest :]])
     vectors = twisted_vectors(diagonal, beside, values)
     error = vectors.T @ vectors
-    error.flat[:: wanted + 1] -= 1.0
+    error.ravel()[:: wanted + 1] -= 1.0
     if not np.abs(error).max(initial=0.0) < NEARLY_ORTHOGONAL:  # NaN included
         every, vectors = np.linalg.eigh(matrix)
         kept = np.r_[:lowest, size - highest : size]
         return every[kept], vectors[:, kept]
-    vectors = np.asfortranarray(vectors - vectors @ (0.5 * error))
+    error *= 0.5
+    vectors -= vectors @ error
+    return values, _turned_back(reduced, tau, vectors)
+
+
+def _turned_back(reduced: Float64s, tau: Float64s, vectors: Any) -> Float64s:
+    """Return vectors of the tridiagonal matrix that ``dsytrd`` has made as those of its own."""
+    # The reflections lie below the diagonal, as those of a QR decomposition one row further down.
+    work = WIDE * vectors.shape[1] + TRIANGLES
     rest = np.asfortranarray(vectors[1:])
-    vectors[1:] = lapack.dormqr("L", "N", reduced[1:, :-1], tau, rest, 64 * wanted)[0]
-    return values, vectors
+    vectors[1:] = lapack.dormqr("L", "N", reduced[1:, :-1], tau, rest, work, overwrite_c=1)[0]
+    return np.asarray(vectors)
 
 
 def whitener(matrix: Float64s, cut: float, floor: float = 0.0) -> Float64s:
