@@ -8,9 +8,14 @@ from eigenstream.kernels.sketch import (
     added_forms,
     centre,
     conjugate_step,
+    magnitude,
     mirror,
+    movement,
     nearest_turn,
+    scaled_columns,
     signed_sum,
+    squares_of_terms,
+    to_unit_length,
 )
 
 M = 40
@@ -118,8 +123,9 @@ def test_a_mirrored_matrix_is_symmetric(dtype, n):
 def test_forms_with_a_block_are_plain_sums(dtype, penalty, new):
     rng = np.random.default_rng(3)
     forms, outside, scales = (rng.standard_normal(s) for s in ((3, 5, 5), 3, (3, 2)))
-    one, other = rng.standard_normal((2, 5 + new, 5 + new)).astype(dtype)
-    found = added_forms(forms, outside, one, other if penalty else other[:0], scales)
+    wide = rng.standard_normal((2, 7 + new, 7 + new)).astype(dtype)
+    given = wide[0], wide[1] if penalty else wide[1, :0]
+    found, (one, other) = added_forms(forms, outside, *given, scales, 5 + new), wide[:, :-2, :-2]
     for k in range(3):
         expected = scales[k, 0] * one.astype(float) + penalty * scales[k, 1] * other.astype(float)
         expected[:5, :5] += forms[k]
@@ -139,3 +145,69 @@ def test_the_nearest_turn_is_that_of_the_singular_vectors(least):
 @pytest.mark.parametrize("matrix", [np.zeros((3, 3)), np.full((3, 3), np.nan), 9.0 * np.eye(3)])
 def test_where_no_turn_is_nearest_it_says_so(matrix):
     assert not nearest_turn(matrix, np.empty((3, 3)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_movement_is_that_of_plain_products(dtype):
+    rng = np.random.default_rng(5)
+    across, own = rng.standard_normal((2, 6, 6)).astype(dtype)
+    turned, turn = rng.uniform(-0.3, 0.3, (6, 6)), np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    along, lacks = movement(across, own, turned, turn)
+    np.testing.assert_allclose(along, np.sum((across - own @ turned) * turn, axis=1), rtol=1e-13)
+    np.testing.assert_allclose(lacks, 1.0 - np.sum((turn @ turned.T) ** 2, axis=1), rtol=1e-13)
+    assert (movement(across, own, 2.0 * np.eye(6), np.eye(6))[1] == 0.0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("columns", [1, 35])
+def test_columns_are_scaled_to_a_largest_entry_of_one(dtype, columns):
+    matrix = np.random.default_rng(6).standard_normal((M, 40)).astype(dtype)
+    matrix[:, 0] = 0.0
+    least = np.finfo(dtype).tiny
+    matrix = matrix[:, :columns]  # not side by side in memory
+    found = scaled_columns(matrix, least)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, matrix / np.maximum(np.abs(matrix).max(axis=0), least))
+    matrix[3, 0] = np.nan
+    assert np.isnan(scaled_columns(matrix, least)[3, 0])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_magnitude_is_added_up_in_double_precision(dtype):
+    matrix = (1e-25 * np.random.default_rng(7).standard_normal((M, 30))).astype(dtype)[:, 3:13]
+    size = np.linalg.norm(matrix.astype(float))  # squares of single precision would be 0
+    np.testing.assert_allclose(magnitude(matrix), size, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("penalty", [False, True])
+def test_squares_of_terms_need_half_of_the_inner_products(dtype, penalty):
+    rng = np.random.default_rng(8)
+    rows = rng.standard_normal((M, 9)).astype(dtype)
+    now, past, gains, losses, _ = terms(dtype)
+    gram = np.where(np.tri(M) > 0, (rows.astype(float) @ rows.T).astype(dtype), dtype(np.nan))
+    past = past if penalty else past[:0]
+    whole, moved = squares_of_terms(gram, now, past, gains.astype(float), losses.astype(float))
+    exact = rows.astype(float)
+    near = M * EPS[dtype] * np.sum(exact**2)
+    assert abs(whole - gains @ np.sum(exact[now] ** 2, axis=1)) < near
+    steps = exact[now[: len(past)]] - exact[past]
+    assert abs(moved - losses[: len(past)] @ np.sum(steps**2, axis=1)) < 4 * near
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_combinations_come_to_unit_length_unless_rounding_made_them(dtype):
+    rng = np.random.default_rng(10)
+    steps, sizes = rng.standard_normal((M, 5)).astype(dtype), rng.uniform(1.0, 2.0, M).astype(dtype)
+    rounding = 1e-9 * (sizes @ steps.astype(float) ** 2)
+    Y = rng.standard_normal((5, 5))
+    inner = Y @ Y.T + np.eye(5)
+    inner[3, 3] = 9.9 * rounding[3]
+    given, size = inner.copy(), inner.diagonal().copy()
+    scale, worst = to_unit_length(inner, steps, sizes, 1e-9, 10.0)
+    sound = np.arange(5) != 3
+    np.testing.assert_allclose(scale, np.where(sound, 1.0 / np.sqrt(size), 0.0), rtol=1e-14)
+    np.testing.assert_allclose(worst, (rounding / size)[sound].max(), rtol=1e-12)
+    np.testing.assert_allclose(inner, given * scale * scale[:, None], rtol=1e-14)
+    given[1, 1] = np.nan
+    assert to_unit_length(given, steps, sizes, 1e-9, 10.0)[1] == np.inf

@@ -6,25 +6,43 @@ import numpy as np
 
 from eigenstream.kernels.base import njit
 
-__all__ = ["added_forms", "centre", "conjugate_step", "mirror", "nearest_turn", "signed_sum"]
+__all__ = [
+    "added_forms",
+    "centre",
+    "conjugate_step",
+    "magnitude",
+    "mirror",
+    "movement",
+    "nearest_turn",
+    "scaled_columns",
+    "signed_sum",
+    "squares_of_terms",
+    "to_unit_length",
+]
 
 #: Rows and columns that are turned at a time.
 TILE = 16
 
+#: Squares below this are taken for zero.
+TINY = 1e-290
+
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def added_forms(forms: Any, outside: Any, rewarded: Any, penalised: Any, scales: Any) -> Any:
-    """Return forms in more directions, with what a block adds to each; in one pass over all.
+def added_forms(
+    forms: Any, outside: Any, rewarded: Any, penalised: Any, scales: Any, size: int
+) -> Any:
+    """Return forms in ``size`` directions, with what a block adds to each; in one pass over all.
 
     The new directions have the mean from ``outside``, a number a form. ``scales``: how many times
     each form takes the block's rewarded terms, and its penalised ones, which may be of no size.
+    What these have beyond the ``size`` is left aside.
 
-    >>> forms, one = np.ones((1, 1, 1)), np.ones((2, 2))
-    >>> added_forms(forms, np.array([5.0]), one, one[:0], np.array([[2.0, 0.0]]))
+    >>> forms, one = np.ones((1, 1, 1)), np.ones((3, 3))
+    >>> added_forms(forms, np.array([5.0]), one, one[:0], np.array([[2.0, 0.0]]), 2)
     array([[[3., 2.],
             [2., 7.]]])
     """
-    count, r, size = forms.shape[0], forms.shape[1], rewarded.shape[0]
+    count, r = forms.shape[0], forms.shape[1]
     out = np.empty((count, size, size))
     for k in range(count):
         of_rewarded, of_penalised = scales[k, 0], scales[k, 1]
@@ -223,3 +241,129 @@ def nearest_turn(matrix: Any, out: Any) -> bool:
         if not away < 2.0 * d:  # larger values, or NaN
             return False
     return False
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def movement(across: Any, own: Any, turned: Any, turn: Any) -> tuple[Any, Any]:
+    """Return how far gradients go along the frame's movement, and what of it is still to be gone.
+
+    A number for each vector of the frame: the gradients' inner products with the older frame are
+    ``across`` - ``own`` ``turned``, those of ``turn``, the older frame turned to the frame, with
+    the frame are ``turn`` ``turned``^T. The second number is the square of what the older vector
+    lacks of the frame.
+
+    >>> one = np.ones((1, 1))
+    >>> movement(3 * one, 2 * one, 0.5 * one, one)
+    (array([2.]), array([0.75]))
+    """
+    d = turned.shape[0]
+    along, lacks = np.zeros(d), np.empty(d)
+    for i in range(d):
+        found = 0.0
+        for j in range(d):
+            gradient, inner = np.float64(across[i, j]), 0.0
+            for k in range(d):
+                gradient -= own[i, k] * turned[k, j]
+                inner += turn[i, k] * turned[j, k]
+            along[i] += gradient * turn[i, j]
+            found += inner * inner
+        lacks[i] = max(1.0 - found, 0.0)
+    return along, lacks
+
+
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator, unused-ignore]
+def magnitude(matrix: Any) -> float:
+    """Return the root of the sum of all squares, added up in double precision.
+
+    >>> magnitude(np.array([[3.0], [4.0]], np.float32))
+    5.0
+    """
+    total = 0.0
+    for i in range(matrix.shape[0]):
+        row = matrix[i]
+        for j in range(row.shape[0]):
+            total += np.float64(row[j]) * np.float64(row[j])
+    return float(np.sqrt(total))
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def scaled_columns(matrix: Any, least: Any) -> Any:
+    """Return columns divided by their largest entry, or by ``least`` if that is larger.
+
+    >>> scaled_columns(np.array([[1.0, 0.0], [-2.0, 0.0]]), 1e-9)
+    array([[ 0.5,  0. ],
+           [-1. ,  0. ]])
+    """
+    rows, columns = matrix.shape
+    out, size = np.empty_like(matrix), np.empty_like(matrix[0])
+    size[:] = least
+    for i in range(rows):
+        row = matrix[i]
+        for j in range(columns):
+            size[j] = max(size[j], abs(row[j]))
+    for i in range(rows):
+        row, scaled = matrix[i], out[i]
+        for j in range(columns):
+            scaled[j] = row[j] / size[j]
+    return out
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def squares_of_terms(
+    gram: Any, now: Any, past: Any, weights: Any, past_weights: Any
+) -> tuple[float, float]:
+    """Return sum w |x|^2 and sum w' |x - y|^2, given the lower triangle of rows' inner products.
+
+    x are the rows ``now``, y the rows ``past``, which come before them; none where nothing is
+    penalised.
+
+    >>> gram, one = np.array([[4.0, np.nan], [1.0, 9.0]]), np.ones(1)
+    >>> squares_of_terms(gram, np.array([1]), np.array([0]), 2.0 * one, one)
+    (18.0, 11.0)
+    """
+    whole, moved = 0.0, 0.0
+    for t in range(now.shape[0]):
+        whole += weights[t] * gram[now[t], now[t]]
+    for t in range(past.shape[0]):
+        i, k = now[t], past[t]
+        size = np.float64(gram[i, i]) + np.float64(gram[k, k]) - 2.0 * np.float64(gram[i, k])
+        moved += past_weights[t] * max(size, 0.0)
+    return whole, moved
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def to_unit_length(
+    inner: Any, steps: Any, sizes: Any, unit: float, sound: float
+) -> tuple[Any, float]:
+    """Scale inner products of combinations of rows to those of combinations of length 1.
+
+    And return the scales, 0 of those that rounding could have made, and the largest share of a
+    square that rounding has, of the others. ``steps`` are the weights of the rows, ``sizes`` their
+    squares, of which rounding has ``unit`` each; ``sound`` times that is not enough. Infinite
+    where a square is none.
+
+    >>> inner, steps = np.array([[4.0, 2.0], [2.0, 9.0]]), np.eye(2)
+    >>> to_unit_length(inner, steps, np.ones(2), 1e-9, 10.0)
+    (array([0.5       , 0.33333333]), 2.5e-10)
+    >>> inner.round(3)
+    array([[1.   , 0.333],
+           [0.333, 1.   ]])
+    """
+    rows, columns = steps.shape
+    scale, worst = np.zeros(columns), 0.0
+    for i in range(rows):
+        row, size = steps[i], np.float64(sizes[i])
+        for j in range(columns):
+            scale[j] += size * np.float64(row[j]) ** 2
+    for j in range(columns):
+        size, rounding = inner[j, j], unit * scale[j]
+        if not np.isfinite(size):
+            worst = np.inf
+        scale[j] = 0.0
+        if size > max(sound * rounding, TINY):
+            scale[j] = 1.0 / np.sqrt(size)
+            worst = max(worst, rounding / size)
+    for i in range(columns):
+        for j in range(columns):
+            inner[i, j] *= scale[i] * scale[j]
+    return scale, worst

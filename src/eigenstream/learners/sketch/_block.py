@@ -6,7 +6,13 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from eigenstream._linalg import Float64s
-from eigenstream.kernels.sketch import conjugate_step, mirror
+from eigenstream.kernels.sketch import (
+    TINY,
+    conjugate_step,
+    mirror,
+    scaled_columns,
+    to_unit_length,
+)
 from eigenstream.learners.sketch._plan import SketchPlan
 from eigenstream.learners.sketch._terms import SketchTerms
 from eigenstream.solvers import dense
@@ -29,9 +35,6 @@ INDEPENDENT = 1e-10
 
 #: Steps of conjugate gradients towards a correction: six change no share tried by .001.
 STEPS = 3
-
-#: Squares below this are taken for zero.
-TINY = 1e-290
 
 #: What numbers are divided by at least, for each precision.
 TINIEST = {np.dtype(kind): np.finfo(kind).tiny for kind in (np.float32, np.float64)}
@@ -64,13 +67,16 @@ class Directions(NamedTuple):
     scale: Float64s
     shaky: bool  # rounding shows in the directions
 
-    def combination(self, wanted: Float64s) -> Float64s:
-        """Return weights of the rows (outside the frame) that sum to combinations of these."""
-        out = np.zeros((len(self.coordinates), wanted.shape[1]))
+    def combinations(self, wanted: Float64s, inside: Any) -> tuple[Float64s, Float64s]:
+        """Return weights of the rows (outside the frame) that sum to combinations of these.
+
+        And what so many times the rows have ``inside`` the frame, by such coordinates.
+        """
+        out = np.zeros((wanted.shape[1], len(self.coordinates)))
         if len(self.chosen):
             solved = lapack.dtrtrs(self.triangle, wanted)[0]
-            out[self.chosen] = solved / self.scale[:, None]
-        return out
+            out[:, self.chosen] = (solved / self.scale[:, None]).T
+        return out, out @ inside
 
 
 def less_inside(gram: Any, inside: Any) -> Any:
@@ -173,9 +179,10 @@ class Corrections(NamedTuple):
     weights: Any  # of the rows (outside the frame) that sum to them
     shaky: bool  # rounding shows in the directions
 
-    def combination(self, wanted: Float64s) -> Any:
-        """Return weights of the rows (outside the frame) that sum to combinations of these."""
-        return self.weights @ wanted.astype(self.weights.dtype, copy=False)
+    def combinations(self, wanted: Float64s, inside: Any) -> tuple[Any, Any]:
+        """Return what those of ``Directions`` do."""
+        turn = wanted.T.astype(self.weights.dtype)
+        return turn @ self.weights.T, turn @ (self.weights.T @ inside)
 
 
 def conjugate_steps(rest: Any, gap: float, given: Any, along: Any, terms: SketchTerms) -> Any:
@@ -223,27 +230,22 @@ def corrections(
     """
     if not gap > 0:
         return None
-    steps = pulls / np.maximum(np.abs(pulls).max(axis=0), TINIEST[rest.dtype])
+    steps = scaled_columns(pulls, TINIEST[rest.dtype])
     along = rest @ steps
     solved = conjugate_steps(rest, gap, steps[:, :high], along[:, :high], terms)
     if solved is None:
         return None
     steps[:, :high], along[:, :high] = solved
     inner = (steps.T @ along).astype(np.float64, copy=False)
-    size = inner.diagonal()
-    if not np.isfinite(size).all():
+    scale, least = to_unit_length(inner, steps, sizes, float(np.finfo(dtype).eps), SOUND)
+    if not np.isfinite(least):
         return None
-    # What rounding of the rows' inner products makes of that.
-    rounding = float(np.finfo(dtype).eps) * (sizes @ steps**2).astype(np.float64)
-    sound = size > np.maximum(SOUND * rounding, TINY)
+    sound = scale > 0.0
     if not sound.any():
         return Corrections(along[:, :0], steps[:, :0], False)
     if not sound.all():
         steps, along, inner = steps[:, sound], along[:, sound], inner[np.ix_(sound, sound)]
-    size, rounding = size[sound], rounding[sound]
-    scale, least = 1.0 / np.sqrt(size), float((rounding / size).max())
-    inner *= scale
-    inner *= scale[:, None]
+        scale = scale[sound]
     tol = max(INDEPENDENT, SOUND * least)
     triangle, failed = lapack.dpotrf(inner.T, lower=1)
     last = triangle.diagonal().min()

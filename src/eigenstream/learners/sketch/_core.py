@@ -19,7 +19,7 @@ from eigenstream.learners.sketch._block import (
     of_differences,
     of_rounding,
 )
-from eigenstream.learners.sketch._frame import PANEL, Products, SketchFrame
+from eigenstream.learners.sketch._frame import PANEL, Products, SketchFrame, filled
 from eigenstream.learners.sketch._operator import SketchedSums
 from eigenstream.learners.sketch._plan import SketchPlan
 from eigenstream.learners.sketch._terms import SketchTerms
@@ -230,14 +230,16 @@ class SketchCore:
                 made = of_rounding(block.sizes, self.mean)
                 new = new_directions(block.rest, block.sizes, room, made.dtype, made)
         inside = block.inside
-        coordinates = np.concatenate([inside, new.coordinates], axis=1, dtype=inside.dtype)
-        forms = operator.with_block(outside, terms, coordinates)
+        size = r + new.coordinates.shape[1]
+        coordinates = np.zeros((len(inside), filled(size)), inside.dtype)
+        coordinates[:, :r], coordinates[:, r:size] = inside, new.coordinates
+        forms = operator.with_block(outside, terms, coordinates, size)
         values, vectors, lossless = kept_pairs(forms[0], plan.lowest, plan.highest)
         operator.lossy = operator.lossy or not lossless
         operator.cut(forms, values, vectors)
 
-        of_rows = new.combination(vectors[r:]).T
-        of_frame = vectors[:r].T - of_rows @ inside
+        of_rows, taken = new.combinations(vectors[r:], inside)
+        of_frame = vectors[:r].T - taken
         if block.near is not None:
             of_frame = of_frame @ block.near
         middle = np.zeros((1, len(inside)))

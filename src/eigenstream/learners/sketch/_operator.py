@@ -55,12 +55,13 @@ class SketchedSums:
         left = self.n_features - self.r
         if not self.lossy or left == 0:
             return np.zeros(len(self.traces))
-        return np.asarray((self.traces - np.einsum("kii->k", self.forms)) / left)
+        return np.asarray((self.traces - _traces(self.forms)) / left)
 
-    def with_block(self, outside: Float64s, terms: SketchTerms, C: Any) -> Float64s:
+    def with_block(self, outside: Float64s, terms: SketchTerms, C: Any, size: int) -> Float64s:
         """Return the forms in the directions that a block's rows have coordinates C along.
 
-        The frame's come first; others have the mean ``outside``. With what the block adds.
+        The frame's come first; others have the mean ``outside``. With what the block adds. C may
+        have columns of zeros behind the ``size`` that count.
         """
         rewarded, gain = terms.rewarded(C)
         penalised, own = terms.penalised(C) if self.penalty else (rewarded[:0], 0.0)
@@ -69,7 +70,7 @@ class SketchedSums:
         if self.again:
             scales.append(signed)
         each = np.array(scales)
-        return np.asarray(added_forms(self.forms, outside, rewarded, penalised, each))
+        return np.asarray(added_forms(self.forms, outside, rewarded, penalised, each, size))
 
     def add_traces(self, rewarded: float, penalised: float) -> None:
         """Add what a block adds to each trace."""
@@ -109,7 +110,7 @@ class SketchedSums:
         low = min(lowest, int(np.sum(self.values < self.outside[0])))
         self.scale(share)
         if low and share < 1.0:
-            self.traces += np.einsum("kii->k", self.forms[:, :low, :low]) * (1.0 / share - 1.0)
+            self.traces += _traces(self.forms[:, :low, :low]) * (1.0 / share - 1.0)
             self.forms[:, :low] *= share**-0.5
             self.forms[:, :, :low] *= share**-0.5
 
@@ -119,7 +120,7 @@ class SketchedSums:
         The square of a sine: no direction lacks more than all that the frame leaves of both traces,
         and what separates these from the rest is their gap.
         """
-        left = self.traces - np.einsum("kii->k", self.forms)
+        left = self.traces - _traces(self.forms)
         both = float(left[0] + 2.0 * self.penalty * (left[1] if self.penalty else 0.0))
         gap = float(self.values[self.r - d] - self.outside[0]) if self.r >= d else 0.0
         return min(max(both / gap, 0.0), 1.0) ** 2 if gap > 0.0 else 1.0
@@ -156,3 +157,8 @@ class SketchedSums:
             float(state["weight"]),
             float(state["past_weight"]),
         )
+
+
+def _traces(forms: Float64s) -> Float64s:
+    """Return the trace of each."""
+    return np.asarray(forms.diagonal(axis1=1, axis2=2).sum(axis=1))

@@ -1,13 +1,13 @@
 """The signed terms of one block, as quadratic forms of its rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from eigenstream._linalg import Float64s
-from eigenstream.kernels.sketch import signed_sum
+from eigenstream.kernels.sketch import signed_sum, squares_of_terms
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class SketchTerms:
     penalty: float
     center: bool
     seen: float
+    _factors: dict[Any, tuple[Any, ...]] = field(default_factory=dict)
 
     @cached_property
     def weight(self) -> float:
@@ -88,21 +89,19 @@ class SketchTerms:
         """Return what ``signed_sum`` takes beside columns of such a precision."""
         if dtype in self._factors:
             return self._factors[dtype]
-        of_rows = self.now if not isinstance(self.now, slice) else _counted(self.now)
-        gains, losses = self.reward / self.unit * self.weights, np.empty(0)
-        of_pasts, share = np.empty(0, np.int64), 0.0
+        gains, losses, share = self.reward / self.unit * self.weights, np.empty(0), 0.0
         if self.penalty:
-            of_pasts = self.past if not isinstance(self.past, slice) else _counted(self.past)
             losses = self.penalty / self.unit * self.past_weights
         if self.center:
             share = (1.0 - self.kept) / (self.reward * (self.weight / self.unit))
         found = gains.astype(dtype), losses.astype(dtype), dtype.type(share)
-        return self._factors.setdefault(dtype, (of_rows, of_pasts, *found))
+        return self._factors.setdefault(dtype, (*self._places, *found))
 
     @cached_property
-    def _factors(self) -> dict[Any, tuple[Any, ...]]:
-        """What has been asked for."""
-        return {}
+    def _places(self) -> tuple[Any, Any]:
+        """The places of the terms, and of those pasts that are penalised, one by one."""
+        past = self.past if self.penalty else slice(0, 0)
+        return _counted(self.now), _counted(past)
 
     def signed(self, C: Any) -> Any:
         """Return H C / ``unit``, where reward A - penalty B = R^T H R for the block's rows R."""
@@ -113,16 +112,10 @@ class SketchTerms:
 
         Of these, the lower triangle is enough.
         """
-        size = gram.diagonal()
-        whole = float(self.weights @ size[self.now])
-        if not self.penalty:
-            return whole, 0.0
-        if isinstance(self.past, slice):
-            across = gram[self.now][:, self.past].diagonal()
-        else:
-            across = gram[self.now, self.past]
-        moved = size[self.now] + size[self.past] - 2.0 * across
-        return whole, float(self.past_weights @ np.maximum(moved, 0.0))
+        found: tuple[float, float] = squares_of_terms(
+            gram, *self._places, self.weights, self.past_weights
+        )
+        return found
 
     def about(self, whole: float, middle: Float64s) -> tuple[float, float]:
         """Return the traces of A about the block's own mean, and of the step's share in A.
@@ -143,8 +136,8 @@ class SketchTerms:
         return out
 
 
-def _counted(places: slice) -> Any:
-    return np.arange(places.start, places.stop)
+def _counted(places: Any) -> Any:
+    return np.arange(places.start, places.stop) if isinstance(places, slice) else places
 
 
 def _weighted(rows: Any, weights: Float64s) -> tuple[Any, Any, float]:

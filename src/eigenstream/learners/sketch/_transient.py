@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._linalg import Float64s
-from eigenstream.kernels.sketch import nearest_turn
+from eigenstream.kernels.sketch import magnitude, movement, nearest_turn
 from eigenstream.learners.sketch._frame import Products, SketchFrame
 from eigenstream.learners.sketch._terms import SketchTerms
 
@@ -60,19 +60,19 @@ class Transient:
         """
         d = frame.d
         if self.remembered:
-            top, turned = np.ascontiguousarray(inside[:, -d:]), found.turned
+            turned = found.turned
             turn = np.empty_like(turned)  # the older frame, turned to the frame
             if not nearest_turn(turned, turn):
                 left, _, right = np.linalg.svd(turned)
                 turn = left @ right
-            gradient = pulls.T @ found.snapshot - (pulls.T @ top) @ turned
-            moved = np.maximum(1.0 - np.sum((turn @ turned.T) ** 2, axis=1), 0.0)
-            room = terms.weight * np.maximum(gaps, 0.0) * moved
+            across, own = pulls.T @ found.snapshot, pulls.T @ inside[:, -d:]
+            along, lacks = movement(across, own, turned, turn)
+            room = terms.weight * np.maximum(gaps, 0.0) * lacks
             # A movement that is as small as rounding of the gradient says nothing.
-            size = float(np.linalg.norm(pulls)) * float(np.linalg.norm(found.snapshot))
+            size = magnitude(pulls) * magnitude(found.snapshot)
             sure = room > ROUNDING * float(np.finfo(inside.dtype).eps) * terms.unit * size
-            self.along -= terms.unit * float(np.sum((gradient * turn)[sure]))
-            self.room += float(np.sum(room[sure]))
+            self.along -= terms.unit * float(along[sure].sum())
+            self.room += float(room[sure].sum())
             self.behind = self.along / self.room if self.room > 0 else 0.0
         if self.n >= 2 * self.remembered:
             frame.remember()
