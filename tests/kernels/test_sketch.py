@@ -8,6 +8,7 @@ from eigenstream.kernels.sketch import (
     added_forms,
     centre,
     conjugate_step,
+    inner_of_terms,
     magnitude,
     mirror,
     movement,
@@ -211,3 +212,15 @@ def test_combinations_come_to_unit_length_unless_rounding_made_them(dtype):
     np.testing.assert_allclose(inner, given * scale * scale[:, None], rtol=1e-14)
     given[1, 1] = np.nan
     assert to_unit_length(given, steps, sizes, 1e-9, 10.0)[1] == np.inf
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("penalty", [False, True])
+def test_inner_products_of_terms_are_those_of_differences(dtype, penalty):
+    rows = np.random.default_rng(11).standard_normal((M, 9))
+    now, past, *_ = terms(dtype)
+    gram = (rows @ rows.T).astype(dtype)
+    apart = np.eye(M)[now] - (np.eye(M)[past] if penalty else 0.0)
+    found = inner_of_terms(gram, now, past if penalty else past[:0])
+    near = 4 * np.finfo(float).eps * np.abs(gram).max()
+    np.testing.assert_allclose(found, apart @ gram.astype(float) @ apart.T, atol=near)

@@ -10,6 +10,7 @@ __all__ = [
     "added_forms",
     "centre",
     "conjugate_step",
+    "inner_of_terms",
     "magnitude",
     "mirror",
     "movement",
@@ -367,3 +368,28 @@ def to_unit_length(
         for j in range(columns):
             inner[i, j] *= scale[i] * scale[j]
     return scale, worst
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def inner_of_terms(gram: Any, now: Any, past: Any) -> Any:
+    """Return the inner products of terms x - y, in double precision, given those of the rows.
+
+    x are the rows ``now``, y the rows ``past``; no pasts: of the x.
+
+    >>> gram = np.array([[4.0, 1.0], [1.0, 9.0]])
+    >>> now, past = np.array([1]), np.array([0])
+    >>> inner_of_terms(gram, now, past), inner_of_terms(gram, now, past[:0])
+    (array([[11.]]), array([[9.]]))
+    """
+    n = now.shape[0]
+    out = np.empty((n, n))
+    for s in range(n):
+        row = gram[now[s]]
+        for t in range(n):
+            out[s, t] = row[now[t]]
+    for s in range(past.shape[0]):
+        row, before = gram[now[s]], gram[past[s]]
+        for t in range(n):
+            of_past = np.float64(row[past[t]]) - np.float64(before[past[t]])
+            out[s, t] -= np.float64(before[now[t]]) + of_past
+    return out

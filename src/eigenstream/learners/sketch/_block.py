@@ -96,11 +96,6 @@ def less_inside(gram: Any, inside: Any) -> Any:
     return rest
 
 
-def of_differences(rest: Float64s, terms: SketchTerms) -> Float64s:
-    """Return the inner products of velocities where rows have a past, else of the rows."""
-    return terms.differences(np.ascontiguousarray(terms.differences(rest).T))
-
-
 def crowded(own: Float64s, room: int) -> float:
     """Return how many times its mean along all directions a vector has along others; at least 1.
 

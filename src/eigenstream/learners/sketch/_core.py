@@ -16,7 +16,6 @@ from eigenstream.learners.sketch._block import (
     less_inside,
     moving,
     new_directions,
-    of_differences,
     of_rounding,
 )
 from eigenstream.learners.sketch._frame import PANEL, Products, SketchFrame, filled
@@ -256,8 +255,7 @@ class SketchCore:
         """Return the share of the mean debts that a direction from outside is charged."""
         plan, operator = self.plan, self.operator
         if plan.independent:
-            own = of_differences(rest.astype(np.float64, copy=False), terms)
-            return crowded(own[terms.now][:, terms.now], operator.n_features - operator.r)
+            return crowded(terms.inner(rest), operator.n_features - operator.r)
         # Where the frame holds more than half of the space, what is not charged would be left to
         # the few directions that take turns with those in the frame.
         if operator.n_features <= 2 * operator.r:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._linalg import Float64s
-from eigenstream.kernels.sketch import signed_sum, squares_of_terms
+from eigenstream.kernels.sketch import inner_of_terms, signed_sum, squares_of_terms
 
 
 @dataclass(frozen=True)
@@ -127,13 +127,12 @@ class SketchTerms:
         towards = float(middle @ middle) * self.weight
         return max(whole - towards, 0.0), towards * self.kept
 
-    def differences(self, C: Float64s) -> Float64s:
-        """Return C with each term's row less its past, the other rows as they are."""
-        if not self.penalty:
-            return C
-        out = C.copy()
-        out[self.now] -= C[self.past]
-        return out
+    def inner(self, gram: Any) -> Float64s:
+        """Return the inner products of the velocities, or of the rows where nothing is penalised.
+
+        Given those of all the block's rows.
+        """
+        return np.asarray(inner_of_terms(gram, *self._places))
 
 
 def _counted(places: Any) -> Any:
