@@ -119,6 +119,18 @@ def row_squares(rows: Any) -> Float64s:
     return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
+def length(vector: Floats) -> float:
+    """Return the euclidean norm of a vector whose squares may not be numbers any more.
+
+    >>> length(np.array([3e200, 4e200])), length(np.zeros(2))
+    (5e+200, 0.0)
+    """
+    largest = float(np.abs(vector).max(initial=0.0))
+    # A power of two changes no digit.
+    unit = float(2.0 ** (np.frexp(largest)[1] - 1))
+    return unit * float(np.linalg.norm(vector / unit))
+
+
 def canonical_signs(columns: Floats) -> Floats:
     """Flip columns so that the first of their largest entries is positive (a copy).
 

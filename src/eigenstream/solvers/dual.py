@@ -1,7 +1,7 @@
 """Kernel eigenproblems over pairs: the Gram matrix is factored once and never decomposed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, Floats, lower_product
+from eigenstream._linalg import Float64s, Floats, length, lower_product
 from eigenstream.scatters.laplacians import ClassLaplacian, Laplacian
 from eigenstream.solvers.base import Eigenpairs, Split
 
@@ -89,8 +89,8 @@ def factor(gram: Floats, *, overwrite: bool = False) -> Factor:
     lower[:, rank:] = 0.0
     found = Factor(lower, order, int(rank))
     # A pivot that is not positive ends the factorisation also where the kernel is to blame.
-    missed = float(np.linalg.norm(found.times(found.transposed_times(probe)) - image))
-    scale = max(largest, float(np.linalg.norm(image)) / max(np.sqrt(size), 1.0))
+    missed = length(found.times(found.transposed_times(probe)) - image)
+    scale = max(largest, length(image) / max(np.sqrt(size), 1.0))
     if missed > 1e-7 * scale * np.sqrt(size):
         raise _not_positive(f"a factor F F^T misses it by {missed / (scale * np.sqrt(size)):.2g}")
     return found
@@ -107,11 +107,18 @@ def _not_positive(what: str) -> ValueError:
 class PairOperator:
     """``T = Z^T (reward L_different - penalty L_same) Z`` over points Z, for any weights.
 
-    The points are rows of data, dense or sparse, or a kernel's factor: one code for all.
+    The points are rows of data, dense or sparse, or a kernel's factor: one code for all. Pairs are
+    of differences, so that rows are taken about their mean, which would cancel otherwise.
     """
 
     points: Any
     pairs: Laplacian
+    mean: Float64s = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mean = np.zeros(self.n_features)
+        if not isinstance(self.points, Factor) and self.points.shape[0]:
+            self.mean = np.asarray(self.points.mean(axis=0, dtype=np.float64)).ravel()
 
     @property
     def n_features(self) -> int:
@@ -136,12 +143,13 @@ class PairOperator:
                 total[:, part] = self.pairs.apply(block, reward, penalty)[rows.order]
             else:
                 block = rows[:, part]
-                block = block.toarray() if is_sparse(block) else block
+                block = (block.toarray() if is_sparse(block) else block) - self.mean[part]
                 total[:, part] = self.pairs.apply(block, reward, penalty)
         if factored and size == len(rows.order):
             total = blas.dtrmm(1.0, rows.lower, total, lower=1, trans_a=1, overwrite_b=1)
         else:
-            total = (rows.lower[:, :size] if factored else rows).T @ total
+            left = np.outer(self.mean, total.sum(axis=0))
+            total = (rows.lower[:, :size] if factored else rows).T @ total - left
         total += total.T.copy()
         total *= 0.5
         return np.asarray(total, np.float64)
@@ -176,8 +184,9 @@ class PairOperator:
         if isinstance(points, Factor):
             there = self.pairs.apply(points.times(flat), reward, penalty)
             return points.transposed_times(there)
-        there = self.pairs.apply(np.asarray(points @ flat, np.float64), reward, penalty)
-        return np.asarray(points.T @ there, np.float64)
+        projected = np.asarray(points @ flat, np.float64) - self.mean @ flat
+        there = self.pairs.apply(projected, reward, penalty)
+        return np.asarray(points.T @ there - self.mean * there.sum(), np.float64)
 
     def coefficients(self, pairs: Eigenpairs, weights: tuple[float, float]) -> Float64s:
         """Return g, one column a vector, with ``v = sum_i g_i psi(x_i)``.

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import blas, eigh, eigh_tridiagonal, lapack
 
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, length
 from eigenstream.solvers.base import Eigenpairs, Split, canonical, values_of
 
 EPS = float(np.finfo(np.float64).eps)
@@ -116,7 +116,7 @@ def _refined(split: Split, vectors: Float64s, cut: float) -> Eigenpairs:
     images = split.times(vectors)
     values, turn = eigh(vectors.T @ images)
     vectors, images = vectors @ turn, images @ turn
-    missed = float(np.linalg.norm(images - vectors * values, axis=0).max())
+    missed = max(length(column) for column in (images - vectors * values).T)
     if missed > cut + len(vectors) * EPS * split.bound():
         raise RuntimeError(f"T moves the eigenvectors found by {missed:.3g} out of their span.")
     return canonical(values, vectors)
@@ -147,7 +147,7 @@ def _candidates(shifted: Shifted, wanted: int, cut: float) -> Iterator[tuple[Flo
     start = shifted.solved @ random.standard_normal(shifted.solved.shape[1])
     steps = min(STEPS, size)
     basis = np.empty((size, steps + 1), order="F")
-    basis[:, 0] = start / np.linalg.norm(start)
+    basis[:, 0] = start / length(start)
     diagonal, beside = np.empty(steps), np.empty(steps)
     yielded = np.empty(0)
     for k in range(steps):
@@ -156,7 +156,7 @@ def _candidates(shifted: Shifted, wanted: int, cut: float) -> Iterator[tuple[Flo
         diagonal[k] = image @ seen[:, k]
         for _ in range(2):  # once leaves what rounding has left
             image -= seen @ (seen.T @ image)
-        beside[k] = np.linalg.norm(image)
+        beside[k] = length(image)
         over = k + 1 == size or bool(beside[k] <= EPS * np.abs(diagonal[: k + 1]).max())
         if over or k % LOOK == LOOK - 1:
             inverse, small = eigh_tridiagonal(diagonal[: k + 1], beside[:k], check_finite=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._blas import blas_threads
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, length
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.solvers import dense, krylov, shift_invert
@@ -150,7 +150,7 @@ def few_threads(size: int) -> Any:
 def size_of(operator: WeightedOperator, weights: tuple[float, float]) -> float:
     """Return about the Frobenius norm of T, from one product (E|T z|^2 is its square)."""
     probe = np.random.default_rng(1).standard_normal(operator.n_features)
-    return float(np.linalg.norm(operator.apply(probe, *weights)))
+    return length(operator.apply(probe, *weights))
 
 
 def top(

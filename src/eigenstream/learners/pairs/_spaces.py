@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._linalg import Float64s, canonical_signs
+from eigenstream._linalg import Float64s, canonical_signs, orthonormalized
 from eigenstream.learners.base import Solution
 from eigenstream.learners.pairs import _gram
 from eigenstream.solvers import dual
@@ -107,7 +107,11 @@ class KernelSpace(Space):
         else:
             coefficients = operator.coefficients(solution.pairs, details["weights"])
         if self.kernel == "linear":
-            columns = np.asarray(canonical_signs(self.rows.T @ coefficients), np.float64)
+            columns = np.asarray(self.rows.T @ coefficients, np.float64)
+            if details["criterion"] != "ratio":
+                # Divided by small eigenvalues they have lost digits, but not to the ones before.
+                columns = np.asarray(orthonormalized(columns), np.float64)
+            columns = np.asarray(canonical_signs(columns), np.float64)
             pairs = Eigenpairs(solution.pairs.values, columns)
             return Solution(pairs, solution.mean, solution.n_rows, details)
         features = self.projected(vectors)
