@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from eigenstream import StreamPCA
 from eigenstream.scatters import VarianceScatter, VelocityScatter, merge
 from eigenstream.testing import (
     assert_same_scatter,
@@ -16,6 +17,7 @@ from eigenstream.testing import (
 )
 
 LAGS = (0, 1, 3, 10)
+EPS = float(np.finfo(np.float64).eps)
 ROWS = np.random.default_rng(1).standard_normal((90, 4)) @ np.diag([4.0, 2.0, 1.0, 0.5]) + 7.0
 WEIGHTS = np.random.default_rng(2).integers(0, 4, 90).astype(float)
 
@@ -204,3 +206,26 @@ def test_refusals_name_the_remedy():
         VarianceScatter(4).update(ROWS[:3], sample_weight=[1, 1, -1])
     with pytest.raises(ValueError, match="one kind"):
         merge(VarianceScatter(4), VarianceScatter(4, lag=1))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_sparse_rows_with_a_large_mean_give_the_dense_result(seed, weighted):
+    """Full columns far from zero: of the mean of squares less the squared mean little is left."""
+    rng = np.random.default_rng(seed)
+    rows = np.where(rng.random((400, 9)) < 0.3, rng.standard_normal((400, 9)), 0.0)
+    full = rng.random(9) < 0.5
+    rows[:, full] = rng.standard_normal((400, full.sum())) + 10.0 ** rng.uniform(3, 7, full.sum())
+    weights = rng.choice([0.0, 1.0, 1e6], 400) if weighted else None
+    dense = VarianceScatter(9, lag=1).update(rows, sample_weight=weights)
+    sparse = VarianceScatter(9, lag=1)
+    for part in np.array_split(np.arange(400), 3):
+        w = None if weights is None else weights[part]
+        sparse.update(sp.csr_array(rows[part]), sample_weight=w)
+    # Shifted numbers have lost what the rounding of those as large as the mean is.
+    error = 1e3 * EPS * max(np.abs(rows).max(), 1.0) * np.abs(dense.matrix()).max()
+    np.testing.assert_allclose(sparse.matrix(), dense.matrix(), atol=error, rtol=0)
+    whole = StreamPCA(2, solver="krylov").fit(sp.csr_array(rows), sample_weight=weights)
+    exact = StreamPCA(2, solver="dense").fit(rows, sample_weight=weights)
+    both = (one.explained_variance_ratio_ for one in (whole, exact))
+    np.testing.assert_allclose(*both, rtol=1e3 * EPS * max(np.abs(rows).max(), 1.0))

@@ -108,17 +108,26 @@ class LaggedOperator:
         squares = 0.0
         for rows, weights in self.read():
             now, _ = self._split(weights, len_of(rows))
-            squares += float(now @ self._squares(rows[self.lag :]))
+            rows = rows[self.lag :]
+            if self.center and is_sparse(rows):
+                squares += self._sparse_squares(rows.tocsr(), now)
+            else:
+                squares += float(now @ row_squares(rows - self.mean if self.center else rows))
         return squares / self.weight
 
-    def _squares(self, rows: Any) -> Float64s:
-        """Return the squared norms of rows, about the mean when centred."""
-        if not self.center:
-            return row_squares(rows)
-        if is_sparse(rows):
-            squares = row_squares(rows) - 2.0 * (rows @ self.mean) + self.mean @ self.mean
-            return np.asarray(squares, np.float64)
-        return row_squares(rows - self.mean)
+    def _sparse_squares(self, rows: Any, weights: NDArray[np.float64]) -> float:
+        """Return the weighted sum of sparse rows' squared distances from the mean.
+
+        Value by value: from the squares of rows and of the mean nothing would be left where these
+        are large. What is not stored is as far off as the mean; in full columns there is none.
+        """
+        rows.sum_duplicates()
+        of_values = np.repeat(weights, np.diff(rows.indptr))
+        apart = rows.data - self.mean[rows.indices]
+        stored = np.bincount(rows.indices, of_values, minlength=self.n_features)
+        full = np.bincount(rows.indices, minlength=self.n_features) == len_of(rows)
+        zeros = np.where(full, 0.0, np.maximum(weights.sum() - stored, 0.0))
+        return float(of_values @ apart**2 + zeros @ self.mean**2)
 
     def _split(
         self, weights: NDArray[np.float64] | None, n_rows: int
