@@ -120,3 +120,16 @@ def test_what_cannot_be_found_is_refused():
     rows = slow_rows(150) * np.geomspace(1e-4, 1e4, D)
     with pytest.raises(RuntimeError, match=r"Krylov solver found \d of 3 eigenvectors"):
         SlowSubspace(3, solver="krylov").fit(rows)
+
+
+@pytest.mark.filterwarnings("ignore:alpha=:UserWarning")
+def test_the_alpha_of_very_few_rows_is_that_of_the_scatters():
+    """Directions that move and do not vary, or are not there at all, tie at eigenvalue 0."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n, width = int(rng.integers(3, 6)), int(rng.integers(3, 8))
+        d = int(rng.integers(1, width))
+        rows = rng.standard_normal((n, width))
+        rows[rng.random(rows.shape) < 0.4 * (seed % 2 == 0)] = 0.0
+        found, exact = (SlowSubspace(d, solver=one).fit(rows) for one in ("krylov", "dense"))
+        assert found.alpha_ == pytest.approx(exact.alpha_, rel=1e-8), seed

@@ -231,8 +231,11 @@ def smallest_positive_weight(operator: Operator, n_components: int, floor: float
         penalty = -V.T @ operator.apply(V, 0.0, 1.0)
         powers, turn = np.linalg.eigh(reward + penalty)
         there = powers > max(cut * powers[-1], floor)
-        if not there.any():
-            return 1.0
+        if not directions and there.sum() < n_components:
+            # Fewer vary than are wanted: one more that moves has no eigenvalue above 0 anywhere.
+            moved = largest(operator, (1.0, -1.0), n_components).values
+            if (moved > max(cut * moved[0], floor)).sum() > there.sum() or not there.any():
+                return 1.0
         if there.sum() < directions:
             if near:
                 # Directions without data have the eigenvalue 0 at every alpha, and can no longer be
