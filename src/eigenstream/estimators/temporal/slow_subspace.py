@@ -41,6 +41,8 @@ class SlowSubspace(SlowBounds):
         generalised eigenvalue of A v = mu B v, and one per cent of the way from there to 1: the
         rule that [SLOW] section 4 states in words, free of scale. "bound" minimises the error
         bound of [SLOW] Theorem 5 itself, which is often vacuous; it warns when it is.
+        Rows in single precision are multiplied in double for either of them, and for
+        ``criterion="ratio"``: small directions may decide.
     lag : int, default=1
         The time step of the velocity, in rows.
     criterion : {"difference", "ratio"}, default="difference"

@@ -17,11 +17,16 @@ from eigenstream.solvers.base import dense_cost
 
 __all__ = ["FromScatters"]
 
+#: Values in single precision that are made double at a time.
+WIDENED = 1 << 22
+
 
 class FromScatters(StreamLearner):
     """Keeps the scatters of a contrast of rows in time order.
 
-    Memory: a D x D matrix a scatter, however long the stream.
+    Memory: a D x D matrix a scatter, however long the stream. With ``precise`` rows in single
+    precision are multiplied in double: weights that the data choose, and ratios, may rest on
+    directions that are far smaller than what float32 products leave of the largest.
 
     Examples
     --------
@@ -38,8 +43,9 @@ class FromScatters(StreamLearner):
     reads = ("scale",)
     contrast: Contrast
 
-    def __init__(self, contrast: Contrast) -> None:
+    def __init__(self, contrast: Contrast, *, precise: bool = False) -> None:
         self.contrast = contrast
+        self.precise = precise
         self.n_features = contrast.n_features
 
     @classmethod
@@ -50,15 +56,26 @@ class FromScatters(StreamLearner):
     @classmethod
     def begun(cls, task: StreamTask) -> Self:
         """Return a learner that has seen nothing."""
-        return cls(task.contrast)
+        return cls(task.contrast, precise=task.contrast.weights is None)
 
     def add(self, rows: Any, weights: Any = None, *, new_sequence: bool = False) -> None:
         """Learn from checked rows that follow the rows seen so far."""
-        self.contrast.add_checked(rows, weights, new_sequence=new_sequence)
+        if not (self.precise and isinstance(rows, np.ndarray) and rows.dtype == np.float32):
+            self.contrast.add_checked(rows, weights, new_sequence=new_sequence)
+            return
+        step = max(WIDENED // self.n_features, 1024)  # not a copy of all of them
+        for start in range(0, max(len(rows), 1), step):
+            some = slice(start, start + step)
+            self.contrast.add_checked(
+                rows[some].astype(np.float64),
+                None if weights is None else weights[some],
+                new_sequence=new_sequence and start == 0,
+            )
 
     def merge(self, later: Self, *, new_sequence: bool = False) -> Self:
         """Return what has learned this one's rows and then the later one's; neither is changed."""
-        return type(self)(self.contrast.merge(later.contrast, new_sequence=new_sequence))
+        both = self.contrast.merge(later.contrast, new_sequence=new_sequence)
+        return type(self)(both, precise=self.precise)
 
     def solution(self, question: StreamQuestion) -> Solution:
         """Return the answer of the scatters, which know the weights in it from then on."""
@@ -92,9 +109,12 @@ class FromScatters(StreamLearner):
 
     def state(self) -> State:
         """Return all that has been learned as a flat dict of arrays, numbers and strings."""
-        return {"kind": self.kind} | joined(contrast=self.contrast.state())
+        own = {"kind": self.kind, "precise": self.precise}
+        return own | joined(contrast=self.contrast.state())
 
     @classmethod
     def restored(cls, state: State) -> Self:
         """Return a learner that goes on from a ``state``, to the last bit."""
-        return cls(Contrast.restored(part(state, "contrast")))
+        # Files from before do not say: they go on as they have begun.
+        precise = bool(state.get("precise", False))
+        return cls(Contrast.restored(part(state, "contrast")), precise=precise)

@@ -1,0 +1,68 @@
+"""The alpha that the data choose, on rows drawn to hurt, beside a decomposition of the rows."""
+
+import numpy as np
+import pytest
+
+from eigenstream import SlowSubspace, load, save
+
+
+def drawn(seed, kind):
+    """Slow channels among fast ones, of very different sizes, in single precision."""
+    rng = np.random.default_rng(seed)
+    width, n, slow = (
+        int(rng.choice([12, 40])),
+        int(rng.choice([300, 1200])),
+        int(rng.integers(1, 8)),
+    )
+    memory = rng.uniform(-0.4, 0.4, width)
+    memory[:slow] = 1.0 - 10.0 ** rng.uniform(-3.0, -0.3, slow)
+    rows = rng.standard_normal((n, width)) * np.sqrt(1.0 - memory**2)
+    for t in range(1, n):
+        rows[t] += memory * rows[t - 1]
+    sizes = np.exp((1.0 + (kind == "wide")) * rng.standard_normal(width))
+    if kind == "small":
+        sizes = np.where(np.arange(width) < 5, 1.0, 1e-4)
+    rows = rows * sizes @ np.linalg.qr(rng.standard_normal((width, width)))[0]
+    if kind == "far":
+        rows = rows + 1e4 * np.exp(rng.standard_normal(width)) * rows.std(axis=0)
+    return int(rng.integers(1, 4)), rows.astype(np.float32)
+
+
+def least_alpha(rows, d):
+    """A step above 1 - theta_d, with A v = theta (A + B) v solved by the rows themselves."""
+    rows = rows.astype(np.longdouble)
+    now, moved = rows[1:] - rows[1:].mean(axis=0), rows[1:] - rows[:-1]
+    left = np.linalg.svd(np.vstack([now, moved]).astype(float), full_matrices=False)[0]
+    theta = np.linalg.svd(left[: len(now)], compute_uv=False)[d - 1] ** 2
+    return 1.0 - theta + 0.01 * theta
+
+
+@pytest.mark.parametrize("kind", ["sizes", "wide", "small", "far"])
+def test_alpha_of_rows_in_single_precision_is_that_of_the_rows(kind):
+    """Products in single precision would lose the small directions that it rests on."""
+    for seed in range(8):
+        d, rows = drawn(seed, kind)
+        parts = SlowSubspace(d, solver="dense")
+        for chunk in np.array_split(rows, 5):
+            parts.partial_fit(chunk)
+        for found in (SlowSubspace(d, solver="dense").fit(rows), parts):
+            assert found.alpha_ == pytest.approx(least_alpha(rows, d), rel=1e-4), seed
+
+
+def test_ratios_of_rows_in_single_precision_are_those_of_the_rows():
+    for seed in range(8):
+        _, rows = drawn(seed, "wide")
+        one, other = (
+            SlowSubspace(2, criterion="ratio", solver="dense").fit(some)
+            for some in (rows, rows.astype(np.float64))
+        )
+        np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, rtol=1e-6)
+
+
+def test_a_restored_estimator_goes_on_in_double(tmp_path):
+    d, rows = drawn(3, "wide")
+    begun = SlowSubspace(d, solver="dense").partial_fit(rows[:150])
+    assert begun.alpha_ > 0.0  # which the contrast knows from here on
+    save(begun, tmp_path / "begun.safetensors")
+    again = load(tmp_path / "begun.safetensors").partial_fit(rows[150:])
+    assert again.alpha_ == pytest.approx(least_alpha(rows, d), rel=1e-4)
