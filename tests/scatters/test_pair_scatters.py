@@ -352,3 +352,24 @@ class TestFewRowsOfAClass:
         assert len(pickle.dumps(model)) < 2.2 * rows.nbytes + 100 * 2000
         copy = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(copy.contrast_.matrix(), model.contrast_.matrix())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_sparse_points_with_a_large_mean_give_the_dense_result(seed, weighted):
+    """Full columns far from zero: of products of points as they are little would be left."""
+    rng = np.random.default_rng(seed)
+    points = np.where(rng.random((80, 9)) < 0.3, rng.standard_normal((80, 9)), 0.0)
+    full = rng.random(9) < 0.5
+    points[:, full] = rng.standard_normal((80, full.sum())) + 1e6 * rng.standard_normal(full.sum())
+    index = rng.integers(80, size=(300, 2))
+    weights = rng.choice([0.0, 1.0, 1e6], 300) if weighted else None
+    w = np.ones(300) if weights is None else weights
+    apart = points[index[:, 0]] - points[index[:, 1]]
+    exact = (apart.T * w) @ apart / w.sum()
+    for sparse in (points, sp.csr_array(points)):
+        scatter = PairScatter(9).update_indexed(sparse, index, sample_weight=weights)
+        found = scatter.matrix()
+        # Products with numbers as large as the mean round to their last place.
+        error = 1e3 * np.finfo(np.float64).eps * 1e6 * np.abs(exact).max()
+        np.testing.assert_allclose(found, exact, atol=error, rtol=0)

@@ -201,7 +201,7 @@ def _laplacian_product(
 ) -> Float64s:
     """Return the sum of w (x - x')(x - x')^T over index pairs, as X^T (deg - W - W^T) X."""
     n = points.shape[0]
-    degree = np.zeros(n)
+    degree, outgoing = np.zeros((2, n))
     # A common shift cancels in differences; about the mean it costs them fewer digits.
     if is_sparse(points):
         rows = points.astype(np.float64)
@@ -213,17 +213,21 @@ def _laplacian_product(
         part = slice(start, start + PAIRS_AT_A_TIME)
         first, second = pairs[part][chosen[part]].T
         w = np.ones(len(first)) if weights is None else weights[part][chosen[part]]
-        degree += np.bincount(first, weights=w, minlength=n)
+        outgoing += np.bincount(first, weights=w, minlength=n)
         degree += np.bincount(second, weights=w, minlength=n)
         if not dense:
             neighbours += sp.csr_array((w, (first, second)), shape=(n, n)) @ rows
     if dense:
         _dense_neighbours(rows, pairs, weights, chosen, neighbours)
-    if is_sparse(rows):
-        cross = np.asarray(rows.T @ neighbours)
-        own = (rows.T @ sp.diags_array(degree) @ rows).toarray()
-        return np.asarray(own - cross - cross.T)
+    degree += outgoing
     # One product serves all: X^T (deg / 2 X - W X), and its transpose.
+    if is_sparse(rows):  # which stay as they are: the mean is taken off the products
+        mean = np.asarray(rows.mean(axis=0)).ravel()
+        apart = (sp.diags_array(0.5 * degree) @ rows).toarray()
+        apart -= neighbours
+        apart += np.outer(outgoing - 0.5 * degree, mean)
+        half = rows.T @ apart - np.outer(mean, apart.sum(axis=0))
+        return np.asarray(half + half.T)
     half = rows.T @ (0.5 * degree[:, None] * rows - neighbours)
     return np.asarray(half + half.T)
 
