@@ -193,12 +193,30 @@ def smallest_positive_weight(
     >>> round(weight, 12)
     0.25
     """
-    white = whitener(reward + penalty, cut, floor)
+    return least_weight(reward, penalty, n_components, cut, floor)[0]
+
+
+def least_weight(
+    reward: Float64s, penalty: Float64s, n_components: int, cut: float, floor: float = 0.0
+) -> tuple[float, float]:
+    """Return ``smallest_positive_weight``, and how far rounding of the matrices may move it.
+
+    An error E of A or of A + B moves theta by v^T E v, with v^T (A + B) v = 1: where v is a
+    direction far smaller than the largest, v is long, and rounding, ``cut`` of these, is much.
+
+    >>> weight, error = least_weight(np.diag([9e9, 3.0]), np.diag([1e9, 1.0]), 2, cut=1e-15)
+    >>> round(weight, 12), error < 1e-5
+    (0.25, True)
+    """
+    both = reward + penalty
+    white = whitener(both, cut, floor)
     directions = white.shape[1]
     if directions == 0:
-        return 1.0
-    theta = largest(white.T @ reward @ white, min(n_components, directions)).values[-1]
-    return float(np.clip(1.0 - theta, 0.0, 1.0))
+        return 1.0, 0.0
+    found = largest(white.T @ reward @ white, min(n_components, directions))
+    v = white @ found.vectors[:, -1]
+    error = float(v @ v * cut * np.abs(both).sum(axis=0).max())
+    return float(np.clip(1.0 - found.values[-1], 0.0, 1.0)), error
 
 
 def count_positive(matrix: Float64s, cut: float, floor: float = 0.0) -> int:

@@ -1,5 +1,7 @@
 """The alpha that the data choose, on rows drawn to hurt, beside a decomposition of the rows."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -28,10 +30,10 @@ def drawn(seed, kind):
     return int(rng.integers(1, 4)), rows.astype(np.float32)
 
 
-def least_alpha(rows, d):
+def least_alpha(rows, d, center=True):
     """A step above 1 - theta_d, with A v = theta (A + B) v solved by the rows themselves."""
     rows = rows.astype(np.longdouble)
-    now, moved = rows[1:] - rows[1:].mean(axis=0), rows[1:] - rows[:-1]
+    now, moved = rows[1:] - center * rows[1:].mean(axis=0), rows[1:] - rows[:-1]
     left = np.linalg.svd(np.vstack([now, moved]).astype(float), full_matrices=False)[0]
     theta = np.linalg.svd(left[: len(now)], compute_uv=False)[d - 1] ** 2
     return 1.0 - theta + 0.01 * theta
@@ -66,3 +68,21 @@ def test_a_restored_estimator_goes_on_in_double(tmp_path):
     save(begun, tmp_path / "begun.safetensors")
     again = load(tmp_path / "begun.safetensors").partial_fit(rows[150:])
     assert again.alpha_ == pytest.approx(least_alpha(rows, d), rel=1e-4)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e2, 1e5, 1e6])
+def test_an_alpha_about_zero_is_right_or_told(far):
+    """Beside the square of a large mean little is left of small directions."""
+    warned = 0
+    for seed in range(12):
+        d, rows = drawn(seed, "sizes")
+        rows = rows.astype(np.float64)
+        away = np.random.default_rng(seed).standard_normal(rows.shape[1])
+        rows = rows + far * rows.std(axis=0) * away
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = SlowSubspace(d, solver="dense", center=False).fit(rows).alpha_
+        told = any("rounding may decide" in str(one.message) for one in caught)
+        assert told or found == pytest.approx(least_alpha(rows, d, center=False), rel=0.01), seed
+        warned += told
+    assert (warned > 0) == (far >= 1e5)

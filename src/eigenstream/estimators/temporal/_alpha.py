@@ -14,6 +14,9 @@ from eigenstream.contrast import Contrast
 from eigenstream.solvers import dense
 from eigenstream.solvers.base import above
 
+#: Rounding may move alpha by so much of it before that is said.
+UNSURE = 0.1
+
 
 @dataclass(frozen=True)
 class AlphaPath:
@@ -69,7 +72,14 @@ def automatic(contrast: Contrast, wanted: int) -> float:
     reward, penalty = contrast.matrices()
     assert penalty is not None
     floor = contrast.floor((1.0, 1.0))
-    return above(dense.smallest_positive_weight(reward, penalty, wanted, contrast.rounding, floor))
+    least, error = dense.least_weight(reward, penalty, wanted, contrast.rounding, floor)
+    if error > UNSURE * above(least):
+        warn_user(
+            f"alpha={above(least):.3g} rests on directions so much smaller than the largest that "
+            "rounding may decide about it. Take off a large mean (center=True), bring columns to "
+            "similar sizes, or give alpha as a number.",
+        )
+    return above(least)
 
 
 def error_bound(alpha: float, objective: float, radius: float) -> float:
