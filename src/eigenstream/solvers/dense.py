@@ -5,9 +5,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh, eigh_tridiagonal, lapack
 
+from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream.kernels.tridiagonal import twisted_vectors
-from eigenstream.solvers.base import Eigenpairs, canonical
+from eigenstream.solvers.base import Eigenpairs, above, canonical
+
+#: Rounding may move alpha by so much of it before that is said.
+UNSURE = 0.1
 
 #: Eigenvectors by bisection miss by about the size of the matrix times a tenth of this at most.
 NEARLY_RIGHT = 1e-13
@@ -217,6 +221,25 @@ def least_weight(
     v = white @ found.vectors[:, -1]
     error = float(v @ v * cut * np.abs(both).sum(axis=0).max())
     return float(np.clip(1.0 - found.values[-1], 0.0, 1.0)), error
+
+
+def automatic_alpha(
+    reward: Float64s, penalty: Float64s, n_components: int, cut: float, floor: float = 0.0
+) -> float:
+    """Return a step above ``smallest_positive_weight``; say so where rounding may decide about it.
+
+    >>> round(automatic_alpha(np.diag([9.0, 3.0]), np.eye(2), 2, cut=1e-15), 12)
+    0.2575
+    """
+    least, error = least_weight(reward, penalty, n_components, cut, floor)
+    alpha = above(least)
+    if error > UNSURE * alpha:
+        warn_user(
+            f"alpha={alpha:.3g} rests on directions so much smaller than the largest that rounding "
+            "may decide about it. Take off a large mean (center=True), bring columns to similar "
+            "sizes, or give alpha as a number.",
+        )
+    return alpha
 
 
 def count_positive(matrix: Float64s, cut: float, floor: float = 0.0) -> int:

@@ -94,6 +94,7 @@ def test_single_precision_is_added_up_in_double():
     assert single.alpha_ == double.alpha_
 
 
+@pytest.mark.filterwarnings("ignore:.*rounding may decide")
 @pytest.mark.parametrize(
     "name", ["constant", "zero", "a line", "repeated", "few", "sizes of twelve decades", "far away"]
 )

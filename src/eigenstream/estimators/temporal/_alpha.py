@@ -12,10 +12,9 @@ from eigenstream._checks import check_number, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream.contrast import Contrast
 from eigenstream.solvers import dense
-from eigenstream.solvers.base import above
 
-#: Rounding may move alpha by so much of it before that is said.
-UNSURE = 0.1
+#: Scatters with a larger rounding come from products in single precision.
+SINGLE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -72,14 +71,16 @@ def automatic(contrast: Contrast, wanted: int) -> float:
     reward, penalty = contrast.matrices()
     assert penalty is not None
     floor = contrast.floor((1.0, 1.0))
-    least, error = dense.least_weight(reward, penalty, wanted, contrast.rounding, floor)
-    if error > UNSURE * above(least):
-        warn_user(
-            f"alpha={above(least):.3g} rests on directions so much smaller than the largest that "
-            "rounding may decide about it. Take off a large mean (center=True), bring columns to "
-            "similar sizes, or give alpha as a number.",
-        )
-    return above(least)
+    if contrast.rounding > SINGLE:
+        both = reward + penalty
+        kept, all_of_them = (dense.rank(both, cut, floor) for cut in (contrast.rounding, 1e-14))
+        if kept < all_of_them:
+            warn_user(
+                f"{all_of_them - kept} of {all_of_them} directions are below the rounding of what "
+                "was learned from rows in single precision at a given alpha, and left out where "
+                "alpha is looked for. Fit with alpha='auto', which multiplies them in double."
+            )
+    return dense.automatic_alpha(reward, penalty, wanted, contrast.rounding, floor)
 
 
 def error_bound(alpha: float, objective: float, radius: float) -> float:

@@ -108,8 +108,10 @@ class Slowness:
             return
         positive = int((pairs.values > 0).sum())
         if positive < len(pairs.values):
+            remedy = "Raise alpha (or use alpha='auto'), or lower n_components."
+            if alpha == 1.0:
+                remedy = "The rows vary in no others: lower n_components."
             warn_user(
                 f"only {positive} of the {len(pairs.values)} eigenvalues are positive at "
-                f"alpha={alpha:.3g}: the other components lower the objective. Raise alpha (or "
-                "use alpha='auto'), or lower n_components.",
+                f"alpha={alpha:.3g}: the other components lower the objective. {remedy}",
             )

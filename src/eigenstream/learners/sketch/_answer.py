@@ -7,7 +7,7 @@ import numpy as np
 from eigenstream._linalg import Float64s, orthonormalized
 from eigenstream.learners.sketch._core import SketchCore
 from eigenstream.solvers import dense
-from eigenstream.solvers.base import Eigenpairs, above, canonical
+from eigenstream.solvers.base import Eigenpairs, canonical
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,7 @@ class SketchSolution:
 def found_weights(core: SketchCore) -> tuple[float, float]:
     """Return the weights a step above the least with ``n_components`` positive eigenvalues."""
     rewarded, penalised, _, _ = core.operator.means()
-    least = dense.smallest_positive_weight(rewarded, penalised, core.plan.d, *core.noise)
-    alpha = above(least)
+    alpha = dense.automatic_alpha(rewarded, penalised, core.plan.d, *core.noise)
     return alpha, 1.0 - alpha
 
 
