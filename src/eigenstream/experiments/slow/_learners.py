@@ -72,8 +72,10 @@ class SpaceLearner:
             square = rng.standard_normal((p, p)).astype(np.float32)
             wide = rows @ exponent
             seconds += _usual(lambda: rows @ exponent) + _usual(lambda: wide @ square)
-        # One symmetric product for the variance; the velocity shares half of its own with it.
-        seconds += 1.5 * _usual(lambda: blas.ssyrk(1.0, wide.T, lower=1))
+        # One symmetric product for the variance; the velocity shares half of its own with it. In
+        # double precision, since alpha is chosen by these.
+        double = wide.astype(np.float64)
+        seconds += 1.5 * _usual(lambda: blas.dsyrk(1.0, double.T, lower=1))
         return seconds * views / CHUNK
 
 

@@ -14,7 +14,7 @@ from eigenstream.schedules import Power
 FEATURES = 10
 #: Views of a real image are watched up to this many.
 SOURCE_VIEWS = 50_000
-#: Views read and learned at a time, in float32: twice the speed, added up in float64.
+#: Views read and learned at a time, in float32: half the memory, and kernels at twice the speed.
 CHUNK = 4096
 
 
