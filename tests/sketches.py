@@ -4,6 +4,7 @@ import numpy as np
 
 from eigenstream._linalg import orthonormalized
 from eigenstream.learners.sketch import OperatorSketch
+from oracles import autoregressive
 
 SLOW = {"weights": (0.3, 0.7), "lag": 1}
 
@@ -28,9 +29,7 @@ def slow_sources(n, D, noise, seed=0):
     """Five slow sources of power one in noise that is nearly white, mixed at random."""
     rng = np.random.default_rng(seed)
     memory = np.r_[0.99, 0.98, 0.97, 0.96, 0.95, rng.uniform(-0.3, 0.3, D - 5)]
-    rows = rng.standard_normal((n, D)) * np.sqrt(1 - memory**2)
-    for t in range(1, n):
-        rows[t] += memory * rows[t - 1]
+    rows = autoregressive(memory, n, rng)
     rows *= np.r_[np.ones(5), np.full(D - 5, noise)]
     return rows @ orthonormalized(rng.standard_normal((D, D)))
 

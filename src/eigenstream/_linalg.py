@@ -119,15 +119,31 @@ def row_squares(rows: Any) -> Float64s:
     return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
+def power_of_two(size: float) -> float:
+    """Return the power of two below a size: divided by it, numbers change no digit.
+
+    >>> power_of_two(5.0), power_of_two(4.0), power_of_two(0.0)
+    (4.0, 4.0, 0.5)
+    """
+    return float(2.0 ** (np.frexp(size)[1] - 1))
+
+
+def rounding_of_mean(mean: Floats, dtype: Any = np.float64) -> float:
+    """Return how large eigenvalues can be from rounding of the mean alone, as for constant rows.
+
+    >>> rounding_of_mean(np.zeros(3)), 0.0 < rounding_of_mean(np.ones(3)) < 1e-30
+    (0.0, True)
+    """
+    return float(len(mean) * (float(np.finfo(dtype).eps) * np.linalg.norm(mean)) ** 2)
+
+
 def length(vector: Floats) -> float:
     """Return the euclidean norm of a vector whose squares may not be numbers any more.
 
     >>> round(length(np.array([3e200, 4e200])) / 1e200, 12), length(np.zeros(2))
     (5.0, 0.0)
     """
-    largest = float(np.abs(vector).max(initial=0.0))
-    # A power of two changes no digit.
-    unit = float(2.0 ** (np.frexp(largest)[1] - 1))
+    unit = power_of_two(float(np.abs(vector).max(initial=0.0)))
     return unit * float(np.linalg.norm(vector / unit))
 
 

@@ -359,9 +359,7 @@ class TestFewRowsOfAClass:
 def test_sparse_points_with_a_large_mean_give_the_dense_result(seed, weighted):
     """Full columns far from zero: of products of points as they are little would be left."""
     rng = np.random.default_rng(seed)
-    points = np.where(rng.random((80, 9)) < 0.3, rng.standard_normal((80, 9)), 0.0)
-    full = rng.random(9) < 0.5
-    points[:, full] = rng.standard_normal((80, full.sum())) + 1e6 * rng.standard_normal(full.sum())
+    points = oracles.sparse_and_far(rng, 80, lambda k: 1e6 * rng.standard_normal(k))
     index = rng.integers(80, size=(300, 2))
     weights = rng.choice([0.0, 1.0, 1e6], 300) if weighted else None
     w = np.ones(300) if weights is None else weights

@@ -213,9 +213,7 @@ def test_refusals_name_the_remedy():
 def test_sparse_rows_with_a_large_mean_give_the_dense_result(seed, weighted):
     """Full columns far from zero: of the mean of squares less the squared mean little is left."""
     rng = np.random.default_rng(seed)
-    rows = np.where(rng.random((400, 9)) < 0.3, rng.standard_normal((400, 9)), 0.0)
-    full = rng.random(9) < 0.5
-    rows[:, full] = rng.standard_normal((400, full.sum())) + 10.0 ** rng.uniform(3, 7, full.sum())
+    rows = oracles.sparse_and_far(rng, 400, lambda k: 10.0 ** rng.uniform(3, 7, k))
     weights = rng.choice([0.0, 1.0, 1e6], 400) if weighted else None
     dense = VarianceScatter(9, lag=1).update(rows, sample_weight=weights)
     sparse = VarianceScatter(9, lag=1)

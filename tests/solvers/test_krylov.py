@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+import oracles
 from eigenstream import SlowSubspace
 from eigenstream.solvers import dense, krylov
 
@@ -58,9 +59,7 @@ def test_the_least_weight_is_that_of_the_matrices(spread, seed):
 def slow_rows(n=900, width=D, seed=0):
     rng = np.random.default_rng(seed)
     memory = np.r_[1.0 - np.geomspace(0.01, 0.2, 6), rng.uniform(-0.4, 0.4, width - 6)]
-    rows = rng.standard_normal((n, width)) * np.sqrt(1.0 - memory**2)
-    for t in range(1, n):
-        rows[t] += memory * rows[t - 1]
+    rows = oracles.autoregressive(memory, n, rng)
     return rows @ np.linalg.qr(rng.standard_normal((width, width)))[0] + 3.0
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import check_flag, check_whole, weighed_rows
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, rounding_of_mean
 from eigenstream._state import State, joined, part
 from eigenstream.scatters._moment import SecondMoment, block_rows, floating
 from eigenstream.scatters._sequence_ends import SequenceEnds
@@ -231,8 +231,7 @@ class StreamScatter(Scatter):
         if not self.center:
             return 0.0
         dtype = np.float32 if self._moment.settled().rounding else np.float64
-        eps = float(np.finfo(dtype).eps)
-        return float(self.n_features * (eps * np.linalg.norm(self.mean)) ** 2)
+        return rounding_of_mean(self.mean, dtype)
 
     @property
     def n_rows(self) -> int:

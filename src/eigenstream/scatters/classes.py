@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from eigenstream._checks import check_choice, check_names, check_weights, check_whole, real_rows
-from eigenstream._linalg import Float64s, mirrored
+from eigenstream._linalg import Float64s, mirrored, rounding_of_mean
 from eigenstream._state import State, joined, part
 from eigenstream.scatters._class_moments import (
     ClassMoments,
@@ -243,8 +243,7 @@ class ClassScatter(Scatter):
     def floor(self) -> float:
         """How large eigenvalues can be from rounding of the means alone, as for constant rows."""
         totals = self._read()
-        eps = float(np.finfo(np.float32 if totals.rounding else np.float64).eps)
-        return float(self.n_features * (eps * np.linalg.norm(totals.mean)) ** 2)
+        return rounding_of_mean(totals.mean, np.float32 if totals.rounding else np.float64)
 
     @property
     def n_rows(self) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import eigh, eigh_tridiagonal, lapack
 
 from eigenstream._checks import warn_user
-from eigenstream._linalg import Float64s, numerical_rank
+from eigenstream._linalg import Float64s, numerical_rank, power_of_two
 from eigenstream.kernels.tridiagonal import twisted_vectors
 from eigenstream.solvers.base import Eigenpairs, above, canonical
 
@@ -75,8 +75,8 @@ def _top(matrix: Float64s, n_components: int) -> tuple[Eigenpairs, Float64s]:
 
 
 def _unit(*parts: Float64s) -> float:
-    """Return the power of two above all entries: divided by it, no other digit changes."""
-    return float(2.0 ** (np.frexp(max(np.abs(part).max(initial=0.0) for part in parts))[1] - 1))
+    """Return about the largest of all entries."""
+    return power_of_two(max(np.abs(part).max(initial=0.0) for part in parts))
 
 
 def _bisected(diagonal: Float64s, beside: Float64s, values: Float64s) -> Float64s | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, row_squares
+from eigenstream._linalg import Float64s, power_of_two, rounding_of_mean, row_squares
 from eigenstream.solvers.base import Eigenpairs, canonical
 
 #: Vectors beside the wanted ones. Where about as many eigenvalues as that lie far below the others,
@@ -100,8 +100,7 @@ class LaggedOperator:
         >>> LaggedOperator(lambda: iter([(rows, None)]), 2, 1, True).floor < 1e-29
         True
         """
-        eps = float(np.finfo(np.float64).eps)
-        return self.n_features * (eps * float(np.linalg.norm(self.mean))) ** 2
+        return rounding_of_mean(self.mean)
 
     def trace(self) -> float:
         """Return the trace of A, in one pass."""
@@ -178,7 +177,7 @@ def largest(
     if largeness == 0.0:
         return canonical(np.zeros(n_components), np.eye(size, n_components))
     # ARPACK takes what is far below 1 for converged: T is given to it about as large as that.
-    unit = 2.0 ** np.round(np.log2(largeness))
+    unit = power_of_two(largeness)
     linear = LinearOperator(
         (size, size), matvec=lambda v: operator.apply(v, *weights) / unit, dtype=np.float64
     )

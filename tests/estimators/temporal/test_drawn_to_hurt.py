@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+import oracles
 from eigenstream import SlowSubspace, load, save
 
 
@@ -18,9 +19,7 @@ def drawn(seed, kind):
     )
     memory = rng.uniform(-0.4, 0.4, width)
     memory[:slow] = 1.0 - 10.0 ** rng.uniform(-3.0, -0.3, slow)
-    rows = rng.standard_normal((n, width)) * np.sqrt(1.0 - memory**2)
-    for t in range(1, n):
-        rows[t] += memory * rows[t - 1]
+    rows = oracles.autoregressive(memory, n, rng)
     sizes = np.exp((1.0 + (kind == "wide")) * rng.standard_normal(width))
     if kind == "small":
         sizes = np.where(np.arange(width) < 5, 1.0, 1e-4)

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.linalg import eigh
 
+import oracles
 from eigenstream import SlowSubspace, load, open_stream, save
 from eigenstream._linalg import principal_angles
 from eigenstream.learners.sketch import OperatorSketch
@@ -22,9 +23,7 @@ def slow_rows(n=900, width=D, seed=0, slow=6, size=1.0):
     """Sources slow to several degrees, of some size, among fast ones."""
     rng = np.random.default_rng(seed)
     memory = np.r_[1.0 - np.geomspace(0.01, 0.2, slow), rng.uniform(-0.4, 0.4, width - slow)]
-    rows = rng.standard_normal((n, width)) * np.sqrt(1.0 - memory**2)
-    for t in range(1, n):
-        rows[t] += memory * rows[t - 1]
+    rows = oracles.autoregressive(memory, n, rng)
     rows[:, :slow] *= size
     return rows @ np.linalg.qr(rng.standard_normal((width, width)))[0] + 3.0
 

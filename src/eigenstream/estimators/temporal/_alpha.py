@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from eigenstream._checks import check_number, warn_user
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream.contrast import Contrast
 from eigenstream.solvers import dense
 
-#: Scatters with a larger rounding come from products in single precision.
-SINGLE = 1e-8
+#: Scatters with a larger rounding come from products in single precision; that in double.
+SINGLE, DOUBLE = 1e-8, 1e-14
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,9 @@ def automatic(contrast: Contrast, wanted: int) -> float:
     assert penalty is not None
     floor = contrast.floor((1.0, 1.0))
     if contrast.rounding > SINGLE:
-        both = reward + penalty
-        kept, all_of_them = (dense.rank(both, cut, floor) for cut in (contrast.rounding, 1e-14))
+        powers = np.linalg.eigvalsh(reward + penalty)
+        cuts = contrast.rounding, DOUBLE
+        kept, all_of_them = (numerical_rank(powers, cut, floor) for cut in cuts)
         if kept < all_of_them:
             warn_user(
                 f"{all_of_them - kept} of {all_of_them} directions are below the rounding of what "

@@ -71,7 +71,7 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     @abstractmethod
     def _check_able(self, solver: str, width: int | None = None) -> None:
-        """Refuse what a way of learning cannot do for these parameters, in so many passes.
+        """Refuse what a way of learning cannot do for these parameters.
 
         ``width`` is that of the rows, where it is known.
         """
@@ -269,7 +269,11 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         plan = self._sketch_plan(width) if self._sketches(width) else None
         searches = self._fixed_weights() is None
         self.solver_ = table.chosen(
-            *(self.DATA, self.solver, width, n_rows, scatters),
+            self.DATA,
+            self.solver,
+            width,
+            n_rows,
+            scatters,
             sketch=plan,
             passes=passes,
             searches=searches,

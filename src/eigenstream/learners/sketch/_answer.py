@@ -42,19 +42,15 @@ class SketchSolution:
         return self.pairs.values
 
 
-def found_weights(core: SketchCore) -> tuple[float, float]:
-    """Return the weights a step above the least with ``n_components`` positive eigenvalues."""
-    rewarded, penalised, _, _ = core.operator.means()
-    alpha = dense.automatic_alpha(rewarded, penalised, core.plan.d, *core.noise)
-    return alpha, 1.0 - alpha
-
-
 def read(
-    core: SketchCore, n_rows: int, positive: bool, weights: tuple[float, float]
+    core: SketchCore, n_rows: int, positive: bool, weights: tuple[float, float] | None
 ) -> SketchSolution:
-    """Return what a core knows at the given weights."""
+    """Return what a core knows at the given weights; None: those that the sums choose."""
     operator, totals, plan = core.operator, core.totals, core.plan
     rewarded, penalised, trace, past_trace = operator.means()
+    if weights is None:
+        alpha = dense.automatic_alpha(rewarded, penalised, plan.d, *core.noise)
+        weights = alpha, 1.0 - alpha
     T = weights[0] * rewarded - weights[1] * penalised
     wanted = plan.highest if plan.n_components is None else plan.n_components
     cut, floor = core.noise

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, rounding_of_mean
 from eigenstream._state import State, joined, part
 from eigenstream.learners.sketch._block import (
     Corrections,
@@ -157,7 +157,7 @@ class SketchCore:
         D, dtype = self.operator.n_features, np.float64 if self.frame is None else self.dtype
         single = self.dtype == np.float32 and self.operator.lossy
         cut = FLOAT32_ROUNDING if single else (D + 100) * float(np.finfo(np.float64).eps)
-        return cut, D * (float(np.finfo(dtype).eps) * float(np.linalg.norm(self.totals.mean))) ** 2
+        return cut, rounding_of_mean(self.totals.mean, dtype)
 
     @property
     def wanders(self) -> bool:

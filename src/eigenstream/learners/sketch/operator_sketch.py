@@ -7,7 +7,7 @@ import numpy as np
 
 from eigenstream._blas import blas_threads
 from eigenstream._state import State, joined, part
-from eigenstream.learners.sketch._answer import SketchSolution, found_weights, read
+from eigenstream.learners.sketch._answer import SketchSolution, read
 from eigenstream.learners.sketch._core import SketchCore
 from eigenstream.learners.sketch._merge import further_pass, merged_cores
 from eigenstream.learners.sketch._plan import SketchPlan
@@ -188,9 +188,7 @@ class OperatorSketch:
                 "row(s) back."
             )
         with blas_threads(1):
-            core = self._learned()
-            weights = weights or self.plan.weights or found_weights(core)
-            return read(core, self.n_rows, positive, weights)
+            return read(self._learned(), self.n_rows, positive, weights or self.plan.weights)
 
     @property
     def exact(self) -> bool:

@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from eigenstream._memory import chunk_rows
 from eigenstream._state import State, joined, part
 from eigenstream.contrast import Contrast
 from eigenstream.learners.base import Abilities, Solution
@@ -16,9 +17,6 @@ from eigenstream.learners.temporal.base import (
 from eigenstream.solvers.base import dense_cost
 
 __all__ = ["FromScatters"]
-
-#: Values in single precision that are made double at a time.
-WIDENED = 1 << 22
 
 
 class FromScatters(StreamLearner):
@@ -63,7 +61,7 @@ class FromScatters(StreamLearner):
         if not (self.precise and isinstance(rows, np.ndarray) and rows.dtype == np.float32):
             self.contrast.add_checked(rows, weights, new_sequence=new_sequence)
             return
-        step = max(WIDENED // self.n_features, 1024)  # not a copy of all of them
+        step = chunk_rows(self.n_features)  # not a copy of all of them
         for start in range(0, max(len(rows), 1), step):
             some = slice(start, start + step)
             self.contrast.add_checked(
