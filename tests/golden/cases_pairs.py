@@ -1,0 +1,263 @@
+"""Golden cases of pairs and labels: estimators, decisions, drawing pairs, evaluation."""
+
+import numpy as np
+
+import oracles
+from eigenstream import (
+    ClassSubspace,
+    LabelledPairs,
+    PairMetric,
+    PairSubspace,
+    TemporalPairs,
+    ThresholdClassifier,
+    sample_pairs,
+)
+from eigenstream.evaluation import (
+    balanced_risk,
+    captured,
+    one_shot_error,
+    pair_roc,
+    subspace_angles,
+)
+from golden.table import add, quality, share, subspace
+
+RNG = np.random.default_rng(0)
+LABELS = np.arange(240) % 6
+CENTRES = RNG.standard_normal((12, 8)) * np.linspace(2, 0.3, 8)
+X = CENTRES[LABELS] + RNG.standard_normal((240, 8)) * np.linspace(0.4, 2, 8)
+FRESH_LABELS = 6 + np.arange(120) % 6
+FRESH = CENTRES[FRESH_LABELS] + RNG.standard_normal((120, 8)) * np.linspace(0.4, 2, 8)
+WEIGHTS = RNG.uniform(0, 2, 240)
+TASKS = np.arange(240) // 80
+INDEX = RNG.integers(240, size=(500, 2))
+SIGNS = np.where(LABELS[INDEX[:, 0]] == LABELS[INDEX[:, 1]], 1, -1)
+PAIRS = X[INDEX]
+PAIR_WEIGHTS = RNG.uniform(0, 2, 500)
+HOLES = X.copy()
+HOLES[7, 3] = np.nan
+OTHERS = FRESH[RNG.integers(120, size=(60, 2))]
+
+
+def judged(model):
+    """Return what a model of pairs says about its training pairs."""
+    return model.threshold_, model.risk_, model.margin_risk_, model.diameter_
+
+
+def labels_T(eta):
+    """Return T of all pairs: eta times the mean over unlike pairs less the mean over like ones."""
+    i, j = np.triu_indices(240, 1)
+    signs = np.where(LABELS[i] == LABELS[j], 1, -1)
+    unlike, like, _, _ = oracles.pair_scatters(X, np.stack([i, j], 1), signs)
+    return eta * unlike - like
+
+
+# ---- labels --------------------------------------------------------------------------------------
+
+for name, parameters, rows in [
+    ("eta 2", {"eta": 2.0}, X),
+    ("eta .3", {"eta": 0.3}, X),
+    ("all that gain", {"eta": 0.5, "n_components": None}, X),
+    ("ratio", {"criterion": "ratio"}, X),
+    ("ratio with shrinkage", {"criterion": "ratio", "shrinkage": 0.1}, X),
+    ("scaled", {"eta": 2.0, "scale": True}, X),
+    ("in proportion", {"eta": 2.0, "balanced": False}, X),
+    ("missing", {"eta": 2.0, "missing": "skip"}, HOLES),
+    ("krylov", {"eta": 2.0, "solver": "krylov"}, X),
+    ("dual", {"eta": 2.0, "solver": "dual"}, X),
+]:
+    add(
+        f"classes/{name}",
+        lambda p=parameters, rows=rows: (
+            *subspace(model := ClassSubspace(**p).fit(rows, LABELS)),
+            *judged(model),
+        ),
+        1e-6 if name in ("krylov", "dual") else 1e-8,
+    )
+for how in ("uniform", "pairs"):
+    add(
+        f"classes/groups, {how}",
+        lambda how=how: subspace(
+            ClassSubspace(2, eta=2.0, group_weights=how).fit(X, LABELS, groups=TASKS)
+        ),
+    )
+add(
+    "classes/weights",
+    lambda: subspace(ClassSubspace(3, eta=2.0).fit(X, LABELS, sample_weight=WEIGHTS)),
+)
+add(
+    "classes/chunks",
+    lambda: subspace(
+        ClassSubspace(3, eta=2.0)
+        .partial_fit(X[:1], LABELS[:1])
+        .partial_fit(X[1:99], LABELS[1:99])
+        .partial_fit(X[99:], LABELS[99:])
+    ),
+)
+add(
+    "classes/merged",
+    lambda: subspace(
+        ClassSubspace(3, eta=2.0)
+        .fit(X[:99], LABELS[:99])
+        .merge(ClassSubspace(3, eta=2.0).fit(X[99:], LABELS[99:]))
+    ),
+)
+CLASSES = ClassSubspace(2, eta=0.5).fit(X, LABELS)
+add("classes/distances", lambda: (CLASSES.pair_distance(OTHERS), CLASSES.pair_predict(OTHERS)))
+add("classes/score", lambda: CLASSES.score(FRESH, FRESH_LABELS))
+add("classes/transformed", lambda: (np.abs(CLASSES.transform(FRESH[:9])), CLASSES.n_positive_))
+add("classes/bound", lambda: ((bound := CLASSES.bound(0.05, 0.1)).gap, bound.value))
+for kernel in ("rbf",):
+    add(
+        f"classes/{kernel} kernel",
+        lambda kernel=kernel: (
+            (model := ClassSubspace(2, eta=2.0, kernel=kernel, gamma=0.05).fit(X, LABELS)).risk_,
+            model.eigenvalues_,
+            model.pair_distance(OTHERS),
+        ),
+        1e-6,
+    )
+for eta in (0.3, 2.0):
+    for solver, allowance in (("sketch", 0.03), ("flow", 0.15)):
+        quality(
+            f"classes/{solver}, eta {eta}",
+            lambda eta=eta, solver=solver: share(
+                ClassSubspace(2, eta=eta, solver=solver, random_state=0).fit(X, LABELS),
+                labels_T(eta),
+            ),
+            allowance,
+        )
+quality(
+    "classes/automatic eta",
+    lambda: (
+        -one_shot_error(
+            ClassSubspace(2, random_state=0).fit(X, LABELS).transform(FRESH), FRESH_LABELS
+        ).error
+    ),
+    0.02,
+)
+
+# ---- pairs ---------------------------------------------------------------------------------------
+
+for name, parameters in {
+    "eta 2": {"eta": 2.0},
+    "eta .3": {"eta": 0.3},
+    "ratio": {"criterion": "ratio"},
+    "ratio with shrinkage": {"criterion": "ratio", "shrinkage": 0.2},
+    "by index": {"eta": 2.0, "preprocessor": X},
+    "in proportion": {"eta": 2.0, "balanced": False},
+    "krylov": {"eta": 2.0, "solver": "krylov"},
+    "dual": {"eta": 2.0, "solver": "dual"},
+}.items():
+    add(
+        f"pairs/{name}",
+        lambda p=parameters: (
+            *subspace(
+                model := PairSubspace(**p).fit(INDEX if "preprocessor" in p else PAIRS, SIGNS)
+            ),
+            *judged(model),
+        ),
+        1e-6 if name in ("krylov", "dual") else 1e-8,
+    )
+add(
+    "pairs/weights",
+    lambda: (
+        *subspace(m := PairSubspace(2, eta=2.0).fit(PAIRS, SIGNS, sample_weight=PAIR_WEIGHTS)),
+        *judged(m),
+    ),
+)
+add(
+    "pairs/chunks",
+    lambda: (
+        *subspace(
+            m := PairSubspace(2, eta=2.0)
+            .partial_fit(PAIRS[:7], SIGNS[:7])
+            .partial_fit(PAIRS[7:], SIGNS[7:])
+        ),
+        *judged(m),
+    ),
+)
+add(
+    "pairs/merged",
+    lambda: subspace(
+        PairSubspace(2, eta=2.0)
+        .fit(PAIRS[:90], SIGNS[:90])
+        .merge(PairSubspace(2, eta=2.0).fit(PAIRS[90:], SIGNS[90:]))
+    ),
+)
+LEARNED = PairSubspace(2, eta=0.5).fit(PAIRS, SIGNS)
+add("pairs/decisions", lambda: (LEARNED.decision_function(OTHERS), LEARNED.predict(OTHERS)))
+add("pairs/scores", lambda: (LEARNED.score(PAIRS, SIGNS), LEARNED.pair_score(OTHERS)))
+add("pairs/risks", lambda: (LEARNED.risk_curve_.risks[::20], LEARNED.risk_curve_.n_same))
+add("pairs/bound", lambda: ((bound := LEARNED.bound(0.05, 0.1)).gap, bound.value))
+for strategy, more in {
+    "balanced_risk": {},
+    "accuracy": {},
+    "false_positive_rate": {"false_positive_rate": 0.1},
+}.items():
+    add(
+        f"pairs/threshold by {strategy}",
+        lambda strategy=strategy, more=more: (
+            PairSubspace(2, eta=0.5)
+            .fit(PAIRS, SIGNS)
+            .calibrate_threshold(PAIRS[:200], SIGNS[:200], strategy, **more)
+            .threshold_
+        ),
+    )
+for solver, allowance in (("sketch", 0.03), ("flow", 0.15)):
+    quality(
+        f"pairs/{solver}",
+        lambda solver=solver: share(
+            PairSubspace(2, eta=2.0, solver=solver, random_state=0).fit(PAIRS, SIGNS),
+            (lambda unlike, like, *_: 2.0 * unlike - like)(*oracles.pair_scatters(X, INDEX, SIGNS)),
+        ),
+        allowance,
+    )
+quality(
+    "pairs/automatic eta",
+    lambda: (
+        -one_shot_error(
+            PairSubspace(2, random_state=0).fit(PAIRS, SIGNS).transform(FRESH), FRESH_LABELS
+        ).error
+    ),
+    0.02,
+)
+METRIC = PairMetric(max_iter=100).fit(PAIRS, SIGNS)
+add("metric/distances", lambda: (METRIC.pair_distance(OTHERS), METRIC.threshold_), 1e-5)
+add("metric/risk", lambda: (METRIC.risk_, METRIC.bound(0.05).gap), 1e-5)
+NAMES = np.array(["a", "b", "c", "d", "e", "f"])
+ONE = ThresholdClassifier(3.0, undecided="?").fit(X[:6], NAMES)
+add("one example/predicted", lambda: ONE.predict(X[6:80])[:, None] == [*NAMES, "?"])
+add("one example/decided", lambda: (ONE.decide(X[6:20]), ONE.distances(X[6:20])))
+
+# ---- drawing -------------------------------------------------------------------------------------
+
+
+def drawn(index):
+    """Return the share of like pairs, and how evenly rows are drawn: 1 is even."""
+    counts = np.bincount(np.ravel(index), minlength=240)
+    return 1 - abs((LABELS[index[:, 0]] == LABELS[index[:, 1]]).mean() - 0.5), -counts.std()
+
+
+quality("drawing/balanced pairs", lambda: drawn(sample_pairs(LABELS, 4000, random_state=0)[0]), 3)
+quality(
+    "drawing/labelled stream",
+    lambda: (
+        -abs(np.mean((s := LabelledPairs(memory=50, random_state=0).pairs(X, LABELS))[1])),
+        min(len(s[1]), 200),
+    ),
+    0.15,
+)
+quality(
+    "drawing/stream in time",
+    lambda: -abs(np.mean(TemporalPairs(far=20, memory=99, random_state=0).pairs(X)[1])),
+    0.15,
+)
+
+# ---- evaluation ----------------------------------------------------------------------------------
+
+add("evaluation/one example", lambda: one_shot_error(FRESH, FRESH_LABELS).error)
+add("evaluation/roc", lambda: ((r := pair_roc(X, LABELS)).area, r.standard_error, r.interval))
+add("evaluation/roc of bins", lambda: pair_roc(X, LABELS, exact_pairs=99, bins=4096).area, 1e-3)
+add("evaluation/risk", lambda: ((r := balanced_risk(X, LABELS)).risk, r.threshold, r.risks[::999]))
+add("evaluation/angles", lambda: subspace_angles(CENTRES[:2].T, CENTRES[2:5].T))
+add("evaluation/captured", lambda: captured(CENTRES[:2].T, labels_T(0.5)))
