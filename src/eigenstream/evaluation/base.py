@@ -10,7 +10,7 @@ from scipy.spatial.distance import pdist
 from eigenstream._checks import check_finite, check_names, real_array
 from eigenstream._linalg import Float64s
 from eigenstream._state import State
-from eigenstream.kernels.pairs import pair_distances, pair_histogram, weighted_pair_histogram
+from eigenstream.kernels.pairs import pair_histogram
 from eigenstream.scatters.classes import weights_of_pairs
 
 #: Up to this many pairs (of 1448 examples) all distances are held and sorted; above, they are
@@ -116,11 +116,8 @@ class PairCounts:
 
 def counts_of_pairs(distances: Float64s, signs: Any, weights: Any = None) -> PairCounts:
     """Return the counts of pairs with known distances, and weights if given."""
-    signs = np.asarray(signs)
-    kinds = [signs > 0, signs < 0]
-    if weights is not None:
-        kinds = [kind & (weights > 0) for kind in kinds]
-    return _counted([(distances[k], None if weights is None else weights[k]) for k in kinds])
+    weights = np.ones(len(distances)) if weights is None else np.asarray(weights)
+    return _counted(distances, np.asarray(signs) > 0, weights)
 
 
 def distances_of(Z: Float64s, index: NDArray[np.intp]) -> Float64s:
@@ -133,22 +130,24 @@ def distances_of(Z: Float64s, index: NDArray[np.intp]) -> Float64s:
     return out
 
 
-def _counted(kinds: Any, exact_pairs: int = EXACT_PAIRS, bins: int = BINS) -> PairCounts:
-    """Return the counts of same and of different pairs from the distances and weights of each."""
-    found = []
-    for distances, weights in kinds:
-        if weights is None:
-            ends, steps = np.unique(distances, return_counts=True)
-        else:
-            ends, places = np.unique(distances, return_inverse=True)
-            steps = np.bincount(places, weights, minlength=len(ends))
-        found.append((ends, np.concatenate([[0.0], np.cumsum(steps, dtype=np.float64)])))
-    ends, width = np.unique(np.concatenate([ends for ends, _ in found])), 0.0
-    if sum(len(ends) for ends, _ in found) > exact_pairs:
-        width = ends[-1] / bins
+def _counted(
+    distances: Float64s,
+    same: NDArray[np.bool_],
+    weights: Float64s,
+    exact_pairs: int = EXACT_PAIRS,
+    bins: int = BINS,
+) -> PairCounts:
+    """Return the cumulative weights of same and of different pairs, by distance."""
+    heavy = weights > 0
+    distances, same, weights = distances[heavy], same[heavy], weights[heavy]
+    ends, places = np.unique(distances, return_inverse=True)
+    width = 0.0
+    if len(ends) > exact_pairs:
+        width = float(ends[-1]) / bins
+        places = np.minimum(np.ceil(distances / width).astype(np.intp), bins)
         ends = np.concatenate([width * np.arange(bins), ends[-1:]])
-    same, different = (sums[np.searchsorted(at, ends, side="right")] for at, sums in found)
-    return PairCounts(ends, same, different, float(width))
+    sums = [np.bincount(places[k], weights[k], minlength=len(ends)) for k in (same, ~same)]
+    return PairCounts(ends, np.cumsum(sums[0]), np.cumsum(sums[1]), width)
 
 
 def counts_of_classes(
@@ -165,61 +164,34 @@ def counts_of_classes(
     """Return the counts of all pairs inside tasks, all tasks weighing the same, or all pairs.
 
     Weights of rows count as repetitions: a row of weight k also makes k (k - 1) / 2 pairs with
-    itself, at the distance zero. They count ``repeats`` times, as where the rows are a sample: a
-    share of all rows holds that share of these pairs, but its square of all others. More pairs than
+    itself, at distance zero. These count ``repeats`` times: a sample that holds a share of all rows
+    holds the same share of these pairs, but its square of all other pairs. More pairs than
     ``exact_pairs`` are counted in bins.
     """
     of_pairs, own_pairs = pairs_of_tasks(tasks, weights, repeats, group_weights)
-    if (of_pairs != 1.0).any():
-        weights = np.ones(len(Z)) if weights is None else weights
-    elif weights is not None and (weights == 1.0).all():
-        weights = None
+    weights = np.ones(len(Z)) if weights is None else weights
     parts = [np.flatnonzero(tasks == task) for task in np.unique(tasks)]
-    points = np.ascontiguousarray(Z.T, dtype=np.float64)
     own = float(of_pairs @ own_pairs)
     if sum(len(part) * (len(part) - 1) // 2 for part in parts) <= exact_pairs:
-        # First the pairs that rows make with themselves.
-        near, far = [np.zeros(int(own > 0))], [np.empty(0)]
-        of_near, of_far = [np.full(int(own > 0), own)], [np.empty(0)]
+        distances, same, products = [np.zeros(1)], [np.ones(1, bool)], [np.array([own])]
         for part, each in zip(parts, of_pairs, strict=True):
-            if weights is None:
-                n_same = sum(int(size * (size - 1)) // 2 for size in np.bincount(codes[part]))
-                same, different = (
-                    np.empty(n_same),
-                    np.empty(len(part) * (len(part) - 1) // 2 - n_same),
-                )
-                columns = np.ascontiguousarray(points[:, part])
-                pair_distances(columns, codes[part], same, different)
-                near.append(same)
-                far.append(different)
-                continue
-            first, second = np.triu_indices(len(part), 1)
-            alike = codes[part][first] == codes[part][second]
-            distances = pdist(Z[part])
-            products = each * weights[part][first] * weights[part][second]
-            near.append(distances[alike])
-            far.append(distances[~alike])
-            of_near.append(products[alike])
-            of_far.append(products[~alike])
-        joined = [np.concatenate(each) for each in (near, far, of_near, of_far)]
-        if weights is None:
-            return _counted([(joined[0], None), (joined[1], None)], exact_pairs, bins)
-        return _counted([(joined[0], joined[2]), (joined[1], joined[3])], exact_pairs, bins)
+            first, second = (part[side] for side in np.triu_indices(len(part), 1))
+            distances.append(pdist(Z[part]))
+            same.append(codes[first] == codes[second])
+            products.append(each * weights[first] * weights[second])
+        found = (np.concatenate(values) for values in (distances, same, products))
+        return _counted(*found, exact_pairs, bins)
+    points = np.ascontiguousarray(Z.T, dtype=np.float64)
     centre = points.mean(axis=1, keepdims=True)
     reach = 2.0 * float(np.sqrt(((points - centre) ** 2).sum(axis=0).max()))
     width = reach / bins if reach > 0 else 1.0
-    counts = np.zeros((2, bins + 1), dtype=np.int64 if weights is None else np.float64)
+    counts = np.zeros((2, bins + 1))
     for part, each in zip(parts, of_pairs, strict=True):
-        columns = np.ascontiguousarray(points[:, part])
-        if weights is None:
-            pair_histogram(columns, codes[part], 1.0 / width, counts)
-        else:  # a pair weighs what its two rows weigh, multiplied
-            scaled = np.sqrt(each) * weights[part]
-            weighted_pair_histogram(columns, codes[part], scaled, 1.0 / width, counts)
-    sums = counts.astype(np.float64)
-    sums[0, 0] += own
-    same, different = np.cumsum(sums, axis=1)
-    return PairCounts(width * np.arange(bins + 1.0), same, different, width)
+        columns, scaled = np.ascontiguousarray(points[:, part]), np.sqrt(each) * weights[part]
+        pair_histogram(columns, codes[part], scaled, 1.0 / width, counts)
+    counts[0, 0] += own
+    same_sums, different_sums = np.cumsum(counts, axis=1)
+    return PairCounts(width * np.arange(bins + 1.0), same_sums, different_sums, width)
 
 
 def pairs_of_tasks(

@@ -6,11 +6,13 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
 
 from eigenstream._checks import check_whole
+from eigenstream._linalg import Float64s
 from eigenstream.evaluation.base import labelled
-from eigenstream.kernels.pairs import distance_rows, drawn_errors, one_shot_misses
+from eigenstream.kernels.pairs import one_shot_misses
 
 #: Queries whose distances to all points are held at a time.
 QUERIES = 64
@@ -78,12 +80,11 @@ def one_shot_error(
     # Class after class, so that each class is one run of columns.
     by_class = np.argsort(data.codes, kind="stable")
     starts = np.concatenate([[0], np.cumsum(data.sizes)])
-    points, codes = np.ascontiguousarray(data.points[:, by_class]), data.codes[by_class]
+    points, codes = np.ascontiguousarray(data.points[:, by_class].T), data.codes[by_class]
     misses = np.empty(n)
     for first in range(0, n, QUERIES):
         last = min(first + QUERIES, n)
-        distances = np.empty((last - first, n))
-        distance_rows(points, np.arange(first, last), distances)
+        distances = cdist(points[first:last], points, "sqeuclidean")
         for start, stop in pairwise(starts):
             distances[:, start:stop].sort(axis=1)
         one_shot_misses(distances, codes[first:last], starts, misses[first:last])
@@ -95,7 +96,17 @@ def one_shot_error(
     n_draws = check_whole(n_draws, "n_draws")
     rng = np.random.default_rng(random_state)
     examples = starts[:-1] + rng.integers(data.sizes, size=(n_draws, n_classes))
-    errors = np.empty(n_draws)
-    drawn_errors(points, codes, examples, errors)
+    errors = np.array([_error_of_draw(points, codes, chosen) for chosen in examples])
     spread = float(errors.std(ddof=1)) if n_draws > 1 else None
     return OneShotError(error, float(errors.mean()), spread, n_draws)
+
+
+def _error_of_draw(points: Float64s, codes: NDArray[np.intp], chosen: NDArray[np.intp]) -> float:
+    """Return the share of the other rows that are no nearer to the example of their class."""
+    distances = cdist(points, points[chosen], "sqeuclidean")
+    rows = np.arange(len(codes))
+    own = distances[rows, codes]
+    distances[rows, codes] = np.inf
+    wrong = distances.min(axis=1) <= own
+    wrong[chosen] = False
+    return float(wrong.sum()) / (len(codes) - len(chosen))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
 
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
@@ -18,11 +19,13 @@ from eigenstream.evaluation.base import (
     labelled,
     pairs_of_tasks,
 )
-from eigenstream.kernels.pairs import pair_errors
 from eigenstream.theory.bounds.pairs import margin_risks
 
 #: Thresholds that a margin risk is tried at when there are too many corners to try all.
 MARGIN_THRESHOLDS = 2**16
+
+#: Rows whose distances to all others are held at a time.
+QUERIES = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,10 +242,14 @@ def sampling_error(
     of_pairs, _ = pairs_of_tasks(tasks, weights, 1.0, group_weights)
     for task, each in zip(np.unique(tasks), of_pairs, strict=True):
         part = np.flatnonzero(tasks == task)
-        found = np.zeros((4, len(part)))
-        columns = np.ascontiguousarray(Z[part].T, dtype=np.float64)
-        pair_errors(columns, codes[part], weights[part], threshold, found)
-        errors[:, part] = each * found
+        for some in np.array_split(part, len(part) // QUERIES + 1):
+            distances, alike = cdist(Z[some], Z[part]), codes[some, None] == codes[part]
+            kinds = [alike & (some[:, None] != part), ~alike]
+            wrong = [kinds[0] & (distances >= threshold), kinds[1] & (distances <= threshold)]
+            for k in (0, 1):
+                errors[2 * k : 2 * k + 2, some] = each * (
+                    np.stack([wrong[k], kinds[k]]) @ weights[part]
+                )
     slopes = np.zeros(len(Z))
     for wrong, all_ in ((errors[0], errors[1]), (errors[2], errors[3])):
         total = float(weights @ all_) / 2.0

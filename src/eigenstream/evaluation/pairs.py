@@ -5,7 +5,7 @@ from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from eigenstream._checks import check_number, check_whole
 from eigenstream._linalg import Float64s
@@ -106,7 +106,7 @@ def pair_roc(
     if data.n_same + data.n_different <= exact_pairs:
         counts = all_pairs(data, exact_pairs=exact_pairs)
     else:
-        same, different = np.cumsum(histogram, axis=1).astype(np.float64)
+        same, different = np.cumsum(histogram, axis=1)
         counts = PairCounts(width * np.arange(bins + 1.0), same, different, width)
     positives, negatives = (np.concatenate([[0.0], share]) for share in counts.shares)
     area = roc_area(counts)
@@ -128,17 +128,17 @@ def pair_roc(
     )
 
 
-def _histogram(data: Labelled, bins: int) -> tuple[NDArray[np.int64], float]:
+def _histogram(data: Labelled, bins: int) -> tuple[Float64s, float]:
     """Count the pairs of either kind (rows) by distance; return the counts and a bin's width."""
     centre = data.points.mean(axis=1, keepdims=True)
     radius = sqrt(float(((data.points - centre) ** 2).sum(axis=0).max()))
     width = 2.0 * radius / bins if radius > 0 else 1.0
-    counts = np.zeros((2, bins + 1), dtype=np.int64)
-    pair_histogram(data.points, data.codes, 1.0 / width, counts)
+    counts = np.zeros((2, bins + 1))
+    pair_histogram(data.points, data.codes, np.ones(len(data.codes)), 1.0 / width, counts)
     return counts, width
 
 
-def _standard_error(data: Labelled, histogram: NDArray[np.int64], width: float) -> float:
+def _standard_error(data: Labelled, histogram: Float64s, width: float) -> float:
     """Return the infinitesimal jackknife's standard error of the area, over examples.
 
     With a weight w_i on each example, the area is a ratio: numerator, the weights' products summed
