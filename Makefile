@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint types bench docs clean
+.PHONY: help demo papers test test-papers lint types bench docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -37,16 +37,22 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 demo: $(VENV)/.installed ## learn a rotation-invariant view of print and write report.html
 	@$(BIN)/eigenstream demo
 
+papers: $(VENV)/.installed ## reproduce the tables and figures of the papers in reports/
+	@$(BIN)/python -m papers all
+
 lint: $(VENV)/.installed-dev ## ruff: style and imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.installed-dev ## mypy --strict on src
+types: $(VENV)/.installed-dev ## mypy --strict on src and papers
 	$(BIN)/mypy
 
 test: lint types ## lint, types, tests and doctests
 	@# One BLAS thread a worker: more threads than cores wait for each other.
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
+
+test-papers: $(VENV)/.installed-dev ## small versions of the papers' pages
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile papers
 
 bench: $(VENV)/.installed-bench ## the speed figures, beside the peers
 	$(BIN)/python -m benchmarks

@@ -14,9 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from eigenstream import ClassSubspace, SelfOrganizingMap, SlowSubspace, lag_path, plotting
-from eigenstream.experiments import demo
-from eigenstream.experiments.hpca._run import rings_of
+from eigenstream import ClassSubspace, SelfOrganizingMap, SlowSubspace, demo, lag_path, plotting
 from eigenstream.processes import Autoregressive, letter_set
 from eigenstream.theory import Geometric, Independent, MixingProfile
 
@@ -173,6 +171,9 @@ def make_rings() -> None:
     letters, names = letter_set("rotation", random_state=0)
     eta = 0.019
     learned = ClassSubspace(n_components=None, eta=eta).fit(letters, names)
+    sys.path.insert(0, str(ROOT))
+    from papers.hpca._run import rings_of
+
     rings = rings_of(learned, eta, demo.SIZE)
     shown = np.random.default_rng(0).choice(len(letters), 10, replace=False)
     n = rings.n_positive

@@ -25,7 +25,7 @@ from eigenstream.learners.table import WAYS
 from members import MEMBERS, SCIKIT_LEARN
 
 #: Commands and their pages have files and flags for input; their refusals are tested beside them.
-ELSEWHERE = ("experiments", "cli", "plotting", "__main__")
+ELSEWHERE = ("demo", "cli", "plotting", "__main__")
 
 KNOWN = {
     *(type(member.estimator) for member in MEMBERS),

@@ -17,7 +17,7 @@ from eigenstream._files import replacing
 from eigenstream.cli import app
 from eigenstream.cli._refusals import _without_number
 from eigenstream.cli._terminal import print_table
-from eigenstream.experiments.report import PageTable
+from eigenstream.reports.base import PageTable
 
 TINY = ["demo", "--views", "1000"]
 
@@ -135,7 +135,7 @@ def test_the_system_is_quoted_in_words():
 ENDS = """
 import os, signal, sys, time
 from eigenstream import cli
-from eigenstream.experiments import demo
+from eigenstream import demo
 
 name, how = sys.argv[1:]
 sys.argv = ["eigenstream", "demo", "--out", "page.html"]
@@ -216,7 +216,6 @@ def test_demo_for_machines(tmp_path):
         ("bound slow --d 3 --m 1000 --mixing independent --mixing finite:3", "mixing"),
         ("advise prototypes --separation 2 --n-features 100 --eta 0.5", "examples"),
         ("advise components --eigenvalues 4,2 --n-features 100 --eta 0.1", "best_rate"),
-        ("reproduce --list", "map"),
     ],
 )
 def test_theory_for_machines(words, name):

@@ -18,7 +18,6 @@ from eigenstream.cli import (
     look,
     merge,
     plot,
-    reproduce,
     transform,
 )
 from eigenstream.cli._refusals import OneLineErrors
@@ -76,9 +75,6 @@ def eigenstream(
 
 
 app.command("demo", epilog="Example: eigenstream demo --seed 1 --out other.html")(demo.demo)
-app.command("reproduce", epilog="Example: eigenstream reproduce map clusters --quick")(
-    reproduce.reproduce
-)
 app.command("look", epilog="Example: eigenstream look runs/*.csv --sequence day")(look.look)
 app.add_typer(fit.app, name="fit")
 app.command(

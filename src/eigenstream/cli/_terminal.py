@@ -10,13 +10,15 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table as TerminalTable
 
-from eigenstream.experiments.report import PageTable
+from eigenstream.demo import Clock
+from eigenstream.reports.base import PageTable
 
 
-class Bars:
-    """A listener with a progress bar for each stage."""
+class Bars(Clock):
+    """A clock with a progress bar for each stage."""
 
     def __init__(self, progress: Progress) -> None:
+        super().__init__()
         self.progress = progress
         self.task: TaskID | None = None
 

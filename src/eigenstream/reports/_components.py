@@ -6,7 +6,7 @@ import numpy as np
 
 from eigenstream import plotting
 from eigenstream._linalg import Float64s
-from eigenstream.experiments.report import Drawing, PageTable, Section, Tiles
+from eigenstream.reports.base import Drawing, PageTable, Section, Tiles
 
 #: Components that are drawn, and columns of the data that are named.
 MOST_DRAWN = 12

@@ -6,8 +6,8 @@ import numpy as np
 
 from eigenstream import plotting
 from eigenstream._linalg import Float64s
-from eigenstream.experiments.report import Drawing, Section
 from eigenstream.reports._reading import SeenRows
+from eigenstream.reports.base import Drawing, Section
 
 #: Features that are drawn, and points of a line: a page with more is slow to show.
 MOST_FEATURES = 8

@@ -3,7 +3,7 @@
 from typing import Any
 
 from eigenstream import __version__, plotting
-from eigenstream.experiments.report import Drawing, PageTable, Report, Section, Tiles
+from eigenstream.reports.base import Drawing, PageTable, Report, Section, Tiles
 
 #: More planes than this are too many to look at, and more units than this to show as images.
 MOST_PLANES, MOST_IMAGES = 24, 900

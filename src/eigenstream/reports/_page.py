@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream import __version__
 from eigenstream._checks import check_whole
 from eigenstream._files import replacing
-from eigenstream.experiments.report import PageTable, Report, Section
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports import _components, _features, _maps, _pairs, _prototypes, _spectrum
 from eigenstream.reports._reading import SeenRows
+from eigenstream.reports.base import PageTable, Report, Section
 
 #: What each kind of estimator is after, in the page's first sentence.
 AIMS = {

@@ -9,7 +9,7 @@ from eigenstream import plotting
 from eigenstream._linalg import Float64s
 from eigenstream.evaluation import balanced_risk, one_shot_error, pair_roc
 from eigenstream.evaluation.base import counts_of_pairs, roc_area
-from eigenstream.experiments.report import Drawing, PageTable, Section
+from eigenstream.reports.base import Drawing, PageTable, Section
 
 #: Labelled rows that are judged; of more, so many are drawn at random.
 MOST_LABELLED = 1448

@@ -8,9 +8,9 @@ from sklearn.metrics import pairwise_distances_argmin_min
 
 from eigenstream import __version__, plotting
 from eigenstream._linalg import Float64s
-from eigenstream.experiments.report import Drawing, PageTable, Report, Section, Tiles
 from eigenstream.reports._components import named
 from eigenstream.reports._reading import SeenRows
+from eigenstream.reports.base import Drawing, PageTable, Report, Section, Tiles
 
 #: Prototypes that are drawn as bars, and as images; columns that are named for each; the largest
 #: and the smallest that are listed.

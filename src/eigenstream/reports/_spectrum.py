@@ -6,7 +6,7 @@ import numpy as np
 
 from eigenstream import plotting
 from eigenstream._linalg import Float64s
-from eigenstream.experiments.report import Drawing, PageTable, Section
+from eigenstream.reports.base import Drawing, PageTable, Section
 
 #: All eigenvalues of a wider matrix would take longer than the page is worth.
 WIDEST = 2000

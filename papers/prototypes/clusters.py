@@ -1,0 +1,245 @@
+"""What winner, soft and ranked prototypes find on the two-cluster model of [DYN]."""
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from eigenstream import plotting
+from eigenstream._linalg import Float64s
+from eigenstream.demo import Clock
+from eigenstream.prototypes import CompetitiveLearning
+from eigenstream.reports.base import Drawing, PageTable, Report, Section
+from eigenstream.schedules import Exponential
+from eigenstream.theory import CompetitiveDynamics
+from papers._figures import mean_with_spread
+from papers.base import Effort, Outcome
+
+#: The centres lie b from the origin; eta is the paper's learning rate; alpha ends here.
+SEPARATION, ETA, END = 1.5, 0.5, 40
+
+#: R and Q at the start: small and nearly alike, but for what breaks the symmetry.
+START_R = np.array([[0.2, 0.1], [0.1, 0.2]])
+
+ASSIGNMENTS = ("winner", "soft", "rank")
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Runs of the estimator at finite N, and the equations for N to infinity as lines."""
+
+    name: str = "clusters"
+    summary: str = "What winner, soft and ranked prototypes find on two clusters ([DYN])"
+
+    def missing(self) -> str | None:
+        """Return None: no data are needed."""
+        return None
+
+    def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
+        """Run every assignment on the same rows; a seed draws rows and directions."""
+        begun = perf_counter()
+        n = {"quick": 100, "default": 500, "full": 2000}[effort]
+        clock.begin("runs", len(ASSIGNMENTS) * seeds)
+        found: dict[str, Any] = {}
+        for assignment in ASSIGNMENTS:
+            runs = []
+            for seed in range(seeds):
+                with clock.spent(assignment):
+                    runs.append(_run(assignment, n, seed))
+                clock.advance(1)
+            found[assignment] = tuple(np.array(one) for one in zip(*runs, strict=True))
+        theory = {name: _solved(name) for name in ("winner", "soft")}
+        numbers = {name: _numbers(name, found[name], theory) for name in ASSIGNMENTS}
+        table = _table(numbers, seeds)
+        report = Report(
+            title="Three ways to compete for two clusters",
+            lead=(
+                f"Rows of {n} features come from two Gaussians of variance 1 whose centres lie "
+                f"{SEPARATION} from the origin, in two directions that nobody tells. Two "
+                "prototypes start between them, and every row moves the nearest (winner), both by "
+                "their shares in a mixture (soft), or both by rank, less and less (rank)."
+            ),
+            facts=(
+                ("features", str(n)),
+                ("rows", f"{END * n:,} a run"),
+                ("runs", str(seeds)),
+                ("seconds", f"{perf_counter() - begun:.0f}"),
+            ),
+            sections=(
+                Section("What they find", "", (table,)),
+                Section(
+                    "Overlaps in the course of learning",
+                    "",
+                    (*_courses(found, theory), _plane(found, n)),
+                ),
+                Section("Inertia over the stream", "", (_inertia(found, theory),)),
+            ),
+        )
+        return Outcome(table, report, {"seeds": seeds, "features": n} | numbers)
+
+
+def _run(assignment: str, n: int, seed: int) -> tuple[Float64s, Float64s, float, float]:
+    """Return R and Q at whole times, how many rows prototypes tell apart, and Lloyd's inertia."""
+    rng = np.random.default_rng(seed)
+    directions = np.linalg.qr(rng.standard_normal((n, 4)))[0].T
+    labels = rng.integers(2, size=END * n)
+    rows = rng.standard_normal((END * n, n)) + SEPARATION * directions[labels]
+    # The rest of the start vectors is orthogonal to the clusters, and to each other.
+    start = np.hstack([START_R, 0.3 * np.eye(2)]) @ directions
+    width: Any = {"winner": "auto", "soft": 1.0, "rank": Exponential(2.0, 5.0 * n)}[assignment]
+    model = CompetitiveLearning(
+        2,
+        assignment=assignment,
+        width=width,
+        learning_rate=ETA / n,
+        init=start,
+        record_every=n,
+        directions=directions[:2],
+    ).fit(rows)
+    _, R, Q = model.order_parameters_
+    told = float((model.predict(rows) == labels).mean())
+    means = CompetitiveLearning(2, method="batch", init=start).fit(rows).prototypes_
+    lloyd = _model().error(means @ directions[:2].T, means @ means.T)
+    return R, Q, max(told, 1.0 - told), float(lloyd)
+
+
+def _model(softness: float | None = None) -> CompetitiveDynamics:
+    return CompetitiveDynamics(SEPARATION * np.eye(2), eta=ETA, softness=softness)
+
+
+def _solved(assignment: str) -> Any:
+    """Return the course that the equations give."""
+    softness = None if assignment == "winner" else 1.0
+    model = _model(softness)
+    Q = START_R @ START_R.T + 0.09 * np.eye(2)
+    return model.solve(START_R, Q, np.linspace(0.0, END, 4 * END + 1))
+
+
+def _numbers(name: str, found: Any, theory: Any) -> dict[str, Any]:
+    """Return the last overlaps, the quantisation error they stand for, and what theory says."""
+    R, Q, told, lloyd = found
+    model = _model()
+    own = (R[:, -1, 0, 0] + R[:, -1, 1, 1]) / 2
+    other = (R[:, -1, 0, 1] + R[:, -1, 1, 0]) / 2
+    errors = [model.error(r, q) for r, q in zip(R[:, -1], Q[:, -1], strict=True)]
+    numbers: dict[str, Any] = {
+        "R": [float(one) for one in own],
+        "S": [float(one) for one in other],
+        "error": [float(one) for one in errors],
+        "told apart": [float(one) for one in told],
+        "Lloyd's error": [float(one) for one in lloyd],
+    }
+    if name in theory:
+        course = theory[name]
+        numbers["theory"] = [float(course.R[-1, 0, 0]), float(course.R[-1, 0, 1])]
+        numbers["theory error"] = float(model.error(course.R[-1], course.Q[-1]))
+    return numbers
+
+
+def _table(numbers: dict[str, Any], seeds: int) -> PageTable:
+    rows = []
+    for name, one in numbers.items():
+        told = one.get("theory")
+        rows.append(
+            (
+                name,
+                mean_with_spread(one["R"]),
+                "" if told is None else f"{told[0]:.3f}",
+                mean_with_spread(one["S"]),
+                "" if told is None else f"{told[1]:.3f}",
+                f"{np.mean(one['error']):.3f}",
+                f"{100 * np.mean(one['told apart']):.1f} %",
+            )
+        )
+    return PageTable(
+        ("", "R", "in theory", "S", "in theory", "quantisation error", "rows told apart"),
+        rows,
+        caption=(
+            f"At alpha = {END}, mean ± standard deviation of {seeds} runs. R is a prototype's "
+            "overlap with its own cluster's direction, S with the other's; the centres have "
+            f"{SEPARATION} and 0. "
+            "Winners overshoot: rows of a cluster that lie nearer to the other prototype are lost "
+            "to that, and the mean of the others lies further out. Soft prototypes are where the "
+            "likelihood is largest, at the centres, but for what a constant rate takes away. "
+            "Ranked ones end as winners, since their reach falls. The quantisation error is that "
+            "of the nearest prototype, less that of none ([DYN] eq. 2.14)."
+        ),
+    )
+
+
+def _courses(found: Any, theory: Any) -> list[Drawing]:
+    drawings = []
+    times = np.arange(END + 1.0)
+    for name in ASSIGNMENTS:
+        R = found[name][0]
+        own = (R[:, :, 0, 0] + R[:, :, 1, 1]) / 2
+        other = (R[:, :, 0, 1] + R[:, :, 1, 0]) / 2
+        points = {}
+        for what, values in (("R", own), ("S", other)):
+            error = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(len(times))
+            shown = slice(0, None, 2)
+            error = error / np.sqrt(len(values))
+            points[what] = (times[shown], values.mean(axis=0)[shown], error[shown])
+        lines = {}
+        if name in theory:
+            course = theory[name]
+            lines = {
+                "R": (course.alphas, course.R[:, 0, 0]),
+                "S": (course.alphas, course.R[:, 0, 1]),
+            }
+        ax = plotting.courses(lines, points)
+        told = "Lines: the equations for N to infinity. " if lines else ""
+        drawings.append(
+            Drawing(
+                plotting.svg(ax, f"clusters-{name}"),
+                name,
+                f"{told}Points: the estimator, with standard errors over the runs.",
+            )
+        )
+    return drawings
+
+
+def _inertia(found: Any, theory: Any) -> Drawing:
+    """Return the inertia of fresh rows in the course of learning, beside that of Lloyd's means."""
+    model, times, shown = _model(), np.arange(END + 1.0), slice(0, None, 2)
+
+    def course(Rs: Any, Qs: Any) -> Float64s:
+        return np.array([2.0 * model.error(R, Q) for R, Q in zip(Rs, Qs, strict=True)])
+
+    lines, points = {}, {}
+    for name in ASSIGNMENTS:
+        values = np.array([course(R, Q) for R, Q in zip(*found[name][:2], strict=True)])
+        error = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(len(times))
+        error = error / np.sqrt(len(values))
+        points[name] = times[shown], values.mean(axis=0)[shown], error[shown]
+        if name in theory:
+            lines[name] = theory[name].alphas, course(theory[name].R, theory[name].Q)
+    lloyd = 2.0 * float(np.mean(found["winner"][3]))
+    lines["Lloyd's means"] = times[[0, -1]], np.full(2, lloyd)
+    ax = plotting.courses(lines, points, labels=("alpha", "inertia of a row"))
+    return Drawing(
+        plotting.svg(ax, "clusters-inertia"),
+        "Inertia",
+        "The mean squared distance of fresh rows to the nearest prototype, less that to none, as R "
+        "and Q say it ([DYN] eq. 2.14). Lines: the equations for N to infinity. Points: the "
+        "estimator, one pass over the stream, with standard errors. Lloyd's means are those of all "
+        "rows of the stream, gone through until nothing moved: a constant rate stays above them.",
+    )
+
+
+def _plane(found: Any, n: int) -> Drawing:
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((600, 2)) + SEPARATION * np.eye(2)[rng.integers(2, size=600)]
+    moved = {name: found[name][0][0] for name in ASSIGNMENTS}
+    ax = plotting.paths(moved, rows, marks=SEPARATION * np.eye(2), labels=("along B1", "along B2"))
+    return Drawing(
+        plotting.svg(ax, "clusters-plane"),
+        "In the plane of the two centres",
+        "The first run, from the rings to the dots. Crosses are the centres, and gray dots rows, "
+        f"all seen in the two directions that matter, of {n}: what is a matter of course in this "
+        f"picture is hidden in {n - 2} directions of noise.",
+    )
+
+
+EXPERIMENT = Clusters()

@@ -1,0 +1,223 @@
+"""How maps unfold over a square, a ring and a mixture; a map of digits [NOTES] section 4."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from eigenstream import plotting
+from eigenstream._linalg import Float64s
+from eigenstream.demo import Clock
+from eigenstream.processes import GaussianMixture
+from eigenstream.prototypes import SelfOrganizingMap
+from eigenstream.reports.base import Drawing, Film, PageTable, Report, Section, Tiles
+from papers._figures import mean_with_spread
+from papers.base import Effort, Outcome
+
+__all__ = ["EXPERIMENT"]
+
+STEPS: dict[Effort, int] = {"quick": 4_000, "default": 40_000, "full": 400_000}
+PASSES: dict[Effort, int] = {"quick": 3, "default": 20, "full": 100}
+
+#: After which shares of the steps the net is drawn.
+MOMENTS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.35, 0.6, 1.0)
+
+#: Rows under the net.
+SHOWN = 400
+
+
+def square(rng: np.random.Generator, n: int) -> Float64s:
+    """Return points spread evenly over a square."""
+    return rng.uniform(-1.0, 1.0, (n, 2))
+
+
+def ring(rng: np.random.Generator, n: int) -> Float64s:
+    """Return points spread evenly over a ring."""
+    radius, angle = np.sqrt(rng.uniform(0.5, 1.0, n)), rng.uniform(0.0, 2.0 * np.pi, n)
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+
+def mixture(rng: np.random.Generator, n: int) -> Float64s:
+    """Return points of four clusters."""
+    centres = np.array([[-0.6, -0.6], [0.6, -0.5], [0.5, 0.6], [-0.5, 0.5]])
+    process = GaussianMixture(centres, spread=0.15, random_state=int(rng.integers(2**31)))
+    return np.asarray(process.take(n), np.float64)
+
+
+DATA: dict[str, Callable[[np.random.Generator, int], Float64s]] = {
+    "square": square,
+    "ring": ring,
+    "mixture": mixture,
+}
+
+
+def nets(seed: int, steps: int) -> dict[str, SelfOrganizingMap]:
+    """Return the maps to be unfolded, which know nothing: a chain, a ring of units, a grid."""
+    common: dict[str, Any] = {"n_steps": steps, "random_state": seed}
+    return {
+        "a chain of 100 units": SelfOrganizingMap(100, **common),
+        "a closed chain of 100 units": SelfOrganizingMap(100, periodic=True, **common),
+        "a grid of 10 × 10": SelfOrganizingMap((10, 10), topology="hexagonal", **common),
+    }
+
+
+def unfolded(som: SelfOrganizingMap, rows: Float64s) -> list[Float64s]:
+    """Return the units at each moment, learning the rows one by one."""
+    found, learned = [np.asarray(som.init)], 0
+    for share in MOMENTS[1:]:
+        until = max(round(share * len(rows)), learned + 1)
+        som.partial_fit(rows[learned:until])
+        learned = until
+        found.append(som.prototypes_)
+    return found
+
+
+def in_the_plane(seeds: int, steps: int) -> tuple[list[Section], list[Any], dict[str, Any]]:
+    """Let every net learn every set of points; draw those of the first seed."""
+    sections, table, numbers = [], [], {}
+    for name, draw in DATA.items():
+        blocks: list[Any] = []
+        for net in nets(0, steps):
+            quality = []
+            for seed in range(seeds):
+                rng = np.random.default_rng(seed)
+                rows, som = draw(rng, steps), nets(seed, steps)[net]
+                som.set_params(init=draw(rng, 100))
+                frames = unfolded(som, rows)
+                quality.append(som.evaluate(draw(rng, 5000)))
+                if seed == 0:
+                    blocks += drawn(f"{name}: {net}", som, rows, frames, steps)
+            errors = [one.quantization_error for one in quality]
+            folds = [one.topographic_error for one in quality]
+            table.append((f"{name}, {net}", mean_with_spread(errors), mean_with_spread(folds)))
+            numbers[f"{name}, {net}"] = {"quantization": errors, "topographic": folds}
+        sections.append(Section(f"Over a {name}", TEXTS[name], blocks))
+    return sections, table, numbers
+
+
+TEXTS = {
+    "square": "From a tangle, the chain fills the square as a curve does, the grid as a sheet.",
+    "ring": "Where there is nothing, units stay between what there is: the grid has some in the "
+    "hole, the closed chain closes.",
+    "mixture": "Units gather where rows are: the net is dense in the clusters and long between "
+    "them.",
+}
+
+
+def drawn(name: str, som: Any, rows: Float64s, frames: list[Float64s], steps: int) -> list[Any]:
+    """Return the film of a net, and its frames to step through."""
+    plain = "".join(letter for letter in name if letter.isalnum())
+    pictures = []
+    for units in frames:
+        ax = plotting.unfolding(som.grid_, units, rows[:SHOWN])
+        ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
+        pictures.append(plotting.figure_uri(ax))
+    moments = [f"{round(share * steps):,}" for share in MOMENTS]
+    strip = list(zip(pictures, moments, strict=True))
+    return [
+        Film(f"film{plain}", pictures, name, "The net as it unfolds. First seed."),
+        Tiles(strip, "The same, moment by moment", "After so many rows.", columns=4, smooth=True),
+    ]
+
+
+def digits(seeds: int, passes: int) -> tuple[Section, list[Any], dict[str, Any]]:
+    """Map scikit-learn's digits: their places, borders, classes, and the units as images."""
+    rows, labels = load_digits(return_X_y=True)
+    rows = rows / 16.0
+    maps = [
+        SelfOrganizingMap((16, 16), topology="hexagonal", max_iter=passes, random_state=seed).fit(
+            rows
+        )
+        for seed in range(seeds)
+    ]
+    som, numbers = maps[0], {}
+    found = som.class_map(rows, labels)
+    measures: dict[str, Callable[[Any], float]] = {
+        "quantisation error": lambda one: float(one.quantization_error_),
+        "topographic error": lambda one: float(one.topographic_error_),
+        "trustworthiness": lambda one: float(one.trustworthiness(rows)),
+        "purity": lambda one: float(one.class_map(rows, labels).purity),
+    }
+    table = []
+    for name, measure in measures.items():
+        numbers[name] = [measure(one) for one in maps]
+        table.append((name, mean_with_spread(numbers[name])))
+    images = plotting.gray(som.prototypes_, 8)
+    tiles = [(plotting.png_uri(255 - image), "") for image in images]
+    planes = {
+        "U-matrix": (som.u_matrix(), "mean distance to the neighbours", "High: a border."),
+        "Hits": (som.hits(), "rows", "How many digits are nearest to each unit."),
+        "A component plane": (
+            som.component_planes()[20],
+            "ink",
+            "One pixel, the middle of the third line, at every unit.",
+        ),
+    }
+    blocks: list[Any] = [PageTable(("the digits, 16 × 16 units", "measured"), table)]
+    for k, (name, (values, label, caption)) in enumerate(planes.items()):
+        ax = plotting.map_plane(som.grid_, values, label=label)
+        blocks.append(Drawing(plotting.svg(ax, f"plane{k}"), name, caption))
+    blocks.append(
+        Drawing(
+            plotting.svg(plotting.map_classes(som.grid_, found), "classes"),
+            "Classes",
+            f"The most frequent digit of each unit, paler where others share it. Purity "
+            f"{100 * found.purity:.1f} %. The map has seen no labels.",
+        )
+    )
+    alike = "Neighbours look alike."
+    blocks.append(Tiles(tiles, "The units as images", alike, columns=16, wide=True))
+    text = "1797 handwritten digits of 8 × 8 pixels on 16 × 16 units. Pictures of the first seed."
+    return Section("A map of digits", text, blocks), table, numbers
+
+
+@dataclass(frozen=True)
+class Unfolding:
+    """The pictures of self-organising maps in [NOTES] section 4, and what their errors are."""
+
+    name: str = "map"
+    summary: str = "Self-organising maps unfold over a square, a ring, a mixture; a map of digits"
+    #: Steps of a map in the plane, and passes over the digits.
+    steps: Mapping[Effort, int] = field(default_factory=lambda: STEPS)
+    passes: Mapping[Effort, int] = field(default_factory=lambda: PASSES)
+
+    def missing(self) -> str | None:
+        """Return None: no data are needed."""
+        return None
+
+    def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
+        """Let each map learn with so many seeds."""
+        start = perf_counter()
+        clock.begin("maps", 2)
+        with clock.spent("in the plane"):
+            sections, rows, numbers = in_the_plane(seeds, self.steps[effort])
+        clock.advance(1)
+        with clock.spent("digits"):
+            last, _, numbers["digits"] = digits(seeds, self.passes[effort])
+        clock.advance(1)
+        table = PageTable(
+            ("", "quantisation error", "topographic error"),
+            rows,
+            caption="Of 5000 fresh rows. Mean ± standard deviation over the seeds.",
+        )
+        report = Report(
+            title="Self-organising maps, as they unfold",
+            lead=(
+                "Units on a chain or a grid learn one row at a time, and with each the neighbours "
+                "of the nearest one. First the whole net moves, then it unfolds, in the end each "
+                "unit settles among the rows that it stands for."
+            ),
+            facts=(
+                ("rows", f"{self.steps[effort]:,}"),
+                ("seeds", str(seeds)),
+                ("seconds", f"{perf_counter() - start:.0f}"),
+            ),
+            sections=(Section("How well they stand for the rows", "", (table,)), *sections, last),
+        )
+        return Outcome(table, report, {"seeds": seeds, "steps": self.steps[effort]} | numbers)
+
+
+EXPERIMENT = Unfolding()

@@ -1,0 +1,98 @@
+"""The page of the classic neurons: its numbers are the theory's, and its frames work unscripted."""
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from eigenstream.demo import Clock
+from papers import known
+from papers.neurons._linear import best_margin, misadjustment, separable
+from papers.neurons._references import krylov, power_iteration
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    return known()["neurons"].run("quick", 2, Clock())
+
+
+def test_mistakes_are_within_the_bound(outcome):
+    found = outcome.numbers["perceptron"]
+    assert all(m <= b for m, b in zip(found["mistakes"], found["bounds"], strict=True))
+
+
+def test_the_best_margin_is_a_support_vector_machines():
+    rows, signs = separable(3)
+    both = np.column_stack([rows, np.ones(len(rows))]) * signs[:, None]
+    machine = SVC(kernel="linear", C=1e6, tol=1e-8)
+    machine.fit(np.concatenate([both, -both]), np.repeat([1, -1], len(both)))
+    theirs = (both @ machine.coef_[0]).min() / np.linalg.norm(machine.coef_)
+    assert best_margin(rows, signs) == pytest.approx(theirs, rel=1e-4)
+
+
+def test_adaline_has_the_error_of_theory(outcome):
+    found = outcome.numbers["adaline"]
+    for name, expected in found["theory"].items():
+        # 15,000 correlated steps; of the fast rate about one in five is new.
+        assert np.mean(found["excess"][name]) == pytest.approx(expected, rel=0.2)
+    assert len(found["diverged"]) == 2
+
+
+def test_the_misadjustment_solves_its_equation():
+    """The stationary second moments of Gaussian LMS: K = K - eta(RK + KR) + eta^2 (2RKR + ...)."""
+    R = np.array([[2.0, 0.9], [0.9, 0.6]])
+    eta = 0.1
+    values = np.linalg.eigvalsh(R)
+    # In the eigenbasis, with noise 1: 2 k = eta (2 l k + sum(l k) + 1) for each eigenvalue l.
+    k = np.linalg.solve(
+        np.diag(2 - 2 * eta * values) - eta * np.outer(np.ones(2), values), eta * np.ones(2)
+    )
+    assert misadjustment(R, eta) == pytest.approx(values @ k)
+
+
+def test_hebbian_units_reach_what_theory_says(outcome):
+    found = outcome.numbers["oja"]
+    assert max(found["degrees"]) < 1.5
+    np.testing.assert_allclose(found["variance"], 1, atol=2e-3)
+    np.testing.assert_allclose(found["norm"], 1, atol=1e-2)
+    # 1500 steps: the mean square has a relative spread of sqrt(2 / 1500).
+    np.testing.assert_allclose(found["hebb_growth"], 1, atol=4 * np.sqrt(2 / 1500))
+    np.testing.assert_allclose(found["power_factor"], 1, atol=1e-6)
+    assert max(found["krylov_degrees"]) < 1e-6
+    assert np.min(outcome.numbers["sanger"]["cosines"]) > 0.95
+    # Gaps of the spectrum halve from one component to the next: so they come one after the other.
+    assert (np.diff(outcome.numbers["sanger"]["arrival"], axis=1) > 0).all()
+    assert all(outcome.numbers["exclusive or"]["solved"])
+
+
+def test_references_find_the_dense_answer():
+    rng = np.random.default_rng(0)
+    R = np.cov(rng.standard_normal((100, 12)) * np.linspace(3, 1, 12), rowvar=False)
+    top = np.linalg.eigh(R)[1][:, -1]
+    start = rng.standard_normal(12)
+    assert abs(power_iteration(R, start, 500)[-1] @ top) == pytest.approx(1, abs=1e-12)
+    assert abs(krylov(R, start, 12) @ top) == pytest.approx(1, abs=1e-12)
+    # Of so many products the best in the Krylov space is never behind the power iteration's.
+    for count in range(2, 8):
+        b, c = power_iteration(R, start, count - 1)[-1], krylov(R, start, count)
+        assert c @ R @ c >= b @ R @ b - 1e-12
+
+
+@pytest.mark.parametrize("width", [360, 1100])
+def test_frames_step_through_time_in_a_browser(outcome, browser, tmp_path, width):
+    path = tmp_path / "neurons.html"
+    path.write_text(outcome.report.html(), encoding="utf-8")
+    page = browser.open(path, width=width)
+    shown = (
+        "[...document.querySelector('.frames').querySelectorAll('.frame')]"
+        ".map(e => getComputedStyle(e).display !== 'none')"
+    )
+    before = page.ask(shown)
+    assert before == [False] * (len(before) - 1) + [True]
+    page.click(".frames label")
+    assert page.ask(shown) == [True, *before[1:-1], False]
+    page.press("ArrowRight")
+    assert page.ask(shown) == [False, True, *before[2:-1], False]
+    assert page.wider() == []
+    assert page.loaded() == []
+    assert page.complaints() == []
+    page.close()

@@ -1,0 +1,181 @@
+"""Reports are whole, self-contained pages."""
+
+import re
+import stat
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from eigenstream import demo, plotting
+from eigenstream._files import replacing
+from eigenstream.reports.base import (
+    Drawing,
+    PageTable,
+    Report,
+    Section,
+    Tiles,
+    as_json,
+)
+
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+
+class Balanced(HTMLParser):
+    """Fails on a tag that is closed and was not open; collects identifiers and references."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.sources = [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.take(attributes)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.take(attributes)
+
+    def take(self, attributes):
+        for name, value in attributes:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("src", "href", "xlink:href", "action", "data", "poster", "srcset"):
+                self.sources.append(value)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def found():
+    return demo.run(views=1000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def page(found):
+    return demo.report(found).html()
+
+
+def test_nothing_comes_from_elsewhere(page):
+    reader = Balanced()
+    reader.feed(page)
+    assert reader.open == []
+    assert all(source.startswith(("data:image/png;base64,", "#")) for source in reader.sources)
+    assert "<script" not in page
+    assert not re.search(r"@import|url\((?!#)", page)
+    # Names of XML vocabularies look like addresses, but nobody loads them.
+    assert set(re.findall(r"https?://[^\s\"'<]+", page)) <= {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xlink",
+    }
+
+
+def test_identifiers_are_unique_and_references_resolve(page):
+    reader = Balanced()
+    reader.feed(page)
+    assert len(set(reader.ids)) == len(reader.ids)
+    used = re.findall(r"url\(#([^)]+)\)", page)
+    used += [source[1:] for source in reader.sources if source.startswith("#")]
+    assert set(used) <= set(reader.ids)
+
+
+def test_the_page_has_the_figures_of_the_table(found, page):
+    for judged in found.judged.values():
+        assert f"<td>{judged.area:.3f}</td><td>{judged.error:.3f}</td>" in page
+    assert page.count('class="best"') == 1
+
+
+def test_the_demo_does_what_it_says(found):
+    # Ten slow directions of a thousand views are rough, and still far ahead.
+    assert found.judged["slow subspace"].error < 0.1 < found.judged["PCA"].error
+    assert found.judged["raw pixels"].area < 0.7
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_a_browser_shows_it_whole(page, width, browser, tmp_path):
+    """On a telephone and on a desk: nothing sticks out, nothing is asked for, no complaint."""
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    shown = browser.open(tmp_path / "page.html", width=width)
+    assert shown.wider() == []
+    assert shown.complaints() == []
+    assert shown.loaded() == []
+    shown.close()
+
+
+def test_a_browser_says_what_is_wrong(browser, tmp_path):
+    """So that the test above can fail."""
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    wide = '<div style="width: 900px">out</div><div style="overflow-x: auto">{}</div>'
+    (tmp_path / "page.html").write_text(
+        head
+        + wide.format('<p style="width: 800px">in</p>')
+        + '<script>console.error("ouch"); throw new Error("boom")</script>'
+        + '<img src="nothing.png">'
+    )
+    shown = browser.open(tmp_path / "page.html")
+    assert shown.wider() == ["the page: 908 of 360 pixels", "div out"]
+    assert [any(word in said for said in shown.complaints()) for word in ("ouch", "Uncaught")] == [
+        True,
+        True,
+    ]
+    assert [url.rpartition("/")[2] for url in shown.loaded()] == ["nothing.png"]
+    shown.close()
+
+
+def test_text_is_escaped():
+    report = Report(
+        "a < b",
+        "x & y",
+        [
+            Section(
+                "s",
+                "<script>",
+                [
+                    PageTable(("<i>",), [("<b>",)], caption="<u>"),
+                    Tiles([("data:,", "<s>")], "<em>", ""),
+                    Drawing(plotting.svg(plotting.axes(), "a"), '"quoted"', "c"),
+                ],
+            )
+        ],
+    )
+    page = report.html()
+    for tag in ("<script>", "<i>", "<b>", "<u>", "<s>", "<em>"):
+        assert tag not in page
+    assert "a &lt; b" in page
+    assert "&#34;quoted&#34;" in page
+
+
+def test_images_are_told_apart_by_those_who_do_not_see_them():
+    tiles = Tiles([("data:,", "1e-05"), ("data:,", "1e-06")], "Filters", "")
+    page = Report("t", "l", [Section("s", "", [tiles])]).html()
+    assert 'alt="Filters, 1 of 2"' in page
+    assert 'alt="Filters, 2 of 2"' in page
+
+
+def test_replacing_leaves_nothing_of_a_failure(tmp_path):
+    target = tmp_path / "page.html"
+
+    def fail():
+        with replacing(target) as file:
+            file.write("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_can_be_read_by_others(tmp_path):
+    target = tmp_path / "page.html"
+    with replacing(target) as file:
+        file.write("whole")
+    plain = tmp_path / "plain"
+    plain.write_text("")
+    assert stat.S_IMODE(target.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+def test_json_refuses_what_json_cannot_hold():
+    assert as_json({"area": 0.5}) == '{\n  "area": 0.5\n}\n'
+    with pytest.raises(ValueError, match="Out of range"):
+        as_json({"area": np.nan})
