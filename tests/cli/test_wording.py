@@ -54,7 +54,10 @@ def said(folder, line):
     ("line", "words"),
     [
         ("fit slow x.npy -d 9", "-d 9 is more than the number of features, 3. Choose -d 3 or less"),
-        ("fit slow x.npy -d all --solver krylov", "-d all is not for --solver krylov, which"),
+        (
+            "fit slow x.npy -d all --alpha 1 --solver krylov",
+            "-d all is not for --solver krylov, which",
+        ),
         ("fit slow x.npy --alpha auto --solver flow", "--alpha auto is not for --solver flow"),
         ("fit slow x.npy --alpha bound --standardize", "and --standardize divides by what"),
         ("fit slow x.npy --alpha 0.5 --solver flow --standardize", "or leave --standardize out"),

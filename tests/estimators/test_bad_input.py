@@ -162,7 +162,7 @@ def test_matrix_free_fits_cannot_go_on_or_merge():
         model.set_params(solver="auto").partial_fit(ROWS)
     with pytest.raises(ValueError, match="merge is not for solver="):
         model.merge(model)
-    slow = SlowSubspace(2, solver="krylov").fit(ROWS)
+    slow = SlowSubspace(2, alpha=0.5, solver="krylov").fit(ROWS)
     with pytest.raises(ValueError, match="path needs the scatters"):
         slow.path([0.5])
 

@@ -132,7 +132,6 @@ for name, parameters, rows in [
     ("single precision", {"alpha": 0.8}, X.astype("f4")),
     ("sequences", {"lag": 2}, PARTS),
     ("krylov", {"alpha": 0.9, "solver": "krylov"}, X),
-    ("sketch, automatic alpha", {"solver": "sketch"}, X),
 ]:
     add(
         f"slow/{name}",

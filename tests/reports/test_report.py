@@ -32,7 +32,7 @@ MADE = {
     "ratio": lambda: (SlowSubspace(2, criterion="ratio", lag=3).fit(ROWS), ROWS, None),
     "one": lambda: (SlowSubspace(1).fit(ROWS), None, None),
     "mapped": lambda: (SlowSubspace(2, features=RBFNetwork(9)).fit(ROWS), ROWS, None),
-    "krylov": lambda: (SlowSubspace(2, solver="krylov").fit(ROWS), ROWS, None),
+    "krylov": lambda: (SlowSubspace(2, alpha=0.5, solver="krylov").fit(ROWS), ROWS, None),
     "flow": lambda: (SlowSubspace(2, alpha=0.9, solver="flow").fit(ROWS), ROWS, None),
     "sketch": lambda: (StreamPCA(2, solver="sketch").fit(ROWS), ROWS, None),
     "pca": lambda: (StreamPCA(0.9, scale=True).fit(ROWS), open_stream(ROWS), None),

@@ -37,7 +37,7 @@ def errors(matrix, pairs, d):
 
 @pytest.mark.parametrize("size", [1e-290, 1e-200, 1e-18, 1.0, 1e200, 1e290])
 def test_units_and_equal_eigenvalues_take_nothing_away(size):
-    """Bisection by itself keeps eight digits of matrices of the size of 1e-200."""
+    """LAPACK alone keeps eight digits of matrices of the size of 1e-200."""
     unit = 2.0 ** np.round(np.log2(size))
     for seed in range(100):
         matrix = drawn(seed)
@@ -52,9 +52,9 @@ def test_units_and_equal_eigenvalues_take_nothing_away(size):
             assert positive == (values > 1e-12 * np.abs(values).max()).sum()
 
 
-@pytest.mark.parametrize("seed", [5285, 8855, 10290])
-def test_equal_eigenvalues_that_bisection_fails_on(seed):
-    """One in some thousand of such matrices: found by drawing them."""
+@pytest.mark.parametrize("seed", [2310, 3455, 5285, 5720, 8855, 10290])
+def test_equal_eigenvalues_that_a_subset_misses(seed):
+    """LAPACK misses an eigenvalue of one in a thousand such matrices."""
     matrix = drawn(seed)
     for d in (1, 3, len(matrix) - 1):
         assert max(errors(matrix, dense.largest(matrix, d), d)) < len(matrix) * EACH

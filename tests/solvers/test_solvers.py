@@ -50,20 +50,23 @@ class TestEverySolverAgainstTheOracle:
             estimator.eigenvalues_, oracles.top(exact, 4)[0], atol=1e-8 * np.abs(exact).max()
         )
 
-    def test_automatic_alpha_over_sequences(self, solver, kind, center):
-        parts = [kind(part) for part in SEQUENCES]
-        estimator = SlowSubspace(4, solver=solver, center=center).fit(parts)
-        m = [len(part) - 1 for part in SEQUENCES]
-        past = np.concatenate([part[1:] for part in SEQUENCES])
-        reward = oracles.variance(past, center=center)
-        penalty = np.average([oracles.velocity(part) for part in SEQUENCES], axis=0, weights=m)
-        ratios = scipy.linalg.eigh(reward, penalty, eigvals_only=True)[::-1]
-        threshold = 1 / (1 + ratios[3])
-        alpha = threshold + 0.01 * (1 - threshold)
-        assert estimator.alpha_ == pytest.approx(alpha, rel=1e-10 if solver == "dense" else 1e-4)
-        assert (estimator.eigenvalues_ > 0).all()
-        below = (threshold - 1e-6) * reward - (1 - threshold + 1e-6) * penalty
-        assert oracles.top(below, 4)[0][-1] < 0
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["array", "sparse"])
+@pytest.mark.parametrize("center", [True, False])
+def test_automatic_alpha_over_sequences(kind, center):
+    parts = [kind(part) for part in SEQUENCES]
+    estimator = SlowSubspace(4, center=center).fit(parts)
+    m = [len(part) - 1 for part in SEQUENCES]
+    past = np.concatenate([part[1:] for part in SEQUENCES])
+    reward = oracles.variance(past, center=center)
+    penalty = np.average([oracles.velocity(part) for part in SEQUENCES], axis=0, weights=m)
+    ratios = scipy.linalg.eigh(reward, penalty, eigvals_only=True)[::-1]
+    threshold = 1 / (1 + ratios[3])
+    alpha = threshold + 0.01 * (1 - threshold)
+    assert estimator.alpha_ == pytest.approx(alpha, rel=1e-10)
+    assert (estimator.eigenvalues_ > 0).all()
+    below = (threshold - 1e-6) * reward - (1 - threshold + 1e-6) * penalty
+    assert oracles.top(below, 4)[0][-1] < 0
 
 
 def test_the_ratio_is_the_generalised_eigenproblem():
@@ -204,53 +207,3 @@ def test_whitening_drops_the_same_directions_with_a_cholesky_factor(smallest, sc
     # The same metric on the range, whatever the basis: W W^T is the pseudo-inverse.
     exact = np.linalg.pinv(matrix, rcond=cut, hermitian=True)
     assert np.abs(white @ white.T - exact).max() < error * np.abs(exact).max()
-
-
-def twin(matrix, lowest, highest):
-    values, vectors = np.linalg.eigh(matrix)
-    kept = np.r_[:lowest, len(matrix) - highest : len(matrix)]
-    return values[kept], vectors[:, kept]
-
-
-CROWDS = {
-    "apart": np.linspace(-3.0, 2.0, 40),
-    "a pair within rounding": np.r_[np.linspace(-3.0, 1.0, 38), 2.0, 2.0 + 1e-15],
-    "near": np.r_[np.linspace(-3.0, 1.0, 38), 2.0, 2.0 + 1e-6],
-    "all alike": np.ones(40),
-    "of rank 3": np.r_[-1.0, np.zeros(37), 1.0, 3.0],
-    "over ten decades": np.r_[-np.geomspace(1e10, 1.0, 20), np.geomspace(1.0, 1e10, 20)],
-    "nothing": np.zeros(40),
-}
-
-
-@pytest.mark.parametrize("name", CROWDS)
-@pytest.mark.parametrize("scale", [2.0**-500, 1.0, 2.0**500])
-@pytest.mark.parametrize("parts", [(6, 9), (0, 10), (25, 25)])
-def test_the_outermost_pairs_are_those_of_the_whole_problem(name, scale, parts):
-    """As eigenpairs: within a crowd any orthonormal vectors are as good as others."""
-    matrix = spectrum(CROWDS[name])
-    size = np.abs(CROWDS[name]).max()
-    values, vectors = dense.outermost(scale * matrix, *parts)
-    expected, _ = twin(matrix, *parts) if sum(parts) < 40 else np.linalg.eigh(matrix)
-    near = 100 * len(matrix) * np.finfo(float).eps
-    np.testing.assert_allclose(values / scale, expected, atol=near * size)
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(values)), atol=near)
-    np.testing.assert_allclose(matrix @ vectors, vectors * expected, atol=near * size)
-
-
-def test_glued_matrices_have_crowds_that_tridiagonal_form_hides():
-    """Wilkinson's: pairs of values that agree to rounding, with not one small entry beside."""
-    matrix = np.diag(np.abs(np.arange(-10.0, 11.0))) + np.eye(21, k=1) + np.eye(21, k=-1)
-    values, vectors = dense.outermost(matrix, 3, 6)
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(9), atol=1e-13)
-    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-13)
-
-
-def test_a_search_is_dearer_where_rows_are_read_again():
-    """Where four times the passes cost more than the matrices, these are taken."""
-    width, n_rows = 5000, 12_000
-    assert fits_dense(width, memory=2.0**34)
-    costs = (krylov_cost(n_rows, width, searches) for searches in (False, True))
-    given, searched = (cost < dense_cost(n_rows, width) for cost in costs)
-    assert given
-    assert not searched

@@ -27,7 +27,6 @@ LONG = (
     ("eigenstream.rules.competitive.", "the online rule", "some seconds"),
     ("eigenstream.rules.", "the online rule", "10 to 30 s"),
     ("eigenstream.kernels.sketch", "the sketch", "some seconds"),
-    ("eigenstream.kernels.tridiagonal", "the sketch", "some seconds"),
 )
 
 

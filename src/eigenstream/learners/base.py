@@ -91,11 +91,10 @@ class Learner(ABC):
     stopped = False
 
     @classmethod
-    def cost(cls, n_rows: int, n_features: int, searches: bool = False) -> float:
-        """Return about how many products of numbers it takes to learn from so many rows.
+    def cost(cls, n_rows: int, n_features: int) -> float:
+        """Return the approximate number of multiplications that ``n_rows`` rows take.
 
-        More where it ``searches`` for weights. ``solver="auto"`` compares it with the other ways';
-        0 is dearer than none.
+        ``solver="auto"`` compares the costs of the solvers.
         """
         return 0.0
 

@@ -48,7 +48,7 @@ LACKS = {
     "goes_on": "reads the data many times and cannot learn chunk by chunk",
     "scatters": "never forms the scatters",
     "ratios": "never forms the scatters",
-    "own_weights": "learns with one given weight",
+    "own_weights": "needs a given weight",
     "merges": "keeps nothing that adds up",
     "any_number": "finds a fixed number of directions",
     "all_positive": "finds a fixed number of directions",
@@ -91,12 +91,11 @@ def chosen(
     *,
     sketch: SketchPlan | None = None,
     passes: int = 1,
-    searches: bool = False,
 ) -> str:
     """Return the name of the way to learn from so many rows; None is a stream without an end.
 
     ``scatters`` names what only scatters can give, if that is asked for. ``sketch`` is what a
-    sketch would do, where one can answer the question. ``searches``: the data choose the weights.
+    sketch would do, where one can answer the question.
 
     >>> chosen("time", "auto", 784, 30_000), chosen("time", "auto", 100_000, 30_000)
     ('dense', 'krylov')
@@ -113,8 +112,9 @@ def chosen(
         return "dense"
     if scatters:
         raise ValueError(
-            f"{scatters} needs the scatters, and those of {n_features} features do not fit in this "
-            "machine's memory. Reduce the features first, or do without."
+            f"{scatters} needs matrices of {n_features} x {n_features}, which do not fit in this "
+            "machine's memory. Reduce the features first, or do without. For alpha='auto', pass "
+            "the alpha_ of a fit on a random subset of the columns."
         )
     if n_rows is None:
         return "sketch"
@@ -125,7 +125,7 @@ def chosen(
         if alone or (quicker and sketch.promises(n_rows, n_features)):
             return "sketch"
     exact = ("dense", "krylov") if fits else ("krylov",)
-    return min(exact, key=lambda name: WAYS[data][name].cost(n_rows, n_features, searches))
+    return min(exact, key=lambda name: WAYS[data][name].cost(n_rows, n_features))
 
 
 def in_kernel(data: str, solver: str) -> str:

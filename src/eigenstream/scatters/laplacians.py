@@ -97,26 +97,6 @@ class ClassLaplacian(Laplacian):
         result = (diagonal * block.T).T - different * tasks + (different + same) * classes
         return np.asarray((self.weights * self.of_pairs * result.T).T, np.float64)
 
-    def parts(self, reward: float, penalty: float) -> tuple[Float64s, Float64s, Float64s]:
-        """Return d, P (one column a class) and S with ``diag(d) + P S P^T`` for the matrix.
-
-        >>> d, P, S = ClassLaplacian.of(["a", "a", "b"]).parts(2.0, 1.0)
-        >>> np.diag(d) + P @ S @ P.T
-        array([[ 0.,  1., -1.],
-               [ 1.,  0., -1.],
-               [-1., -1.,  2.]])
-        """
-        different, same = self._per_pair(reward, penalty)
-        columns = self.weights[:, None] * self.onto_classes.T.toarray()
-        together = (self.onto_tasks @ self.onto_classes.T).toarray() > 0
-        middle = (different + same) * np.eye(columns.shape[1])
-        middle -= different * (together.T @ together)
-        of_points = self.weights * self.of_pairs
-        diagonal = of_points * (different * self.outside - same * self.inside)
-        # Entries of two tasks are zero, so that scaling the rows scales the columns, too.
-        of_classes = self.onto_classes @ self.of_pairs / self.onto_classes.sum(axis=1)
-        return diagonal, columns, of_classes[:, None] * middle
-
     def most_positive(self, reward: float, penalty: float) -> int:
         """Return the classes less one a task, and the points of classes that are rewarded inside.
 

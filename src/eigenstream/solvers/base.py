@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import blas
 
 from eigenstream._linalg import Float64s, Floats, canonical_signs
 from eigenstream._memory import physical_memory
@@ -17,10 +16,9 @@ DENSE_MATRICES = 4
 #: positive by more than rounding.
 AUTO_STEP = 0.01
 
-#: A Krylov solve reads the data about this many times, and if it looks for alpha so many, at about
-#: a twelfth of the speed that matrix-matrix products reach (measured; it is bound by memory).
-KRYLOV_PASSES, SEARCH_PASSES = 200, 800
-KRYLOV_SLOWNESS = 12
+#: A Krylov solve reads the data about this many times. Each product takes about 12 times as long
+#: as in matrix-matrix products, since memory bounds it.
+KRYLOV_PASSES, KRYLOV_SLOWNESS = 200, 12
 
 
 @dataclass(frozen=True)
@@ -60,14 +58,13 @@ def dense_cost(n_rows: int, n_features: int) -> float:
     return 2.0 * n_rows * n_features**2 + 10.0 * n_features**3
 
 
-def krylov_cost(n_rows: int, n_features: int, searches: bool = False) -> float:
-    """Return in how many of the dense solver's products' time so many rows are learned from.
+def krylov_cost(n_rows: int, n_features: int) -> float:
+    """Return the cost of learning from rows, in the products that ``dense_cost`` counts.
 
     >>> krylov_cost(30_000, 100_000) < dense_cost(30_000, 100_000)
     True
     """
-    passes = SEARCH_PASSES if searches else KRYLOV_PASSES
-    return 4.0 * n_rows * n_features * passes * KRYLOV_SLOWNESS
+    return 4.0 * n_rows * n_features * KRYLOV_PASSES * KRYLOV_SLOWNESS
 
 
 def above(threshold: float) -> float:
@@ -77,33 +74,3 @@ def above(threshold: float) -> float:
     0.208
     """
     return threshold + AUTO_STEP * (1.0 - threshold)
-
-
-@dataclass(frozen=True)
-class Split:
-    """``T = P S P^T - C`` with C positive semidefinite and P of few columns.
-
-    >>> Split(np.diag([1.0, 2.0]), np.array([[2.0], [0.0]]), np.eye(1)).times(np.eye(2))
-    array([[ 3.,  0.],
-           [ 0., -2.]])
-    """
-
-    #: The lower triangle of C, Fortran-ordered.
-    below: Float64s
-    columns: Float64s
-    middle: Float64s
-
-    def times(self, block: Float64s) -> Float64s:
-        """Return T @ block."""
-        spanned = self.columns @ (self.middle @ (self.columns.T @ block))
-        return np.asarray(spanned - blas.dsymm(1.0, self.below, block, lower=1))
-
-    def bound(self) -> float:
-        """Return what no eigenvalue of T exceeds: the largest of P S P^T."""
-        return float(values_of(self.columns, self.middle)[-1])
-
-
-def values_of(columns: Float64s, middle: Float64s) -> Float64s:
-    """Return the eigenvalues of ``columns middle columns^T`` but for zeros, ascending."""
-    small = np.asarray(np.linalg.qr(columns, mode="r"))
-    return np.asarray(np.linalg.eigvalsh(small @ middle @ small.T))

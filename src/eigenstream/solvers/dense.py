@@ -1,29 +1,14 @@
 """Exact eigenspaces of matrices that fit in memory."""
 
-from typing import Any
-
 import numpy as np
-from scipy.linalg import eigh, eigh_tridiagonal, lapack
+from scipy.linalg import eigh, lapack
 
 from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, numerical_rank, power_of_two
-from eigenstream.kernels.tridiagonal import twisted_vectors
 from eigenstream.solvers.base import Eigenpairs, above, canonical
 
 #: Rounding may move alpha by so much of it before that is said.
 UNSURE = 0.1
-
-#: Eigenvectors by bisection miss by about the size of the matrix times a tenth of this at most.
-NEARLY_RIGHT = 1e-13
-
-#: Vectors whose inner products are no larger than this are orthonormal to rounding after one step
-#: towards the nearest orthonormal ones, which leaves the square of it.
-NEARLY_ORTHOGONAL = 1e-9
-
-#: Reflections that LAPACK takes together, as many as it is given room for: few are quickest
-#: where a matrix of some hundred rows is made tridiagonal, more where vectors are turned back. For
-#: these it needs room for triangles, too, and with less takes them one by one.
-NARROW, WIDE, TRIANGLES = 8, 32, 64 * 65
 
 
 def largest(matrix: Float64s, n_components: int) -> Eigenpairs:
@@ -32,117 +17,35 @@ def largest(matrix: Float64s, n_components: int) -> Eigenpairs:
     >>> largest(np.diag([1.0, -5.0, 3.0]), 2).values
     array([3., 1.])
     """
-    return _top(matrix, n_components)[0]
+    size = len(matrix)
+    scale = power_of_two(float(np.abs(matrix).max(initial=0.0)))  # LAPACK loses digits far from 1
+    unit = matrix / scale
+    if n_components < size:
+        try:
+            wanted = (size - n_components, size - 1)
+            values, vectors = eigh(unit, subset_by_index=wanted, driver="evr", check_finite=False)
+            if len(values) == n_components:
+                return canonical(scale * values, vectors)
+        except np.linalg.LinAlgError:
+            pass
+        # LAPACK sometimes misses one of several equal eigenvalues when it computes a subset.
+    values, vectors = eigh(unit, driver="evd", check_finite=False)
+    return canonical(scale * values[size - n_components :], vectors[:, size - n_components :])
 
 
 def largest_and_positive(
     matrix: Float64s, n_components: int, cut: float, floor: float = 0.0
 ) -> tuple[Eigenpairs, int]:
-    """Return ``largest`` and ``count_positive`` of a symmetric matrix, for little more than one.
-
-    Both begin by making it tridiagonal, which is nearly all their work: here that is done once.
+    """Return ``largest`` and ``count_positive`` of a symmetric matrix.
 
     >>> pairs, positive = largest_and_positive(np.diag([1.0, -5.0, 3.0]), 1, cut=1e-15)
     >>> pairs.values, positive
     (array([3.]), 2)
     """
-    pairs, every = _top(matrix, n_components)
-    return pairs, _above(every, cut, floor)
-
-
-def _top(matrix: Float64s, n_components: int) -> tuple[Eigenpairs, Float64s]:
-    """Return the eigenpairs of the largest eigenvalues, and all eigenvalues.
-
-    A part of the vectors is found by bisection and inverse iteration, which lose digits in units
-    far from 1, and now and then fail where eigenvalues are equal, whether LAPACK says so or not. So
-    it is done in units near 1, looked at, and done by divide and conquer where it is not right.
-    """
-    size = len(matrix)
-    if n_components < size:
-        work = int(lapack.dsytrd_lwork(size, lower=1)[0])
-        reduced, diagonal, beside, tau, _ = lapack.dsytrd(matrix, lower=1, lwork=work)
-        scale = _unit(diagonal, beside)
-        diagonal, beside = diagonal / scale, beside / scale
-        every, failed = lapack.dsterf(diagonal, beside)
-        vectors = None if failed else _bisected(diagonal, beside, every[size - n_components :])
-        if vectors is not None:
-            vectors = _turned_back(reduced, tau, vectors)
-            return canonical(scale * every[size - n_components :], vectors), scale * every
-    scale = _unit(matrix)
-    every, vectors = eigh(matrix / scale, check_finite=False, driver="evd")
-    every *= scale
-    return canonical(every[size - n_components :], vectors[:, size - n_components :]), every
-
-
-def _unit(*parts: Float64s) -> float:
-    """Return about the largest of all entries."""
-    return power_of_two(max(np.abs(part).max(initial=0.0) for part in parts))
-
-
-def _bisected(diagonal: Float64s, beside: Float64s, values: Float64s) -> Float64s | None:
-    """Return eigenvectors of the largest eigenvalues of a tridiagonal matrix, known to be these.
-
-    None where what comes is not that, to about the root of what rounding leaves of a single one.
-    """
-    size, wanted = len(diagonal), len(values)
-    try:
-        _, vectors = eigh_tridiagonal(
-            diagonal,
-            beside,
-            select="i",
-            select_range=(size - wanted, size - 1),
-            check_finite=False,
-        )
-    except np.linalg.LinAlgError:
-        return None
-    if vectors.shape[1] < wanted:
-        return None
-    missed = vectors * (diagonal[:, None] - values)
-    missed[1:] += beside[:, None] * vectors[:-1]
-    missed[:-1] += beside[:, None] * vectors[1:]
-    error = vectors.T @ vectors
-    error.flat[:: wanted + 1] -= 1.0
-    least = size * NEARLY_RIGHT
-    right = max(np.abs(missed).max(), np.abs(error).max()) < least  # False for NaN
-    return np.asarray(vectors, np.float64) if right else None
-
-
-def outermost(matrix: Float64s, lowest: int, highest: int) -> tuple[Float64s, Float64s]:
-    """Return the lowest and the highest eigenvalues, ascending, and their vectors as columns.
-
-    All where there are no more. Where a part is wanted that takes two thirds of the time of all:
-    after the reduction to tridiagonal form, a vector for each wanted eigenvalue, all at a time;
-    values that lie too near to each other for that are left to LAPACK.
-
-    >>> values, vectors = outermost(np.diag([3.0, -5.0, 1.0, 2.0]), 1, 1)
-    >>> values
-    array([-5.,  3.])
-    """
-    size, wanted = len(matrix), lowest + highest
-    if size <= wanted:
-        return np.linalg.eigh(matrix)
-    reduced, diagonal, beside, tau, _ = lapack.dsytrd(matrix.T, lower=1, lwork=NARROW * size)
-    every, _ = lapack.dsterf(diagonal, beside)
-    values = np.concatenate([every[:lowest], every[size - highest :]])
-    vectors = twisted_vectors(diagonal, beside, values)
-    error = vectors.T @ vectors
-    error.ravel()[:: wanted + 1] -= 1.0
-    if not np.abs(error).max(initial=0.0) < NEARLY_ORTHOGONAL:  # NaN included
-        every, vectors = np.linalg.eigh(matrix)
-        kept = np.r_[:lowest, size - highest : size]
-        return every[kept], vectors[:, kept]
-    error *= 0.5
-    vectors -= vectors @ error
-    return values, _turned_back(reduced, tau, vectors)
-
-
-def _turned_back(reduced: Float64s, tau: Float64s, vectors: Any) -> Float64s:
-    """Return vectors of the tridiagonal matrix that ``dsytrd`` has made as those of its own."""
-    # The reflections lie below the diagonal, as those of a QR decomposition one row further down.
-    work = WIDE * vectors.shape[1] + TRIANGLES
-    rest = np.asfortranarray(vectors[1:])
-    vectors[1:] = lapack.dormqr("L", "N", reduced[1:, :-1], tau, rest, work, overwrite_c=1)[0]
-    return np.asarray(vectors)
+    pairs = largest(matrix, n_components)
+    if n_components < len(matrix):
+        return pairs, count_positive(matrix, cut, floor)
+    return pairs, _above(pairs.values, cut, floor)
 
 
 def whitener(matrix: Float64s, cut: float, floor: float = 0.0) -> Float64s:

@@ -1,6 +1,5 @@
 """Kernel eigenproblems over pairs: the Gram matrix is factored once and never decomposed."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,9 +8,9 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, Floats, length, lower_product
-from eigenstream.scatters.laplacians import ClassLaplacian, Laplacian
-from eigenstream.solvers.base import Eigenpairs, Split
+from eigenstream._linalg import Float64s, Floats, length
+from eigenstream.scatters.laplacians import Laplacian
+from eigenstream.solvers.base import Eigenpairs
 
 #: Columns that a Laplacian is applied to at a time.
 COLUMNS = 512
@@ -153,30 +152,6 @@ class PairOperator:
         total += total.T.copy()
         total *= 0.5
         return np.asarray(total, np.float64)
-
-    def split(self, reward: float, penalty: float) -> Callable[[], Split] | None:
-        """Return what makes T as what the class means span less the rest, if it is no more.
-
-        That is so for labels and a small enough weight: every class's own scatter is penalised.
-        """
-        points = self.points
-        if not isinstance(points, Factor) or not isinstance(self.pairs, ClassLaplacian):
-            return None
-        diagonal, classes, middle = self.pairs.parts(reward, penalty)
-        if diagonal.max() > 0.0:
-            return None
-
-        def made() -> Split:
-            order, size = points.order, points.rank
-            columns = np.column_stack([points.transposed_times(c) for c in classes.T])
-            rows = points.lower[:, :size] * np.sqrt(-diagonal[order])[:, None]
-            if size == len(order):  # a product of triangles is a third of the work
-                below, _ = lapack.dlauum(rows, lower=1, overwrite_c=1)
-            else:
-                below = np.asfortranarray(lower_product(rows), dtype=np.float64)
-            return Split(below, np.asfortranarray(columns), middle)
-
-        return made
 
     def apply(self, vector: Float64s, reward: float, penalty: float) -> Float64s:
         """Return T @ vector."""

@@ -10,17 +10,13 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, power_of_two, rounding_of_mean, row_squares
+from eigenstream._linalg import Float64s, power_of_two, row_squares
 from eigenstream.solvers.base import Eigenpairs, canonical
 
 #: Vectors beside the wanted ones. Where about as many eigenvalues as that lie far below the others,
 #: as those of fast channels do, restarts get rid of nothing else and never end: after so many of
 #: them it is begun again with more vectors.
 BESIDE, RESTARTS = (40, 100), (60,)
-
-#: The search for alpha takes eigenvalues to this share of theirs, until it falls by no more than
-#: NEAR at a step, and ends where it falls by SETTLED: what is left is about the square of that.
-ROUGH, NEAR, SETTLED = 0.1, 0.03, 1e-5
 
 #: One block of rows with the ``lag`` rows before them on top, and the weights of all (or None).
 Block = tuple[Any, NDArray[np.float64] | None]
@@ -91,16 +87,6 @@ class LaggedOperator:
             apart = projected[self.lag :] - projected[: len(projected) - self.lag]
             velocity += np.minimum(now, past) @ apart**2
         return variance / self.weight, velocity / (self.penalty_weight or 1.0)
-
-    @property
-    def floor(self) -> float:
-        """Up to which size an eigenvalue may be what rounding of the mean leaves of constant rows.
-
-        >>> rows = np.full((4, 2), 3.0)
-        >>> LaggedOperator(lambda: iter([(rows, None)]), 2, 1, True).floor < 1e-29
-        True
-        """
-        return rounding_of_mean(self.mean)
 
     def trace(self) -> float:
         """Return the trace of A, in one pass."""
@@ -210,43 +196,3 @@ def _seeded() -> dict[str, Any]:
     if "rng" in signature(eigsh).parameters:
         return {"rng": np.random.default_rng(0)}
     return {}
-
-
-def smallest_positive_weight(operator: Operator, n_components: int, floor: float = 0.0) -> float:
-    """Return the alpha above which ``n_components`` eigenvalues of T are positive.
-
-    In any d-dimensional space T has d positive eigenvalues from the threshold of that space on, so
-    that this is never too small. From alpha = 1 on it falls to the threshold of the top eigenspace
-    at the last alpha: by Newton's steps, all from above, and where it comes to rest the d-th
-    eigenvalue of T is 0. Directions whose variance and velocity are below the ``floor`` are none.
-    """
-    cut = operator.n_features * float(np.finfo(np.float64).eps)
-    alpha, start, near, directions = 1.0, None, False, 0
-    while True:
-        # Far off any vectors near the eigenspace will do; at the end nothing may be missed.
-        weights, tolerance = (alpha, 1.0 - alpha), 0.0 if near else ROUGH
-        V = largest(operator, weights, n_components, start, tolerance=tolerance).vectors
-        reward = V.T @ operator.apply(V, 1.0, 0.0)
-        penalty = -V.T @ operator.apply(V, 0.0, 1.0)
-        powers, turn = np.linalg.eigh(reward + penalty)
-        there = powers > max(cut * powers[-1], floor)
-        if not directions and there.sum() < n_components:
-            # Fewer vary than are wanted: one more that moves has no eigenvalue above 0 anywhere.
-            moved = largest(operator, (1.0, -1.0), n_components).values
-            if (moved > max(cut * moved[0], floor)).sum() > there.sum() or not there.any():
-                return 1.0
-        if there.sum() < directions:
-            if near:
-                # Directions without data have the eigenvalue 0 at every alpha, and can no longer be
-                # told apart from the d-th: as near as it gets.
-                return alpha
-            near = True
-            continue
-        directions = int(there.sum())
-        white = turn[:, there] / np.sqrt(powers[there])
-        shares = np.linalg.eigvalsh(white.T @ reward @ white)  # v^T A v of v^T (A + B) v
-        least = min(max(1.0 - float(shares[0]), 0.0), alpha)
-        if near and alpha - least <= SETTLED * alpha:
-            return least
-        near = alpha - least <= NEAR * alpha
-        alpha, start = least, V.sum(axis=1)

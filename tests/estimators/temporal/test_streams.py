@@ -55,7 +55,6 @@ def test_sequences_by_partial_fit_equal_a_list(learner):
 MATRIX_FREE = [
     StreamPCA(2, solver="krylov"),
     StreamPCA(2, solver="krylov", center=False),
-    SlowSubspace(2, solver="krylov"),
     SlowSubspace(2, alpha=0.5, solver="krylov"),
 ]
 RANKS = {"constant": 0, "zero": 0, "rank one": 1, "one moving column": 1, "tiny": 5, "huge": 5}

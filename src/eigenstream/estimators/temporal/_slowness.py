@@ -12,7 +12,7 @@ from eigenstream.estimators.temporal import _alpha
 from eigenstream.learners.base import Solution
 from eigenstream.learners.temporal import Estimate
 from eigenstream.solvers import dense, krylov
-from eigenstream.solvers.base import Eigenpairs, above
+from eigenstream.solvers.base import Eigenpairs
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,7 @@ class Slowness:
     def of_operator(self, operator: krylov.LaggedOperator, n_rows: int) -> Solution:
         """Solve by passes over the data."""
         assert self.n_components is not None
-        if self.alpha == "auto":
-            least = krylov.smallest_positive_weight(operator, self.n_components, operator.floor)
-            alpha = above(least)
-        else:
-            alpha = float(self.alpha)
+        alpha = float(self.alpha)
         weights = (alpha, 1.0 - alpha)
         pairs = krylov.largest(operator, weights, self.n_components)
         self._warn_about_sign(pairs, alpha)

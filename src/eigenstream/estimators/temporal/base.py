@@ -265,18 +265,15 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     def _begun_learner(self, width: int, n_rows: int | None, passes: int = 1) -> StreamLearner:
         """Return a learner for rows of this width: so many, or (None) a stream of them."""
-        scatters = "scale=True" if self.scale else ""
         plan = self._sketch_plan(width) if self._sketches(width) else None
-        searches = self._fixed_weights() is None
         self.solver_ = table.chosen(
             self.DATA,
             self.solver,
             width,
             n_rows,
-            scatters,
+            self._needs_scatters(),
             sketch=plan,
             passes=passes,
-            searches=searches,
         )
         self._check_able(self.solver_, width)
         given = self.get_params(deep=False)
@@ -285,6 +282,10 @@ class StreamEstimator(CallbackSupportMixin, SubspaceEstimator):
         learner: StreamLearner = way.begun(task)
         self._note_parameters(learner)
         return learner
+
+    def _needs_scatters(self) -> str:
+        """Return the parameter that only the scatters can serve, or an empty string."""
+        return "scale=True" if self.scale else ""
 
     def _sketches(self, width: int) -> bool:
         """Tell whether a sketch can do what is asked."""

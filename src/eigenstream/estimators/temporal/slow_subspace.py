@@ -19,7 +19,6 @@ from eigenstream.estimators.temporal._slowness import Slowness
 from eigenstream.learners import table
 from eigenstream.scatters import VarianceScatter, VelocityScatter
 from eigenstream.solvers import dense
-from eigenstream.solvers.base import fits_dense
 
 
 @documented
@@ -55,11 +54,10 @@ class SlowSubspace(SlowBounds):
         again and again, for D too large for a matrix. "sketch" reads once and keeps a few times
         n_components vectors and the exact trace: near the best answer on long streams that stay as
         they are, nearer with ``passes=2``; no step size, mergeable. "flow" learns online by the
-        Oja-Karhunen flow [SLOW], one observation at a time, and needs a number for ``alpha``. For
-        ``alpha="auto"`` the sketch holds both sums, D x D: exact in one pass, and refused where
-        they do not fit in memory; no frame of a few vectors would be sure to find it.
-        "auto" takes "dense" where matrices fit in memory; beyond, "sketch" in ``partial_fit``, and
-        in ``fit`` where it is quicker than "krylov" and rows are many (25 a column).
+        Oja-Karhunen flow [SLOW], one observation at a time. These three need a number for
+        ``alpha``. "auto" takes "dense" where matrices fit in memory; beyond, "sketch" in
+        ``partial_fit``, and in ``fit`` if it is faster than "krylov" and there are more than 25
+        rows per column.
     center : bool, default=True
         Take the variance about the mean.
     scale : bool, default=False
@@ -164,33 +162,15 @@ class SlowSubspace(SlowBounds):
         elif self.alpha == "bound":
             table.require(data, solver, "scatters", "alpha='bound'")
         elif self.alpha == "auto":
-            number = "Give alpha as a number (that of a dense fit to a part of the stream, for one)"
+            number = "Give alpha as a number, such as alpha_ of a fit on a random subset of rows"
             table.require(data, solver, "own_weights", "alpha='auto'", number)
-            if table.able(data, solver, "goes_on") and not table.able(data, solver, "scatters"):
-                self._check_whole_sums(width)
         if n is None:
             table.require(data, solver, "all_positive", "n_components=None", "Give a whole number")
 
-    def _check_whole_sums(self, width: int | None) -> None:
-        """Refuse to let the data choose alpha where a sketch cannot: it holds the sums whole."""
-        if self.n_components is None:
-            raise ValueError(
-                "solver='sketch' looks for the alpha at which n_components eigenvalues are "
-                "positive, and n_components=None is no number: give one, or alpha."
-            )
-        if self.oversampling is not None:
-            raise ValueError(
-                f"oversampling={self.oversampling!r} is the size of a frame, and alpha='auto' is "
-                "read from the whole sums: give alpha as a number, or leave oversampling out."
-            )
-        if width and not fits_dense(width):
-            raise ValueError(
-                f"alpha='auto' over {width} columns is not for solver='sketch': it is read from "
-                f"sums of {width} x {width}, which do not fit in this machine's memory, and what "
-                "less memory would find can be far too large. Give alpha as a number (that of "
-                "solver='krylov' for a part of the rows, for one), or use solver='krylov', which "
-                "reads the rows hundreds of times."
-            )
+    def _needs_scatters(self) -> str:
+        if self.criterion == "ratio":
+            return "criterion='ratio'"
+        return f"alpha={self.alpha!r}" if isinstance(self.alpha, str) else super()._needs_scatters()
 
     def _uses(self) -> Uses:
         return super()._uses() | {"alpha": ("criterion", ("difference",))}

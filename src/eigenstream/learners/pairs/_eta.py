@@ -12,8 +12,8 @@ from eigenstream._blas import blas_threads
 from eigenstream._linalg import Float64s, length
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import PairCounts
-from eigenstream.solvers import dense, krylov, shift_invert
-from eigenstream.solvers.base import Eigenpairs, Split
+from eigenstream.solvers import dense, krylov
+from eigenstream.solvers.base import Eigenpairs
 
 #: The weights tried for eta="auto", descending: a small one starts best from the one before.
 ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032)
@@ -37,9 +37,8 @@ LEAST_FOLDS, LEAST_GROUPINGS = 4, 3
 #: Up to this size T is formed and decomposed; above, applied to vectors.
 DENSE_SIZE = 2500
 
-#: How often Lanczos iterations start anew before T is decomposed after all: with a small weight the
-#: wanted eigenvalues are a small and crowded part of the spectrum, and there is no end. Half as
-#: often where there is another way first: on letters, what came to an end started anew twice.
+#: Restarts of the Lanczos iterations before T is decomposed after all: with a small weight the
+#: wanted eigenvalues are a small, crowded part of the spectrum, and iterations may not converge.
 RESTARTS = 8
 
 #: The margin of training margin risks, as in [HPCA] section 7.
@@ -65,9 +64,6 @@ class WeightedOperator(Protocol):
     def most_positive(self, reward: float, penalty: float, /) -> int:
         """Return a number that positive eigenvalues of T cannot exceed."""
 
-    def split(self, reward: float, penalty: float, /) -> Callable[[], Split] | None:
-        """Return what makes T as a scatter of few directions less another, where it is one."""
-
 
 @dataclass(frozen=True)
 class Matrices:
@@ -92,9 +88,6 @@ class Matrices:
     def most_positive(self, reward: float, penalty: float, /) -> int:
         """Return the size: what the scatters are made of is not known any more."""
         return self.n_features
-
-    def split(self, reward: float, penalty: float, /) -> None:
-        """Return None, for the same reason."""
 
 
 class Losses(Protocol):
@@ -183,7 +176,7 @@ def top(
         if size <= dense_size or 4 * wanted > size:
             pairs = dense.largest(operator.matrix(*weights), wanted)
         else:
-            pairs = _largest(operator, weights, wanted, start, most, cut, restarts)
+            pairs = _largest(operator, weights, wanted, start, restarts)
         positive = int((pairs.values > cut).sum())
         if n_components is not None or positive < wanted or wanted == most:
             return pairs, positive
@@ -195,8 +188,6 @@ def _largest(
     weights: tuple[float, float],
     wanted: int,
     start: Float64s | None,
-    most: int,
-    cut: float,
     restarts: int,
 ) -> Eigenpairs:
     size = operator.n_features
@@ -205,18 +196,10 @@ def _largest(
         # A little of everything stays in, or a vector orthogonal to them all would be missed.
         rest = np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
         first = start.sum(axis=1) + 1e-3 * rest
-    split = operator.split(*weights)
-    restarts = restarts if split is None else restarts // 2
     try:
         return krylov.largest(operator, weights, wanted, first, restarts=restarts)
-    except RuntimeError:  # no gap where the eigenvalues end
-        pass
-    if split is not None:
-        try:
-            return shift_invert.largest(split(), wanted, most, cut)
-        except RuntimeError:  # nor one amid those of an inverse
-            pass
-    return dense.largest(operator.matrix(*weights), wanted)
+    except RuntimeError:  # the eigenvalues end in a crowd
+        return dense.largest(operator.matrix(*weights), wanted)
 
 
 def choose_eta(

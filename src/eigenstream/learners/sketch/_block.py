@@ -15,7 +15,6 @@ from eigenstream.kernels.sketch import (
 )
 from eigenstream.learners.sketch._plan import SketchPlan
 from eigenstream.learners.sketch._terms import SketchTerms
-from eigenstream.solvers import dense
 
 #: The share of its square that a row must keep outside the frame and the directions before it to
 #: give a direction of its own: far above rounding of the row's square, in either precision.
@@ -163,8 +162,11 @@ class Cut(NamedTuple):
 
 def kept_pairs(matrix: Float64s, lowest: int, highest: int) -> Cut:
     """Return the lowest and the highest eigenpairs, all where there are no more."""
-    values, vectors = dense.outermost(matrix, lowest, highest)
-    return Cut(values, vectors, len(matrix) <= lowest + highest)
+    values, vectors = np.linalg.eigh(matrix)
+    if len(matrix) <= lowest + highest:
+        return Cut(values, vectors, whole=True)
+    kept = np.r_[:lowest, len(matrix) - highest : len(matrix)]
+    return Cut(values[kept], vectors[:, kept], whole=False)
 
 
 class Corrections(NamedTuple):

@@ -47,7 +47,7 @@ class FromScatters(StreamLearner):
         self.n_features = contrast.n_features
 
     @classmethod
-    def cost(cls, n_rows: int, n_features: int, searches: bool = False) -> float:
+    def cost(cls, n_rows: int, n_features: int) -> float:
         """Return about how many products of numbers it takes to learn from so many rows."""
         return dense_cost(n_rows, n_features)
 

@@ -31,6 +31,7 @@ class MatrixFree(StreamLearner):
         merges=False,
         scatters=False,
         ratios=False,
+        own_weights=False,
         any_number=False,
         all_positive=False,
     )
@@ -43,9 +44,9 @@ class MatrixFree(StreamLearner):
         self._counts = (0, 0, 0)
 
     @classmethod
-    def cost(cls, n_rows: int, n_features: int, searches: bool = False) -> float:
-        """Return about how many products of numbers it takes to learn from so many rows."""
-        return krylov_cost(n_rows, n_features, searches)
+    def cost(cls, n_rows: int, n_features: int) -> float:
+        """Return the approximate number of multiplications that ``n_rows`` rows take."""
+        return krylov_cost(n_rows, n_features)
 
     @classmethod
     def begun(cls, task: StreamTask) -> Self:

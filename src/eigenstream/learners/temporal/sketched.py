@@ -23,6 +23,7 @@ class Sketched(StreamLearner):
     abilities = Abilities(
         scatters=False,
         ratios=False,
+        own_weights=False,
         any_number=False,
         any_shares=False,
         all_positive=True,
