@@ -54,7 +54,7 @@ test: lint types ## lint, types, tests and doctests
 test-papers: $(VENV)/.installed-dev ## small versions of the papers' pages
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile papers
 
-bench: $(VENV)/.installed-bench ## the speed figures, beside the peers
+bench: $(VENV)/.installed-bench ## the time of a dozen pieces of work, beside the stored baseline
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.installed-docs ## the documentation as HTML pages in docs/_build

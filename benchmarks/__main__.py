@@ -1,4 +1,4 @@
-"""Run every benchmark, or those named on the command line."""
+"""Run the benchmarks named on the command line; by default the baseline."""
 
 import sys
 from importlib import import_module
@@ -7,7 +7,7 @@ from pathlib import Path
 NAMES = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if not p.stem.startswith("_"))
 
 if __name__ == "__main__":
-    chosen = sys.argv[1:] or NAMES
+    chosen = [name for name in sys.argv[1:] if not name.startswith("--")] or ["baseline"]
     unknown = [name for name in chosen if name not in NAMES]
     if unknown:
         print(f"no benchmark named {', '.join(unknown)}; there are {', '.join(NAMES)}")
