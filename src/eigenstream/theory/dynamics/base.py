@@ -20,10 +20,8 @@ from eigenstream.theory.dynamics._checked import POSSIBLE, as_state, as_times
 
 __all__ = ["Annealing", "Dynamics", "Plateau", "SimulatedRuns", "Trajectory"]
 
-#: A stretch is flat when the error moves by less than this share of its whole change ...
-FLAT = 0.02
-#: ... and a plateau when it lasts for at least this share of the time in which the error changes.
-LASTING = 0.1
+#: On a plateau the error moves by at most this share of its whole change in either direction.
+FLAT = 0.01
 
 #: So many steps of the chain are handed to the compiled loop at once, at most.
 CHUNK = 1 << 16
@@ -121,8 +119,8 @@ class Trajectory:
     def plateaus(self) -> list[Plateau]:
         """Return the plateaus in order of time.
 
-        One is a stretch over which the error moves by at most 2% of its whole change, that lasts
-        for at least 10% of the time until the last 2%, and after which the error falls again.
+        The state moves slowest on a plateau, and a small deviation from it grows. The plateau lasts
+        while the error stays within 1% of its whole change, and for at least 1 / rate.
 
         >>> from eigenstream.theory import PrincipalDynamics
         >>> model = PrincipalDynamics([0.6, 0.4], eta=0.1)
@@ -131,40 +129,34 @@ class Trajectory:
         >>> round(plateau.start), round(plateau.length), round(plateau.rate, 4)
         (50, 136, 0.091)
         """
-        error, alphas = self.error, self.alphas
-        room = FLAT * float(np.ptp(error))
-        if len(alphas) < 3 or room == 0.0:
+        speeds = np.array([self._speed(at) for at in range(len(self.alphas))])
+        falls = np.diff(speeds, prepend=np.inf) <= 0
+        slowest = np.flatnonzero(falls[:-1] & ~falls[1:])
+        found: list[Plateau] = []
+        for rest in slowest[np.argsort(speeds[slowest])].tolist():
+            at = self.alphas[rest]
+            if not any(one.start <= at <= one.start + one.length for one in found):
+                found += self._plateau(rest)
+        return sorted(found, key=lambda one: one.start)
+
+    def _plateau(self, rest: int) -> list[Plateau]:
+        """Return the plateau around a time of the grid, or nothing."""
+        away = np.abs(self.error - self.error[rest]) - FLAT * np.ptp(self.error)
+        before, after = np.flatnonzero(away[:rest] > 0), np.flatnonzero(away[rest:] > 0)
+        if not after.size:
             return []
-        moving = np.flatnonzero(np.abs(error - error[-1]) > room)
-        last = int(moving[-1]) + 1 if moving.size else 0
-        found: list[tuple[int, int]] = []
-        self._flat(0, last, room, LASTING * float(alphas[last] - alphas[0]), found)
-        return [self._plateau(i, j) for i, j in sorted(found)]
 
-    def _flat(
-        self, first: int, last: int, room: float, least: float, found: list[tuple[int, int]]
-    ) -> None:
-        """Add the longest flat stretch between two times, then those on either side of it."""
-        best, start = (0.0, 0, 0), first
-        for stop in range(first, last + 1):
-            while np.ptp(self.error[start : stop + 1]) > room:
-                start += 1
-            best = max(best, (float(self.alphas[stop] - self.alphas[start]), start, stop))
-        length, i, j = best
-        if length < least or i == j:
-            return
-        if j < last:  # what ends with the learning itself is its slow end and no plateau
-            found.append((i, j))
-        self._flat(first, i, room, least, found)
-        self._flat(j, last, room, least, found)
+        def crossing(i: int) -> float:
+            share = away[i] / (away[i] - away[i + 1])
+            return float(self.alphas[i] + share * (self.alphas[i + 1] - self.alphas[i]))
 
-    def _plateau(self, i: int, j: int) -> Plateau:
-        start, length = float(self.alphas[i]), float(self.alphas[j] - self.alphas[i])
-        moves = [self._speed(at) for at in range(i, j + 1)]
-        rest = i + int(np.argmin(moves))
+        start = crossing(before[-1]) if before.size else float(self.alphas[0])
+        length = crossing(rest + after[0] - 1) - start
         factor = self.dynamics.rate(float(self.alphas[rest]))
         rates = self.dynamics._deviation_rates(self.R[rest], self.Q[rest], factor)
-        return Plateau(start, length, float(self.error[rest]), float(rates[0].real))
+        rate = float(rates[0].real)
+        plateau = Plateau(start, length, float(self.error[rest]), rate)
+        return [plateau] if rate * length >= 1.0 else []
 
     def _speed(self, at: int) -> float:
         """Return how fast the whole state moves at a time of the grid."""
