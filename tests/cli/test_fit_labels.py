@@ -232,7 +232,7 @@ BAD = {
     "no such column": ([*CLASSES, "table.csv", "--labels", "kind"], "no column 'kind'"),
     "no such number": ([*CLASSES, "items.npy", "--labels", "9"], "no column 9"),
     "no such file": ([*CLASSES, "items.npy", "--labels", "none.csv"], "'none.csv'"),
-    "text among features": ([*CLASSES, "table.csv", "--labels", "species"], "'i0' where a number"),
+    "text among features": ([*CLASSES, "table.csv", "--labels", "species"], "invalid value 'i0'"),
     "labels are features": (
         [*CLASSES, "table.csv", "--labels", "species", "--columns", "a,species"],
         "a label and a feature",

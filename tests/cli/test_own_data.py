@@ -93,7 +93,7 @@ def test_look_counts_labels_and_asks_for_them_where_text_is_in_the_way(files):
     refused = run("fit", "pca", "iris.csv")
     assert refused.exit_code == 2
     # As the command line has it, not as Python has.
-    assert "select other columns with --columns" in refused.stderr
+    assert "--columns selects others" in refused.stderr
 
 
 MIXED = 'day,"a, b",kind,y\n2024-01-01,1,x,2\n2024-01-02,3,z,\n2024-01-03,4,z,7\n'
@@ -116,9 +116,9 @@ def test_look_lists_the_columns_that_hold_no_numbers(files):
     chosen = told("look", "mixed.csv", "--columns", '"a, b",y')
     assert (chosen["no_numbers"], chosen["names"]) == ({}, ["a, b", "y"])
     # Text that comes late, and numbers without names.
-    (files / "late.csv").write_text("1,2\n" + "3,4\n" * 100 + "5,many\n")
-    assert told("look", "late.csv")["no_numbers"] == {"1": "text ('many' in row 101)"}
-    assert "only the others: --columns ..." in run("look", "late.csv").stdout
+    (files / "late.csv").write_text("x,y\n" + "3,4\n" * 100 + "5,many\n")
+    assert told("look", "late.csv")["no_numbers"] == {"y": "text ('many' in row 100)"}
+    assert "only the others: --columns x" in run("look", "late.csv").stdout
 
 
 def test_look_at_words_alone(files):
@@ -148,7 +148,7 @@ def test_look_quick_reads_headers_only(files):
     assert run("look", "bad.csv", "--quick").exit_code == 0
     refused = run("look", "bad.csv")
     assert refused.exit_code == 2
-    assert "row 30001" in refused.stderr
+    assert "Row #30003" in refused.stderr
 
 
 @pytest.mark.parametrize("solver", ["auto", "dense", "krylov"])
@@ -403,13 +403,8 @@ def test_text_with_decimal_commas(files):
     assert "to read them  --decimal ," in run("look", "euro.csv").stdout
     refused = run("fit", "pca", "euro.csv")
     assert refused.exit_code == 2
-    assert refused.stderr.strip().endswith("If that is a decimal comma, pass --decimal ,.")
+    assert refused.stderr.strip().endswith("written with commas, pass --decimal ,.")
     assert told("look", "euro.csv", "--decimal", ",")["rows"] == 3
-    (files / "none.csv").write_text("1,5;2\n3,5;5\n")
-    assert "to read them  --delimiter ';', and" in run("look", "none.csv").stdout
-    refused = run("fit", "pca", "none.csv")
-    assert "pass --delimiter ';', and --decimal , if need be." in refused.stderr
-    assert told("look", "none.csv", "--decimal", ",", "--delimiter", ";")["columns"] == 2
 
 
 @pytest.mark.parametrize("command", ["fit slow all.npy --report", "plot m.eigs -o"])

@@ -100,21 +100,22 @@ def test_npz(tmp_path, save):
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", " "])
 @pytest.mark.parametrize("headed", [True, False])
 def test_text(tmp_path, delimiter, headed):
-    pytest.importorskip("pyarrow")
     header = delimiter.join("abcde") if headed else ""
+    how = {} if headed else {"header": None}
     np.savetxt(tmp_path / "x.csv", ROWS, delimiter=delimiter, header=header, comments="")
     text = (tmp_path / "x.csv").read_text()
     (tmp_path / "x.csv").write_text(text.lstrip("\n"))
     exact = np.loadtxt(io.StringIO(text), delimiter=delimiter, skiprows=int(headed), ndmin=2)
-    stream = check(tmp_path / "x.csv", exact)
+    stream = check(tmp_path / "x.csv", exact, **how)
     assert stream.feature_names == (tuple("abcde") if headed else None)
-    check(tmp_path / "x.csv", exact[:, [3, 1]], columns=["d", "b"] if headed else [3, 1])
+    check(tmp_path / "x.csv", exact[:, [3, 1]], columns=["d", "b"] if headed else [3, 1], **how)
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress((tmp_path / "x.csv").read_bytes()))
-    check(tmp_path / "x.csv.gz", exact)
+    check(tmp_path / "x.csv.gz", exact, **how)
 
 
 def test_text_packed_by_zstandard_and_in_several_blocks(tmp_path):
-    pa = pytest.importorskip("pyarrow")
+    import pyarrow as pa
+
     rows = np.arange(400_000.0).reshape(-1, 2)
     text = "\n".join(f"{a:.1f},{b:.1f}" for a, b in rows).encode()
     with pa.CompressedOutputStream(str(tmp_path / "x.csv.zst"), "zstd") as file:
@@ -153,7 +154,8 @@ def test_columns_and_lazy_frames(frame):
 
 
 def test_batches_of_records(frame):
-    pa = pytest.importorskip("pyarrow")
+    import pyarrow as pa
+
     table = pa.Table.from_pandas(frame)
     check(table.to_batches()[0])
     stream = open_stream(table.to_reader(10), columns=["d", "b"])
@@ -163,7 +165,8 @@ def test_batches_of_records(frame):
 
 
 def test_chunks_whose_columns_come_in_another_order(frame):
-    pa = pytest.importorskip("pyarrow")
+    import pyarrow as pa
+
     turned = frame[list("edcba")]
     check(lambda: iter([frame[:20], turned[20:]]))
     tables = pa.Table.from_pandas(frame)[:20], pa.Table.from_pandas(turned)[20:]
@@ -173,7 +176,7 @@ def test_chunks_whose_columns_come_in_another_order(frame):
 
 
 def test_arrow(tmp_path, frame):
-    pa = pytest.importorskip("pyarrow")
+    import pyarrow as pa
     from pyarrow import feather, parquet
 
     table = pa.Table.from_pandas(frame)
@@ -514,7 +517,6 @@ def test_several_sources(tmp_path):
 
 
 def test_columns_are_found_by_name_in_every_file(tmp_path):
-    pytest.importorskip("pyarrow")
     (tmp_path / "1.csv").write_text("a,b\n1,2\n")
     (tmp_path / "2.csv").write_text("b,a\n4,3\n")
     np.testing.assert_array_equal(read(open_stream(tmp_path)), [[1, 2], [3, 4]])
@@ -523,7 +525,6 @@ def test_columns_are_found_by_name_in_every_file(tmp_path):
 @pytest.mark.parametrize("ending", ["parquet", "feather"])
 def test_a_folder_of_tables_has_the_same_columns_in_all_of_them(tmp_path, ending):
     pd = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
 
     def write(name, **columns):
         frame = pd.DataFrame(columns)
@@ -550,7 +551,6 @@ def test_a_folder_of_tables_has_the_same_columns_in_all_of_them(tmp_path, ending
 
 def test_partitions_of_a_folder_have_the_same_columns_too(tmp_path):
     pd = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
     for year in (2024, 2025):
         (tmp_path / f"year={year}").mkdir()
         pd.DataFrame({"x": [1.0, 2.0]}).to_parquet(tmp_path / f"year={year}" / "a.parquet")
@@ -571,31 +571,28 @@ def test_standard_input(monkeypatch):
     assert not stream.rereadable
     assert stream.n_rows == 57
     np.testing.assert_array_equal(read(stream), ROWS)
-    pytest.importorskip("pyarrow")
     np.testing.assert_array_equal(read(given(b"a,b\n1,2\n3,4\n")), [[1, 2], [3, 4]])
-    np.testing.assert_array_equal(read(given(b"1,2\n3,4")), [[1, 2], [3, 4]])
-    np.testing.assert_array_equal(read(given(b"1,2")), [[1, 2]])
+    np.testing.assert_array_equal(read(given(b"a b\n1 2\n3  4")), [[1, 2], [3, 4]])
     with pytest.raises(ValueError, match="standard input is empty"):
         given(b"")
 
 
-def test_a_slow_pipe_is_read_as_its_lines_come(tmp_path):
-    """A chunk is there as soon as its lines are, and the end is not waited for."""
-    pytest.importorskip("pyarrow")
-    os.mkfifo(tmp_path / "x.csv")
-    writer = os.open(tmp_path / "x.csv", os.O_RDWR)
-    os.write(writer, b"a,b\n1,2\n")
-    stream = open_stream(tmp_path / "x.csv")
-    assert not stream.rereadable
-    chunks = stream.chunks()
-    np.testing.assert_array_equal(next(chunks).rows, [[1, 2]])
-    os.write(writer, b"3,4\n5,")
-    np.testing.assert_array_equal(next(chunks).rows, [[3, 4]])
-    os.write(writer, b"6\n")
-    np.testing.assert_array_equal(next(chunks).rows, [[5, 6]])
-    os.write(writer, b"7,8\n")
-    chunks.close()
-    os.close(writer)
+def test_a_named_pipe_is_read_once(tmp_path):
+    for name, raw in (("x.csv", b"a,b\n1,2\n3,4\n"), ("x.npy", _npy(ROWS))):
+        os.mkfifo(tmp_path / name)
+        writer = threading.Thread(target=(tmp_path / name).write_bytes, args=(raw,))
+        writer.start()
+        stream = open_stream(tmp_path / name)
+        assert not stream.rereadable
+        expected = ROWS if name == "x.npy" else [[1, 2], [3, 4]]
+        np.testing.assert_array_equal(read(stream), expected)
+        writer.join()
+
+
+def _npy(rows):
+    file = io.BytesIO()
+    np.save(file, rows)
+    return file.getvalue()
 
 
 def test_urls(tmp_path):
@@ -620,7 +617,6 @@ def test_urls(tmp_path):
         opened["X"] = ROWS
     system.put(f"{tmp_path}/x.h5", "/x.h5")
     check("memory://x.h5")
-    pytest.importorskip("pyarrow")
     system.pipe("/x.csv", b"a,b\n1,2\n3,4\n")
     check("memory://x.csv", np.array([[1.0, 2], [3, 4]]))
 
@@ -688,7 +684,6 @@ def test_thousands_of_files_take_a_handle_at_a_time(tmp_path):
         (tmp_path / f"{k}.csv").write_text("a,b\n1,2\n")
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     there = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 64
-    pytest.importorskip("pyarrow")
     resource.setrlimit(resource.RLIMIT_NOFILE, (there + 40, before[1]))
     try:
         assert sum(map(len, open_stream(f"{tmp_path}/*.npy"))) == 900
@@ -737,7 +732,6 @@ def _written(folder, frame, ending):
     elif ending == "csv":
         frame.to_csv(path, index=False)
     elif ending in ("parquet", "feather"):
-        pytest.importorskip("pyarrow")
         getattr(frame, f"to_{ending}")(path)
     elif ending == "h5":
         with pytest.importorskip("h5py").File(path, "w") as file:

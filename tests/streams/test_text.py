@@ -9,9 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from eigenstream import StreamPCA
 from eigenstream.streams import StreamError, open_stream
-
-pytest.importorskip("pyarrow")
 
 DUE = [[1.0, 2.0], [3.0, 4.0]]
 
@@ -30,13 +29,11 @@ TABLES = {
     "notes": ("# made by hand\n# on a Sunday\na,b\n1,2\n3,4\n", "x.csv", ("a", "b")),
     "names in a note": ("# a b\n1 2\n3 4\n", "x.txt", ("a", "b")),
     "names in a note, with commas": ("#a, b\n1,2\n3,4\n", "x.csv", ("a", "b")),
-    "a note that names nothing": ("# from the lab\n1,2\n3,4\n", "x.csv", None),
-    "blanks": (" 1   2\n 3\t 4 \n", "x.txt", None),
+    "blanks": (" a   b\n 1   2\n 3\t 4 \n", "x.txt", ("a", "b")),
     "blanks and names": ("  a  b\r\n  1  2\r\n  3  4\r\n", "x.dat", ("a", "b")),
     "blank lines above": ("\n\na,b\n1,2\n3,4\n", "x.csv", ("a", "b")),
     "a name of two lines": ('"a\nm",b\n1,2\n3,4\n', "x.csv", ("a\nm", "b")),
     "byte order mark": (b"\xef\xbb\xbfa,b\n1,2\n3,4\n", "x.csv", ("a", "b")),
-    "byte order mark, no names": (b"\xef\xbb\xbf1,2\n3,4\n", "x.csv", None),
     "lines of Windows": ("a,b\r\n1,2\r\n3,4\r\n", "x.csv", ("a", "b")),
     "quoted numbers": ('"a";"b"\n"1";"2"\n"3";"4"\n', "x.csv", ("a", "b")),
     "packed by bzip2": (bz2.compress(b"a,b\n1,2\n3,4\n"), "x.csv.bz2", ("a", "b")),
@@ -52,13 +49,59 @@ def test_tables_as_people_have_them(label, tmp_path):
     np.testing.assert_array_equal(rows_of(stream), DUE)
 
 
+HEADLESS = {
+    "plain": "1,2\n3,4\n",
+    "a note that names nothing": "# from the lab\n1,2\n3,4\n",
+    "blanks": " 1   2\n 3\t 4 \n",
+    "byte order mark": b"\xef\xbb\xbf1,2\n3,4\n",
+    "quoted": '"1","2"\n"3","4"\n',
+}
+
+
+@pytest.mark.parametrize("label", HEADLESS)
+def test_a_first_row_of_numbers_is_a_header_unless_told_otherwise(label, tmp_path):
+    """The rule of pandas: years and wavelengths above their columns are no row."""
+    with pytest.warns(UserWarning, match=r"x\.csv .*header=None \(--no-header\)") as told:
+        stream = opened(tmp_path, HEADLESS[label])
+    assert len(told) == 1
+    assert stream.feature_names == ("1", "2")
+    np.testing.assert_array_equal(rows_of(stream), DUE[1:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert opened(tmp_path, HEADLESS[label], header=0).feature_names == ("1", "2")
+        stream = opened(tmp_path, HEADLESS[label], header=None)
+    assert stream.feature_names is None
+    np.testing.assert_array_equal(rows_of(stream), DUE)
+
+
+def test_one_warning_for_many_files_without_names(tmp_path):
+    for k in range(3):
+        (tmp_path / f"{k}.csv").write_text("1,2\n3,4\n")
+    with pytest.warns(UserWarning, match=r"0\.csv and 2 more") as told:
+        open_stream(tmp_path)
+    assert len(told) == 1
+
+
+def test_years_above_their_columns_are_not_learned(tmp_path):
+    rows = np.random.default_rng(0).standard_normal((300, 3))
+    for quote in ("", '"'):
+        head = ",".join(f"{quote}{year}{quote}" for year in (1990, 1991, 1992))
+        text = "\n".join([head, *(",".join(map(repr, row)) for row in rows.tolist())])
+        with pytest.warns(UserWarning, match="only numbers"):
+            stream = opened(tmp_path, text)
+        found = StreamPCA(1).fit(stream)
+        np.testing.assert_allclose(
+            found.explained_variance_, StreamPCA(1).fit(rows).explained_variance_, rtol=1e-12
+        )
+
+
 def test_blanks_far_on_and_the_row_of_an_error(tmp_path):
     lines = "".join(f"{k:8d} {2 * k:9d}\n" for k in range(200_000))
     stream = opened(tmp_path, "# k  twice\n" + lines, "x.txt")
     assert stream.feature_names == ("k", "twice")
     np.testing.assert_array_equal(rows_of(stream)[:, 1], 2.0 * np.arange(200_000))
     stream = opened(tmp_path, "# k  twice\n" + lines + "5 x\n", "x.txt")
-    with pytest.raises(ValueError, match=r"'x' where a number is due at row 200000, column 1"):
+    with pytest.raises(ValueError, match=r"column #1: Row #200002: .*'x'"):
         list(stream)
 
 
@@ -66,9 +109,12 @@ def test_decimal_commas(tmp_path):
     stream = opened(tmp_path, "a;b\n1,5;2\n-3,25;4e1\n", decimal=",")
     assert stream.feature_names == ("a", "b")
     np.testing.assert_array_equal(rows_of(stream), [[1.5, 2], [-3.25, 40]])
-    stream = opened(tmp_path, "1,5;2,5\n3,5;4,5\n", decimal=",")
+    stream = opened(tmp_path, "1,5;2,5\n3,5;4,5\n", decimal=",", header=None)
     assert stream.feature_names is None
     np.testing.assert_array_equal(rows_of(stream), [[1.5, 2.5], [3.5, 4.5]])
+    times = "when;v\n0,5;1\n1,5;2\n9,5;3\n"
+    stream = opened(tmp_path, times, decimal=",", time="when", gap=2.0)
+    assert [len(chunk) for chunk in stream] == [2, 1]
     with pytest.raises(ValueError, match="both ','"):
         opened(tmp_path, "a;b\n", decimal=",", delimiter=",")
     with pytest.raises(ValueError, match=r"decimal must be '\.' or ','"):
@@ -76,13 +122,11 @@ def test_decimal_commas(tmp_path):
 
 
 REFUSED = {
-    "decimal comma": ("a;b\n1,5;2\n", r"pass decimal=','"),
-    "semicolons": ("1,5;2,5\n3,5;4,5\n", r"pass delimiter=';'"),
-    "thousands": ('a,b\n"1,234",2\n', "numbers without commas"),
-    "dates": ("when,b\n2024-05-31,2\n", "times with time="),
-    "UTF-16 without a mark": ("a,b\n1,2\n".encode("utf-16-le"), "iconv -f UTF-16LE -t UTF-8"),
-    "UTF-32": ("a,b\n1,2\n".encode("utf-32"), "iconv -f UTF-32 -t UTF-8"),
-    "notes only": ("# nothing\n# here\n", "lines of notes"),
+    "decimal comma": ("a;b\n1,5;2\n", "'1,5'"),
+    "dates": ("when,b\n2024-05-31,2\n", "'2024-05-31'.*time="),
+    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "not text in UTF-8.*iconv"),
+    "UTF-16 without a mark": ("a,b\n1,2\n".encode("utf-16-le"), "not text in UTF-8"),
+    "notes only": ("# nothing\n# here\n", "no rows"),
 }
 
 
@@ -117,6 +161,7 @@ LINES = st.lists(st.lists(CELLS, max_size=4), max_size=6)
 
 
 @given(lines=LINES, parts=st.sampled_from([",", ";", " ", "  ", "\t"]), raw=st.binary(max_size=9))
+@pytest.mark.filterwarnings("ignore:the first row")
 @example(lines=[["#"], ["1"]], parts=",", raw=b"")
 @example(lines=[['"']], parts=",", raw=b"")
 def test_any_text_is_read_or_refused_in_one_line(tmp_path_factory, lines, parts, raw):

@@ -102,6 +102,12 @@ class ReadingOptions:
     decimal: Annotated[
         str | None, typer.Option(help="The mark in 3.14, where text has another: a comma.")
     ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header", help="Whether the first row of text names the columns."
+        ),
+    ] = None
 
     def opened(self, data: list[str], missing: str, **more: Any) -> Any:
         """Return the stream that these options stand for."""
@@ -125,6 +131,8 @@ class ReadingOptions:
         for name in ("delimiter", "decimal"):
             if getattr(self, name) is not None:
                 how[name] = getattr(self, name)
+        if self.header is not None:
+            how["header"] = 0 if self.header else None
         return open_stream(data[0] if len(data) == 1 else data, **how)
 
 

@@ -90,9 +90,7 @@ def _remedy(found: dict[str, Any]) -> str:
     """Return the options that read columns of text or dates, or that leave them out."""
     ways, others, names = [], found["no_numbers"], found.get("names") or ()
     kinds = [what.partition(" (")[0] for what in others.values()]
-    if "semicolons" in kinds:
-        ways.append("--delimiter ';', and --decimal , if need be")
-    elif "decimal commas" in kinds:
+    if "decimal commas" in kinds:
         ways.append("--decimal ,")
     dated = next((name for name, what in others.items() if what.startswith("dates")), None)
     word = next((name for name, what in others.items() if what.startswith("text")), None)

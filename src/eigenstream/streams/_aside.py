@@ -68,7 +68,7 @@ def _first_row(
     table: RowTable, last: Sequence[NDArray[Any]], opposites: Mapping[str, str]
 ) -> Sequence[str]:
     """Return the names of the columns if they are a row like the others, else nothing."""
-    if not getattr(table, "headed", False) or not table.columns:
+    if not getattr(getattr(table, "layout", None), "headed", False) or not table.columns:
         return ()
     known = any(_is_number(cell) for cell in table.columns)
     end = table.columns[-1]

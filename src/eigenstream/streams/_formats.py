@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from eigenstream.streams._places import File, StandardInput, inside, within
+from eigenstream.streams._places import File, Pipe, inside, within
 from eigenstream.streams.base import RowTable, StreamError
 
 __all__ = ["reader_of", "tables_of"]
@@ -27,7 +27,7 @@ class Format:
 FORMATS = (
     Format("npy", "Npy", (".npy",), (b"\x93NUMPY",)),
     Format("npz", "Npz", (".npz",), (b"PK\x03\x04",), has_parts=True),
-    Format("delimited", "Delimited", (".csv", ".tsv", ".txt", ".dat")),
+    Format("text", "Text", (".csv", ".tsv", ".txt", ".dat")),
     Format(
         "arrow",
         "Arrow",
@@ -142,10 +142,10 @@ def _format(file: File) -> Format:
             )
         return BY_NAME["zarrs" if zarr else "arrow"]
     start = file.start(16)
-    if isinstance(file, StandardInput):
-        return BY_NAME["npy" if start.startswith(b"\x93NUMPY") else "delimited"]
+    if isinstance(file, Pipe):
+        return BY_NAME["npy" if start.startswith(b"\x93NUMPY") else "text"]
     named = next((form for form in FORMATS if file.suffix in form.suffixes), None)
-    if file.packing and named is not BY_NAME["delimited"]:
+    if file.packing and named is not BY_NAME["text"]:
         raise StreamError(f"{file.path} is packed ({file.packing}): unpack it first.")
     if named is BY_NAME["netcdf"] and start.startswith(BY_NAME["hdf5"].starts):
         return BY_NAME["hdf5"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenstream._checks import is_sparse, warn_user
 from eigenstream.streams._columns import Reading
-from eigenstream.streams._places import File, StandardInput, within
+from eigenstream.streams._places import File, Pipe, within
 from eigenstream.streams._steps import Preprocessing
 from eigenstream.streams.base import RowTable, SlicedTable, StreamError, Wanted, as_floats
 
@@ -104,7 +104,7 @@ def _facts(table: RowTable) -> dict[str, Any]:
     facts |= {"columns": table.width, "dtype": None if table.dtype is None else str(table.dtype)}
     file = getattr(table, "file", None)
     files = getattr(table, "files", None) or ([] if file is None else [file])
-    if any(isinstance(one, StandardInput) or not one.rereadable for one in files):
+    if any(isinstance(one, Pipe) or not one.rereadable for one in files):
         raise StreamError(
             f"{table.name} cannot be read from the middle in another process, so that no "
             "checkpoint serves. Write it to a file first."

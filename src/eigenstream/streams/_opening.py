@@ -1,20 +1,21 @@
 """``open_stream``: from whatever holds rows to a stream of them."""
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from difflib import get_close_matches
 from inspect import signature
 from io import IOBase
 from os import PathLike, fspath
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from eigenstream._checks import check_choice, check_whole, is_sparse
+from eigenstream._checks import check_choice, check_whole, is_sparse, warn_user
 from eigenstream.streams._columns import Reading, check_columns, check_rows, planned
 from eigenstream.streams._formats import reader_of, tables_of
 from eigenstream.streams._missing import POLICIES
-from eigenstream.streams._places import StandardInput, resolved
+from eigenstream.streams._places import Pipe, resolved
 from eigenstream.streams._sequences import check_gap
 from eigenstream.streams._stream import Stream
 from eigenstream.streams.base import RowTable, StreamError
@@ -43,6 +44,7 @@ class StreamOptions(TypedDict, total=False):
     #: Of text.
     delimiter: str | None
     decimal: str
+    header: Literal["infer", 0] | None
 
 
 def open_stream(
@@ -101,6 +103,9 @@ def open_stream(
         Of text: what parts the columns; by default it is found out.
     decimal : {".", ","}
         Of text: the mark in 3.14.
+    header : {"infer", 0, None}
+        Of text: by default the first row names the columns, with a warning where it holds numbers
+        only. 0 says that it does, None that there is no row of names.
 
     Examples
     --------
@@ -122,6 +127,7 @@ def open_stream(
     if sequence is True:
         raise TypeError("sequence must be the name or number of a column, or False; got True.")
     tables = _tables(source, formats)
+    _warn_of_header(tables)
     plan = Reading(
         columns=check_columns(columns, tables),
         sequence=None if joined else sequence,
@@ -149,6 +155,18 @@ def _check_known(options: Mapping[str, Any]) -> None:
             meant = f" Did you mean {near[0]}=?" if near else ""
             listed = ", ".join(f"{one}=" for one in known)
             raise TypeError(f"open_stream has no {name}=.{meant} It takes {listed}.")
+
+
+def _warn_of_header(tables: Sequence[RowTable]) -> None:
+    """Warn once of files whose first row is taken for names, and holds numbers only."""
+    doubtful = [one for one in tables if getattr(getattr(one, "layout", None), "doubtful", False)]
+    if doubtful:
+        more = f" and {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
+        warn_user(
+            f"the first row of {doubtful[0].name}{more} was taken for the names of the columns, "
+            "and holds only numbers. Pass header=None (--no-header) if it is a row of data, or "
+            "header=0 (--header) to keep it as names."
+        )
 
 
 def _is_auto(chunk_rows: Any) -> bool:
@@ -206,7 +224,8 @@ def _one(source: Any, name: str, options: Mapping[str, Any]) -> list[RowTable]:
         raise TypeError(f"{name} is bytes, and the name of a file is text.")
     if isinstance(source, str | PathLike):
         path = fspath(source)
-        return tables_of([StandardInput()] if path == "-" else resolved(path), options)
+        files = [Pipe("standard input", sys.stdin.buffer)] if path == "-" else resolved(path)
+        return tables_of(files, options)
     if isinstance(source, Stream):
         raise TypeError(f"{name} is a stream already.")
     if isinstance(source, list | tuple):

@@ -3,7 +3,6 @@
 import errno
 import os
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from glob import has_magic
@@ -14,11 +13,10 @@ from eigenstream.streams.base import StreamError, needed
 
 __all__ = [
     "File",
-    "StandardInput",
-    "as_pipe",
+    "Pipe",
     "inside",
     "natural_order",
-    "reason_of",
+    "one_line",
     "resolved",
     "within",
 ]
@@ -64,7 +62,7 @@ class File:
     @property
     def rereadable(self) -> bool:
         """Whether it can be opened twice."""
-        return self.system is not None or os.path.isfile(self.path) or self.is_folder
+        return True
 
     def open(self) -> BinaryIO:
         """Open the file for reading bytes."""
@@ -82,8 +80,6 @@ class File:
 
     def start(self, count: int = 16) -> bytes:
         """Return its first bytes."""
-        if not self.rereadable:
-            return b""
         with self.open() as stream:
             return stream.read(count)
 
@@ -92,12 +88,12 @@ class File:
         return File(self.path, part, self.system)
 
 
-class StandardInput(File):
-    """What is piped in: it can be looked at before it is read, once."""
+class Pipe(File):
+    """Standard input or a named pipe: its start can be looked at before it is read, once."""
 
-    def __init__(self, stream: Any = None) -> None:
-        super().__init__("standard input")
-        object.__setattr__(self, "_stream", _Piped(sys.stdin.buffer if stream is None else stream))
+    def __init__(self, path: str, stream: Any = None) -> None:
+        super().__init__(path)
+        object.__setattr__(self, "_stream", stream)
 
     @property
     def rereadable(self) -> bool:
@@ -106,55 +102,54 @@ class StandardInput(File):
 
     def open(self) -> BinaryIO:
         """Return the stream itself."""
-        stream: BinaryIO = self._stream  # type: ignore[attr-defined]
-        return stream
+        if not isinstance(self._stream, _Piped):  # type: ignore[attr-defined]
+            stream = self._stream or super().open()  # type: ignore[attr-defined]
+            object.__setattr__(self, "_stream", _Piped(stream))
+        found: BinaryIO = self._stream  # type: ignore[attr-defined]
+        return found
 
     def size(self) -> int | None:
         """It has no size."""
         return None
 
     def start(self, count: int = 16) -> bytes:
-        """Return what comes first, without taking it."""
-        found: bytes = self._stream.peek(count)  # type: ignore[attr-defined]
+        """Return its first bytes, without taking them."""
+        found: bytes = self.open().peek(count)  # type: ignore[attr-defined]
         return found
 
 
 class _Piped:
-    """A stream of bytes whose start can be looked at; it waits for no more than is asked for."""
+    """Bytes whose start can be looked at; reading returns what has arrived."""
+
+    closed = False
 
     def __init__(self, stream: Any) -> None:
-        self.stream, self.seen = stream, b""
-        self.some = getattr(stream, "read1", stream.read)
+        self.seen, self.some = b"", getattr(stream, "read1", stream.read)
 
-    def peek(self, count: int) -> bytes:
-        while len(self.seen) < count and self.more():
-            pass
-        return self.seen[:count]
-
-    def first_line(self, most: int) -> bytes:
-        while b"\n" not in self.seen and len(self.seen) < most and self.more():
-            pass
-        return self.seen
-
-    def more(self) -> bool:
+    def _more(self) -> bool:
         piece = self.some(1 << 16)
         self.seen += piece
         return bool(piece)
 
+    def peek(self, count: int) -> bytes:
+        while len(self.seen) < count and self._more():
+            pass
+        return self.seen[:count]
+
+    def first_line(self, most: int) -> bytes:
+        while b"\n" not in self.seen and len(self.seen) < most and self._more():
+            pass
+        return self.seen
+
     def read(self, count: int) -> bytes:
-        first, self.seen = self.seen[:count], self.seen[count:]
-        found: bytes = first + self.stream.read(count - len(first)) if len(first) < count else first
-        return found
+        if not self.seen:
+            piece: bytes = self.some(count)
+            return piece
+        piece, self.seen = self.seen[:count], self.seen[count:]
+        return piece
 
-    def read_some(self, count: int) -> bytes:
-        """Return what is there, as soon as something is."""
-        found: bytes = self.read(len(self.seen)) if self.seen else self.some(count)
-        return found
-
-
-def as_pipe(stream: Any) -> Any:
-    """Return a stream that can be read once as one whose start can be looked at."""
-    return stream if isinstance(stream, _Piped) else _Piped(stream)
+    def close(self) -> None:
+        """Leave the stream open: it is not ours."""
 
 
 def natural_order(name: str) -> list[Any]:
@@ -181,6 +176,8 @@ def resolved(name: str) -> list[File]:
             raise FileNotFoundError(f"no file matches {path!r}.")
         return [File(one, part) for one in found]
     _check_there(path)
+    if not part and not os.path.isfile(path) and not os.path.isdir(path):
+        return [Pipe(path)]
     return [File(path, part)]
 
 
@@ -238,15 +235,15 @@ def _check_reached(system: Any, path: str, url: str) -> None:
     except Exception as refusal:  # each file system has errors of its own
         unreached = refusal
     if unreached is not None:
-        raise StreamError(f"cannot read {url}: {reason_of(unreached)}.") from None
+        raise StreamError(f"cannot read {url}: {one_line(unreached)}.") from None
     if not system.exists(path):
         raise FileNotFoundError(f"cannot read {url}: there is no such file.")
 
 
-def reason_of(refusal: BaseException, most: int = 160) -> str:
+def one_line(refusal: BaseException, most: int = 160) -> str:
     """Return what a library said, in one line that is not too long.
 
-    >>> reason_of(OSError("gone\\naway"))
+    >>> one_line(OSError("gone\\naway"))
     'gone away'
     """
     said = " ".join(str(refusal).split())

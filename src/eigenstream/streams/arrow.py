@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream.streams._arrow_columns import Named, block_of, is_number, kind_of
-from eigenstream.streams._places import File, natural_order, reason_of, within
+from eigenstream.streams._places import File, natural_order, one_line, within
 from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, needed, rows_within
 
 #: Endings of the two kinds of files.
@@ -138,7 +138,7 @@ class Arrow(RowTable):
             raise self._said(refusal) from None
 
     def _said(self, refusal: Exception) -> StreamError:
-        return StreamError(f"{self.name} cannot be read: {reason_of(refusal, 200)}.")
+        return StreamError(f"{self.name} cannot be read: {one_line(refusal, 200)}.")
 
 
 class Records(Arrow):

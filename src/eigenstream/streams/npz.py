@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from eigenstream.streams._npy_header import read_header
-from eigenstream.streams._places import File, reason_of
+from eigenstream.streams._places import File, one_line
 from eigenstream.streams._raw import raw_blocks
 from eigenstream.streams._selection import chosen
 from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, row_width
@@ -92,7 +92,7 @@ def _archive(file: File) -> Iterator[zipfile.ZipFile]:
             archive = zipfile.ZipFile(stream)
         except (*_DAMAGE, ValueError, OSError) as damage:
             if "range requests" in str(damage):
-                raise StreamError(f"{file.path} cannot be read: {reason_of(damage)}.") from None
+                raise StreamError(f"{file.path} cannot be read: {one_line(damage)}.") from None
             start = file.start(8)
             looks = ", but a pickle, which is never loaded here" if start[:1] == b"\x80" else ""
             raise StreamError(
