@@ -64,6 +64,8 @@ def _syrk(
     syrk: Any, rows: Floats, weight: float, total: Floats | None = None, keep: float = 0.0
 ) -> Any:
     """Call one of BLAS's syrk on rows as they lie; a total is updated in place."""
+    if len(rows) == 0:  # BLAS prints an error
+        return total if keep else np.zeros((rows.shape[1],) * 2, rows.dtype, "F")
     # BLAS is column-major: the transpose of C-ordered rows is the F-ordered matrix it wants.
     operand, transposed = (rows, 1) if rows.flags.f_contiguous else (rows.T, 0)
     if total is None:

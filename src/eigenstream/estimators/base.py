@@ -174,8 +174,17 @@ class SubspaceEstimator(
 
     @property
     def objective_(self) -> float:
-        """The objective that the subspace reaches on the data: the sum of its eigenvalues."""
-        return float(self.eigenvalues_.sum())
+        """The objective that the subspace reaches on the data: the sum of its eigenvalues.
+
+        Absent after "flow" and "sketch", which estimate the eigenvalues.
+        """
+        values, abilities = self.eigenvalues_, self._knowledge().abilities
+        if abilities.goes_on and not abilities.scatters:
+            raise AttributeError(
+                f"solver={self.solver_!r} only estimates the eigenvalues, so objective_ is not "
+                "available. Use score on rows, or fit with solver='dense'."
+            )
+        return float(values.sum())
 
     @property
     def rank_(self) -> int:

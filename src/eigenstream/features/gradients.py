@@ -110,6 +110,12 @@ class GradientOrientation(
             out[part] = self._features(pixels[part].astype(np.float64))
         return out
 
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
     def _features(self, pixels: Float64s) -> Float64s:
         """Return the features of a block of images."""
         # The largest gray value sets the scale: squares neither overflow nor vanish.

@@ -736,3 +736,36 @@ def test_risks_weigh_tasks_as_learning_does(solver, group_weights):
         for c in np.concatenate([apart - 1e-9, apart + 1e-9])
     ]
     assert learned.risk_ == pytest.approx(min(risks), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_index_pairs_and_the_same_rows_choose_one_eta(seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(6, size=60)
+    rows = rng.standard_normal((60, 6)) + 0.8 * rng.standard_normal((6, 6))[labels]
+    index = rng.integers(60, size=(300, 2))
+    signs = np.where(labels[index[:, 0]] == labels[index[:, 1]], 1, -1)
+    by_index = PairSubspace(2, preprocessor=rows).fit(index, signs)
+    by_rows = PairSubspace(2).fit(rows[index][:, ::-1], signs)
+    assert by_index.eta_ == by_rows.eta_
+    np.testing.assert_allclose(by_index.components_, by_rows.components_, atol=1e-9)
+
+
+def test_rows_that_all_weigh_nothing_are_learned_in_silence(capfd):
+    model = ClassSubspace(1).partial_fit(X, Y)
+    before = model.components_
+    model.partial_fit(X[:1], Y[:1], sample_weight=[0.0])
+    np.testing.assert_allclose(model.components_, before, atol=1e-12)
+    assert np.isfinite(model.partial_fit(X[:1], ["?"], sample_weight=[0.0]).components_).all()
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("model", [PairSubspace(2, kernel="precomputed"), PairMetric()])
+def test_the_tags_of_pairs_are_true(model):
+    tags = model.__sklearn_tags__()
+    assert tags.target_tags.required
+    assert tags.input_tags.three_d_array
+    assert not tags.input_tags.two_d_array
+    assert not tags.input_tags.sparse
+    assert not tags.input_tags.pairwise
+    assert model.set_params(preprocessor=X).__sklearn_tags__().input_tags.two_d_array

@@ -214,3 +214,11 @@ def test_path_shows_what_the_rules_for_alpha_look_at():
         chosen = SlowSubspace(3, alpha="bound").fit(rows)
     assert chosen.bound_ <= path.error_bound.min() + 1e-9
     assert path.error_bound[-1] == np.inf
+
+
+def test_a_bound_states_what_it_assumes_of_rows_not_seen():
+    slow = SlowSubspace(1, alpha=0.9).fit(sample())
+    seen, given = (str(slow.bound(0.1, Independent(), radius=one)) for one in (None, 6.0))
+    assert "if no possible row is farther than" in seen
+    assert seen.endswith("Pass radius= if rows not seen can be.")
+    assert given.endswith("if no possible row is farther than 6 from the expectation.")

@@ -65,6 +65,16 @@ class MappedPairs:
         return some.with_members(_mapping.mapped(self._features, some.members))
 
 
+def pair_tags(tags: Any, preprocessor: Any) -> Any:
+    """Return scikit-learn's tags of an estimator that learns from pairs with signs."""
+    given = tags.input_tags
+    given.three_d_array, given.two_d_array = True, preprocessor is not None
+    given.sparse = given.pairwise = False
+    tags.target_tags.required = True
+    tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+    return tags
+
+
 def checked_points(preprocessor: Any) -> Any:
     """Return the rows that index pairs refer to."""
     refuse_unread(preprocessor, "preprocessor")

@@ -203,6 +203,10 @@ class PairMetric(
     def _training_counts(self) -> PairCounts:
         return self._trained.counts
 
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        return _pair_input.pair_tags(super().__sklearn_tags__(), self.preprocessor)
+
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)

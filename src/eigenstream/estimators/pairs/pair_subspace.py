@@ -244,6 +244,10 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             self._training(), norms, margin, delta, self.diameter_, balanced=self.balanced
         )
 
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        return _pair_input.pair_tags(super().__sklearn_tags__(), self.preprocessor)
+
     # ---- checks ----------------------------------------------------------------------------
 
     def _unready(self) -> str:

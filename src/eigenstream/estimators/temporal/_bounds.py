@@ -28,7 +28,8 @@ class SubspaceBound:
     of the data. ``scale`` is the factor that shrinks the data to the norm 1/2 that the theorem
     wants, ``radius`` the norm it was taken from; ``deviations`` are the theorem's own statements in
     that unit: one, or two where alpha was chosen by the data (of the variance and of the velocity).
-    ``largest`` is what the gap cannot exceed anyway.
+    ``largest`` is what the gap cannot exceed anyway. ``empirical``: ``radius`` comes from the rows
+    seen, and the statement assumes that no other row is farther from the expectation.
     """
 
     gap: float
@@ -37,6 +38,7 @@ class SubspaceBound:
     radius: float
     largest: float
     deviations: tuple[Deviation, ...]
+    empirical: bool = False
 
     @property
     def scale(self) -> float:
@@ -54,14 +56,16 @@ class SubspaceBound:
         return self.gap >= self.largest
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return the statement and its condition."""
         last = self.deviations[-1]
         text = (
             f"objective {self.objective:.4g} +- {self.gap:.3g} with probability > "
             f"{1 - self.delta:.6g} (data rescaled by {self.scale:.4g}, "
             f"m = {last.m}, a = {last.a}, {last.blocks} blocks)"
         )
-        return f"{text}, which is vacuous" if self.vacuous else text
+        text = f"{text}, which is vacuous" if self.vacuous else text
+        text = f"{text}, if no possible row is farther than {self.radius:.4g} from the expectation"
+        return f"{text}. Pass radius= if rows not seen can be." if self.empirical else f"{text}."
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,7 @@ class Measured:
     objective: float
     #: What no row is farther than from their middle.
     radius: float
+    empirical: bool
     #: Whether the data chose alpha, and whether they gave the mean.
     chosen: bool
     center: bool
@@ -139,7 +144,9 @@ def slow_subspace_bound(
     if fit.center:
         gap += alpha * mean_bound(m, 0.5, for_mean, mixing, tight=tight).value ** 2
     unit = (2.0 * fit.radius) ** 2
-    return SubspaceBound(unit * gap, delta, fit.objective, fit.radius, unit * largest, deviations)
+    return SubspaceBound(
+        unit * gap, delta, fit.objective, fit.radius, unit * largest, deviations, fit.empirical
+    )
 
 
 def pair_rule(alpha: float, same_class: float, bound: SubspaceBound) -> PairRule:

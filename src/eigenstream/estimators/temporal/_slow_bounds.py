@@ -52,8 +52,8 @@ class SlowBounds(StreamEstimator):
         mixing : MixingProfile
             How fast the process forgets (``eigenstream.theory``).
         radius : float, optional
-            The largest distance of a row from the mean that is possible. By default what the rows
-            seen cannot exceed, kept from the one pass: at most about three times the largest.
+            The largest possible distance of a row from the mean. By default a bound for the rows
+            seen. It is no bound for other rows: pass a number if rare rows can be larger.
         tight : bool
             Leave out the last rounding of the proof; as valid, and smaller.
 
@@ -111,6 +111,7 @@ class SlowBounds(StreamEstimator):
             lag=penalty.lag,
             objective=objective,
             radius=self._radius(contrast, radius),
+            empirical=radius is None,
             chosen=details["chosen"],
             center=self.center,
         )
@@ -143,8 +144,7 @@ class SlowBounds(StreamEstimator):
         mixing : MixingProfile
             How fast the process forgets (``eigenstream.theory``).
         radius : float, optional
-            The largest distance of a row from the mean that is possible. By default what the rows
-            seen cannot exceed.
+            The largest possible distance of a row from the mean; see ``bound``.
         tight : bool
             Leave out the last rounding of the proof; as valid, and smaller.
 

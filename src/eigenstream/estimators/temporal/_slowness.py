@@ -68,6 +68,14 @@ class Slowness:
     def of_estimate(self, estimate: Estimate, alpha: float | None = None) -> Solution:
         """Take over what a learner without scatters has found, and the alpha that it has found."""
         alpha = float(self.alpha) if alpha is None else alpha
+        total = float(estimate.pairs.values.sum())
+        if total < 0:
+            warn_user(
+                f"the estimated objective is {total:.3g}: this subspace is worse than none. Remove "
+                "outliers, use solver='dense', raise alpha, or lower n_components."
+            )
+        else:
+            self._warn_about_sign(estimate.pairs, alpha)
         return Solution(
             estimate.pairs, np.asarray(estimate.mean), estimate.n_rows, {"alpha": alpha}
         )

@@ -54,23 +54,10 @@ def row_hashes(rows: Any, *, rounded: bool = False, unordered: bool = False) -> 
 
 
 def pair_hashes(given: Pairs, *, rounded: bool = False) -> Hashes:
-    """Return a hash of each pair that does not depend on which member comes first.
-
-    Explicit pairs are known by their difference, index pairs by their two rows: equal numbers may
-    stand for other rows in the next chunk.
-    """
-    if given.index is not None:
-        of_points = row_hashes(given.points, rounded=rounded)
-        ends = np.sort(of_points[given.index], axis=1)
-        return _mixed(_mixed(ends[:, 0]) + ends[:, 1])
-    out = np.empty(len(given), dtype=np.uint64)
-    step = max(HASHED_VALUES // max(given.width, 1), 1)
-    for start in range(0, len(given), step):
-        part = slice(start, start + step)
-        apart = given.differences(part)
-        both = (row_hashes(one, rounded=rounded) for one in (apart, -apart))
-        out[part] = np.minimum(*both)
-    return out
+    """Return a hash of the two rows of each pair, whichever comes first."""
+    index = np.arange(2 * len(given)).reshape(-1, 2) if given.index is None else given.index
+    ends = np.sort(row_hashes(given.members, rounded=rounded)[index], axis=1)
+    return _mixed(_mixed(ends[:, 0]) + ends[:, 1])
 
 
 def smallest_distinct(

@@ -247,6 +247,7 @@ class ClassSample:
         was seen more often, twice.
         """
         parts = []
+        keys = [key for key in keys if key in self.classes]  # a class may have no weight
         for found in map(self.classes.__getitem__, keys):
             some = found.rows[np.argsort(found.hashes)[: self.per_class]]
             alone = len(some) == 1 and found.weights[0] > 1

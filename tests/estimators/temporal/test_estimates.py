@@ -1,0 +1,53 @@
+"""Solvers that only estimate the eigenvalues report what is wrong with their answer."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import oracles
+from eigenstream import SlowSubspace, StreamPCA
+
+
+def stream(n=3000, width=32, seed=0):
+    """Five slow sources among fast ones."""
+    rng = np.random.default_rng(seed)
+    memory = np.r_[1.0 - np.geomspace(0.005, 0.1, 5), rng.uniform(-0.4, 0.4, width - 5)]
+    rows = oracles.autoregressive(memory, n, rng)
+    return rows @ np.linalg.qr(rng.standard_normal((width, width)))[0]
+
+
+def warned(model, rows):
+    """Return the warnings of a fit."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(rows)
+    return " ".join(str(one.message) for one in caught)
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "sketch", "flow"])
+def test_every_solver_warns_of_eigenvalues_that_are_not_positive(solver):
+    rows = stream()
+    model = SlowSubspace(6, alpha=0.4, solver=solver, random_state=0)
+    assert "eigenvalues are positive at alpha=0.4" in warned(model, rows)
+    model = SlowSubspace(2, alpha=0.5, solver=solver, random_state=0)
+    assert "positive" not in warned(model, rows)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_flow_that_outliers_have_misled_says_so(seed):
+    rows = stream(seed=seed)
+    rng = np.random.default_rng(seed)
+    rows[[600, 1200, 1900, 2500]] += 1000.0 * rng.standard_normal((4, 32))
+    model = SlowSubspace(5, alpha=0.6, solver="flow", random_state=0)
+    assert "worse than none. Remove outliers, use solver='dense'" in warned(model, rows)
+
+
+@pytest.mark.parametrize("learner", [StreamPCA(2), SlowSubspace(2, alpha=0.4)])
+def test_only_exact_solvers_have_an_objective(learner):
+    rows = stream()
+    for solver in ("dense", "krylov", "sketch", "flow"):
+        model = learner.set_params(solver=solver).fit(rows)
+        assert hasattr(model, "objective_") == (solver in {"dense", "krylov"})
+    with pytest.raises(AttributeError, match="Use score on rows"):
+        _ = model.objective_
