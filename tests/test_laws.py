@@ -1,21 +1,12 @@
 """Laws 1 to 7 of ``eigenstream.testing`` over the table of members; law 8: test_refusals.py."""
 
-from copy import deepcopy
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from eigenstream import ClassSubspace, PairSubspace
-from eigenstream.contrast import Contrast
-from eigenstream.learners.pairs import LabelledRows, Pairs, PairTask
-from eigenstream.learners.table import WAYS
-from eigenstream.learners.temporal.base import StreamTask
-from eigenstream.scatters import VarianceScatter, VelocityScatter
 from eigenstream.testing import (
-    assert_same_state,
     check_finite_everywhere,
     check_float32,
     check_merged,
@@ -176,66 +167,6 @@ def test_law_3_the_engine_takes_the_steps_of_the_rule(rule, block):
 
 
 # ---- learners ------------------------------------------------------------------------------------
-
-#: Rows in time order, pairs and labelled rows, as learners take them.
-CHECKED = {
-    "time": [(DATA["time"][0][:50],), (DATA["time"][0][50:],)],
-    "pairs": [
-        (Pairs(X, None, None, y, None),)
-        for X, y in [
-            (DATA["pairs"][0][:50], DATA["pairs"][1][:50]),
-            (DATA["pairs"][0][50:], DATA["pairs"][1][50:]),
-        ]
-    ],
-    "labels": [
-        (LabelledRows(DATA["labels"][0][part], DATA["labels"][1][part], None),)
-        for part in (slice(0, 50), slice(50, None))
-    ],
-}
-
-
-def begun(data, solver):
-    """A learner that has seen nothing, and where it takes one, its estimator's question."""
-    way = WAYS[data][solver]
-    if data == "time":
-        contrast = Contrast(VarianceScatter(8, lag=1), VelocityScatter(8), (0.7, 0.3))
-        given = {"schedule": "auto", "init": "data", "random_state": 0}
-        return way.begun(StreamTask(contrast, 2, dict.fromkeys(way.reads) | given))
-    estimator = {"pairs": PairSubspace, "labels": ClassSubspace}[data](2, eta=0.5, solver=solver)
-    weights = estimator._question(8).weights_online()
-    given = estimator.get_params() | {"random_state": 0}
-    return way.begun(PairTask(8, 2, False, weights, given))
-
-
-STREAMING = [
-    (data, solver)
-    for data, ways in WAYS.items()
-    for solver, way in ways.items()
-    if way.abilities.goes_on
-]
-
-
-@pytest.mark.parametrize(("data", "solver"), STREAMING)
-def test_law_7_a_learner_goes_on_from_its_state(data, solver):
-    first, later = CHECKED[data]
-    learner = begun(data, solver)
-    check_state(deepcopy(learner), lambda empty: empty.add(*first))
-    learner.add(*first)
-    check_state(learner, lambda one: one.add(*later))
-
-
-@pytest.mark.parametrize(
-    ("data", "solver"), [pair for pair in STREAMING if WAYS[pair[0]][pair[1]].abilities.merges]
-)
-def test_law_1_learners_that_merge_leave_both_as_they_were(data, solver):
-    left, right = begun(data, solver), begun(data, solver)
-    left.add(*CHECKED[data][0])
-    right.add(*CHECKED[data][1])
-    before = left.state(), right.state()
-    both = left.merge(right)
-    assert both.n_rows == left.n_rows + right.n_rows
-    assert_same_state(left.state(), before[0])
-    assert_same_state(right.state(), before[1])
 
 
 # ---- processes -----------------------------------------------------------------------------------

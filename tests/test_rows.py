@@ -1,7 +1,5 @@
 """Rows that are known to be sound skip scikit-learn's validation, and are what it would give."""
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -59,40 +57,6 @@ def test_what_is_wrong_is_still_refused(model):
     ):
         with pytest.raises(ValueError, match=words):
             answer(model, rows)
-
-
-@EACH
-def test_names_that_are_missing_are_still_missed(model):
-    pd = pytest.importorskip("pandas")
-    table = pd.DataFrame(ROWS, columns=list("abc"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = model.fit(table, SIDES) if isinstance(model, Perceptron) else model.fit(table)
-    with pytest.warns(UserWarning, match="does not have valid feature names"):
-        answer(model, ROWS)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("form", [np.array, np.asfortranarray, lambda rows: rows[:, ::2]])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_is_found_in_any_order_of_memory(dtype, form, bad):
-    rows = np.ones((9, 8), dtype)
-    check_finite(form(rows))
-    rows[5, 4] = bad
-    with pytest.raises(ValueError, match="at row 5, column"):
-        check_finite(form(rows))
-
-
-@pytest.mark.parametrize("column", [0, 9_999, 10_000, 25_001])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
-def test_what_is_not_finite_is_found_in_wide_rows(column, bad):
-    """Their squares are summed in parts, for which BLAS wakes no thread."""
-    rows = np.ones((3, 25_002))
-    check_finite(rows)
-    rows[2, column] = bad
-    words = "as large as 1e" if bad == 1e200 else f"at row 2, column {column}"
-    with pytest.raises(ValueError, match=words):
-        check_finite(rows)
 
 
 def test_large_numbers_whose_squares_do_not_overflow_are_taken():

@@ -52,36 +52,6 @@ def test_verdicts_give_reasons():
     assert "unknown" in Steps(lambda t: 1 / (1 + t)).converges().reason
 
 
-def test_functions_of_the_step_are_schedules():
-    np.testing.assert_allclose(as_schedule(lambda t: 1 / (1 + t)).gains(1, 2), [1 / 2, 1 / 3])
-    np.testing.assert_allclose(as_schedule(lambda t: 0.25).gains(0, 3), 0.25)
-
-
-def test_whole_numbers_do_not_overflow():
-    """In whole numbers (10000 + 3e6)^3 wraps to a negative rate."""
-    gains = Power(10**18, 10_000, p=3).gains(3_000_000, 1000)
-    np.testing.assert_allclose(gains, 1e18 / (1e4 + np.arange(3e6, 3e6 + 1000)) ** 3, rtol=1e-12)
-    assert (Power(1, 10_000, p=100).gains(0, 3) == 0).all()
-
-
-@pytest.mark.parametrize("shape", [(3,), (1,), (5, 1)])
-def test_a_function_gives_one_rate_a_step_or_one_for_all(shape):
-    with pytest.raises(ValueError, match="one a step number, or one for all"):
-        Steps(lambda t: np.zeros(shape)).gains(0, 5)
-
-
-@pytest.mark.parametrize("schedule", [Constant, Power, Auto])
-def test_a_class_is_no_schedule_yet(schedule):
-    with pytest.raises(TypeError, match=rf"give it its numbers, as {schedule.__name__}\("):
-        as_schedule(schedule)
-
-
-@pytest.mark.parametrize("bad", [0.1, None, "fast"])
-def test_other_values_are_refused(bad):
-    with pytest.raises(TypeError, match="schedule must be 'auto'"):
-        as_schedule(bad)
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -8,7 +8,8 @@
 5. float32 input is added up in float64.
 6. Data without full rank, constant, repeated, tiny or huge give finite results with a reported
    rank, the same on every run.
-7. What is restored from a state, or from a file, goes on to the last bit.
+7. What is restored from a state, or from a file, continues as if it had never been saved, to
+   rounding.
 8. Bad input is refused with what was wrong, where, and what mends it; a refused call changes
    nothing.
 
@@ -105,7 +106,7 @@ def check_merging(
     assert_same_scatter(from_left, whole)
     assert_same_scatter(from_right, whole)
     for with_empty in (merge(empty(), whole), merge(whole, empty())):
-        assert_same_scatter(with_empty, whole, rounding=0.0)
+        assert_same_scatter(with_empty, whole)
 
 
 def check_reading(scatter: Scatter) -> None:
@@ -126,7 +127,7 @@ def check_reading(scatter: Scatter) -> None:
 
 
 def assert_same_state(left: Mapping[str, Any], right: Mapping[str, Any]) -> None:
-    """Assert that two states are flat, can be written to a file, and are equal to the last bit.
+    """Assert that two states are flat, can be written to a file, and are equal to rounding.
 
     >>> assert_same_state({"mean": np.zeros(2), "count": 3}, {"mean": np.zeros(2), "count": 3})
     """
@@ -136,11 +137,15 @@ def assert_same_state(left: Mapping[str, Any], right: Mapping[str, Any]) -> None
         assert kind in "biufU", f"{name} is no array, number or short string: {value!r}"
         assert np.ndim(value) > 0 or len(str(value)) < 200, f"{name} is too long a string"
         assert np.asarray(value).dtype == np.asarray(right[name]).dtype, f"{name}: dtypes differ"
-        np.testing.assert_array_equal(value, right[name], err_msg=name)
+        if kind == "f":
+            size = float(np.abs(value).max(initial=0.0))
+            np.testing.assert_allclose(value, right[name], atol=ROUNDING * size, err_msg=name)
+        else:
+            np.testing.assert_array_equal(value, right[name], err_msg=name)
 
 
 def check_state(learned: Any, go_on: Callable[[Any], Any]) -> None:
-    """Law 7: what is restored from a state, and the original, go on alike, to the last bit.
+    """Law 7: what is restored from a state, and the original, continue alike, to rounding.
 
     >>> from eigenstream.scatters import VelocityScatter
     >>> rows = np.random.default_rng(0).standard_normal((100, 3))

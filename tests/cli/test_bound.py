@@ -3,7 +3,6 @@
 import pytest
 
 from eigenstream.cli import app
-from eigenstream.theory import Geometric, pair_bound, pair_samples, slow_bound, slow_samples
 
 SLOW = ["bound", "slow", "--d", "10", "--mixing", "geometric:1,0.99"]
 PAIRS = ["bound", "pairs", "--d", "10", "--margin", "0.1"]
@@ -14,40 +13,6 @@ def run(capsys, *arguments):
         app(list(arguments))
     output = capsys.readouterr()
     return end.value.code, output.out, output.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "answer"),
-    [
-        (
-            [*SLOW, "--m", "1000000", "--delta", "0.05"],
-            slow_bound(10**6, 10, 0.05, Geometric(1, 0.99)),
-        ),
-        ([*SLOW, "--precision", "0.1"], slow_samples(0.1, 10, 0.05, Geometric(1, 0.99))),
-        (
-            [*SLOW, "--m", "100000", "--alpha", "0.8", "--tight", "--lag", "3"],
-            slow_bound(10**5, 10, 0.05, Geometric(1, 0.99), alpha=0.8, tight=True, lag=3),
-        ),
-        ([*PAIRS, "--m", "100000"], pair_bound(10**5, 10, 0.1, 0.05)),
-        (
-            [*PAIRS, "--precision", "0.1", "--risk", "0.2", "--delta", "0.1"],
-            pair_samples(0.1, 10, 0.1, 0.1, empirical_risk=0.2),
-        ),
-    ],
-)
-def test_the_command_gives_the_function(capsys, arguments, answer):
-    code, out, err = run(capsys, *arguments)
-    assert (code, err) == (0, "")
-    assert str(answer) in out
-
-
-def test_both_given_asks_for_the_confidence(capsys):
-    code, out, _ = run(capsys, *SLOW, "--m", "20000000", "--precision", "0.25")
-    assert code == 0
-    assert "at most 0.25 with probability > 0.9957" in out
-    code, out, _ = run(capsys, *PAIRS, "--m", "1000", "--precision", "0.25")
-    assert code == 0
-    assert "vacuous" in out
 
 
 def test_profiles_are_compared_and_drawn(capsys, tmp_path):

@@ -10,7 +10,6 @@ import eigenstream
 from eigenstream import ClassSubspace, PairSubspace, StreamPCA
 from eigenstream.cli import app
 from eigenstream.evaluation import balanced_risk, one_shot_error, pair_roc
-from eigenstream.scatters import VarianceScatter
 
 LABELS = np.arange(120) % 3
 
@@ -110,33 +109,6 @@ def test_of_many_rows_a_sample_is_judged(files):
     assert first["features"] != other["features"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("pca.eigs", "rows.npy"), "--labels of the rows, or --pairs"),
-        (("pca.eigs", "rows.npy", "--labels", "labels.npy", "--pairs", "pairs.csv"), "--labels"),
-        (("pca.eigs", "rows.npy", "--labels", "labels.npy", "--names", "a"), "--names is for"),
-        (("pca.eigs", "table.csv", "--labels", "sort"), "'sort'"),
-        (("pca.eigs", "rows.npy", "--labels", "few.npy"), "120"),
-        (("pca.eigs", "rows.npy", "--labels", "one.npy"), "two classes"),
-        (("pca.eigs", "wide.npy", "--labels", "labels.npy"), "learned from 4"),
-        (("pca.eigs", "rows.npy", "--labels", "labels.npy", "--most", "1"), "--most"),
-        (("scatter.eigs", "rows.npy", "--labels", "labels.npy"), "makes no features"),
-        (("none.eigs", "rows.npy", "--labels", "labels.npy"), "none.eigs"),
-        (("pca.eigs", "none.npy", "--labels", "labels.npy"), "none.npy"),
-    ],
-)
-def test_refusals_are_one_line(files, arguments, words):
-    np.save("few.npy", LABELS[:9])
-    np.save("one.npy", np.zeros(120))
-    np.save("wide.npy", np.ones((120, 5)))
-    eigenstream.save(VarianceScatter(4).update(rows()), "scatter.eigs")
-    result = run("evaluate", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert len(result.stderr.strip().splitlines()) == 1
-    assert words in result.stderr
-
-
 # ---- fit --report --------------------------------------------------------------------------------
 
 
@@ -162,36 +134,3 @@ def test_a_fit_leaves_a_page(files):
     shown = run("fit", "slow", "rows.npy", "--report", "slow.html").stdout
     assert "The report is in slow.html" in shown
     assert told("fit", "slow", "rows.npy")["report"] is None
-
-
-def test_of_what_is_read_once_rows_are_noted_as_they_pass(files):
-    with open("table.csv") as table:
-        text = table.read()
-    (files / "x.csv").write_text(text)
-    result = CliRunner().invoke(
-        app,
-        ["fit", "slow", "-", "--columns", "a,b,c,d", "--report", "r.html", "--json"],
-        input=text,
-    )
-    assert result.exit_code == 0, result.stderr
-    page = (files / "r.html").read_text(encoding="utf-8")
-    assert "120, 0 of them with missing values" in page
-    assert "The features over time" in page
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--report", "r.txt"), "must end in .html"),
-        (("--report", "nowhere/r.html"), "nowhere"),
-        (("--report", "r.html", "--shape", "3x3"), "9 pixels"),
-        (("--report", "r.html", "--shape", "3"), "HEIGHTxWIDTH"),
-        (("--shape", "2x2"), "give --report"),
-    ],
-)
-def test_a_page_that_cannot_be_is_refused_first(files, options, words):
-    before = sorted(files.iterdir())
-    result = run("fit", "pca", "rows.npy", "-o", "m.eigs", *options)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert words in result.stderr
-    assert sorted(files.iterdir()) == before

@@ -66,21 +66,3 @@ def test_a_map_of_a_file_with_holes(tmp_path):
     there = np.arange(120) != 5
     np.testing.assert_allclose(np.load(out)[there], due.transform(rows[there]), rtol=1e-12)
     assert np.isnan(np.load(out)[5]).all()
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--shape", "4by5"), "--shape must be"),
-        (("--shape", "0x5"), "at least 1"),
-        (("--topology", "round"), "topology must be"),
-        (("--report", "map.txt"), "must end in .html"),
-        (("--image-shape", "1x3"), "--image-shape says how --report shows units"),
-        (("--image-shape", "2x2", "--report", "map.html"), "--image-shape 2x2 has 4 pixels"),
-        (("--image-shape", "3", "--report", "map.html"), "--image-shape must be HEIGHTxWIDTH"),
-    ],
-)
-def test_what_is_refused(table, words, message):
-    result = run("fit", "som", table, *words)
-    assert result.exit_code != 0
-    assert message in f"{result.stderr} {result.exception}"

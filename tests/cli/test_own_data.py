@@ -3,10 +3,7 @@
 import io
 import json
 import os
-import pickle
-import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +17,7 @@ from typer.testing import CliRunner
 import eigenstream
 from eigenstream import SlowSubspace, StreamPCA
 from eigenstream.cli import _data, app
-from eigenstream.streams import Standardize, open_stream
+from eigenstream.streams import open_stream
 
 
 def run(*arguments, given=None):
@@ -82,63 +79,6 @@ def test_look_finds_sequences_and_holes(files):
     assert "--missing skip" in run("look", "days.csv").stdout
 
 
-def test_look_counts_labels_and_asks_for_them_where_text_is_in_the_way(files):
-    (files / "iris.csv").write_text(
-        "petal length (cm),kind\n1.5,setosa\n4,\n5,virginica\n6,setosa\n"
-    )
-    found = told("look", "iris.csv", "--labels", "kind")
-    assert found["names"] == ["petal length (cm)"]
-    assert found["labels"] == {"setosa": 2, "virginica": 1}
-    assert "2: setosa (2), virginica (1)" in run("look", "iris.csv", "--labels", "kind").stdout
-    refused = run("fit", "pca", "iris.csv")
-    assert refused.exit_code == 2
-    # As the command line has it, not as Python has.
-    assert "--columns selects others" in refused.stderr
-
-
-MIXED = 'day,"a, b",kind,y\n2024-01-01,1,x,2\n2024-01-02,3,z,\n2024-01-03,4,z,7\n'
-
-
-def test_look_lists_the_columns_that_hold_no_numbers(files):
-    (files / "mixed.csv").write_text(MIXED)
-    found = told("look", "mixed.csv")
-    assert (found["rows"], found["names"], found["rows_with_missing"]) == (3, ["a, b", "y"], 1)
-    assert found["no_numbers"] == {
-        "day": "dates ('2024-01-01' in row 0)",
-        "kind": "text ('x' in row 0)",
-    }
-    shown = run("look", "mixed.csv").stdout
-    for words in ("--time day", "--labels kind or --sequence kind", "--columns '\"a, b\",y'"):
-        assert words in shown
-    # What the remedies say, works.
-    named = told("look", "mixed.csv", "--time", "day", "--labels", 2)
-    assert (named["no_numbers"], named["labels"]) == ({}, {"z": 1, "x": 1})
-    chosen = told("look", "mixed.csv", "--columns", '"a, b",y')
-    assert (chosen["no_numbers"], chosen["names"]) == ({}, ["a, b", "y"])
-    # Text that comes late, and numbers without names.
-    (files / "late.csv").write_text("x,y\n" + "3,4\n" * 100 + "5,many\n")
-    assert told("look", "late.csv")["no_numbers"] == {"y": "text ('many' in row 100)"}
-    assert "only the others: --columns x" in run("look", "late.csv").stdout
-
-
-def test_look_at_words_alone(files):
-    (files / "words.csv").write_text("kind\nx\nz\n")
-    found = told("look", "words.csv")
-    assert (found["columns"], found["no_numbers"]) == (0, {"kind": "text ('x' in row 0)"})
-    assert "--labels kind" in run("look", "words.csv").stdout
-
-
-def test_look_at_types_of_arrow(files):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"k": list("ab"), "x": [1, 2], "l": [[1], [2]]})
-    frame["t"], frame["c"] = pandas.to_datetime(["2024-01-01"] * 2), frame["k"].astype("category")
-    frame.to_parquet("m.parquet")
-    found = told("look", "m.parquet")
-    assert found["names"] == ["x"]
-    assert found["no_numbers"].pop("l").startswith("of type list")
-    assert found["no_numbers"] == {"k": "text", "t": "dates", "c": "text"}
-
-
 def test_look_quick_reads_headers_only(files):
     # Text beyond what is looked at first, which only a pass finds, by its place.
     (files / "bad.csv").write_text("x,y\n1,2\n" + "3,4\n" * 30_000 + "5,many\n")
@@ -159,26 +99,6 @@ def test_fit_slow_learns_what_python_learns(files, rows, solver):
     assert (found["rows"], found["columns"], found["model"]) == (600, 3, "m.eigs")
     model = eigenstream.load("m.eigs")
     assert np.array_equal(model.components_, expected.components_)
-
-
-def test_options_reach_the_estimator(files, rows):
-    told("fit", "slow", "run*.csv", "--alpha", 0.7, "--lag", 3, "--standardize", "-o", "m.eigs")
-    model = eigenstream.load("m.eigs")
-    assert (model.alpha, model.lag, model.scale) == (0.7, 3, True)
-    # Files are sequences of their own: no velocity crosses.
-    expected = SlowSubspace(2, alpha=0.7, lag=3, scale=True).fit([rows[:300], rows[300:]])
-    assert np.allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-10)
-    assert told("fit", "pca", "all.npy", "-d", "all")["eigenvalues"].__len__() == 3
-    share = told("fit", "pca", "all.npy", "-d", 0.5)
-    assert len(share["eigenvalues"]) == StreamPCA(0.5).fit(rows).n_components_
-    assert told("fit", "pca", "run1.csv", "--columns", "x,2")["columns"] == 2
-
-
-def test_fit_says_what_it_has_found(files):
-    result = run("fit", "slow", "run1.csv", "run2.csv", "-o", "m.eigs")
-    for words in ("SlowSubspace", "2: run1.csv, run2.csv", "alpha", "█", "The model is in m.eigs"):
-        assert words in result.stdout
-    assert "Nothing was saved" in run("fit", "pca", "all.npy").stdout
 
 
 def test_standard_input_is_data(files):
@@ -221,20 +141,6 @@ def test_columns_are_found_by_name_and_left_out_rows_keep_their_place(files, row
     expected = StreamPCA(2).fit_transform(rows[:300])
     assert np.isnan(features[7]).all()
     assert np.allclose(np.delete(features, 7, 0), np.delete(expected, 7, 0))
-
-
-def test_inspect_tells_what_a_model_is(files):
-    told("fit", "slow", "run1.csv", "--alpha", 0.6, "-o", "m.eigs")
-    found = told("inspect", "m.eigs")
-    assert found["class"] == "SlowSubspace"
-    assert found["provenance"]["rows_seen"] == 300
-    assert found["parameters"]["alpha"] == "0.6"
-    assert found["names"] == ["x", "y", "z"]
-    assert found["eigenvalues"] == eigenstream.load("m.eigs").eigenvalues_.tolist()
-    assert found["n_bytes"] == (files / "m.eigs").stat().st_size
-    shown = run("inspect", "m.eigs").stdout
-    for words in ("SlowSubspace", "alpha=0.6", "█", "300", "MB in the file"):
-        assert words in shown
 
 
 def test_merge_is_one_pass_over_both(files, rows):
@@ -280,18 +186,6 @@ def write_iris(files, rows, species):
     (files / "named.csv").write_text("\n".join(["one,two,kind", *named]))
 
 
-def test_a_terminal_without_blocks_gets_other_bars(files):
-    code = "from eigenstream.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "fit", "pca", "all.npy"],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONIOENCODING": "ascii"},
-    )
-    assert done.returncode == 0, done.stderr
-    assert "####" in done.stdout
-
-
 # ---- help, progress, warnings ------------------------------------------------------------------
 
 
@@ -306,26 +200,6 @@ def test_progress_shows_rows_and_rate(files):
     assert blocks == watched.rows == 599
     assert " rows" in shown.getvalue()
     assert "rows/s" in shown.getvalue()
-
-
-def test_progress_shows_the_time_left_where_nobody_has_counted_rows(files):
-    shown = io.StringIO()
-    console = Console(file=shown, force_terminal=True, width=100)
-    stream = open_stream("run1.csv", chunk_rows=10).through(Standardize())
-    assert stream.n_rows is None
-    with _data.Watched(stream, console, quiet=0.0) as watched:
-        assert sum(len(chunk) for chunk in watched.chunks()) == 300
-    # Hours, minutes, seconds; of a pass of no known length it would be dashes.
-    assert re.search(r"0:00:0\d", shown.getvalue())
-
-
-def test_passes_before_are_shown_too(files):
-    told = []
-    stream = open_stream("all.npy", chunk_rows=100).through(Standardize())
-    stream.learn_steps(told.append)
-    assert sum(told) == 600
-    stream.learn_steps(told.append)  # has been made
-    assert sum(told) == 600
 
 
 def test_warnings_are_one_line(files):
@@ -371,33 +245,6 @@ def test_interrupted_it_leaves_nothing(arguments, files):
     assert sorted(os.listdir()) == before
 
 
-#: A command on a disk that has room for so many bytes a file.
-FULL = """
-import resource, sys
-from eigenstream.cli import main
-
-resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
-sys.argv = ["eigenstream", *sys.argv[1:]]
-main()
-"""
-
-
-@pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet"])
-def test_a_full_disk_leaves_the_old_file(ending, files):
-    pytest.importorskip("resource")
-    told("fit", "slow", "all.npy", "-o", "m.eigs")
-    out = files / f"f{ending}"
-    out.write_text("precious")
-    before = sorted(os.listdir())
-    command = [sys.executable, "-c", FULL, "transform", "m.eigs", "all.npy", "-o", out.name]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"eigenstream: cannot write {out.name}: ")
-    assert len(done.stderr.splitlines()) == 1
-    assert out.read_text() == "precious"
-    assert sorted(os.listdir()) == before
-
-
 def test_text_with_decimal_commas(files):
     (files / "euro.csv").write_text("x;y\n1,5;2\n3,5;5\n7;1,25\n")
     assert "to read them  --decimal ," in run("look", "euro.csv").stdout
@@ -407,129 +254,4 @@ def test_text_with_decimal_commas(files):
     assert told("look", "euro.csv", "--decimal", ",")["rows"] == 3
 
 
-@pytest.mark.parametrize("command", ["fit slow all.npy --report", "plot m.eigs -o"])
-def test_a_page_on_a_full_disk_leaves_the_old_one(command, files):
-    pytest.importorskip("resource")
-    told("fit", "slow", "all.npy", "-o", "m.eigs")
-    (files / "r.html").write_text("precious")
-    before = sorted(os.listdir())
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, *command.split(), "r.html"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("eigenstream: cannot write r.html: ")
-    assert len(done.stderr.splitlines()) == 1
-    assert (files / "r.html").read_text() == "precious"
-    assert sorted(os.listdir()) == before
-
-
 # ---- what it refuses ---------------------------------------------------------------------------
-
-
-def write_bad_files(files, rows):
-    told("fit", "pca", "run1.csv", "-o", "pca.eigs")
-    told("fit", "slow", "run1.csv", "-o", "slow.eigs")
-    np.save("narrow.npy", rows[:, :2])
-    told("fit", "pca", "narrow.npy", "-o", "narrow.eigs")
-    write_csv("named.csv", rows, "xyw")
-    told("fit", "pca", "named.csv", "-o", "named.eigs")
-    eigenstream.save(StreamPCA(2), "empty.eigs")
-    whole = (files / "all.npy").read_bytes()
-    (files / "cut.npy").write_bytes(whole[:-100])
-    (files / "void.npy").write_bytes(b"")
-    (files / "pickle.npy").write_bytes(pickle.dumps(rows))
-    (files / "pickle.eigs").write_bytes(pickle.dumps(rows))
-    (files / "cut.eigs").write_bytes((files / "pca.eigs").read_bytes()[:-9])
-    (files / "text.csv").write_text("x,y,z\n1,2,3\n4,five,6\n")
-    (files / "ragged.csv").write_text("x,y,z\n1,2,3\n4,5\n")
-    (files / "odd.xyz").write_text("what is this")
-    holes = rows.copy()
-    holes[5, 1] = np.nan
-    np.save("holes.npy", holes)
-    np.save("one.npy", rows[:1])
-    (files / "folder").mkdir()
-
-
-@pytest.fixture(scope="module")
-def made_bad(tmp_path_factory, rows):
-    """A folder of good files and of many with something wrong."""
-    files = tmp_path_factory.mktemp("bad")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(files)
-        write_files(rows)
-        write_bad_files(files, rows)
-    return files
-
-
-@pytest.fixture
-def bad(made_bad, tmp_path, monkeypatch):
-    """A copy of these files to work in."""
-    shutil.copytree(made_bad, tmp_path / "copy")
-    monkeypatch.chdir(tmp_path / "copy")
-
-
-BAD = {
-    "no file": (["look", "none.npy"], "none.npy"),
-    "no match": (["look", "none*.csv"], "none*.csv"),
-    "cut short": (["fit", "pca", "cut.npy", "-o", "new.eigs"], "cut.npy"),
-    "empty": (["look", "void.npy"], "void.npy"),
-    "pickle as array": (["fit", "slow", "pickle.npy"], "pickle.npy"),
-    "text in a column": (["fit", "pca", "text.csv"], "text.csv"),
-    "ragged": (["fit", "pca", "ragged.csv"], "ragged.csv"),
-    "unknown kind": (["look", "odd.xyz"], "odd.xyz"),
-    "empty folder": (["look", "folder"], "folder"),
-    "NaN": (
-        ["fit", "slow", "holes.npy", "-o", "new.eigs"],
-        "holes.npy has NaN (or nothing) at row 5",
-    ),
-    "width in file 2": (["fit", "pca", "all.npy", "narrow.npy"], "narrow.npy has 2 columns"),
-    "no such column": (["look", "run1.csv", "--columns", "x,q"], "no column 'q'"),
-    "no column": (["look", "run1.csv", "--columns", "x,,y"], "--columns"),
-    "one row": (["fit", "slow", "one.npy"], "none has a past 1 row(s) back"),
-    "too many": (["fit", "slow", "all.npy", "-d", "9"], "-d 9 is more"),
-    "no number": (["fit", "slow", "all.npy", "-d", "few"], "-d must be"),
-    "a share of slowness": (["fit", "slow", "all.npy", "-d", "0.5"], "-d must be"),
-    "alpha in words": (["fit", "slow", "all.npy", "--alpha", "low"], "--alpha must be"),
-    "alpha too large": (["fit", "slow", "all.npy", "--alpha", "2"], "alpha"),
-    "lag": (["fit", "slow", "all.npy", "--lag", "0"], "lag"),
-    "solver": (["fit", "slow", "all.npy", "--solver", "magic"], "solver"),
-    "policy": (["fit", "slow", "all.npy", "--missing", "guess"], "missing"),
-    "gap alone": (["look", "run1.csv", "--gap", "2"], "gap"),
-    "two inputs, one a pipe": (["look", "-", "run1.csv"], "goes alone"),
-    "no data": (["fit", "slow"], "DATA"),
-    "model's ending": (["fit", "pca", "all.npy", "-o", "new.pkl"], "-o new.pkl"),
-    "no folder": (["fit", "pca", "all.npy", "-o", "no/new.eigs"], "cannot write no/new.eigs"),
-    "features' ending": (["transform", "pca.eigs", "run1.csv", "-o", "f.doc"], "-o f.doc"),
-    "onto itself": (["transform", "pca.eigs", "run1.csv", "-o", "run1.csv"], "would replace"),
-    "no model": (["transform", "none.eigs", "run1.csv", "-o", "f.npy"], "none.eigs"),
-    "pickle as model": (["inspect", "pickle.eigs"], "pickle.eigs"),
-    "data as model": (["inspect", "all.npy"], "all.npy"),
-    "cut model": (["transform", "cut.eigs", "run1.csv", "-o", "f.npy"], "cut.eigs"),
-    "other width": (["transform", "pca.eigs", "narrow.npy", "-o", "f.npy"], "narrow.npy gives 2"),
-    "other names": (["transform", "pca.eigs", "named.csv", "-o", "f.npy"], "'z'"),
-    "bad row": (
-        ["transform", "narrow.eigs", "text.csv", "--columns", "x,y", "-o", "f.npy"],
-        "text.csv",
-    ),
-    "nothing learned": (["transform", "empty.eigs", "run1.csv", "-o", "f.npy"], "empty.eigs"),
-    "one to merge": (["merge", "pca.eigs", "-o", "new.eigs"], "two models"),
-    "other kinds": (["merge", "pca.eigs", "slow.eigs", "-o", "new.eigs"], "do not merge"),
-    "other widths": (["merge", "pca.eigs", "narrow.eigs", "-o", "new.eigs"], "narrow.eigs"),
-    "other columns": (["merge", "pca.eigs", "named.eigs", "-o", "new.eigs"], "column 2 is 'z'"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_refused_in_one_line(case, bad):
-    arguments, words = BAD[case]
-    before = {name: os.stat(name).st_mtime_ns for name in os.listdir()}
-    result = run(*arguments)
-    assert result.exit_code == 2, result.output
-    assert words in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
-    assert result.stderr.startswith("eigenstream: ")
-    assert result.stdout == ""
-    assert {name: os.stat(name).st_mtime_ns for name in os.listdir()} == before

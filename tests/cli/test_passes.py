@@ -1,17 +1,13 @@
 """fit slow and fit pca --passes: several passes over the same rows, from the terminal."""
 
 import json
-import os
-import threading
 
 import numpy as np
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from eigenstream import RBFNetwork, SlowSubspace, StreamPCA, load, open_stream
-from eigenstream.cli import _data, app
-from eigenstream.cli._passes import Turns
+from eigenstream.cli import app
 from eigenstream.models import Checkpoint
 from eigenstream.models.checkpoints import Interrupted
 from eigenstream.streams import Standardize, Stream
@@ -73,17 +69,6 @@ def test_a_further_pass_comes_nearer_to_the_best_answer(folder):
     assert found[0] < found[1] <= best * (1 + 1e-9)
 
 
-def test_words_say_how_many_passes(folder):
-    fit = ["fit", "pca", "x.npy", "--solver", "sketch"]
-    assert "in 2 passes" not in run(*fit)[1]
-    assert "600, in 2 passes" in run(*fit, "--passes", 2)[1]
-
-
-def test_help_has_it(folder):
-    for kind in "slow", "pca":
-        assert "--passes" in run("fit", kind, "--help")[1]
-
-
 @pytest.mark.parametrize("more", [["--features", "rbf:30"], ["--through", "standardize"]])
 def test_behind_a_map_and_behind_steps(more, folder):
     found = told("fit", "pca", "x.npy", "--solver", "sketch", "--passes", 2, "-o", "m.eigs", *more)
@@ -97,72 +82,7 @@ def test_behind_a_map_and_behind_steps(more, folder):
     assert found["eigenvalues"] == same.eigenvalues_.tolist()
 
 
-def test_the_page_is_of_the_rows_that_are_there(folder):
-    fit = ["fit", "pca", "x.npy", "--solver", "sketch", "--passes", 2, "--report", "page.html"]
-    assert run(*fit)[0] == 0
-    page = (folder / "page.html").read_text()
-    assert "600" in page
-    assert "1,200" not in page
-
-
 # ---- what is refused -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["slow", "pca"])
-def test_standard_input_is_refused_before_the_first_pass(kind, folder):
-    text = (folder / "x.csv").read_text()
-    fit = ["fit", kind, "-", "--solver", "sketch", "-o", "m.eigs"]
-    if kind == "slow":
-        fit += ["--alpha", "0.5"]
-    said = refused(*fit, "--passes", 2, given=text)
-    assert "--passes 2 reads the rows so many times, and standard input can be read once" in said
-    assert "or leave --passes out." in said
-    assert not os.path.exists("m.eigs")
-    assert run(*fit, "--passes", 1, given=text)[0] == 0
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX's")
-def test_a_pipe_is_refused_too(folder):
-    os.mkfifo("pipe.csv")
-
-    def write():
-        try:
-            with open("pipe.csv", "w") as pipe:
-                pipe.write("".join((folder / "x.csv").open().readlines()[:5]))
-        except BrokenPipeError:
-            pass  # it is not read to its end
-
-    writer = threading.Thread(target=write, daemon=True)
-    writer.start()
-    said = refused("fit", "pca", "pipe.csv", "--solver", "sketch", "--passes", 2)
-    assert "pipe.csv" in said
-    assert "can be read once only" in said
-    writer.join(60)
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (["--passes", 0], "--passes must be a whole number of at least 1, got 0."),
-        (["--passes", -2], "--passes must be a whole number of at least 1, got -2."),
-        (["--passes", "two"], "Invalid value for '--passes'"),
-        (["--passes", 2], "--passes 2 is not for --solver dense"),
-        (["--passes", 2, "--solver", "krylov"], "Use --solver sketch."),
-        (["--passes", 2, "--solver", "flow"], "--passes 2 is not for --solver flow"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_in_options(given, words, folder):
-    said = refused("fit", "slow", "x.npy", "--alpha", 0.5, *given, "-o", "m.eigs")
-    assert words in said
-    assert "passes=" not in said
-    assert not os.path.exists("m.eigs")
-
-
-def test_an_automatic_alpha_without_matrices_is_refused_in_options(folder):
-    for solver in "sketch", "krylov":
-        said = refused("fit", "slow", "x.npy", "--solver", solver)
-        assert f"--alpha auto is not for --solver {solver}" in said
-        assert "Give --alpha as a number" in said
 
 
 # ---- checkpoints and progress --------------------------------------------------------------
@@ -197,50 +117,3 @@ def test_a_fit_goes_on_in_its_second_pass(chunks):
     assert resumed.components_.tobytes() == whole.components_.tobytes()
     assert resumed.alpha_ == whole.alpha_
     assert "the fit was over before" in run(*kept, "--resume")[1]
-
-
-class Shown(_data.Watched):
-    """What is to be shown, chunk by chunk."""
-
-    def _advance(self, rows):
-        self.said = [*getattr(self, "said", []), self._which]
-        super()._advance(rows)
-
-
-def shown(estimator, stream, passes, keeper=None):
-    with Shown(stream, turn=Turns(estimator, keeper, passes)) as watched:
-        estimator.fit(watched, passes=passes, checkpoint=keeper)
-    return watched.said
-
-
-def test_progress_says_the_pass(folder):
-    stream = open_stream("x.npy", chunk_rows=300)
-    sketch = StreamPCA(2, solver="sketch")
-    both = [", pass 1 of 2"] * 2 + [", pass 2 of 2"] * 2
-    assert shown(sketch, stream, 2) == both
-    assert shown(sketch, stream, 1) == [""] * 2
-    # Passes that only look at the rows, as a step's and a map's, are none of these.
-    standard = stream.through(Standardize())
-    assert [one for one in shown(sketch, standard, 2) if one] == both
-    behind = StreamPCA(2, solver="sketch", features=RBFNetwork(30, random_state=0))
-    said = shown(behind, stream, 2)
-    assert said[-4:] == both
-    assert set(said[:-4]) == {""}
-
-
-def test_progress_of_a_fit_that_goes_on_says_the_pass_where_it_stood(chunks):
-    model = StreamPCA(2, solver="sketch")
-    stopped_at(700, "c.eigs", model, passes=3)
-    said = shown(model, open_stream("x.npy"), 3, Checkpoint("c.eigs", resume=True))
-    assert said == [", pass 2 of 3"] * 10 + [", pass 3 of 3"] * 12
-
-
-def test_the_line_on_a_terminal_has_the_pass(folder, tmp_path):
-    with open(tmp_path / "shown.txt", "w+") as file:
-        console = Console(file=file, force_terminal=True, width=100)
-        sketch, stream = StreamPCA(2, solver="sketch"), open_stream("x.npy", chunk_rows=300)
-        turn = Turns(sketch, None, 2)
-        with _data.Watched(stream, console, quiet=0.0, turn=turn) as watched:
-            sketch.fit(watched, passes=2)
-        file.seek(0)
-        assert "600 rows, pass 2 of 2" in file.read()

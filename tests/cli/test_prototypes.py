@@ -39,13 +39,6 @@ def test_the_model_is_that_of_python(path):
     np.testing.assert_allclose(np.load(path.parent / "far.npy"), due.transform(np.load(path)))
 
 
-def test_in_words(path):
-    result = run("fit", "kmeans", path, "--assignment", "soft", "--rate", 0.05, "-k", 3)
-    assert result.exit_code == 0, result.stderr
-    for words in ("CompetitiveLearning", "prototypes", "mean squared distance", "was saved"):
-        assert words in result.stdout
-
-
 def test_a_page_about_what_was_found(path):
     page = path.parent / "page.html"
     result = run("fit", "kmeans", path, "-k", 3, "--report", page, "--shape", "1x3", "--json")
@@ -58,21 +51,3 @@ def test_a_page_about_what_was_found(path):
         assert words in text
     words = run("fit", "kmeans", path, "-k", 3, "--report", page).stdout
     assert f"The report is in {page}." in words
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (("--shape", "1x3"), "give --report as well"),
-        (("--report", "page.html", "--shape", "2x3"), "6 pixels"),
-        (("--report", "page.pdf"), "must end in .html"),
-        (("--assignment", "far"), "--assignment must be one of"),
-        (("--rate", "fast"), "--rate must be count"),
-        (("--rate", "2"), "--rate must be a number in"),
-        (("-k", "0"), "--prototypes must be"),
-    ],
-)
-def test_refused_in_a_line(path, given, words):
-    result = run("fit", "kmeans", path, *given)
-    assert result.exit_code != 0
-    assert words in " ".join(result.stderr.split())

@@ -107,15 +107,6 @@ def test_every_fit_of_a_stream_takes_steps(command, estimator, folder):
     assert np.isnan(np.load(folder / "f.npy")).all(axis=1).tolist() == [True] + [False] * 299
 
 
-def test_a_checkpoint_knows_the_steps(folder):
-    fit = ["fit", "pca", folder / "x.csv", "--checkpoint", folder / "k.eigs"]
-    assert run(*fit, "--through", "unit-norm")[0] == 0
-    assert run(*fit, "--through", "unit-norm", "--resume")[0] == 0
-    code, _, said = run(*fit, "--through", "differences", "--resume")
-    assert code == 2
-    assert "the steps of preprocessing are differences, and unit-norm there" in said
-
-
 def test_models_are_evaluated_behind_their_steps(folder):
     model = folder / "m.eigs"
     fit = ["fit", "classes", folder / "x.csv", "--labels", folder / "y.npy", "-o", model, "-d", 1]
@@ -129,13 +120,3 @@ def test_models_are_evaluated_behind_their_steps(folder):
     code, _, said = run("evaluate", model, folder / "x.csv", "--pairs", folder / "p.csv")
     assert code == 2
     assert "use up 2 rows of each sequence" in said
-
-
-def test_standard_input_is_standardised_as_it_comes(folder):
-    text = (folder / "x.csv").read_text()
-    given = ["fit", "pca", "-", "--through"]
-    done = CliRunner().invoke(app, [*given, "standardize"], input=text)
-    assert done.exit_code == 2
-    assert "Use --through standardize:running, or write it to a file first" in done.stderr
-    done = CliRunner().invoke(app, [*given, "standardize:running"], input=text)
-    assert done.exit_code == 0, done.stderr

@@ -99,21 +99,6 @@ def test_uncentred_rows_are_scaled_by_their_root_mean_square():
     assert StreamPCA(2).fit(ROWS).scale_ is None
 
 
-@pytest.mark.parametrize(
-    ("ask", "message"),
-    [
-        (lambda: StreamPCA(2, scale=True, solver="flow").fit(ROWS), "solver='auto' or"),
-        (lambda: SlowSubspace(2, scale=True, solver="krylov").fit(ROWS), "solver='dense'"),
-        (lambda: StreamPCA(2, scale="yes").fit(ROWS), "scale must be True or False"),
-        (lambda: SlowSubspace(2, alpha="bound", scale=True).fit(ROWS), "alpha='auto'"),
-        (lambda: SlowSubspace(2, scale=True).fit(ROWS).bound(0.1, None), "scale=False"),
-    ],
-)
-def test_what_does_not_go_with_it_is_refused(ask, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        ask()
-
-
 LABELS = np.random.default_rng(1).integers(0, 6, len(ROWS))
 MOVED = ROWS + 2 * UNITS * np.random.default_rng(2).standard_normal((6, 6))[LABELS]
 
@@ -141,20 +126,3 @@ def test_classes_of_scaled_rows(options):
     back = ours.inverse_transform(ours.transform(MOVED))
     expected = plain.inverse_transform(plain.transform(scaled)) * ours.scale_
     np.testing.assert_allclose(back / UNITS, expected / UNITS, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"solver": "krylov"}, "solver='dense'"),
-        ({"solver": "dual"}, "solver='dense'"),
-        ({"solver": "flow", "eta": 1.0}, "solver='dense'"),
-        ({"kernel": "rbf"}, "kernel='linear'"),
-        ({"diameter": 3.0}, "leave it out"),
-    ],
-)
-def test_classes_without_scatters_refuse_it(options, message):
-    with pytest.raises(ValueError, match=rf"scale=True.*{message}"):
-        ClassSubspace(2, scale=True, **options).fit(MOVED, LABELS)
-    with pytest.raises(ValueError, match="scale=False"):
-        ClassSubspace(2, eta=0.3, scale=True).fit(MOVED, LABELS).bound()

@@ -5,7 +5,6 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenstream.features import GradientOrientation
-from eigenstream.features import gradients as module
 
 
 class OneLine(GradientOrientation):
@@ -100,14 +99,6 @@ def test_an_image_without_edges_has_no_features():
     assert not GradientOrientation(2).fit_transform(np.full((2, 16), 0.7)).any()
 
 
-def test_blocks_make_no_difference():
-    images = np.random.default_rng(4).random((7, 25))
-    many = np.tile(images, (2000, 1))
-    assert 4 * 8 * many.size > module.VALUES  # more than one block
-    whole = np.tile(GradientOrientation(2).fit_transform(images), (2000, 1))
-    np.testing.assert_allclose(GradientOrientation(2).fit_transform(many), whole, atol=1e-15)
-
-
 def test_float32_stays():
     images = np.random.default_rng(5).random((3, 25))
     found = GradientOrientation(2).fit_transform(images.astype(np.float32))
@@ -129,30 +120,3 @@ def test_float32_stays():
 def test_refusals(options, words):
     with pytest.raises(ValueError, match=words):
         GradientOrientation(**options).fit(np.zeros((2, 24)))
-
-
-def test_shape_that_is_no_pair():
-    with pytest.raises(TypeError, match="shape must be a pair"):
-        GradientOrientation(shape=5).fit(np.zeros((2, 25)))
-
-
-def test_infinity_is_refused_with_its_place():
-    images = np.zeros((3, 16))
-    images[1, 2] = np.inf
-    with pytest.raises(ValueError, match="row 1, column 2"):
-        GradientOrientation(2).fit(images)
-
-
-def test_a_pair_is_asked_for_by_what_it_holds():
-    images = np.zeros((2, 16))
-    with pytest.raises(TypeError, match=r"shape must be a pair \(height, width\), got 4"):
-        GradientOrientation(shape=4).fit(images)
-    with pytest.raises(TypeError, match=r"cells must be a pair \(rows, columns\), got \(1, 2, 3\)"):
-        GradientOrientation(cells=(1, 2, 3)).fit(images)
-
-
-def test_a_refused_fit_leaves_the_map_usable():
-    edges = GradientOrientation(cells=2).fit(np.zeros((2, 16)))
-    with pytest.raises(ValueError, match="no square images"):
-        edges.fit(np.zeros((2, 15)))
-    assert edges.transform(np.zeros((2, 16))).shape == (2, 32)

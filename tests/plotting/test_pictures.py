@@ -68,37 +68,7 @@ def test_long_curves_are_thinned_and_keep_their_ends():
     assert np.abs(np.interp(x, curve.false_positive_rate, up) - y).max() == 0
 
 
-def test_labels_of_near_classes_do_not_overlap():
-    ax = plotting.embedding([[0.0, 0.0], [0.0, 0.0], [9.0, 9.0]], ["a", "b", "c"])
-    places = [text.get_position() for text in ax.texts]
-    assert len({tuple(place) for place in places[:2]}) == 2
-
-
 def test_pictures_combine_on_given_axes():
     ax = plotting.axes()
     assert plotting.sweep([0.1, 0.9], [0.5, 0.6], {}, ax=ax) is ax
     assert plotting.traces({"a": [1, 1]}, ax=ax) is ax
-
-
-def test_labels_of_traces_touch_neither_curve():
-    ax = plotting.axes(8.4, 2.1)
-    plotting.traces({"one": [0, 1, 0], "two": [1, 0, 1], "three": [0, 1, 0]}, ax=ax)
-    figure = ax.get_figure()
-    figure.canvas.draw()
-    curves = [line.get_window_extent() for line in ax.lines]
-    for label in ax.texts:
-        extent = label.get_window_extent()
-        assert all(extent.y0 > curve.y1 or extent.y1 < curve.y0 for curve in curves)
-
-
-@pytest.mark.parametrize(
-    ("features", "labels", "message"),
-    [
-        (np.ones((4, 1)), [0, 0, 1, 1], r"two features at least, got shape \(4, 1\)"),
-        (np.ones((4, 2)), [0, 1], "one name a row, 4 in all"),
-        (np.full((4, 2), np.nan), [0, 0, 1, 1], "features contains NaN at row 0"),
-    ],
-)
-def test_an_embedding_says_what_it_cannot_draw(features, labels, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.embedding(features, labels)

@@ -11,7 +11,6 @@ from eigenstream.processes import (
     move_images,
     turning_characters,
 )
-from eigenstream.processes._drawing import moved
 
 
 def ink(height=18.0, **options):
@@ -51,24 +50,6 @@ def test_magnifying_scales_the_ink_by_its_square():
     assert large.sum() / small.sum() == pytest.approx(9.0, rel=0.02)
 
 
-def test_polarities_are_complements():
-    black, white = (
-        characters("5", 3, rotation=pi, style=Style(polarity=one, unit_norm=False), random_state=0)[
-            0
-        ]
-        for one in ("black_on_white", "white_on_black")
-    )
-    np.testing.assert_allclose(black + white, 1.0, atol=1e-12)
-
-
-def test_seed_and_fonts_decide():
-    a, _ = digit_set("both", 5, random_state=1)
-    np.testing.assert_array_equal(a, digit_set("both", 5, random_state=1)[0])
-    assert not np.array_equal(a, digit_set("both", 5, random_state=2)[0])
-    mixed, _ = characters("A", 40, fonts=("DejaVuSans", "DejaVuSerif-Bold"), random_state=0)
-    assert len(np.unique(mixed.round(12), axis=0)) == 2
-
-
 @pytest.mark.parametrize(
     ("maker", "invariance", "classes"),
     [
@@ -85,19 +66,6 @@ def test_the_sets_have_the_papers_classes(maker, invariance, classes):
     assert len(np.unique(labels)) == classes
     assert images.shape == (2 * classes, 784)
     assert np.isfinite(images).all()
-
-
-def test_a_quarter_turn_is_a_quarter_turn():
-    source = np.random.default_rng(0).random((12, 12))
-    turned = moved(source, 12, 1, np.array([pi / 2]), np.array([1.0]))[0].reshape(12, 12)
-    # Pixels fall on pixels: only the rounding of cos(pi / 2) is left.
-    np.testing.assert_allclose(turned, np.rot90(source, -1), rtol=0, atol=1e-12)
-
-
-def test_moving_by_nothing_changes_nothing():
-    images = np.random.default_rng(0).random((3, 10, 10))
-    still = move_images(images, supersample=1, unit_norm=False, fill=0.3)
-    np.testing.assert_allclose(still.reshape(images.shape), images, rtol=0, atol=1e-12)
 
 
 def test_moved_images_keep_to_their_fill_outside():
@@ -148,16 +116,3 @@ def test_turning_characters_turn_and_take_turns():
     # The same frames as images drawn one by one, up to their angles: the ink of each letter is.
     ink = 1.0 - turning_characters("ab", 50, style=Style(unit_norm=False), random_state=1)[0]
     assert len(np.unique((ink.sum(axis=1) / 5).round())) <= 4
-
-
-def test_turning_characters_repeat_and_refuse():
-    small = Style(size=8, height=5)
-    first, again = (turning_characters("ab", 9, style=small, random_state=3) for _ in "12")
-    np.testing.assert_array_equal(first[0], again[0])
-    assert (first[1] == again[1]).all()
-    with pytest.raises(ValueError, match="two characters at least"):
-        turning_characters("a", 9)
-    with pytest.raises(ValueError, match="hold must be"):
-        turning_characters("ab", 9, hold=0.5)
-    with pytest.raises(ValueError, match="speed must be"):
-        turning_characters("ab", 9, speed=0)

@@ -33,13 +33,6 @@ def test_images_go_on_across_their_borders(name):
     assert np.mean(across) == pytest.approx(np.mean(inside), abs=5 * error)
 
 
-def test_polarities_are_complements():
-    black = page_image(64, supersample=2, random_state=0)
-    white = page_image(64, supersample=2, polarity="white_on_black", random_state=0)
-    np.testing.assert_allclose(black + white, 1.0, atol=1e-15)
-    assert black.mean() > 0.5 > white.mean()
-
-
 def test_print_wraps_around_the_lower_border():
     # The line is as high as the page, less than the letter: its foot comes back at the top. (In
     # some faces the foot is too short for that.)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eigenstream import CompetitiveLearning, SelfOrganizingMap, open_stream, plotting, report
+from eigenstream import CompetitiveLearning, SelfOrganizingMap, open_stream, report
 from eigenstream.reports import SeenRows, picture
 from pages import Words
 
@@ -75,19 +75,6 @@ def test_what_stands_on_the_page(name, tmp_path):
         assert "1 prototype of 12 columns" in text
 
 
-def test_columns_are_named_with_how_far_a_prototype_is_from_the_mean(tmp_path):
-    pd = pytest.importorskip("pandas")
-    rows = np.zeros((100, 2))
-    rows[50:, 1] = 8.0
-    frame = pd.DataFrame(rows, columns=["still", "heat"])
-    model = CompetitiveLearning(2, init="data").fit(frame)
-    text = written(model, tmp_path / "page.html", frame).text
-    # Half the rows each: the mean is 4, and the standard deviation too.
-    assert "heat 0 (-1.0)" in text
-    assert "heat 8 (+1.0)" in text
-    assert "still 0 (+0.0)" in text
-
-
 @pytest.mark.parametrize("kind", [CompetitiveLearning, SelfOrganizingMap])
 def test_an_estimator_writes_the_page_itself(tmp_path, kind):
     model = kind(random_state=0).fit(rows_of())
@@ -100,37 +87,6 @@ def test_an_estimator_writes_the_page_itself(tmp_path, kind):
     assert len(own) == len(page) == 2  # what follows are seconds, of two runs
     assert own[0] == page[0]
     assert kind.__name__ in picture(model).get_title("left")
-
-
-def test_pages_that_are_refused(tmp_path):
-    model = CompetitiveLearning(3, random_state=0).fit(rows_of())
-    for given, words in (
-        ({"y": np.zeros(400)}, "looks at no labels"),
-        ({"shape": (5, 5)}, "25 pixels"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            report(model, tmp_path / "page.html", rows_of(), **given)
-    with pytest.raises(ValueError, match="not fitted"):
-        report(CompetitiveLearning(3), tmp_path / "page.html")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_map_has_its_page_too(tmp_path):
-    som = SelfOrganizingMap((3, 4), random_state=0).fit(rows_of())
-    text = written(som, tmp_path / "page.html").text
-    assert "U-matrix" in text
-    assert "What was read" in text
-    assert "shape=(3, 4)" in text
-    assert f"{som.quantization_error_:.6g}" in text
-
-
-def test_sizes_from_the_largest_on():
-    ax = plotting.sizes([2.0, 5.0, 0.0], dead=[2])
-    assert [bar.get_height() for bar in ax.patches] == [5.0, 2.0, 0.0]
-    assert [one.get_text() for one in ax.get_xticklabels()] == ["1", "0", "2"]
-    colours = [bar.get_facecolor() for bar in ax.patches]
-    assert colours[0] == colours[1] != colours[2]
-    assert not plotting.sizes(np.ones(500)).patches  # an area instead
 
 
 def test_a_map_of_images_shows_its_units(tmp_path):

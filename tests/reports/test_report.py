@@ -12,8 +12,6 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
     open_stream,
-    report,
-    streams,
 )
 from eigenstream.reports import SeenRows
 from pages import Words
@@ -136,33 +134,6 @@ def test_pairs_and_classes_have_thresholds_and_curves(pages):
     assert f"{learned.score(CLASSES, LABELS):.4f}" in read(pages, "classes").text
 
 
-def test_no_number_is_lost_in_a_chart():
-    """The histogram's bars add up to all pairs: but for one in a thousand, the farthest."""
-    from eigenstream import plotting
-
-    learned = MADE["classes"]()[0]
-    ax = plotting.distances(learned.pair_counts_, learned.threshold_)
-    for drawn in ax.patches:
-        assert 99.0 < drawn.get_data().values.sum() <= 100.0 + 1e-9
-
-
-@pytest.mark.parametrize("sizes", [(7,), (1, 2, 3), (300,), (50, 1, 249), (60,) * 5])
-def test_a_reading_counts_and_keeps_a_sample(sizes):
-    X = [np.arange(sum(sizes[:k]), sum(sizes[: k + 1]))[:, None] * 1.0 for k in range(len(sizes))]
-    reading = SeenRows.of([np.where(rows == 2, np.nan, rows) for rows in X], most_rows=40)
-    assert reading.n_rows == sum(sizes)
-    assert reading.n_missing == (sum(sizes) > 2)
-    assert reading.lengths == (len(sizes), min(sizes), max(sizes))
-    assert [len(rows) for rows in reading.first] == [min(size, 40) for size in sizes[:4]]
-    for rows, whole in zip(reading.first, X, strict=False):
-        there = np.isfinite(rows)
-        assert (rows == whole[:40])[there].all()
-    kept = reading.thin[:, 0]
-    assert len(kept) <= 80
-    expected = np.arange(0, sum(sizes), reading.step)
-    np.testing.assert_array_equal(kept, np.where(expected == 2, np.nan, expected))
-
-
 def test_chunks_do_not_matter_and_what_is_spent_is_left_alone():
     by_rows = SeenRows()
     for chunk in open_stream([ROWS[:100], ROWS[100:]], chunk_rows=7).chunks():
@@ -174,23 +145,6 @@ def test_chunks_do_not_matter_and_what_is_spent_is_left_alone():
     pca = StreamPCA(2).fit(spent)
     assert not SeenRows.of(spent).whole
     assert pca.n_samples_seen_ == 300
-
-
-def test_what_is_refused(tmp_path):
-    pca = StreamPCA(2).fit(ROWS)
-    page = tmp_path / "page.html"
-    for call, words in (
-        (lambda: pca.report(tmp_path / "page.pdf"), "must end in .html"),
-        (lambda: pca.report(tmp_path / "nowhere" / "page.html"), "cannot write"),
-        (lambda: StreamPCA(2).report(page), "not fitted|learned nothing"),
-        (lambda: pca.report(page, y=LABELS), "give these rows"),
-        (lambda: pca.report(page, ROWS, LABELS[:9]), "one label a row"),
-        (lambda: pca.report(page, ROWS[:, :2]), "features|columns"),
-        (lambda: report(np.ones(3), page), "no report about a ndarray"),
-    ):
-        with pytest.raises((ValueError, TypeError, OSError), match=words):
-            call()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_was_missing_and_what_was_done_about_it(tmp_path):
@@ -212,16 +166,3 @@ def test_what_was_missing_and_what_was_done_about_it(tmp_path):
     assert "filled in" not in text
     assert "left out, for missing values 6 (2% of all)" in text
     assert "Where a row lacks values the lines have a gap." in text
-
-
-def test_weights_are_of_what_was_learned_from(tmp_path):
-    def words(estimator, X=None):
-        estimator.report(tmp_path / "page.html", X)
-        return Words((tmp_path / "page.html").read_text(encoding="utf-8")).text
-
-    assert "weighs the columns of the data;" in words(SlowSubspace(2).fit(ROWS))
-    assert "each divided by its standard deviation" in words(SlowSubspace(2, scale=True).fit(ROWS))
-    stream = open_stream(ROWS).through(streams.LagEmbedding(2))
-    text = words(SlowSubspace(2).fit(stream), stream)
-    assert "steps before LagEmbedding(n_delays=2, lag=1)" in text
-    assert "weighs the columns that the steps before have made" in text

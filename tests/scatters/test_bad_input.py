@@ -57,23 +57,6 @@ def test_refused_rows_change_nothing(empty, rows, message):
     assert scatter.n_rows == count
 
 
-@pytest.mark.parametrize("empty", EMPTY.values(), ids=EMPTY)
-@pytest.mark.parametrize(
-    "held", [np.ndarray.tolist, np.ma.array, sp.coo_array, sp.bsr_array, sp.csc_array]
-)
-def test_other_ways_to_hold_the_same_rows(empty, held):
-    np.testing.assert_allclose(
-        update(empty(), held(ROWS)).matrix(), update(empty(), ROWS).matrix(), atol=1e-14
-    )
-
-
-def test_data_frames_are_rows():
-    frame = pytest.importorskip("pandas").DataFrame(ROWS)
-    np.testing.assert_allclose(
-        contrast().update(frame).matrix(), contrast().update(ROWS).matrix(), atol=1e-14
-    )
-
-
 @pytest.mark.parametrize(
     ("labels", "groups", "message"),
     [
@@ -97,20 +80,3 @@ def test_pairs_of_numbers():
     with pytest.raises(ValueError, match="pairs contains NaN at row 6, column 3"):
         scatter.update(with_value(np.nan).reshape(150, 2, 4))
     assert scatter.n_rows == 150
-
-
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ((5,), "made of scatters, got 5"),
-        ((VarianceScatter(4), ROWS), "made of scatters"),
-        (
-            (VarianceScatter(4), VelocityScatter(4), (1.0,)),
-            r"pair .reward, penalty., got \(1\.0,\)",
-        ),
-        ((VarianceScatter(4), VelocityScatter(4), (1.0, np.nan)), "weights must be a number"),
-    ],
-)
-def test_what_a_contrast_is_made_of(parts, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        Contrast(*parts)

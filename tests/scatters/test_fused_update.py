@@ -56,17 +56,3 @@ def test_float32_far_from_zero_keeps_law_5():
     for ours, theirs in zip((variance, velocity), exact, strict=True):
         error = np.linalg.norm(ours.matrix() - theirs.matrix(), 2)
         assert error <= ours.rounding * np.linalg.norm(theirs.matrix(), 2)
-
-
-def test_what_cannot_be_fused():
-    variance, velocity = both(1, True)
-    for chunk, weights in (
-        (ROWS[:50], None),
-        (ROWS, np.ones(1200)),
-        (ROWS.astype(int), None),
-        (ROWS[:, :5], None),
-    ):
-        assert not fused.can_fuse(variance, velocity, chunk, weights)
-    assert not fused.can_fuse(VarianceScatter(6), velocity, ROWS, None)
-    with pytest.raises(ValueError, match=r"shape \(n, 6\)"):
-        Contrast(variance, velocity).update(ROWS[:, :5])

@@ -87,19 +87,3 @@ def test_classes_that_last_long_are_not_enough():
     assert bound < 0.14
     assert error > 0.4
     assert class_continuity(mood, kind).refuted
-
-
-@pytest.mark.parametrize(
-    ("ask", "message"),
-    [
-        (lambda: class_continuity(np.zeros((9, 2)), np.zeros(9)), "one name a row"),
-        (lambda: class_continuity(np.zeros(99), np.zeros(98)), "classes must hold one name a row"),
-        (lambda: class_continuity(np.zeros(9), np.zeros(9)), "too few for 20 blocks"),
-        (lambda: class_continuity(np.arange(99), np.zeros(99)), "fewer cells or a longer sample"),
-        (lambda: class_continuity(np.full(99, np.nan), np.zeros(99)), "cells contain NaN at row 0"),
-        (lambda: class_continuity(np.zeros(99), np.zeros(99), blocks=1), "blocks must be"),
-    ],
-)
-def test_refusals(ask, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        ask()

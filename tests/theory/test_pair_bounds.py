@@ -65,13 +65,6 @@ def test_balanced_risks_are_the_mean_over_the_kinds():
     assert (half.delta, half.m, half.empirical_risk) == (0.1, 1000, 0.1)
 
 
-def test_one_kind_of_pair_is_easily_told():
-    risk, threshold = smallest_margin_risk([0.1, 0.2], [1, 1], 0.3)
-    assert risk == 0
-    assert threshold == pytest.approx(sqrt(0.5))
-    assert smallest_margin_risk([0.1, 0.2], [-1, -1], 0.05)[0] == pytest.approx(0, abs=1e-15)
-
-
 def test_theorem_1_is_theorem_3_is_theorem_2():
     m, d, margin, delta = 5000, 4, 0.2, 0.1
     expected = (2 * (2 + 1) / margin + sqrt(log(1 / delta) / 2)) / sqrt(m)
@@ -92,34 +85,3 @@ def test_pair_questions_turned_round_agree(precision):
     sure = pair_confidence(result.m, 10, 0.1, result.gap, empirical_risk=0.3)
     assert sure.value == pair_samples(precision, 10, 0.1, 0.05, empirical_risk=0.3).value
     assert sure.delta == pytest.approx(0.05, rel=1e-6)
-
-
-def test_vacuous_is_said():
-    assert pair_bound(100, 10, 0.01, 0.05).vacuous
-    assert "vacuous" in str(pair_bound(100, 10, 0.01, 0.05))
-    assert pair_confidence(100, 10, 0.01, 0.5).delta == 1.0
-    assert not pair_bound(10**6, 10, 0.1, 0.05).vacuous
-
-
-@pytest.mark.parametrize(
-    ("ask", "message"),
-    [
-        (lambda: pair_bound(100, 1, 1.0, 0.05), r"margin must be a number in \(0, 1\), got 1.0"),
-        (lambda: pair_bound(100, 1, 0.0, 0.05), r"margin must be a number in \(0, 1\)"),
-        (lambda: pair_bound(100, 1, 0.1, 0.0), r"delta must be a number in \(0, 1\)"),
-        (lambda: pair_bound(0, 1, 0.1, 0.05), "m must be a whole number of at least 1"),
-        (lambda: pair_bound(9, 1, 0.1, 0.05, empirical_risk=2), "empirical_risk must be a number"),
-        (lambda: margin_bound(9, 1, 2, 0.1, 0.05), "largest product is 1"),
-        (lambda: operator_bound(9, 1, 2, 0.1, 0.05), "largest operator_norm is 1"),
-        (lambda: margin_risk([0.1], [0], 0.5, 0.1), r"labels must be \+1 or -1"),
-        (lambda: margin_risk([4.0], [1], 0.5, 0.1), "largest distance, here at least 2"),
-        (lambda: margin_risk([0.1, 0.2], [1], 0.5, 0.1), "same length"),
-        (lambda: margin_risk([0.1], [1], 0.5, 0.1, balanced=True), r"no unlike \(-1\) is given"),
-        (lambda: balanced_pair_bound(0, 9, 1, 0.1, 0.05), "m must be a whole number"),
-        (lambda: threshold_risk([np.nan], [1], 0.5), "NaN at row 0"),
-        (lambda: threshold_risk([0.5], [1], 1.0), r"threshold must be a number in \(0, 1\)"),
-    ],
-)
-def test_conditions_are_named(ask, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        ask()

@@ -8,15 +8,11 @@ import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
 from eigenstream import ClassSubspace, PairMetric, PairSubspace
-from eigenstream.estimators.pairs import _bounds
 from eigenstream.features import RBFNetwork
-from eigenstream.learners.pairs import _hashes, _labels
 from eigenstream.theory import (
     balanced_pair_bound,
-    margin_bound,
     operator_bound,
     pair_bound,
-    pair_samples,
 )
 from oracles import with_sample_of
 
@@ -87,30 +83,6 @@ class TestPairsOfAnyWeight:
         assert (heavy.m, heavy.gap) == (expected.m, pytest.approx(expected.gap, rel=1e-12))
 
 
-def test_pairs_that_meet_after_the_projection_are_not_the_same_pair():
-    rng = np.random.default_rng(0)
-    signs = np.repeat([1, -1], 300)
-    apart = rng.standard_normal((600, 3)) * [0, 1, 1]
-    apart[signs < 0, 0] = rng.uniform(1, 2, 300)  # like pairs do not differ here at all
-    pairs = np.stack([apart, np.zeros_like(apart)], axis=1)
-    found = PairSubspace(1, eta=0.5).fit(pairs, signs)
-    assert found.risk_ == 0.0
-    assert found.bound().m == 600
-
-
-def test_all_solvers_choose_the_same_weight():
-    rng = np.random.default_rng(100)
-    weights = rng.integers(1, 4, 400).astype(float)
-    for eta in ("auto", "margin_risk"):
-        found = {
-            PairSubspace(2, eta=eta, solver=solver, preprocessor=POINTS)
-            .fit(INDEX, SIGNS, weights)
-            .eta_
-            for solver in ("dense", "krylov", "dual")
-        }
-        assert len(found) == 1
-
-
 def test_balanced_or_not_is_what_the_bound_is_about():
     model = PairSubspace(2, eta=5.0, balanced=False, preprocessor=POINTS).fit(INDEX, SIGNS)
     assert model.bound().gap == pytest.approx(pair_bound(400, 2, 0.1, 0.05).gap, rel=1e-12)
@@ -165,34 +137,6 @@ class TestRowsInTrueProportions:
         assert 0.55 < np.sqrt(np.mean(np.square(off)) / np.mean(np.square(errors))) < 1.45
         assert max(errors) < 0.1
 
-    def test_the_sample_does_not_depend_on_chunks_or_order(self):
-        few = with_sample_of(100, ClassSubspace)
-        rows, labels = rows_of_classes(600)
-        weights = np.random.default_rng(1).integers(0, 3, 600).astype(float)
-        whole = few(2, eta=0.5).partial_fit(rows, labels, weights)
-        order = np.random.default_rng(2).permutation(600)
-        grown, merged = few(2, eta=0.5), None
-        for part in np.array_split(order, [1, 7, 250, 251]):
-            grown.partial_fit(rows[part], labels[part], weights[part])
-            piece = few(2, eta=0.5).partial_fit(rows[part], labels[part], weights[part])
-            merged = piece if merged is None else merged.merge(piece)
-        copies = np.repeat(np.arange(600), weights.astype(int))
-        often = few(2, eta=0.5).partial_fit(rows[copies], labels[copies])
-        for other in (grown, merged, often):
-            assert other.risk_ == pytest.approx(whole.risk_, abs=1e-9)
-            assert other.threshold_ == pytest.approx(whole.threshold_, rel=1e-7)
-            assert other.risk_standard_error_ == pytest.approx(whole.risk_standard_error_)
-            assert other.bound(margin=0.5).m == whole.bound(margin=0.5).m
-        drawn, brute = whole._learner.sample.drawn(), _hashes.row_hashes(rows[weights > 0])
-        assert len(drawn.rows) == 100
-        held = _hashes.row_hashes(drawn.rows)
-        np.testing.assert_array_equal(np.sort(held), np.sort(brute)[:100])
-        assert drawn.n_distinct == pytest.approx((weights > 0).sum(), rel=0.5)
-        assert all(
-            len(found.rows) >= min(20, (weights[labels == name] > 0).sum())
-            for (_, name), found in whole._learner.sample.classes.items()
-        )
-
     @pytest.mark.parametrize("exact", [True, False], ids=["sorted", "binned"])
     def test_weights_count_as_repetitions(self, exact):
         n = 150 if exact else 2000  # more than 2^20 pairs
@@ -212,61 +156,6 @@ class TestRowsInTrueProportions:
                 repeated.risk_curve_.n_different,
             )
             assert model.bound(margin=0.5).m == repeated.bound(margin=0.5).m
-
-    def test_the_bound_pays_for_the_sample(self):
-        rows, labels = rows_of_classes(3000)
-        all_ = ClassSubspace(1, eta=0.5).fit(rows, labels).bound(0.1, 0.9)
-        part = with_sample_of(300, ClassSubspace)(1, eta=0.5).partial_fit(rows, labels)
-        few = part.bound(0.1, 0.9)
-        price = _bounds.sampling_price(300, 2.0, 0.05)
-        assert few.m == all_.m == 1500
-        assert few.gap == pytest.approx(pair_bound(1500, 1, 0.9, 0.05).gap + price)
-        assert few.value > all_.value
-        # Copies of one row beyond the sample: all rows do not weigh alike, and the sample is it.
-        heavy = ClassSubspace(1, eta=0.5).partial_fit(
-            np.concatenate([rows, np.repeat(rows[-1:], 5000, axis=0)]),
-            np.concatenate([labels, np.repeat(labels[-1:], 5000)]),
-        )
-        assert heavy.bound(0.1, 0.9).m <= 150
-
-    def test_the_price_of_a_sample_is_enough(self):
-        """The margin risks of random subsets, at all thresholds, against those of all pairs."""
-        rng = np.random.default_rng(5)
-        n, k, margin, delta = 300, 60, 0.2, 0.2
-        Z, codes = rng.random((n, 1)), rng.choice(2, n, p=[0.7, 0.3])
-        i, j = np.triu_indices(n, 1)
-        q, alike = ((Z[i] - Z[j]) ** 2)[:, 0], codes[i] == codes[j]
-        t = np.linspace(0, 1, 60)[:, None]
-        losses = np.clip(1 - np.where(alike, 1, -1) * (t - q) / margin, 0, 1)
-        table = np.zeros((60, n, n))
-        table[:, i, j] = losses
-        table += table.transpose(0, 2, 1)
-        truth = losses.mean(axis=1)
-        worst = []
-        for _ in range(200):
-            some = rng.permutation(n)[:k]
-            worst.append((truth - table[:, some][:, :, some].sum((1, 2)) / (k * (k - 1))).max())
-        assert np.mean(np.array(worst) > _bounds.sampling_price(k, 2.0, delta)) <= delta
-
-
-def test_pairs_of_a_stream_are_a_sample_too():
-    rng = np.random.default_rng(1)
-    off, errors = [], []
-    for _ in range(40):
-        signs = rng.choice([1, -1], 3000, p=[0.8, 0.2])
-        apart = rng.standard_normal((3000, 3)) * np.where(signs > 0, 1.0, 2.0)[:, None]
-        weights = rng.integers(1, 3, 3000).astype(float)
-        pairs = np.stack([apart, np.zeros_like(apart)], axis=1)
-        part = with_sample_of(256, PairSubspace)(2, eta=0.5).partial_fit(pairs, signs, weights)
-        distances = part.pair_distance(pairs)
-        wrong = np.where(signs > 0, distances >= part.threshold_, distances <= part.threshold_)
-        exact = np.mean(
-            [np.average(wrong[signs == s], weights=weights[signs == s]) for s in (1, -1)]
-        )
-        off.append(part.risk_ - exact)
-        errors.append(part.risk_standard_error_)
-        assert part.fit(pairs, signs, weights).risk_standard_error_ == 0.0
-    assert 0.55 < np.sqrt(np.mean(np.square(off)) / np.mean(np.square(errors))) < 1.45
 
 
 class TestDiameter:
@@ -330,25 +219,3 @@ class TestDiameter:
         with pytest.raises(ValueError, match="apart"):
             model.partial_fit(POINTS + 100.0, LABELS)
         assert (model.risk_, model.n_samples_seen_) == before
-
-
-@pytest.mark.parametrize("delta", [0.0, 1.0, 1.5, 2, -0.1, np.nan, "0.1", None, True])
-def test_one_refusal_of_what_is_no_probability(delta):
-    pairs = POINTS[INDEX]
-    for ask in (
-        PairSubspace(1, eta=1.0).fit(pairs, SIGNS).bound,
-        ClassSubspace(1, eta=1.0).fit(POINTS, LABELS).bound,
-        PairMetric(max_iter=2).fit(pairs, SIGNS).bound,
-        lambda d: pair_bound(100, 1, 0.1, d),
-        lambda d: balanced_pair_bound(100, 100, 1, 0.1, d),
-        lambda d: operator_bound(100, 1.0, 1.0, 0.1, d),
-        lambda d: margin_bound(100, 1.0, 1.0, 0.1, d),
-        lambda d: pair_samples(0.1, 1, 0.1, d),
-    ):
-        with pytest.raises((ValueError, TypeError)) as caught:
-            ask(delta)
-        assert str(caught.value) == f"delta must be a number in (0, 1), got {delta!r}."
-
-
-def test_what_fits_in_half_a_second():
-    assert _labels.EXACT_ROWS == 10_000  # as docs/pairs.md says

@@ -1,6 +1,5 @@
 """Learning from pairs and from labels: against brute force over all pairs, and each other."""
 
-import warnings
 from itertools import combinations
 
 import numpy as np
@@ -11,14 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 import oracles
 from eigenstream import ClassSubspace, PairMetric, PairSubspace, sample_pairs
 from eigenstream._linalg import principal_angles
 from eigenstream.evaluation import balanced_risk, pair_risk, pair_roc
 from eigenstream.features import RBFNetwork
-from eigenstream.learners.pairs import _class_scatters
 from eigenstream.schedules import Constant
 from eigenstream.testing import chunked
 from eigenstream.theory.bounds import balanced_pair_bound, pair_bound, smallest_margin_risk
@@ -95,20 +92,6 @@ class TestAgainstBruteForce:
         learned = PairSubspace(3, eta=2.0, balanced=balanced, solver=solver)
         learned.fit(X[PAIRS[inside]], SIGNS[inside])
         agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside], balanced=balanced))
-
-
-@pytest.mark.parametrize("criterion", ["difference", "ratio"])
-def test_components_are_the_same_on_every_solver_signs_too(criterion):
-    solvers = ["dense", "dual"] if criterion == "ratio" else ["dense", "krylov", "dual"]
-    for fit in (
-        lambda **how: ClassSubspace(3, **how).fit(X, Y),
-        lambda **how: PairSubspace(3, preprocessor=X, **how).fit(PAIRS[::3], SIGNS[::3]),
-    ):
-        how = {"criterion": criterion} if criterion == "ratio" else {"eta": 2.0}
-        first, *others = (fit(solver=s, **how) for s in solvers)
-        for other in others:
-            np.testing.assert_allclose(other.components_, first.components_, atol=1e-8)
-            np.testing.assert_allclose(other.transform(X), first.transform(X), atol=1e-7)
 
 
 def test_few_and_many_index_pairs_agree():
@@ -217,24 +200,6 @@ class TestLaws:
             assert other.n_samples_seen_ == whole.n_samples_seen_ == len(PAIRS)
             np.testing.assert_allclose(other.threshold_, whole.threshold_, rtol=1e-8)
 
-    def test_the_choice_of_eta_does_not_depend_on_chunks_either(self):
-        whole = ClassSubspace(3).fit(X, Y)
-        grown = ClassSubspace(3)
-        for part in chunked(np.arange(71), [5, 33]):
-            grown.partial_fit(X[part], Y[part])
-        assert grown.eta_ == whole.eta_
-        np.testing.assert_allclose(grown.eta_choice_.losses, whole.eta_choice_.losses, atol=1e-9)
-        pairs = X[PAIRS]
-        whole = PairSubspace(3).fit(pairs, SIGNS)
-        left, right = (PairSubspace(3).partial_fit(pairs[k::2], SIGNS[k::2]) for k in (0, 1))
-        assert left.merge(right).eta_ == whole.eta_
-
-    def test_classes_that_arrive_later(self):
-        learned = ClassSubspace(2, eta=2.0)
-        for label in "abcdefg":
-            learned.partial_fit(X[label == Y], Y[label == Y])
-        agrees(learned, operator(2.0), d=2)
-
     def test_weights_count_as_repetitions(self):
         rng = np.random.default_rng(100)
         weights = rng.integers(0, 4, 71)
@@ -281,35 +246,6 @@ class TestLaws:
             assert one.eta_ == other.eta_
             factor = scale if kernel == "linear" else 1.0
             np.testing.assert_allclose(other.threshold_, one.threshold_ * factor, rtol=1e-6)
-
-    def test_many_classes_keep_two_matrices(self, monkeypatch):
-        open_ = ClassSubspace(3).fit(X, Y, groups=TASKS)
-        monkeypatch.setattr(_class_scatters, "physical_memory", lambda: 1000.0)
-        closed = ClassSubspace(3).fit(X, Y, groups=TASKS)
-        np.testing.assert_allclose(closed.eigenvalues_, open_.eigenvalues_, rtol=1e-10)
-        assert closed.eta_ == open_.eta_
-        with pytest.raises(ValueError, match="keeps no classes apart"):
-            closed.partial_fit(X, Y)
-        with pytest.raises(ValueError, match="keeps no classes apart"):
-            closed.merge(open_)
-
-    def test_degenerate_data_give_finite_results(self):
-        for data in (
-            np.ones((20, 3)),
-            np.tile(np.arange(3.0), (20, 1)) * np.arange(20)[:, None],
-            np.repeat(np.eye(4), 5, axis=0),
-        ):
-            labels = np.repeat([0, 1, 2, 3], 5)
-            for options in ({}, {"kernel": "rbf"}, {"solver": "krylov"}, {"solver": "dual"}):
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)
-                    learned = ClassSubspace(1, **options).fit(data, labels)
-                    again = ClassSubspace(1, **options).fit(data, labels)
-                Z = learned.transform(data)
-                assert np.isfinite(Z).all()
-                assert np.isfinite(learned.threshold_)
-                np.testing.assert_array_equal(Z, again.transform(data))
-                assert learned.rank_ >= 0
 
 
 class TestComponents:
@@ -471,16 +407,6 @@ class TestRisks:
         with pytest.raises(ValueError, match="Theorem 1 is about projections"):
             ClassSubspace(3, criterion="ratio").fit(X, Y).bound()
 
-    def test_the_papers_rule_takes_the_least_margin_risk(self):
-        grid = [2.0, 0.5, 0.1]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            risks = {eta: ClassSubspace(3, eta=eta).fit(X, Y).margin_risk_ for eta in grid}
-            learned = ClassSubspace(3, eta="margin_risk").fit(X, Y)
-        tried = dict(zip(learned.eta_choice_.etas, learned.eta_choice_.losses, strict=True))
-        assert learned.eta_ == min(tried, key=tried.get)
-        assert tried[0.1] == pytest.approx(risks[0.1], abs=1e-6)
-
 
 def test_positive_eigenvalues_are_not_made_of_the_mean_s_rounding():
     rng = np.random.default_rng(0)
@@ -601,17 +527,6 @@ class TestOnline:
         assert 0 < flow.risk_ < 0.5
         np.testing.assert_allclose(flow.components_ @ flow.components_.T, np.eye(2), atol=1e-9)
 
-    @settings(max_examples=10)
-    @given(cuts=st.lists(st.integers(1, 999), max_size=15))
-    def test_any_chunking(self, cuts):
-        pairs, y = self.stream(1000)
-        whole = PairSubspace(2, eta=2.0, solver="flow").fit(pairs, y)
-        grown = PairSubspace(2, eta=2.0, solver="flow")
-        for part in chunked(np.arange(1000), cuts):
-            grown.partial_fit(pairs[part], y[part])
-        np.testing.assert_allclose(grown.transform(X), whole.transform(X), atol=1e-7)
-        assert grown.threshold_ == pytest.approx(whole.threshold_)
-
     def test_against_ten_lines_of_numpy(self):
         """The step of [SLOW] eq. 6 on signed terms, with a QR each time."""
         pairs, y = self.stream(400)
@@ -625,34 +540,6 @@ class TestOnline:
             A = 0.5 * 2.0 * np.outer(u, u) - 0.5 * np.outer(v, v)
             V = np.linalg.qr(V + 0.01 * (np.eye(6) - V @ V.T) @ A @ V)[0]
         assert principal_angles(learned.components_.T, V).max() < 1e-9
-
-    def test_one_sign_that_waits_or_never_comes(self):
-        pairs, y = self.stream(200)
-        many = X[np.random.default_rng(2).choice(self.NEGATIVE, 12_000)]
-        flow = PairSubspace(2, eta=2.0, solver="flow").partial_fit(pairs, y)
-        flow.partial_fit(many, -np.ones(12_000, int))
-        assert len(flow._learner.couples.waiting[-1]) < 4096 + 64
-        assert np.isfinite(flow.components_).all()
-        only = PairSubspace(1, eta=1.0, solver="flow").fit(many, -np.ones(12_000, int))
-        reward, *_ = oracles.pair_scatters(X, PAIRS, SIGNS)
-        assert principal_angles(only.components_.T, oracles.top(reward, 1)[1]).max() < 0.3
-
-    def test_refusals(self):
-        pairs, y = self.stream(100)
-        for options, message in (
-            ({"eta": "auto"}, "compares subspaces"),
-            ({"criterion": "ratio"}, "criterion='ratio'"),
-            ({"balanced": False}, "balanced=False"),
-            ({"n_components": None}, "fixed number of directions"),
-        ):
-            model = PairSubspace(**{"n_components": 2, "eta": 1.0, **options}, solver="flow")
-            with pytest.raises(ValueError, match=message):
-                model.fit(pairs, y)
-        with pytest.raises(ValueError, match="Leave sample_weight out"):
-            PairSubspace(2, eta=1.0, solver="flow").fit(pairs, y, np.ones(100))
-        flow = PairSubspace(2, eta=1.0, solver="flow").fit(pairs, y)
-        with pytest.raises(ValueError, match="keeps nothing that adds up"):
-            flow.merge(flow)
 
 
 class TestFlowFromLabels:
@@ -682,18 +569,6 @@ class TestFlowFromLabels:
             assert flow.risk_ == pytest.approx(exact.risk_, abs=0.03)
             assert not hasattr(flow, "contrast_")
 
-    @settings(max_examples=8)
-    @given(cuts=st.lists(st.integers(1, 999), max_size=15))
-    def test_any_chunking(self, cuts):
-        model = ClassSubspace(2, eta=2.0, solver="flow", group_weights="pairs", random_state=1)
-        rows, names, tasks = self.ROWS[:1000], self.NAMES[:1000], self.GROUPS[:1000]
-        whole = clone(model).partial_fit(rows, names, groups=tasks)
-        grown = clone(model)
-        for part in chunked(np.arange(1000), cuts):
-            grown.partial_fit(rows[part], names[part], groups=tasks[part])
-        np.testing.assert_allclose(grown.transform(X), whole.transform(X), atol=1e-7)
-        assert grown.threshold_ == pytest.approx(whole.threshold_)
-
     def test_missing_values_sparse_rows_and_a_map_in_front(self):
         spoiled = self.ROWS[:900].copy()
         spoiled[::9, 2] = np.nan
@@ -706,19 +581,6 @@ class TestFlowFromLabels:
         mapped.fit(self.ROWS, self.NAMES)
         assert mapped.score(self.ROWS, self.NAMES) > 0.5
         assert mapped.components_.shape[1] == 40
-
-    def test_refusals(self):
-        model = ClassSubspace(2, eta=2.0, solver="flow")
-        with pytest.raises(ValueError, match="Leave sample_weight out"):
-            model.fit(self.ROWS, self.NAMES, np.ones(6000))
-        with pytest.raises(ValueError, match="Set group_weights='pairs', or use solver='dense'"):
-            model.fit(self.ROWS, self.NAMES, groups=self.GROUPS)
-        with pytest.raises(ValueError, match="compares subspaces"):
-            ClassSubspace(2, solver="flow").fit(self.ROWS, self.NAMES)
-        with pytest.raises(NotFittedError, match="no two of different classes"):
-            _ = model.partial_fit(self.ROWS[:1], self.NAMES[:1]).components_
-        with pytest.raises(ValueError, match="keeps nothing that adds up"):
-            model.merge(model)
 
 
 @pytest.mark.parametrize("solver", ["dense", "krylov", "dual"])

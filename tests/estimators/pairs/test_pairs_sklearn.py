@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
@@ -51,20 +50,6 @@ class TestWhoTakesPairs:
         assert learned.score(ROWS[PAIRS], Y) == pytest.approx(roc_auc_score(Y, scores), abs=1e-12)
 
 
-@pytest.mark.parametrize("solver", ["dense", "krylov", "dual", "flow"])
-def test_one_feature_has_one_component_by_default(solver, recwarn):
-    rows = ROWS[:, :1]
-    by_labels = ClassSubspace(eta=5.0, solver=solver, random_state=0).fit(rows, LABELS)
-    by_pairs = PairSubspace(eta=5.0, solver=solver, random_state=0).fit(rows[PAIRS], Y)
-    for learned in (by_labels, by_pairs):
-        assert learned.transform(rows).shape == (120, 1)
-        assert learned.n_positive_ == 1
-    assert not recwarn.list
-    if solver != "dual":
-        with pytest.raises(ValueError, match="n_components=3 is more than"):
-            ClassSubspace(3, eta=5.0, solver=solver).fit(rows, LABELS)
-
-
 RNG = np.random.default_rng(0)
 LABELS = np.repeat(np.arange(10), 12)
 ROWS = RNG.standard_normal((10, 2))[LABELS] + 0.1 * RNG.standard_normal((120, 2))
@@ -97,30 +82,6 @@ class TestPairShaped:
         model.predict(pairs)
         model.score(pairs, y)
         np.testing.assert_array_equal(model.transform(rows), before)
-
-    def test_lists_and_integers_will_do(self, learner):
-        some = np.rint(ROWS * 10).astype(int)[PAIRS[::8]]
-        from_list = clone(learner).fit(some.tolist(), Y[::8].tolist())
-        from_array = clone(learner).fit(some.astype(float), Y[::8])
-        np.testing.assert_allclose(from_list.transform(ROWS), from_array.transform(ROWS))
-
-    def test_nothing_works_before_fit(self, learner):
-        for use in (
-            lambda m: m.transform(ROWS),
-            lambda m: m.pair_distance(ROWS[PAIRS]),
-            lambda m: m.threshold_,
-        ):
-            with pytest.raises(NotFittedError):
-                use(clone(learner))
-
-    def test_names_and_pickles(self, learner):
-        import pickle
-
-        model = clone(learner).fit(ROWS[PAIRS], Y)
-        names = model.get_feature_names_out()
-        assert names[0] == f"{type(model).__name__.lower()}0"
-        copy = pickle.loads(pickle.dumps(model))
-        np.testing.assert_array_equal(copy.predict(ROWS[PAIRS]), model.predict(ROWS[PAIRS]))
 
 
 def test_before_nearest_neighbours_and_a_support_vector_machine():
@@ -156,12 +117,6 @@ def test_a_grid_search_over_the_weight():
     assert pairs.best_params_ == {"eta": 0.3}
 
 
-def test_data_frames_out():
-    pytest.importorskip("pandas")
-    frame = ClassSubspace(2).set_output(transform="pandas").fit(ROWS, LABELS).transform(ROWS)
-    assert list(frame.columns) == ["classsubspace0", "classsubspace1"]
-
-
 class TestOneShot:
     def test_decisions_by_hand(self):
         model = ThresholdClassifier(2.0, undecided="?").fit([[0.0], [10.0]], ["a", "b"])
@@ -169,10 +124,6 @@ class TestOneShot:
         assert model.predict([[1.0], [2.0], [5.0], [9.0]]).tolist() == ["a", "?", "?", "b"]
         near = ThresholdClassifier(2.0).fit([[0.0], [10.0]], ["a", "b"])
         assert near.predict([[2.0], [6.0]]).tolist() == ["a", "b"]
-
-    def test_a_tie_is_undecided(self):
-        model = ThresholdClassifier(undecided=-1).fit([[0.0], [2.0]], [3, 4])
-        assert model.predict([[1.0], [0.5]]).tolist() == [-1, 3]
 
     def test_labels_stay_what_they_are(self):
         numbers = [[0.0], [2.0], [9.0]], [3, 4, 5]
@@ -187,15 +138,6 @@ class TestOneShot:
         names = np.array(["a", "b", "c"], object)
         said = ThresholdClassifier(undecided="none of them").fit(numbers[0], names)
         assert said.predict([[1.0], [8.0]]).tolist() == ["none of them", "c"]
-
-    def test_parameters_are_checked_when_they_are_read(self):
-        model = ThresholdClassifier().fit([[0.0], [2.0], [9.0]], [3, 4, 5])
-        model.set_params(threshold=-1.0, undecided=-1)
-        for use in (model.decide, model.predict):
-            with pytest.raises(ValueError, match="threshold must be a number"):
-                use([[1.0]])
-        with pytest.raises(ValueError, match="undecided='x' cannot stand"):
-            model.set_params(threshold=1.0, undecided="x").predict([[1.0]])
 
     def test_error_of_one_choice_is_among_all_choices(self):
         """Enumerating all choices of the examples gives the exact one-shot error."""

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from eigenstream import ClassSubspace, PairSubspace, SlowSubspace, sample_pairs
+from eigenstream import ClassSubspace, PairSubspace, sample_pairs
 from eigenstream._linalg import principal_angles
-from eigenstream.learners import table
-from eigenstream.solvers import base
-from eigenstream.streams import open_stream
-from eigenstream.testing import assert_same_state
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(0, 20, 1500)
@@ -65,78 +61,11 @@ def test_any_chunking_is_the_same():
     np.testing.assert_array_equal(grown.components_, whole.components_)
 
 
-@pytest.mark.parametrize("cut", [10, 777])
-def test_it_goes_on_from_its_state(cut):
-    pairs = PairSubspace(3, eta=1.0, solver="sketch").partial_fit(PAIRS[:cut], SIGNS[:cut])
-    other = clone(pairs).partial_fit(PAIRS[:cut], SIGNS[:cut])
-    other._learner = type(pairs._learner).restored(pairs._learner.state())
-    assert_same_state(other._learner.state(), pairs._learner.state())
-    for one in (pairs, other):
-        one.partial_fit(PAIRS[cut:], SIGNS[cut:])
-    assert_same_state(other._learner.state(), pairs._learner.state())
-    np.testing.assert_array_equal(other.components_, pairs.components_)
-
-
 def test_only_directions_that_raise_the_objective():
     model = PairSubspace(None, eta=0.3, solver="sketch").fit(PAIRS, SIGNS)
     dense = PairSubspace(None, eta=0.3).fit(PAIRS, SIGNS)
     assert (model.eigenvalues_ > 0).all()
     assert abs(model.n_components_ - dense.n_components_) <= 1
-
-
-@pytest.mark.parametrize("width", [6, 130])
-def test_where_no_direction_raises_the_objective_the_best_one_is_returned(width):
-    rng = np.random.default_rng(5)
-    pairs, signs = rng.standard_normal((600, 2, width)), np.repeat([-1, 1], 300)
-    rows, labels = pairs[:, 0], np.arange(600) % 5
-    for solver in ("dense", "sketch"):
-        with pytest.warns(UserWarning, match="The best one is returned"):
-            model = PairSubspace(None, eta=0.02, solver=solver).fit(pairs, signs)
-        with pytest.warns(UserWarning, match="The best one is returned"):
-            labelled = ClassSubspace(None, eta=0.02, solver=solver).fit(rows, labels)
-        slow = SlowSubspace(None, alpha=0.02, solver=solver).fit(rows)
-        assert model.components_.shape == labelled.components_.shape == (1, width)
-        assert slow.components_.shape == (1, width)
-        assert max(model.eigenvalues_[0], labelled.eigenvalues_[0], slow.eigenvalues_[0]) < 0
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, "eta='auto'"),
-        ({"eta": 1.0, "balanced": False}, "balanced=False"),
-        ({"criterion": "ratio"}, "criterion='ratio'"),
-        ({"eta": 1.0, "kernel": "rbf"}, "kernel='rbf'"),
-        ({"eta": 1.0, "schedule": lambda t: 0.1}, "schedule=.* is for solver='flow'"),
-    ],
-)
-def test_refusals(options, message):
-    with pytest.raises(ValueError, match=message):
-        PairSubspace(2, solver="sketch", **options).fit(PAIRS, SIGNS)
-
-
-def test_streams_too_wide_for_matrices_take_the_sketch(monkeypatch):
-    monkeypatch.setattr(base, "physical_memory", lambda: 4 * 8 * 40**2 * 4.0)
-    assert table.chosen("pairs", "auto", 60, None) == "sketch"
-    model = PairSubspace(3, eta=1.0).partial_fit(PAIRS, SIGNS)
-    assert model.solver_ == "sketch"
-    with pytest.raises(ValueError, match="eta='auto'"):
-        PairSubspace(3).partial_fit(PAIRS, SIGNS)
-    with pytest.raises(ValueError, match="sample_weight is not for solver='sketch'"):
-        clone(model).partial_fit(PAIRS, SIGNS, sample_weight=np.full(len(SIGNS), 2.0))
-    with pytest.raises(ValueError, match="group_weights='uniform', with groups, is not for"):
-        ClassSubspace(3, eta=1.0).partial_fit(ROWS, LABELS, groups=LABELS % 2)
-
-
-@pytest.mark.parametrize(("first", "then"), [("sketch", "flow"), ("flow", "sketch")])
-def test_the_flow_and_the_sketch_do_not_continue_each_other(first, then):
-    """Both learn from couples; what they have learned is not the same thing."""
-    pairs = PairSubspace(3, eta=1.0, solver=first).partial_fit(PAIRS[:500], SIGNS[:500])
-    labels = ClassSubspace(3, eta=1.0, solver=first).partial_fit(ROWS, LABELS)
-    with pytest.raises(ValueError, match="Call fit to start anew"):
-        pairs.set_params(solver=then).partial_fit(PAIRS, SIGNS)
-    with pytest.raises(ValueError, match="Call fit to start anew"):
-        labels.set_params(solver=then).partial_fit(ROWS, LABELS)
 
 
 # ---- several of them, several passes -------------------------------------------------------------
@@ -146,47 +75,6 @@ WIDE = RNG.standard_normal((1500, 250)) * np.r_[np.full(30, 0.7), np.full(220, 1
 WIDE += (RNG.standard_normal((8, 250)) * np.r_[np.full(6, 1.0), np.full(244, 0.05)])[FEW_LABELS]
 WIDE_INDEX, WIDE_SIGNS = sample_pairs(FEW_LABELS, 2500, random_state=1)
 WIDE_PAIRS = WIDE[WIDE_INDEX]
-
-
-def test_where_nothing_is_cut_parts_merge_exactly_those_that_wait_included():
-    """Pairs that wait for the other sign in one part find a partner in the next one."""
-    rows = ROWS[:, :8]
-    pairs, signs = rows[INDEX[:1200]], np.repeat([1, -1, 1, -1], [400, 200, 200, 400])
-    learner = PairSubspace(2, eta=1.0, solver="sketch")
-    whole = clone(learner).partial_fit(pairs, signs)
-    merged = None
-    for part in np.split(np.arange(1200), [390, 410, 700, 705]):
-        piece = clone(learner).partial_fit(pairs[part], signs[part])
-        merged = piece if merged is None else merged.merge(piece)
-    dense = PairSubspace(2, eta=1.0).fit(pairs, signs)
-    for model in (whole, merged):
-        assert model.n_samples_seen_ == 1200
-        np.testing.assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-9)
-        assert principal_angles(model.components_.T, dense.components_.T).max() < 1e-6
-        assert model.risk_ == pytest.approx(dense.risk_, abs=1e-12)
-        assert model.diameter_ == dense.diameter_
-
-
-@pytest.mark.parametrize("block_size", [32, 500])
-def test_the_couples_of_a_block_may_be_given(block_size):
-    """Fewer a block lose more; in any chunks the answer is the same to the last bit."""
-    learner = PairSubspace(3, eta=1.0, solver="sketch", block_size=block_size)
-    dense, whole = PairSubspace(3, eta=1.0).fit(PAIRS, SIGNS), clone(learner).fit(PAIRS, SIGNS)
-    grown = clone(learner)
-    for start in range(0, len(PAIRS), 777):
-        grown.partial_fit(PAIRS[start : start + 777], SIGNS[start : start + 777])
-    np.testing.assert_array_equal(grown.components_, whole.components_)
-    assert share(whole, dense) > 0.97
-    default = PairSubspace(3, eta=1.0, solver="sketch").fit(PAIRS, SIGNS)
-    assert (whole.components_ != default.components_).any()
-    labelled = ClassSubspace(3, eta=1.0, solver="sketch", block_size=block_size, random_state=0)
-    assert share(labelled.fit(ROWS, LABELS), ClassSubspace(3, eta=1.0).fit(ROWS, LABELS)) > 0.95
-
-
-@pytest.mark.parametrize("solver", ["dense", "flow"])
-def test_only_the_sketch_takes_couples_by_blocks(solver):
-    with pytest.raises(ValueError, match=r"block_size=8 is for solver='sketch'"):
-        PairSubspace(3, eta=1.0, solver=solver, block_size=8).fit(PAIRS, SIGNS)
 
 
 def test_parts_of_pairs_merge():
@@ -251,26 +139,6 @@ def test_a_second_pass_over_labels_adds_other_pairs():
     np.testing.assert_array_equal(again.components_, models[1].components_)
 
 
-@pytest.mark.parametrize("solver", ["auto", "krylov", "flow"])
-def test_passes_are_for_the_sketch(solver):
-    for learner, data in ((PairSubspace, (PAIRS, SIGNS)), (ClassSubspace, (ROWS, LABELS))):
-        model = learner(2, eta=1.0, solver=solver, random_state=0).fit(*data)
-        before = model.components_
-        with pytest.raises(ValueError, match=r"passes=2 is not for solver=.*Use solver='sketch'"):
-            model.fit(*data, passes=2)
-        with pytest.raises(ValueError, match="passes must be"):
-            model.fit(*data, passes=0)
-        np.testing.assert_array_equal(model.components_, before)
-
-
-def test_a_stream_is_learned_in_one_pass():
-    learner = ClassSubspace(2, eta=1.0, solver="sketch", random_state=0)
-    stream = open_stream(ROWS).with_labels(LABELS)
-    assert learner.fit(stream, passes=1).n_samples_seen_ == len(ROWS)
-    with pytest.raises(ValueError, match="passes=2 is for arrays here"):
-        learner.fit(stream, passes=2)
-
-
 # ---- degenerate data -----------------------------------------------------------------------------
 
 
@@ -317,20 +185,3 @@ def test_degenerate_pairs_are_learned_as_by_the_scatters(name, width):
     found = np.trace(whole.components_ @ dense.contrast_.matrix() @ whole.components_.T)
     np.testing.assert_allclose(found, whole.eigenvalues_.sum(), atol=1e-9 * size)
     assert found >= dense.eigenvalues_[dense.eigenvalues_ > 0].sum() - 1e-5 * size
-
-
-@pytest.mark.parametrize("width", [6, 70])
-@pytest.mark.parametrize("name", degenerate_rows(2))
-def test_degenerate_labelled_rows(name, width):
-    """At once, twice the same; and a row a call."""
-    rows, labels = degenerate_rows(width)[name], np.arange(240) % 4
-    learner = ClassSubspace(3, eta=2.0, solver="sketch", random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        one, other, grown = (clone(learner) for _ in range(3))
-        for model in (one, other):
-            assert_sound(model.fit(rows, labels), width)
-        np.testing.assert_array_equal(one.components_, other.components_)
-        for row, label in zip(rows[:40], labels, strict=False):
-            grown.partial_fit(row[None], [label])
-        assert_sound(grown, width)

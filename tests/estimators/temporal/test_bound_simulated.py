@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eigenstream import SlowSubspace
-from eigenstream.theory import FiniteMemory, Independent, markov_mixing, metric_rule_error
+from eigenstream.theory import FiniteMemory, Independent, markov_mixing
 
 pytestmark = pytest.mark.filterwarnings("ignore:(only .* eigenvalues|the bound of Theorem)")
 
@@ -126,19 +126,3 @@ def test_the_pair_rule_keeps_its_promise():
         same = np.repeat(kinds[:, 0], 8) == np.tile(kinds[:, 0], 8)
         wrong += (alike != same).mean() > rule.error
     assert wrong <= DELTA * 40
-
-
-def test_the_pair_rule_says_something_from_millions_of_rows_on():
-    states, mixing = two_states(np.random.default_rng(0), 4_000_000, 0.95)
-    model = SlowSubspace(1, alpha=0.4, center=False).fit(states[:, None])
-    rule = model.pair_rule(0.5, DELTA, mixing, radius=1.0, tight=True)
-    assert not rule.vacuous
-    # Theorem 5 at the least objective that the bound leaves; distances in the unit of the rows.
-    expected = metric_rule_error(rule.bound.lower / 4, 0.4, 0.5).value
-    assert rule.error == pytest.approx(expected)
-    assert rule.distance == pytest.approx(2 * np.sqrt(0.4))
-    assert rule.alike([[1.0], [1.0]], [[1.0], [-1.0]]).tolist() == [True, False]
-    with pytest.raises(ValueError, match="needs an alpha below 1"):
-        SlowSubspace(1, alpha=1.0).fit(states[:999, None]).pair_rule(0.5, 0.1, mixing)
-    with pytest.raises(ValueError, match=r"same_class must be a number in \(0, 1\], got 1\.5"):
-        model.pair_rule(1.5, 0.1, mixing)

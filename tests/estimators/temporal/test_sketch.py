@@ -9,9 +9,6 @@ from sklearn.base import clone
 
 from eigenstream import RBFNetwork, SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
-from eigenstream.learners import table
-from eigenstream.learners.sketch import SketchPlan
-from eigenstream.solvers import base
 from eigenstream.testing import chunked
 
 
@@ -143,84 +140,7 @@ def test_only_what_raises_the_objective():
     assert model.n_components_ == SlowSubspace(None, alpha=0.3).fit(fast).n_components_
 
 
-@pytest.mark.parametrize(
-    ("learner", "message"),
-    [
-        (SlowSubspace(2, alpha="bound", solver="sketch"), "alpha='bound' is not for"),
-        (SlowSubspace(2, solver="sketch"), "alpha='auto' is not for solver='sketch'.*a number"),
-        (SlowSubspace(2, solver="krylov"), "alpha='auto' is not for solver='krylov'.*a number"),
-        (SlowSubspace(2, criterion="ratio", solver="sketch"), "criterion='ratio' is not for"),
-        (StreamPCA(0.9, solver="sketch"), "n_components=0.9 is not for solver='sketch'"),
-        (StreamPCA(2, solver="sketch", schedule=lambda t: 0.1), "schedule=.* is for solver='flow'"),
-        (StreamPCA(2, solver="sketch", oversampling=0.5), "oversampling must be"),
-        (StreamPCA(2, oversampling=4), "oversampling=4 is for solver='sketch'"),
-    ],
-)
-def test_refusals(learner, message):
-    with pytest.raises(ValueError, match=message):
-        learner.fit(ROWS)
-
-
-def test_streams_too_wide_for_matrices_take_the_sketch(monkeypatch):
-    monkeypatch.setattr(base, "physical_memory", lambda: 4 * 8 * 40**2 * 4.0)
-    assert table.chosen("time", "auto", 60, None) == "sketch"
-    model = StreamPCA(3)
-    for part in chunked(ROWS, [500, 1000]):
-        model.partial_fit(part)
-    assert model.solver_ == "sketch"
-    dense = StreamPCA(3, solver="dense").fit(ROWS)
-    assert share(model, dense) > 0.99
-    assert SlowSubspace(3, alpha=0.4).fit(ROWS[:100]).solver_ == "krylov"  # too few rows to promise
-    with pytest.raises(ValueError, match="scale=True needs matrices"):
-        StreamPCA(3, scale=True).partial_fit(ROWS)
-
-
-def test_parameters_that_it_has_read_cannot_change():
-    model = SlowSubspace(3, alpha=0.4, solver="sketch").partial_fit(ROWS)
-    model.set_params(alpha=0.5)
-    with pytest.raises(ValueError, match=r"[Cc]all fit to start anew"):
-        model.partial_fit(ROWS)
-
-
 # ---- which solver "auto" takes where D x D does not fit ------------------------------------------
-
-
-def chosen(n_rows, width, n_components, penalty=0.7, **how):
-    plan = SketchPlan(n_components, (1.0 - penalty, penalty), lag=int(penalty > 0))
-    return table.chosen("time", "auto", width, n_rows, sketch=plan, **how)
-
-
-def test_the_quicker_of_those_that_promise_an_answer():
-    wide = 10**6  # 32 TB a matrix
-    assert chosen(30 * wide, wide, 10) == "sketch"
-    assert chosen(30 * wide, wide, 2000) == "krylov"  # frames of 2100 vectors
-    assert chosen(wide, wide, 10) == "krylov"  # too few rows for the least penalised directions
-    assert chosen(1000, wide, 10, penalty=0.0) == "sketch"  # PCA has no penalties
-    assert chosen(wide, wide, 10, passes=2) == "sketch"  # several passes are asked for
-    assert table.chosen("time", "auto", wide, 30 * wide) == "krylov"  # what a sketch cannot answer
-    assert chosen(30_000, 784, 10) == "dense"
-
-
-def test_the_cost_of_a_sketch_is_that_of_its_products():
-    """Counted in a block: multiplications along D are two operations each; the rest is small."""
-    plan, width = SketchPlan(10, (0.3, 0.7), lag=1), 10**7
-    r, d, b = plan.highest + plan.lowest, plan.d, plan.block(width)
-    inside = 2 * width * (b * (r + d) + b * b / 2)  # rows with the frame; half of rows with rows
-    out = 2 * width * (b * r + r * r)
-    # Blocks are a little larger than 2 r rows where frames are small.
-    assert plan.cost(b, width) == pytest.approx(inside + out, rel=0.05)
-
-
-def test_fit_takes_what_is_chosen(monkeypatch):
-    monkeypatch.setattr(base, "physical_memory", lambda: 4 * 8 * 40**2 * 4.0)
-    wide = SlowSubspace(3, alpha=0.4)
-    assert clone(wide).fit(ROWS).solver_ == "sketch"  # 50 rows a column
-    assert clone(wide).fit(ROWS[:1000]).solver_ == "krylov"
-    assert StreamPCA(3).fit(ROWS[:1000]).solver_ == "sketch"
-    with pytest.raises(ValueError, match=r"alpha='auto' needs matrices of 60 x 60.*subset"):
-        SlowSubspace(3).fit(ROWS)
-    assert SlowSubspace(None, alpha=0.4).fit(ROWS).solver_ == "sketch"
-    assert clone(wide).fit(ROWS[:1000], passes=2).solver_ == "sketch"
 
 
 # ---- degenerate rows: of a rank that the frame holds, so that nothing is cut off -----------------

@@ -1,13 +1,10 @@
 """Everything that a stream of rows in time order can be."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -41,15 +38,6 @@ def test_merged_as_neighbours_or_apart(learner):
     as_list = clone(learner).fit([ROWS[:50], ROWS[50:]])
     np.testing.assert_allclose(apart.components_, as_list.components_, atol=1e-9)
     assert merged.n_samples_seen_ == 120
-
-
-@every_learner
-def test_sequences_by_partial_fit_equal_a_list(learner):
-    grown = clone(learner)
-    for part in (ROWS[:30], ROWS[30:70], ROWS[70:]):
-        grown.partial_fit(part[:7], new_sequence=True).partial_fit(part[7:])
-    as_list = clone(learner).fit([ROWS[:30], ROWS[30:70], ROWS[70:]])
-    np.testing.assert_allclose(grown.components_, as_list.components_, atol=1e-9)
 
 
 MATRIX_FREE = [
@@ -121,13 +109,6 @@ def test_missing_rows_are_skipped_with_both_velocities(learner):
     np.testing.assert_allclose(chunked.components_, skipping.components_, atol=1e-9)
 
 
-@every_learner
-def test_pickle_then_go_on(learner):
-    half = clone(learner).partial_fit(ROWS[:61])
-    revived = pickle.loads(pickle.dumps(half)).partial_fit(ROWS[61:])
-    np.testing.assert_array_equal(revived.components_, half.partial_fit(ROWS[61:]).components_)
-
-
 @pytest.mark.parametrize("container", ["pandas", "polars"])
 def test_output_as_data_frames(container):
     library = pytest.importorskip(container)
@@ -145,12 +126,6 @@ def test_weights_are_routed_through_a_pipeline():
         pipeline.fit(ROWS, sample_weight=weights)
     direct = SlowSubspace(2, alpha=0.9).fit(StandardScaler().fit_transform(ROWS), None, weights)
     np.testing.assert_allclose(pipeline[-1].components_, direct.components_, atol=1e-12)
-
-
-def test_grid_search_over_alpha():
-    search = GridSearchCV(SlowSubspace(2), {"alpha": [0.8, 0.95]}, cv=KFold(3)).fit(ROWS)
-    assert search.best_params_["alpha"] in (0.8, 0.95)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 def test_callbacks_follow_the_fit():
@@ -202,17 +177,6 @@ def test_lists_go_where_fit_takes_lists(learner):
         np.testing.assert_array_equal(found, whole.inverse_transform(whole.transform(part)))
     with pytest.raises(ValueError, match=r"sequence 1: X has 7 features"):
         whole.transform([ROWS, ROWS[:, :7]])
-
-
-def test_a_list_with_a_bad_part_changes_nothing():
-    model = SlowSubspace(2).partial_fit(ROWS[:50])
-    before = model.components_
-    spoiled = ROWS[70:].copy()
-    spoiled[3, 2] = np.nan
-    with pytest.raises(ValueError, match="sequence 1 contains NaN at row 3, column 2"):
-        model.partial_fit([ROWS[50:70], spoiled])
-    assert model.n_samples_seen_ == 50
-    np.testing.assert_array_equal(model.components_, before)
 
 
 def test_lists_of_data_frames_go_in_and_come_out_one_at_a_time():

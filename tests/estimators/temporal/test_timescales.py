@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 import eigenstream
 import oracles
-from eigenstream import RBFNetwork, SlowSubspace, StreamPCA, lag_path, open_stream, plotting
+from eigenstream import RBFNetwork, SlowSubspace, lag_path, open_stream
 from eigenstream.processes import Autoregressive
 
 ROWS = oracles.slow_sources(m=200)
@@ -54,15 +54,6 @@ def test_weights_count_as_copies():
     weighed = SlowSubspace(2).fit(parts, sample_weight=[weights[:60], weights[60:]])
     copied = SlowSubspace(2).fit([ROWS[:60], ROWS[:60], ROWS[60:]])
     np.testing.assert_allclose(weighed.autocorrelations_, copied.autocorrelations_, atol=1e-9)
-
-
-@pytest.mark.parametrize("solver", ["flow", "sketch"])
-def test_without_scatters_it_says_what_to_do(solver):
-    slow = SlowSubspace(2, alpha=0.9, solver=solver, random_state=0).fit(ROWS)
-    for name in ("autocorrelations_", "timescales_"):
-        with pytest.raises(AttributeError, match=r"timescales\(X\).*solver='dense'"):
-            getattr(slow, name)
-    np.testing.assert_allclose(slow.autocorrelations(ROWS), correlations(slow, ROWS), atol=1e-9)
 
 
 @pytest.mark.parametrize("lag", [1, 7])
@@ -125,26 +116,6 @@ def test_rows_that_have_nothing_to_say_of_time_scales():
         SlowSubspace().timescales(ROWS)
 
 
-def test_limits():
-    """What never changes, what swings back, and what has no variance at all."""
-    still = SlowSubspace(1, alpha=0.5).fit([np.zeros((9, 1)), np.ones((9, 1))])
-    assert (still.autocorrelations_, still.timescales_) == (1.0, np.inf)
-    swings = np.column_stack([np.tile([1.0, -1.0], 20), np.zeros(40)])
-    with pytest.warns(UserWarning, match="eigenvalues are positive"):
-        swinging = SlowSubspace(2, alpha=0.9).fit(swings)
-    both = np.abs(swinging.components_).argmax(axis=1)
-    # The variance is that of 39 rows, whose mean is no zero: a little below -1, and cut there.
-    assert swinging.autocorrelations_[both == 0].tolist() == [-1.0]
-    assert swinging.autocorrelations_[both == 1].tolist() == [0.0]
-    assert swinging.timescales_.tolist() == [0.0, 0.0]
-    for factor in (1e-100, 1e100):
-        tiny = SlowSubspace(2).fit(factor * ROWS)
-        np.testing.assert_allclose(tiny.timescales_, SlowSubspace(2).fit(ROWS).timescales_)
-    with pytest.warns(UserWarning, match="eigenvalues are positive"):
-        low = SlowSubspace(3, alpha=0.9).fit(np.repeat(ROWS[:, :1], 3, axis=1))
-    assert np.isfinite(low.timescales_).all()
-
-
 def test_time_scales_of_sources_that_are_known():
     """Within five standard errors of an autocorrelation, by Bartlett's formula for AR(1)."""
     a, n = np.exp(-1 / SCALES), 100_000
@@ -174,44 +145,6 @@ def test_several_lags_equal_separate_fits(chunk_rows, slow):
     assert (path.alphas is None) == (slow.criterion == "ratio")
 
 
-def test_one_pass_is_enough():
-    """Rows that can be read once, behind a feature map and with holes in them."""
-    parts = np.array_split(np.where(np.arange(200)[:, None] == 50, np.nan, ROWS), 13)
-    stream = open_stream(iter(parts), missing="skip")
-    path = lag_path(SlowSubspace(2), stream, [5, 1, 5])
-    assert path.lags.tolist() == [1, 5]
-    assert [one.n_samples_skipped_ for one in path.estimators] == [1, 1]
-    assert path.estimators[1].transform(ROWS).shape == (200, 2)
-    mapped = lag_path(SlowSubspace(2, features=RBFNetwork(9, random_state=0)), ROWS, LAGS)
-    alone = SlowSubspace(2, lag=3, features=RBFNetwork(9, random_state=0)).fit(ROWS)
-    np.testing.assert_allclose(mapped.timescales[1], alone.timescales_, rtol=1e-9)
-    frame = pytest.importorskip("pandas").DataFrame(ROWS, columns=list("abcdefgh")[: ROWS.shape[1]])
-    named = lag_path(SlowSubspace(2), frame, [1, 2])
-    assert [list(one.feature_names_in_) for one in named.estimators] == [list(frame)] * 2
-
-
-def test_what_is_refused():
-    slow = SlowSubspace(2, lag=4)
-    for lags, words in (
-        ([], "empty"),
-        ([0], "at least 1"),
-        ("12", "whole number"),
-        (None, "whole"),
-    ):
-        with pytest.raises((ValueError, TypeError), match=words):
-            lag_path(slow, ROWS, lags)
-    with pytest.raises(TypeError, match="SlowSubspace at each lag"):
-        lag_path(StreamPCA(2), ROWS, [1])
-    with pytest.raises(ValueError, match="lag_path is not for solver='krylov'"):
-        lag_path(SlowSubspace(2, solver="krylov"), ROWS, [1])
-    with pytest.raises(ValueError, match="at least 201 rows"):
-        lag_path(slow, ROWS, [1, 200])
-    with pytest.raises(ValueError, match="NaN"):
-        lag_path(slow, np.where(ROWS > 1, np.nan, ROWS), [1])
-    assert slow.lag == 4
-    assert not hasattr(slow, "n_features_in_")
-
-
 def test_as_the_implied_time_scales_of_tica():
     """deeptime's eigenvalues, estimated both ways in time, differ by what the ends make."""
     decomposition = pytest.importorskip("deeptime.decomposition")
@@ -220,12 +153,3 @@ def test_as_the_implied_time_scales_of_tica():
     ours = SlowSubspace(3, criterion="ratio", lag=lag).fit(rows)
     # The variance is of the rows with a past alone: lag rows of 20000 are not in it.
     np.testing.assert_allclose(ours.timescales_, tica.timescales(lagtime=lag), rtol=0.01)
-
-
-def test_the_picture_leaves_out_what_has_no_place_on_it():
-    path = lag_path(SlowSubspace(3), oracles.slow_sources(m=400), (1, 2, 5))
-    ax = plotting.lags(path)
-    assert len(ax.lines) == 3
-    for line in ax.lines:
-        assert (np.asarray(line.get_ydata()) > 0).all()
-    assert ax.get_ylim()[0] > 0

@@ -13,12 +13,10 @@ from eigenstream.learners.pairs._class_folds import scatter_folds
 from eigenstream.learners.pairs._eta import (
     ETAS,
     FOLDS,
-    TOGETHER,
     Fold,
     Matrices,
     choose_eta,
     groupings_of,
-    place,
 )
 from eigenstream.learners.pairs._samples import ClassSample
 from eigenstream.scatters import ClassScatter
@@ -108,110 +106,6 @@ def test_the_choice_is_that_of_all_losses_and_all_ties(levels, seed):
         assert asked == 0  # no tie, no question
 
 
-class TestGroupings:
-    @pytest.mark.parametrize("n", [4, 6, 8, 10])
-    def test_few_classes_are_held_out_in_all_pairs(self, n):
-        met = np.zeros((n, n), int)
-        for way in groupings_of([(None, k) for k in range(n)], FOLDS):
-            place = np.array(list(way.values()))
-            assert (np.bincount(place) == 2).all()
-            met += place[:, None] == place
-        assert (met == 1 + (met[0, 0] - 1) * np.eye(n)).all()
-
-    @pytest.mark.parametrize("n", [5, 7, 9, 11, 12, 13, 19, 26, 52])
-    def test_others_about_equally_often(self, n):
-        ways = groupings_of([(None, k) for k in range(n)], FOLDS)
-        for way in ways:
-            sizes = np.bincount(list(way.values()))
-            assert list(way) == [(None, k) for k in range(n)]
-            assert sizes.max() - sizes.min() <= 3
-        even = np.array([len(part) for part in np.array_split(np.arange(n), len(sizes))])
-        least = int((even * (even - 1)).sum()) // 2  # pairs that one way holds out together
-        assert len(ways) == n - 1 + n % 2 or len(ways) * least >= TOGETHER
-        assert (len(ways) - 1) * least < TOGETHER
-
-    def test_tasks_stay_whole(self):
-        keys = [(task, k) for task in range(6) for k in range(3)]
-        for way in groupings_of(keys, FOLDS):
-            assert all(len({way[task, k] for k in range(3)}) == 1 for task in range(6))
-
-    def test_one_grouping_is_enough_where_it_decides(self):
-        asked = []
-
-        class Clear:
-            def loss(self, vectors):
-                return float(vectors[0, 0] ** 2 < 0.5)  # the first direction is the right one
-
-            tie = loss
-
-        def grouping(seed):
-            asked.append(seed)
-            rng = np.random.default_rng(seed)
-            noise = [semidefinite(rng, 3, 3) * 1e-3 for _ in range(6)]
-            reward, penalty = np.diag([1.0, 3.0, 1.0]), np.diag([0.5, 2.9, 5.0])
-            return [Fold(Matrices(reward + a, penalty), Clear()) for a in noise]
-
-        def weights(eta):
-            return eta, 1.0
-
-        groupings = [partial(grouping, seed) for seed in range(9)]
-        choice = choose_eta([10.0, 1.0], groupings, weights, 1, rounding=1e-12)
-        assert choice.eta == 1.0
-        assert asked == [0]
-
-    def test_more_follow_while_the_place_moves(self):
-        asked = []
-
-        class Unclear:
-            def __init__(self, seed):
-                self.rng = np.random.default_rng(seed)
-
-            def loss(self, vectors):
-                return float(self.rng.uniform())
-
-            tie = loss
-
-        def grouping(seed):
-            asked.append(seed)
-            matrices = Matrices(np.eye(3), 0.01 * np.eye(3))
-            return [Fold(matrices, Unclear([seed, k])) for k in range(5)]
-
-        groupings = [partial(grouping, seed) for seed in range(9)]
-        choose_eta(FEW, groupings, lambda eta: (eta, 1.0), 1, rounding=1e-12)
-        assert len(asked) > 3
-
-
-class TestPlace:
-    def test_lies_in_the_middle_of_weights_that_do_alike(self):
-        rng = np.random.default_rng(0)
-        noise = 0.05 * rng.standard_normal((40, 7))
-        losses = np.array([0.9, 0.5, 0.5, 0.5, 0.5, 0.5, 0.9]) + noise
-        assert abs(place(losses, 5) - 3.0) < 0.5
-        assert place(losses[:, ::-1], 5) == pytest.approx(6.0 - place(losses, 5))
-
-    def test_is_that_of_a_weight_that_is_clearly_best(self):
-        losses = np.tile([0.9, 0.8, 0.1, 0.7], (10, 1)) + 0.01 * np.arange(40).reshape(10, 4) % 0.03
-        assert place(losses, 5) == pytest.approx(2.0, abs=1e-6)
-
-    def test_more_groupings_say_nothing_of_other_classes(self):
-        losses = np.random.default_rng(1).uniform(size=(5, 4))
-        once, often = place(losses, 5), place(np.tile(losses, (200, 1)), 5)
-        # The standard deviation of 5 numbers, with n - 1, is sqrt(5 / 4) of that of very many.
-        assert abs(once - often) < 0.25
-
-    def test_but_of_few_classes_they_count(self):
-        losses = np.random.default_rng(2).uniform(size=(12, 4))
-        assert place(losses, 2) == place(losses, 12) != place(losses, 5)
-
-
-def letters(data_folder):
-    with np.load(data_folder / "letters.npz") as file:
-        images, labels = file["images"], np.unique(file["labels"], return_inverse=True)[1]
-    chosen = np.concatenate([np.flatnonzero(labels == c)[:20] for c in np.unique(labels)])
-    images = images[chosen].astype(float).reshape(len(chosen), 7, 4, 7, 4)
-    return images.mean(axis=(2, 4)).reshape(len(chosen), -1), labels[chosen]
-
-
 def digits():
     rows, labels = load_digits(return_X_y=True)
     chosen = np.concatenate([np.flatnonzero(labels == c)[:30] for c in range(10)])
@@ -263,15 +157,6 @@ def test_names_and_the_order_of_rows_make_no_difference(which, seed):
     assert max(found) - min(found) <= 1
     if solver == "dense":
         assert len(set(found)) == 1
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_names_of_letters_make_no_difference(data_folder, seed):
-    """Twelve of them, learned into two dimensions, once got 3.2 and 0.32."""
-    rng = np.random.default_rng([seed, 7])
-    n, d = (12, 2) if seed == 0 else (int(rng.integers(5, 27)), int(rng.integers(1, 11)))
-    found = ten_renamings(*some_classes(*letters(data_folder), n, rng), d)
-    assert max(found) - min(found) <= 1
 
 
 def chosen_of(rows, labels, n_components, order):

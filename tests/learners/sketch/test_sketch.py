@@ -2,13 +2,9 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from eigenstream._linalg import orthonormality_error, principal_angles
 from eigenstream.learners.sketch import OperatorSketch
-from eigenstream.testing import chunked
 from sketches import SLOW, batch, learned, plain_sketch, share, slow_sources
 
 
@@ -70,26 +66,6 @@ def test_data_of_a_rank_below_the_frame_lose_nothing(center, penalty, lag):
     assert found.exact
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("sparse", [False, True])
-@settings(max_examples=12, deadline=None)
-@given(cuts=st.lists(st.integers(1, 499), max_size=30))
-def test_chunks_change_no_bit(dtype, sparse, cuts):
-    rng = np.random.default_rng(1)
-    rows = slow_sources(500, 60, 1.0).astype(dtype)
-    weights = rng.choice([0.0, 1.0, 2.5], 500)
-    whole, grown = (OperatorSketch(2, weights=(0.3, 0.7), lag=2, forgetting=0.001) for _ in "ab")
-    given_rows = sp.csr_array(rows) if sparse else rows
-    whole.add(rows, weights)
-    for part, w in zip(chunked(given_rows, cuts), chunked(weights, cuts), strict=True):
-        grown.add(part, w)
-    one, other = whole.state(), grown.state()
-    assert one.keys() == other.keys()
-    for name in one:
-        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
-    np.testing.assert_array_equal(whole.solution().components, grown.solution().components)
-
-
 def test_one_row_a_call_is_the_same():
     rows = slow_sources(300, 60, 1.0)
     one = learned(rows, 3, **SLOW).solution()
@@ -109,22 +85,6 @@ def test_reading_changes_nothing():
         assert first.n_terms == second.n_terms
     for name, value in read.state().items():
         np.testing.assert_array_equal(value, unread.state()[name], err_msg=name)
-
-
-@pytest.mark.parametrize("n_features", [8, 90])
-@pytest.mark.parametrize("again", [False, True])
-def test_a_restored_sketch_goes_on_to_the_last_bit(n_features, again):
-    rows = slow_sources(900, n_features, 1.0).astype(np.float32)
-    sketch = learned(rows, 3, **SLOW, forgetting=1e-4)
-    sketch = sketch.another_pass() if again else sketch
-    for part in np.array_split(rows, 7):
-        state = sketch.state()
-        assert all(isinstance(v, np.ndarray | int | float | str) for v in state.values())
-        other = OperatorSketch.restored(state)
-        for each in (sketch, other):
-            each.add(part)
-        for name, value in sketch.state().items():
-            np.testing.assert_array_equal(value, other.state()[name], err_msg=name)
 
 
 #: Streams, and what they reach at least.

@@ -1,15 +1,10 @@
 """Data that are hard on a sketch: degenerate, huge, tiny, in single precision, couples."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
-from scipy.linalg import eigh
 
 from eigenstream._linalg import orthonormality_error, principal_angles
 from eigenstream.learners.sketch import OperatorSketch
-from eigenstream.learners.sketch._block import corrections
-from eigenstream.learners.sketch._terms import SketchTerms
 from sketches import SLOW, batch, learned, share, slow_sources
 
 
@@ -150,31 +145,6 @@ def test_nothing_is_forgotten_for_next_to_nothing(seed, dtype):
     np.testing.assert_allclose(found.eigenvalues, values, rtol=0, atol=1e-5 * values[0])
 
 
-@pytest.mark.parametrize("n_features", [12, 80])
-@pytest.mark.parametrize("first", [3, 500])
-def test_rows_in_double_precision_after_single_ones_are_not_rounded(n_features, first):
-    """Far from zero single precision keeps little of them; where chunks end makes no difference."""
-    rows = slow_sources(2000, n_features, 1.0) + 1e6
-    rows[:first] = rows[:first].astype(np.float32)
-    double = learned(rows, 5, **SLOW).solution()
-
-    def mixed(*cuts):
-        sketch = OperatorSketch(5, **SLOW)
-        edges = [0, *sorted({first, *cuts}), len(rows)]
-        for start, stop in pairwise(edges):
-            single = stop <= first
-            sketch.add(rows[start:stop].astype(np.float32 if single else np.float64))
-        return sketch.solution()
-
-    found = mixed()
-    T = batch([rows], 0.3, 0.7, 1)[0]
-    assert abs(share(found.components, T) - share(double.components, T)) < 1e-4
-    np.testing.assert_allclose(found.mean, double.mean, rtol=np.finfo(np.float32).eps)
-    other = mixed(1, 2, 190, 400, 777)
-    for field in ("components", "eigenvalues", "mean"):
-        np.testing.assert_array_equal(getattr(found, field), getattr(other, field))
-
-
 def test_wild_rows_are_not_thrown_by():
     """An outlier thirty times as large, heavy tails, a fast channel, a jump at the start."""
     for change in ("outlier", "tails", "channel", "first"):
@@ -213,37 +183,6 @@ def test_at_most_d_directions():
     assert best.eigenvalues[0] < 0
 
 
-@pytest.mark.parametrize("n_features", [12, 90])
-def test_both_sums_along_the_frame(n_features):
-    """They add up to T, and read at another weight give nearly the pass at that weight."""
-    rows = slow_sources(5000, n_features, 1.0)
-    sketch = learned(rows, 5, **SLOW)
-    found = sketch.solution()
-    values = np.linalg.eigvalsh(0.3 * found.rewarded - 0.7 * found.penalised)[::-1][:5]
-    np.testing.assert_allclose(values, found.eigenvalues, rtol=1e-9, atol=1e-12)
-    total = np.trace(found.rewarded) + found.outside[0] * (n_features - len(found.rewarded))
-    # What the sketch has forgotten is not in it.
-    np.testing.assert_allclose(total, found.total, rtol=1e-9 if found.exact else 0.2)
-    T = batch([rows], 0.4, 0.6, 1)[0]
-    read = sketch.solution(weights=(0.4, 0.6))
-    own = learned(rows, 5, weights=(0.4, 0.6), lag=1).solution()
-    assert share(read.components, T) > share(own.components, T) - 0.01
-
-
-def test_the_least_weight_with_d_positive_eigenvalues_is_read_to_the_safe_side():
-    """Alpha is 1 / (1 + mu), mu the d-th generalised eigenvalue; to 5 per cent by two passes."""
-    rows = slow_sources(5000, 100, 1.0)
-    A, B = (np.cov(rows[1:].T, bias=True), -batch([rows], 0.0, 1.0, 1)[0])
-    true = 1 / (1 + eigh(A, B, eigvals_only=True)[-5])
-    once = learned(rows, 5, **SLOW)
-    twice = once.another_pass()
-    twice.add(rows)
-    for sketch, right in ((once, 0.3), (twice, 0.05)):
-        found = sketch.solution()
-        mu = eigh(found.rewarded, found.penalised, eigvals_only=True)[-5]
-        assert true * (1 - 1e-9) < 1 / (1 + mu) < true * (1 + right)
-
-
 @pytest.mark.parametrize("n_features", [10, 60])
 @pytest.mark.parametrize("size", [64, 96, 17])
 def test_couples(n_features, size):
@@ -275,48 +214,6 @@ def test_few_rows_for_many_components():
     np.testing.assert_allclose(found.eigenvalues, values, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        ({"n_components": 0}, "n_components"),
-        ({"weights": (0.0, 1.0), "lag": 1}, "reward"),
-        ({"weights": (1.0, -1.0), "lag": 1}, "penalty"),
-        ({"weights": (1.0, 1.0)}, "lag >= 1"),
-        ({"lag": -1}, "lag"),
-        ({"forgetting": 1.0}, "forgetting"),
-        ({"oversampling": 0.5}, "oversampling"),
-        ({"block_size": 0}, "block_size"),
-    ],
-)
-def test_bad_parameters_are_named(how, message):
-    with pytest.raises(ValueError, match=message):
-        OperatorSketch(**{"n_components": 2, **how})
-
-
-def test_a_refused_chunk_changes_nothing():
-    sketch = OperatorSketch(5)
-    with pytest.raises(ValueError, match="n_components=5 is more than the 3"):
-        sketch.add(noise(10, 3))
-    sketch.add(noise())
-    before = sketch.state()
-    with pytest.raises(ValueError, match=r"shape \(n, 70\)"):
-        sketch.add(noise(10, 69))
-    for name, value in sketch.state().items():
-        np.testing.assert_array_equal(value, before[name])
-
-
-def test_a_block_of_any_size():
-    rows = slow_sources(2000, 60, 1.0)
-    T = batch([rows], 0.3, 0.7, 1)[0]
-    for size in (1, 8, 500, 5000):
-        few = rows[:400] if size == 1 else rows
-        found = learned(few, 5, **SLOW, block_size=size).solution()
-        assert found.n_terms == len(few) - 1
-        assert np.isfinite(found.components).all()
-        if size >= 500:
-            assert share(found.components, T) > 0.99
-
-
 def test_memory_does_not_grow():
     """Frame, older frame, and rows that wait: the same after ten times as many rows."""
     sizes = []
@@ -325,15 +222,3 @@ def test_memory_does_not_grow():
         sizes.append(sum(np.asarray(value).nbytes for value in state.values()))
     waiting = 2 * 70 * 8 * 97
     assert abs(sizes[1] - sizes[0]) <= waiting
-
-
-@pytest.mark.parametrize(("apart", "shaky"), [(0.1, False), (0.01, True)])
-def test_corrections_that_rounding_shows_in_are_looked_at_again(apart, shaky):
-    """Two are nearly one: a ten-thousandth of a square is 839 roundings of single precision."""
-    rest, ones = np.eye(6, dtype=np.float32), np.ones(6)
-    pulls = rest[:, [0, 1, 1]] + np.float32(apart) * np.outer(rest[2], [0, 0, 1])
-    terms = SketchTerms(slice(0, 6), slice(0, 0), ones, np.empty(0), 1.0, 0.0, False, 1.0)
-    given = rest, np.ones(6, np.float32), 100.0, pulls.astype(np.float32), 1, terms
-    found = corrections(*given, np.dtype(np.float32))
-    assert found.coordinates.shape == (6, 3)
-    assert found.shaky == shaky

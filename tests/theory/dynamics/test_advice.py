@@ -75,22 +75,3 @@ def test_split_rates_help_where_chance_is_small():
     start = {"R": np.full((2, 2), 0.06), "Q": np.eye(2)}
     assert model.advise(n_features=10**8, **start).split_saves > 0
     assert model.advise(n_features=500).split_saves < 0
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: SymmetricPair(1.0).advise(0, n_features=9), "eta"),
-        (lambda: SymmetricPair(1.0).advise(1, n_features=3), "n_features"),
-        (lambda: PrincipalDynamics([1.0], rule="subspace").advise(n_features=9), "Sanger's rule"),
-        (lambda: PrincipalDynamics([1.0]).advise(n_features=9, R=[[0.1]]), "both R and Q"),
-        (lambda: PrincipalDynamics([1.0, 1.0]).advise(n_features=9), "cannot be told apart"),
-        (
-            lambda: PrincipalDynamics([1.0, 0.5, 0.5], n_units=2).advise(n_features=9),
-            "cannot be told apart",
-        ),
-    ],
-)
-def test_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
