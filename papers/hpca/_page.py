@@ -6,6 +6,7 @@ from time import perf_counter, thread_time
 from eigenstream import plotting
 from eigenstream.demo import Clock
 from eigenstream.reports.base import Drawing, PageTable, Report, Section
+from papers import _plots
 from papers._figures import NARROW
 from papers.base import Effort, Outcome
 from papers.hpca import _recipe, _run
@@ -275,7 +276,7 @@ class Page:
             f"First repetition, “{chosen.task}”.",
             (
                 Drawing(
-                    plotting.svg(plotting.risks(risks), "risk"),
+                    plotting.svg(_plots.risks(risks), "risk"),
                     "The balanced risk of every threshold",
                     "The mean of the share of same pairs called different and of different pairs "
                     "called same. Thresholds go from zero to where every pair is called same.",

@@ -7,6 +7,7 @@ from eigenstream._linalg import Float64s
 from eigenstream.neurons import OjaNeuron, SangerNetwork
 from eigenstream.reports.base import Drawing, Section
 from eigenstream.schedules import Constant, Power
+from papers import _plots
 from papers._figures import mean_with_spread
 from papers.neurons._lesson import Lesson
 from papers.neurons._references import krylov, power_iteration
@@ -65,7 +66,7 @@ def oja(seeds: int, steps: int) -> Lesson:
             "two vectors of a Krylov space, made orthogonal, span the plane.",
             (
                 Drawing(
-                    plotting.svg(plotting.unit_circle(paths, shown), "circle"),
+                    plotting.svg(_plots.unit_circle(paths, shown), "circle"),
                     "Three ways to the component",
                     "From the same start. Hebb's weight leaves the picture. First seed.",
                 ),
@@ -122,7 +123,7 @@ def sanger(seeds: int, steps: int) -> Lesson:
         arrival.append([int(moments[_settled(cosines[:, k])]) for k in range(FOUND)])
         if seed == 0:
             curves = {f"component {k + 1}": cosines[:, k] for k in range(FOUND)}
-            drawn = plotting.arrivals(moments, curves, "|cosine| with the true component")
+            drawn = _plots.arrivals(moments, curves, "|cosine| with the true component")
     typical = np.median(arrival, axis=0)
     return Lesson(
         Section(

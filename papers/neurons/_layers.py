@@ -9,6 +9,7 @@ from eigenstream import plotting
 from eigenstream.neurons import MultilayerPerceptron, Perceptron
 from eigenstream.reports.base import Drawing, Frames, Section
 from eigenstream.rules.supervised import Network, network_answers
+from papers import _plots
 from papers.neurons._lesson import Lesson
 from papers.neurons._linear import moments
 
@@ -40,9 +41,9 @@ def exclusive_or(seeds: int, passes: int) -> Lesson:
     for k in moments(len(shown.history_)):
         _, coefs, intercepts = shown.history_[k - 1]
         lines = [(coefs[0][:, j], float(intercepts[0][j])) for j in range(HIDDEN)]
-        drawn = plotting.decision_lines(CORNERS, ANSWERS, lines, answers=_sees(coefs, intercepts))
+        drawn = _plots.decision_lines(CORNERS, ANSWERS, lines, answers=_sees(coefs, intercepts))
         frames.append((plotting.svg(drawn, f"xor{k}"), f"{k}"))
-    curve = plotting.arrivals(
+    curve = _plots.arrivals(
         np.arange(1, len(shown.loss_curve_) + 1), {"loss": shown.loss_curve_}, "mean loss"
     )
     curve.set_xlabel("pass")

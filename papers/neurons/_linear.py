@@ -8,6 +8,7 @@ from eigenstream._linalg import Float64s
 from eigenstream.neurons import AdalineRegressor, Perceptron
 from eigenstream.reports.base import Drawing, Frames, Section
 from eigenstream.rules import UnstableStepError
+from papers import _plots
 from papers._figures import mean_with_spread
 from papers.neurons._lesson import Lesson
 
@@ -61,7 +62,7 @@ def perceptron(seeds: int) -> Lesson:
     frames = [
         (
             plotting.svg(
-                plotting.decision_lines(rows, signs, [lines[k]], faint=lines[1:k]), f"line{k}"
+                _plots.decision_lines(rows, signs, [lines[k]], faint=lines[1:k]), f"line{k}"
             ),
             f"{k}",
         )
@@ -144,7 +145,7 @@ def adaline(seeds: int) -> Lesson:
             )
         )
     rows_of.append(("Adaline, 1.1 × limit: explodes at step", _counts(diverged or [n]), "diverges"))
-    drawn = plotting.error_surface(R, truth, paths, reach=3.0)
+    drawn = _plots.error_surface(R, truth, paths, reach=3.0)
     return Lesson(
         Section(
             "Adaline: down the error surface",

@@ -13,6 +13,7 @@ from eigenstream.prototypes import CompetitiveLearning
 from eigenstream.reports.base import Drawing, PageTable, Report, Section
 from eigenstream.schedules import Exponential
 from eigenstream.theory import CompetitiveDynamics
+from papers import _plots
 from papers._figures import mean_with_spread
 from papers.base import Effort, Outcome
 
@@ -232,7 +233,7 @@ def _plane(found: Any, n: int) -> Drawing:
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((600, 2)) + SEPARATION * np.eye(2)[rng.integers(2, size=600)]
     moved = {name: found[name][0][0] for name in ASSIGNMENTS}
-    ax = plotting.paths(moved, rows, marks=SEPARATION * np.eye(2), labels=("along B1", "along B2"))
+    ax = _plots.paths(moved, rows, marks=SEPARATION * np.eye(2), labels=("along B1", "along B2"))
     return Drawing(
         plotting.svg(ax, "clusters-plane"),
         "In the plane of the two centres",

@@ -14,6 +14,7 @@ from eigenstream.demo import Clock
 from eigenstream.processes import GaussianMixture
 from eigenstream.prototypes import SelfOrganizingMap
 from eigenstream.reports.base import Drawing, Film, PageTable, Report, Section, Tiles
+from papers import _plots
 from papers._figures import mean_with_spread
 from papers.base import Effort, Outcome
 
@@ -112,7 +113,7 @@ def drawn(name: str, som: Any, rows: Float64s, frames: list[Float64s], steps: in
     plain = "".join(letter for letter in name if letter.isalnum())
     pictures = []
     for units in frames:
-        ax = plotting.unfolding(som.grid_, units, rows[:SHOWN])
+        ax = _plots.unfolding(som.grid_, units, rows[:SHOWN])
         ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
         pictures.append(plotting.figure_uri(ax))
     moments = [f"{round(share * steps):,}" for share in MOMENTS]

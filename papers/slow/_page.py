@@ -9,6 +9,7 @@ import numpy as np
 from eigenstream import plotting
 from eigenstream.demo import Clock
 from eigenstream.reports.base import Drawing, PageTable, Report, Section, Tiles
+from papers import _plots
 from papers._figures import NARROW
 from papers.base import Effort, Outcome
 from papers.data.real import HOW_TO
@@ -258,7 +259,7 @@ class _Page:
                     "within a threshold, for every threshold. First seed.",
                 ),
                 Drawing(
-                    plotting.svg(plotting.growth(self.found.moments, growth), "growth"),
+                    plotting.svg(_plots.growth(self.found.moments, growth), "growth"),
                     "Learning curve",
                     "The error after so many observations of the one pass: the mean over the "
                     "seeds, and their range.",

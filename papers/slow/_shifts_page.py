@@ -7,6 +7,7 @@ import numpy as np
 
 from eigenstream import plotting
 from eigenstream.reports.base import Drawing, PageTable, Report, Section, Tiles
+from papers import _plots
 from papers._figures import NARROW, mean_with_spread, spread
 from papers.base import Effort
 from papers.slow._shifts import (
@@ -83,7 +84,7 @@ def report(
         "RBF, 10 directions": (fast, "RBF", 10),
         "RBF, 1 direction": (fast, "RBF", 1),
     }
-    by_reach = plotting.growth(
+    by_reach = _plots.growth(
         REACHES,
         {
             text: np.transpose([found.rows[key].column(reach, 0) for reach in REACHES])
@@ -95,7 +96,7 @@ def report(
     )
     by_reach.set_xticks(REACHES)
     by_reach.set_yticks([0.5, 0.75, 1.0])
-    by_drift = plotting.growth(
+    by_drift = _plots.growth(
         found.drifts,
         {
             f"{space}, {count} direction{'s' if count > 1 else ''}": np.transpose(

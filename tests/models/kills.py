@@ -1,7 +1,7 @@
 """Run by test_kills: fits that are killed, again and again, and go on to the same bytes.
 
 One process imports the library, and forks for every attempt: it has no threads of its own, so that
-a fork is safe, and fifty attempts take seconds.
+a fork is safe, and an attempt takes a fraction of a second.
 """
 
 import os
@@ -25,7 +25,7 @@ from eigenstream import (
 from eigenstream.models import _writing
 from eigenstream.streams import LagEmbedding, Standardize, open_stream
 
-KILLS = 50
+KILLS = 12
 
 #: The moments of writing at which a process may end: before and behind each step, and in the midst.
 STAGES = ("save_file", "half", "saved", "fsync", "chmod", "replace", "replaced")

@@ -28,11 +28,3 @@ def test_classes_are_paler_where_they_mix():
     faces = ax.collections[0].get_facecolors()
     np.testing.assert_allclose(faces[:, 3], [1.0, 0.75, 0.0])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
-
-
-def test_the_net_joins_neighbours_alone():
-    units = np.random.default_rng(0).standard_normal((12, 2))
-    ax = plotting.unfolding(Grid(3, 4), units, units[:5])
-    segments = ax.collections[0].get_segments()
-    assert len(segments) == 3 * 3 + 2 * 4  # along the rows, and along the columns
-    assert len(ax.lines) == 2

@@ -6,32 +6,26 @@ makes a figure of its own. Nothing here touches pyplot or any global state.
 
 from eigenstream.plotting._axes import axes, panels
 from eigenstream.plotting._bounds import bounds
-from eigenstream.plotting._detection import distances, risks, roc
+from eigenstream.plotting._detection import distances, roc
 from eigenstream.plotting._dynamics import courses, overlaps
 from eigenstream.plotting._embedding import embedding
 from eigenstream.plotting._images import gray, mosaic, png_uri, signed
 from eigenstream.plotting._loadings import loadings
-from eigenstream.plotting._maps import map_classes, map_plane, unfolding
-from eigenstream.plotting._neurons import arrivals, decision_lines, error_surface, unit_circle
-from eigenstream.plotting._paths import paths
+from eigenstream.plotting._maps import map_classes, map_plane
 from eigenstream.plotting._sizes import sizes
 from eigenstream.plotting._spectra import alphas, lags, spectrum, sweep
-from eigenstream.plotting._streams import growth, runs, traces
+from eigenstream.plotting._streams import runs, traces
 from eigenstream.plotting._writing import figure_uri, save, svg
 
 __all__ = [
     "alphas",
-    "arrivals",
     "axes",
     "bounds",
     "courses",
-    "decision_lines",
     "distances",
     "embedding",
-    "error_surface",
     "figure_uri",
     "gray",
-    "growth",
     "lags",
     "loadings",
     "map_classes",
@@ -39,9 +33,7 @@ __all__ = [
     "mosaic",
     "overlaps",
     "panels",
-    "paths",
     "png_uri",
-    "risks",
     "roc",
     "runs",
     "save",
@@ -51,6 +43,4 @@ __all__ = [
     "svg",
     "sweep",
     "traces",
-    "unfolding",
-    "unit_circle",
 ]

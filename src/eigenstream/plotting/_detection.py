@@ -40,35 +40,6 @@ def roc(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def risks(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
-    """Draw the balanced risk of every distance threshold, and mark the least.
-
-    Parameters
-    ----------
-    curves : mapping from a name to a curve
-        A curve has ``thresholds``, ascending, and ``risks``, as ``evaluation.balanced_risk``
-        returns it. To compare distances of different scales, divide the thresholds first.
-
-    Examples
-    --------
-    >>> from eigenstream.evaluation import balanced_risk
-    >>> curve = balanced_risk([[0.0], [1.0], [5.0], [5.5]], ["a", "a", "b", "b"])
-    >>> risks({"raw": curve}).get_legend_handles_labels()[1]
-    ['raw  0.000']
-    """
-    ax = axes() if ax is None else ax
-    for (name, curve), colour in zip(curves.items(), colours(len(curves)), strict=True):
-        across, up = np.asarray(curve.thresholds), np.asarray(curve.risks)
-        best = int(up.argmin())
-        ax.plot(across, up, color=colour, lw=2, label=f"{name}  {up[best]:.3f}")
-        ax.plot(across[best], up[best], "o", ms=5, color=colour)
-    # Room for the names above one half, where all curves end.
-    ax.set(xlabel="threshold", ylabel="balanced risk", ylim=(-0.015, 0.6 + 0.09 * len(curves)))
-    ax.set_yticks([0.0, 0.1, 0.2, 0.3, 0.4, 0.5])
-    legend(ax, "upper right", title="least risk", alignment="left")
-    return ax
-
-
 def distances(counts: Any, threshold: float, *, bins: int = 60, ax: Axes | None = None) -> Axes:
     """Draw how far same and different pairs lie apart, and the threshold between them.
 

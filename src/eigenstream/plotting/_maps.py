@@ -5,7 +5,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import PolyCollection
 from numpy.typing import ArrayLike, NDArray
 
 from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend
@@ -57,35 +57,6 @@ def map_classes(grid: Any, found: Any, *, ax: Axes | None = None) -> Axes:
         ax.plot([], [], "s", ms=7, color=colour, label=str(name))
     if len(found.classes) <= 2 * len(COLOURS):
         legend(ax, "center left", bbox_to_anchor=(1.0, 0.5), handletextpad=0.3)
-    return ax
-
-
-def unfolding(
-    grid: Any, prototypes: ArrayLike, rows: ArrayLike = (), *, ax: Axes | None = None
-) -> Axes:
-    """Draw a map of the plane as the net of its units, over some rows.
-
-    Examples
-    --------
-    >>> from eigenstream.prototypes import Grid
-    >>> ax = unfolding(Grid(1, 3), [[0, 0], [1, 1], [2, 0]], [[0.5, 0.5]])
-    >>> len(ax.collections[0].get_segments())
-    2
-    """
-    ax = axes(3.2, 3.2) if ax is None else ax
-    units, points = np.asarray(prototypes, np.float64), np.asarray(rows, np.float64)
-    pairs = grid.neighbors()
-    near = [grid.squared_distances([i])[0, j] <= 1.0 for i, j in pairs]
-    net = LineCollection(list(units[pairs[near]]), colors=COLOURS[2], lw=0.9, zorder=2)
-    ax.add_collection(net)
-    if len(points):
-        ax.plot(points[:, 0], points[:, 1], ".", ms=1.6, color=COLOURS[0], mew=0, zorder=1)
-    ax.plot(units[:, 0], units[:, 1], "o", ms=2.4, color=COLOURS[1], mew=0, zorder=3)
-    ax.set_aspect("equal")
-    ax.set(xticks=[], yticks=[])
-    ax.grid(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_visible(False)
     return ax
 
 

@@ -6,25 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from eigenstream.plotting._axes import COLOURS, axes, colours, legend
-
-
-def growth(counts: ArrayLike, curves: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
-    """Draw learning curves, a row of ``curves`` a seed: the mean, and a shade over their range.
-
-    >>> growth([10, 100], {"linear": [[0.5, 0.1], [0.3, 0.1]]}).get_xscale()
-    'log'
-    """
-    ax = axes() if ax is None else ax
-    for (name, values), colour in zip(curves.items(), colours(len(curves) + 2)[2:], strict=True):
-        rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
-        ax.plot(counts, rows.mean(axis=0), "-o", ms=3.5, lw=1.5, color=colour, label=name)
-        low, high = rows.min(axis=0), rows.max(axis=0)
-        ax.fill_between(np.asarray(counts), low, high, color=colour, alpha=0.2, lw=0)
-    ax.set(xscale="log", xlabel="observations", ylabel="1-NN error")
-    ax.set_ylim(0.0, 1.35 * ax.get_ylim()[1])  # room for the names above the curves
-    legend(ax, "upper right")
-    return ax
+from eigenstream.plotting._axes import COLOURS, axes, colours
 
 
 def traces(series: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:

@@ -10,7 +10,7 @@ from eigenstream.theory import FiniteMemory, Independent, markov_mixing
 
 pytestmark = pytest.mark.filterwarnings("ignore:(only .* eigenvalues|the bound of Theorem)")
 
-PROBLEMS, DELTA, D = 200, 0.2, 4
+PROBLEMS, DELTA, D = 80, 0.2, 4
 
 
 def independent(rng, n, scales):

@@ -1,13 +1,15 @@
-"""How neurons learn: lines that move, paths over an error surface and on the unit circle."""
+"""Figures that only the papers' pages show."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from numpy.typing import ArrayLike
 
-from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend
+from eigenstream.plotting import axes
+from eigenstream.plotting._axes import COLOURS, INK, colours, legend
 
 
 def decision_lines(
@@ -148,4 +150,123 @@ def arrivals(
     ax.set(xscale="log", xlabel="step", ylabel=label)
     ax.set_ylim(bottom=0.0)
     legend(ax, "best")
+    return ax
+
+
+def paths(
+    moved: Mapping[str, Any],
+    rows: Any = None,
+    *,
+    marks: Any = None,
+    labels: tuple[str, str] = ("", ""),
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the paths (times, prototypes, 2) of each name in one colour, over rows as gray dots.
+
+    The axes go as far as the paths and the marks, and half as far again. A ring is where a path
+    begins, a dot where it ends, and a cross each of the ``marks``.
+
+    Examples
+    --------
+    >>> ax = paths({"winner": [[[0, 0], [1, 0]], [[0, 1], [1, 1]]]}, [[0.5, 0.5]])
+    >>> ax.get_legend_handles_labels()[1]
+    ['winner']
+    """
+    ax = axes() if ax is None else ax
+    if rows is not None:
+        ax.plot(*np.asarray(rows, float).T, ".", ms=2, color="0.75", zorder=0)
+    for (name, path), colour in zip(moved.items(), colours(len(moved)), strict=True):
+        found = np.asarray(path, float)
+        for k in range(found.shape[1]):
+            line = found[:, k].T
+            ax.plot(*line, lw=1.5, color=colour, label=name if k == 0 else None)
+            ax.plot(*line[:, :1], "o", ms=4, mfc="white", color=colour)
+            ax.plot(*line[:, -1:], "o", ms=5, color=colour)
+    if marks is not None:
+        ax.plot(*np.asarray(marks, float).T, "x", ms=8, mew=1.8, color="black", zorder=5)
+    places = [np.asarray(path, float).reshape(-1, 2) for path in moved.values()]
+    if marks is not None:
+        places.append(np.asarray(marks, float).reshape(-1, 2))
+    low, high = np.concatenate(places).min(axis=0), np.concatenate(places).max(axis=0)
+    room = 0.5 * max(float((high - low).max()), 1e-12)
+    ax.set_xlim(low[0] - room, high[0] + room)
+    ax.set_ylim(low[1] - room, high[1] + room)
+    ax.set(xlabel=labels[0], ylabel=labels[1], aspect="equal")
+    legend(ax, "best")
+    return ax
+
+
+def growth(counts: ArrayLike, curves: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
+    """Draw learning curves, a row of ``curves`` a seed: the mean, and a shade over their range.
+
+    >>> growth([10, 100], {"linear": [[0.5, 0.1], [0.3, 0.1]]}).get_xscale()
+    'log'
+    """
+    ax = axes() if ax is None else ax
+    for (name, values), colour in zip(curves.items(), colours(len(curves) + 2)[2:], strict=True):
+        rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
+        ax.plot(counts, rows.mean(axis=0), "-o", ms=3.5, lw=1.5, color=colour, label=name)
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        ax.fill_between(np.asarray(counts), low, high, color=colour, alpha=0.2, lw=0)
+    ax.set(xscale="log", xlabel="observations", ylabel="1-NN error")
+    ax.set_ylim(0.0, 1.35 * ax.get_ylim()[1])  # room for the names above the curves
+    legend(ax, "upper right")
+    return ax
+
+
+def unfolding(
+    grid: Any, prototypes: ArrayLike, rows: ArrayLike = (), *, ax: Axes | None = None
+) -> Axes:
+    """Draw a map of the plane as the net of its units, over some rows.
+
+    Examples
+    --------
+    >>> from eigenstream.prototypes import Grid
+    >>> ax = unfolding(Grid(1, 3), [[0, 0], [1, 1], [2, 0]], [[0.5, 0.5]])
+    >>> len(ax.collections[0].get_segments())
+    2
+    """
+    ax = axes(3.2, 3.2) if ax is None else ax
+    units, points = np.asarray(prototypes, np.float64), np.asarray(rows, np.float64)
+    pairs = grid.neighbors()
+    near = [grid.squared_distances([i])[0, j] <= 1.0 for i, j in pairs]
+    net = LineCollection(list(units[pairs[near]]), colors=COLOURS[2], lw=0.9, zorder=2)
+    ax.add_collection(net)
+    if len(points):
+        ax.plot(points[:, 0], points[:, 1], ".", ms=1.6, color=COLOURS[0], mew=0, zorder=1)
+    ax.plot(units[:, 0], units[:, 1], "o", ms=2.4, color=COLOURS[1], mew=0, zorder=3)
+    ax.set_aspect("equal")
+    ax.set(xticks=[], yticks=[])
+    ax.grid(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+def risks(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
+    """Draw the balanced risk of every distance threshold, and mark the least.
+
+    Parameters
+    ----------
+    curves : mapping from a name to a curve
+        A curve has ``thresholds``, ascending, and ``risks``, as ``evaluation.balanced_risk``
+        returns it. To compare distances of different scales, divide the thresholds first.
+
+    Examples
+    --------
+    >>> from eigenstream.evaluation import balanced_risk
+    >>> curve = balanced_risk([[0.0], [1.0], [5.0], [5.5]], ["a", "a", "b", "b"])
+    >>> risks({"raw": curve}).get_legend_handles_labels()[1]
+    ['raw  0.000']
+    """
+    ax = axes() if ax is None else ax
+    for (name, curve), colour in zip(curves.items(), colours(len(curves)), strict=True):
+        across, up = np.asarray(curve.thresholds), np.asarray(curve.risks)
+        best = int(up.argmin())
+        ax.plot(across, up, color=colour, lw=2, label=f"{name}  {up[best]:.3f}")
+        ax.plot(across[best], up[best], "o", ms=5, color=colour)
+    # Room for the names above one half, where all curves end.
+    ax.set(xlabel="threshold", ylabel="balanced risk", ylim=(-0.015, 0.6 + 0.09 * len(curves)))
+    ax.set_yticks([0.0, 0.1, 0.2, 0.3, 0.4, 0.5])
+    legend(ax, "upper right", title="least risk", alignment="left")
     return ax
