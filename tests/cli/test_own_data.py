@@ -91,7 +91,7 @@ def test_look_quick_reads_headers_only(files):
     assert "Row #30003" in refused.stderr
 
 
-@pytest.mark.parametrize("solver", ["auto", "dense", "krylov"])
+@pytest.mark.parametrize("solver", ["auto", "dense"])
 def test_fit_slow_learns_what_python_learns(files, rows, solver):
     found = told("fit", "slow", "all.npy", "-d", 2, "--solver", solver, "-o", "m.eigs")
     expected = SlowSubspace(2, solver=solver, random_state=0).fit(open_stream("all.npy"))
