@@ -24,7 +24,7 @@ SETTINGS: Any = numba.config
 #: around it are compiled as one, but for those that stand alone.
 LONG = (
     ("eigenstream.rules.supervised.", "the online rule", "some seconds"),
-    ("eigenstream.rules.competitive.", "the online rule", "some seconds"),
+    ("eigenstream.prototypes.", "the online rule", "some seconds"),
     ("eigenstream.rules.", "the online rule", "10 to 30 s"),
     ("eigenstream.kernels.sketch", "the sketch", "some seconds"),
 )

@@ -2,7 +2,7 @@
 
 from eigenstream.prototypes._map_reading import ClassMap, MapQuality
 from eigenstream.prototypes.competitive import CompetitiveLearning
+from eigenstream.prototypes.grids import Grid
 from eigenstream.prototypes.self_organizing_map import SelfOrganizingMap
-from eigenstream.rules.competitive import Grid
 
 __all__ = ["ClassMap", "CompetitiveLearning", "Grid", "MapQuality", "SelfOrganizingMap"]

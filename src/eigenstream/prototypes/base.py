@@ -1,44 +1,52 @@
-"""What estimators with prototypes share: rows in, the cluster contract of scikit-learn out."""
+"""What estimators with prototypes share: rows that wait, steps, passes, and reading."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
-from sklearn.metrics import pairwise_distances_argmin_min
-from sklearn.metrics.pairwise import euclidean_distances
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_choice, check_finite, check_unchanged, check_weights
+from eigenstream._blas import blas_threads
+from eigenstream._checks import (
+    check_choice,
+    check_finite,
+    check_unchanged,
+    check_weights,
+    check_whole,
+    real_array,
+)
 from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s
 from eigenstream._memory import chunk_rows
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
-from eigenstream._state import Restorable, State, joined, part
-from eigenstream._streams import Course, Passes, fits_streams_by, maps_streams
-from eigenstream.learners.prototypes import PrototypeLearner
+from eigenstream._state import Restorable
+from eigenstream._streams import Course, Passes, maps_streams
+from eigenstream.prototypes._nearest import nearest
+from eigenstream.prototypes._steps import learn
 
-__all__ = ["PrototypeEstimator"]
+__all__ = ["NO_ROWS_LEFT", "PrototypeEstimator", "check_optional", "given_vectors"]
 
-SKIP_REMEDY = "Remove or impute such rows, or pass missing='skip'."
+NO_ROWS_LEFT = (
+    "no row is left to learn from: every row has weight zero or a missing value. Pass other rows."
+)
 
-NOTHING_LEFT = "no row is left to learn from: all have a weight of zero or a missing value."
+#: Rows with their weights, part by part.
+Parts = Iterable[tuple[Any, Float64s]]
 
-#: Rows with their weights, or None, part by part.
-Parts = Iterator[tuple[Any, Any]]
-
-#: Left out of what learning began with: it concerns one fit alone.
+#: Parameters of a single fit: they may change between two calls of partial_fit.
 OF_FIT = ("max_iter", "tol", "missing", "random_state")
+
+#: Numbers in the rows of one call of the compiled loop, 4 MiB.
+STRETCH = 2**19
 
 
 class PrototypeEstimator(
@@ -46,226 +54,312 @@ class PrototypeEstimator(
     Restorable,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    ClusterMixin,
     BaseEstimator,
     ABC,
 ):
-    """Base of the estimators whose prototypes compete for rows."""
+    """Base of the estimators whose prototypes compete for rows.
+
+    Rows are learned relative to a fixed mean of the first rows, so that a common offset costs the
+    inner products no precision.
+    """
 
     missing: str
     random_state: Any
 
-    _learner: PrototypeLearner
-    _n_skipped: int = 0
-    #: The parameters that learning began with; none before.
+    #: The parameters at the first row; empty before.
     _begun: Mapping[str, Any] = MappingProxyType({})
+    _n_skipped: int = 0
+
+    # ---- the differences between the estimators ----------------------------------------------
 
     @abstractmethod
     def _check(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Check the parameters."""
 
     @abstractmethod
-    def _new_learner(self, n_features: int, seed: int) -> PrototypeLearner:
-        """Return a learner that has seen nothing, for rows of this width."""
+    def _n_first(self) -> int:
+        """Return the number of first rows among which the prototypes are placed."""
+
+    @abstractmethod
+    def _place(self, rows: Float64s, weights: Float64s) -> bool:
+        """Place the prototypes among the first rows; return whether these have been learned."""
+
+    @abstractmethod
+    def _pace(self, first: int, n: int) -> tuple[Float64s, Float64s]:
+        """Return the rates and the widths of some steps; negative rates are 1 / count."""
+
+    @abstractmethod
+    def _rule(self) -> tuple[int, dict[str, Any]]:
+        """Return which prototypes a row moves, and further arguments of ``learn``."""
+
+    @abstractmethod
+    def _by_passes(self) -> bool:
+        """Return whether nothing is learned before a pass is over."""
 
     @abstractmethod
     def _passes(self) -> int:
-        """Return how many passes over the rows ``fit`` makes."""
+        """Return the number of passes that ``fit`` makes."""
 
-    # ---- learning --------------------------------------------------------------------------
+    # ---- learning ----------------------------------------------------------------------------
 
-    @fits_streams_by("_fit_stream")
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        checkpoint: Any = None,
-        every: int | None = None,
-        resume: bool = False,
-    ) -> Self:
-        """Learn from the rows, one step a row in the order given.
+    def _begin(self, n_features: int) -> None:
+        """Forget everything; learning starts with the present parameters."""
+        given = self.get_params(deep=False)
+        self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._mean = np.zeros(n_features)
+        self._set_prototypes(np.zeros((0, n_features)))
+        self._steps, self._error, self._weight = 0, 0.0, 0.0
+        self._placed = False
+        self._waiting: list[tuple[Float64s, Float64s]] = []
 
-        Parameters
-        ----------
-        X : array-like of shape (n, D), or a stream of ``eigenstream.open_stream``
-            Of a stream there are no ``labels_`` and no ``inertia_``, which take another pass.
-        y : ignored
-        sample_weight : array-like of shape (n,)
-            How often each row counts.
-        <checkpoint, every, resume>
+    def _set_prototypes(self, vectors: Float64s, count: float = 0.0) -> None:
+        """Set all prototypes, relative to the mean; each counts as some rows."""
+        self._vectors = np.ascontiguousarray(vectors, np.float64)
+        self._counts = np.full(len(vectors), count)
+        self._last_wins = np.full(len(vectors), -1)
+
+    def _add(self, rows: Any, weights: Float64s) -> None:
+        """Learn from rows that follow the previous ones."""
+        if not weights.all():
+            rows, weights = rows[weights > 0], weights[weights > 0]
+        if len(rows) == 0:
+            return
+        # Reject rates above 1 before anything is learned with them.
+        rates = self._pace(self._n_seen, len(rows))[0]
+        bad = np.flatnonzero(~(rates <= 1.0))
+        if bad.size:
+            raise ValueError(
+                f"the learning rate is {rates[bad[0]]:.6g} at step {self._n_seen + bad[0]}, and "
+                "above 1 a prototype overshoots the row. Use a smaller learning_rate."
+            )
+        if not self._placed:
+            self._waiting.append((np.array(rows, np.float64), weights))
+            if self._n_seen < self._n_first():
+                return
+            rows, weights = self._place_waiting()
+        self._learn(rows, weights)
+
+    @property
+    def _n_seen(self) -> int:
+        """The number of rows that have been learned or wait."""
+        return self._steps + sum(len(rows) for rows, _ in self._waiting)
+
+    def _place_waiting(self) -> tuple[Float64s, Float64s]:
+        """Place the prototypes among the rows that wait; return the rows still to be learned."""
+        rows, weights = (np.concatenate(one) for one in zip(*self._waiting, strict=True))
+        self._waiting = []
+        n = min(self._n_first(), len(rows))
+        start = n if self._place(rows[:n], weights[:n]) else 0
+        return rows[start:], weights[start:]
+
+    def _learn(self, rows: Any, weights: Float64s) -> None:
+        """Take the steps of rows, in stretches that fit into memory and end at pauses."""
+        most, start = max(STRETCH // rows.shape[1], 1), 0
+        with blas_threads(1):
+            while start < len(rows):
+                stop = min(start + min(most, self._until_pause()), len(rows))
+                self._advance(rows[start:stop], weights[start:stop])
+                self._pause()
+                start = stop
+
+    def _until_pause(self) -> int:
+        """Return the number of steps until ``_pause`` has something to do."""
+        return STRETCH
+
+    def _pause(self) -> None:
+        """Do what is due after this number of steps."""
+
+    def _advance(self, rows: Any, weights: Float64s) -> None:
+        n, (kind, more) = len(rows), self._rule()
+        centred = np.subtract(rows, self._mean, dtype=np.float64, order="C")
+        pace = np.stack([*self._pace(self._steps, n), weights])
+        labels, squares = learn(self._vectors, centred, kind, pace, self._counts, **more)
+        lacking = np.isnan(centred)
+        if lacking.any():
+            squares *= centred.shape[1] / np.maximum((~lacking).sum(axis=1), 1)
+        self._steps += n
+        self._note(centred, weights, labels, squares)
+
+    def _note(self, rows: Float64s, weights: Float64s, labels: Any, squares: Float64s) -> None:
+        """Note the nearest prototype of each row that has just been learned."""
+        self._error += float(weights @ squares)
+        self._weight += float(weights.sum())
+        self._last_wins[labels] = np.arange(self._steps - len(rows), self._steps)
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Continue with a chunk of rows, in their order; any chunking learns the same.
+
+        ``labels_`` and ``inertia_`` belong to the rows of ``fit`` and are removed.
         """
         with unchanged_on_error(self):
             self._check()
-            self._n_skipped = 0
-            self._note_parameters()
-            rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
-            step = chunk_rows(rows.shape[1])
-            parts = [slice(at, at + step) for at in range(0, len(rows), step)]
-            self._learn(
-                lambda _: ((rows[one], None if weights is None else weights[one]) for one in parts)
-            )
-            ahead = self._learner.ahead()
-            self._told(ahead)
-            self.labels_, distances = self._nearest(rows, ahead.vectors)
-            squares = distances.astype(np.float64) ** 2
-            self.inertia_ = float(squares.sum() if weights is None else weights @ squares)
+            first, skipped = not self._begun, self._n_skipped
+            if not first:
+                check_unchanged(self._begun, vars(self))
+            rows, weights = self._rows_to_learn(X, sample_weight, reset=first)
+            self._n_skipped += skipped
+            if first:
+                self._begin(rows.shape[1])
+            self._add(rows, weights)
+            self._forget_fit()
         return self
 
-    def _fit_stream(self, course: Course) -> None:
-        """Learn from as many passes as ``fit`` makes over an array, chunk by chunk."""
-        made = course.learned
-        made._check()
-        made._note_parameters()
-        passes = course.passes() if made._passes() > 1 or made._by_passes() else None
-        made._learn(made._start_of(course, passes), course.turn, course.goes_on)
-        made._told(made._learner.ahead())
+    def _forget_fit(self) -> None:
+        """Remove what describes the rows of ``fit``."""
+        for name in ("labels_", "inertia_"):
+            self.__dict__.pop(name, None)
 
-    def _by_passes(self) -> bool:
-        """Tell whether nothing is learned before a pass is over."""
-        return False
+    # ---- passes ------------------------------------------------------------------------------
 
-    def _start_of(self, course: Course, passes: Passes | None) -> Callable[..., Parts]:
-        """Return what starts a pass: one that learns, or one that looks at the rows before."""
-        whole, first = self._by_passes(), not course.goes_on
+    def _place_among(self, parts: Parts, n: int) -> tuple[Float64s, Float64s]:
+        """Place the prototypes among the first rows of a pass; return these rows."""
+        self._waiting, lacking = [], n
+        for rows, weights in parts:
+            some = np.flatnonzero(weights)[:lacking]
+            self._waiting.append((np.array(rows[some], np.float64), weights[some]))
+            lacking -= len(some)
+            if lacking == 0:
+                break
+        if lacking == n:
+            raise ValueError(NO_ROWS_LEFT)
+        rows, weights = (np.concatenate(one) for one in zip(*self._waiting, strict=True))
+        self._waiting = []
+        self._place(rows, weights)
+        return rows, weights
+
+    def _stream_parts(self, course: Course, passes: Passes | None) -> Callable[..., Iterator[Any]]:
+        """Return a function that starts a pass: one that learns, or one that only reads."""
 
         def left_out(n: int) -> None:
             self._n_skipped += n
 
-        def start(learns: bool = True) -> Parts:
-            nonlocal first
-            goes_on = course.goes_on and course.turn == course.first_turn and not whole
-            self._n_skipped = self._n_skipped if goes_on else 0
+        def start(learns: bool = True) -> Iterator[Any]:
+            resumed = course.goes_on and course.turn == course.first_turn
+            if not resumed or self._by_passes():
+                self._n_skipped = 0
             found: Iterable[Any] = passes or ()
             if learns:
-                found = course.learning(passes, whole=whole, left_out=left_out)
+                found = course.learning(passes, whole=self._by_passes(), left_out=left_out)
             for rows, _ in found:
-                checked, first = self._validated(rows, reset=first), False
-                yield checked, None
+                first = not self._begun
+                checked = self._validated(rows, reset=first)
+                if first:
+                    self._begin(checked.shape[1])
+                yield checked, np.ones(len(checked))
 
         return start
 
-    def _learn(
-        self, start: Callable[[bool], Parts], number: int = 0, goes_on: bool = False
-    ) -> None:
-        """Learn from passes over parts of the rows; ``start`` begins each."""
-        learner = self._learner if goes_on else None
-        for n in range(number, self._passes()):
-            self.n_iter_ = n + 1
-            for rows, weights in start(True):
-                if learner is None:
-                    learner = self._learner = self._new_learner(rows.shape[1], self._seed())
-                learner.add(rows, weights)
-        if learner is None:
-            raise ValueError(NOTHING_LEFT)
+    def _sums(
+        self, parts: Parts, shares: Callable[[Float64s], Float64s] | None = None
+    ) -> tuple[Float64s, Any, Float64s]:
+        """Return the sums of the rows of a pass by prototype, their heights, and the counts.
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning with a chunk of rows; any chunking, from one row on, learns the same.
-
-        ``labels_`` and ``inertia_`` are of rows that ``fit`` has: they are gone afterwards.
+        A row belongs to its nearest prototype, or to all by ``shares`` of the squared distances.
+        The heights are the weights of the values that are not missing, (K, D) or (K, 1).
         """
-        with unchanged_on_error(self):
-            self._check()
-            first = not self._begun
-            if not first:
-                check_unchanged(self._begun, vars(self))
-            skipped = self._n_skipped
-            self._n_skipped = 0
-            rows, weights = self._rows_to_learn(X, sample_weight, reset=first)
-            self._n_skipped += skipped
-            if first:
-                self._note_parameters()
-                self._learner = self._new_learner(rows.shape[1], self._seed())
-            self._learner.add(rows, weights)
-            for name in ("labels_", "inertia_"):
-                self.__dict__.pop(name, None)
-        return self
+        (K, D), self._error, self._weight = self._vectors.shape, 0.0, 0.0
+        sums, counts, heights, self._last_wins = np.zeros((K, D)), np.zeros(K), 0.0, np.full(K, -1)
+        most = max(STRETCH // max(D, K if shares else 1), 1)
+        for chunk, weight in parts:
+            for start in range(0, len(chunk), most):
+                weights = weight[start : start + most]
+                rows = np.subtract(
+                    chunk[start : start + most], self._mean, dtype=np.float64, order="C"
+                )
+                if not weights.all():
+                    rows, weights = rows[weights > 0], weights[weights > 0]
+                labels, squares = nearest(rows, self._vectors)
+                if shares is None:
+                    ends = np.arange(len(rows) + 1)
+                    owners: Any = csr_array((weights, labels, ends), (len(rows), K)).T
+                else:
+                    far = euclidean_distances(rows, self._vectors, squared=True)
+                    owners = shares(far).T * weights
+                gaps = np.isnan(rows)
+                there = 1.0 - gaps if gaps.any() else np.ones((len(rows), 1))
+                heights = heights + owners @ there
+                counts += owners @ np.ones(len(rows))
+                rows[gaps] = 0.0
+                sums += owners @ rows
+                self._steps += len(rows)
+                self._note(rows, weights, labels, squares)
+        return sums, heights, counts
 
-    def _told(self, learner: PrototypeLearner) -> None:
-        """Look at what ``fit`` has learned; a subclass warns of what a user should know."""
-        if learner.alive == 0:
-            raise ValueError(NOTHING_LEFT)
+    # ---- reading -----------------------------------------------------------------------------
 
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _note_parameters(self) -> None:
-        given = self.get_params(deep=False)
-        self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
-
-    # ---- reading ---------------------------------------------------------------------------
-
-    def _ahead(self) -> PrototypeLearner:
+    def _ahead(self) -> Self:
+        """Return this estimator, or a copy that has learned the rows that still wait."""
         check_is_fitted(self)
-        return self._learner.ahead()
+        if self._placed:
+            return self
+        made = copy(self)
+        made._learn(*made._place_waiting())
+        return made
 
     @property
     def prototypes_(self) -> Float64s:
         """The prototypes, one a row."""
-        return self._ahead().vectors
-
-    @property
-    def cluster_centers_(self) -> Float64s:
-        """The prototypes, by the name that scikit-learn's cluster estimators have for them."""
-        return self.prototypes_
+        ahead = self._ahead()
+        return np.asarray(ahead._vectors + ahead._mean)
 
     @property
     def counts_(self) -> Float64s:
-        """How many rows each prototype has learned, with their weights and shares."""
-        learner = self._ahead()
-        return np.array(learner.them.counts[: learner.alive])
+        """The number of rows that each prototype has learned, with their weights and shares."""
+        return self._ahead()._counts.copy()
 
     @property
     def n_steps_(self) -> int:
         """The number of learning steps: rows of a weight above zero, in every pass."""
         check_is_fitted(self)
-        return self._learner.n_steps
+        return self._n_seen
 
     @property
     def n_samples_skipped_(self) -> int:
-        """The number of rows that were left out, since they lack values."""
+        """The number of rows that were left out because of missing values."""
         check_is_fitted(self)
         return self._n_skipped
 
     @property
     def error_(self) -> float:
         """The mean squared distance of rows to their nearest prototype when they came."""
-        learner = self._ahead()
-        return learner.error / learner.weight
+        ahead = self._ahead()
+        return ahead._error / ahead._weight
 
     @property
     def _n_features_out(self) -> int:
-        return self._ahead().alive
+        return len(self._ahead()._vectors)
 
     @property
     def bits_per_vector_(self) -> float:
-        """How many bits the number of a prototype takes: what ``quantise`` makes of a row."""
-        return float(np.log2(self._ahead().alive))
+        """The bits that the number of a prototype takes: ``quantise`` turns a row into one."""
+        return float(np.log2(self._n_features_out))
 
     @maps_streams
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the number of the nearest prototype of each row."""
-        rows, vectors = self._rows_to_read(X)
-        return self._nearest(rows, vectors)[0]
+        return self._nearest(*self._rows_to_read(X))[0]
 
     @maps_streams
     def transform(self, X: Any) -> Any:
-        """Return the distance of each row to each prototype, in the rows' own precision."""
+        """Return the distance of each row to each prototype, in the rows' own precision.
+
+        With missing values, distances are scaled up from the values that a row has.
+        """
         rows, vectors = self._rows_to_read(X)
         centre = vectors.mean(axis=0)
+        measure = nan_euclidean_distances if self.missing == "partial" else euclidean_distances
         out = np.empty((len(rows), len(vectors)), rows.dtype)
-        for here in _parts(rows):
-            out[here] = euclidean_distances(rows[here] - centre, vectors - centre)
+        step = max(chunk_rows(rows.shape[1]) // 4, 1)
+        for start in range(0, len(rows), step):
+            here = slice(start, start + step)
+            out[here] = measure(rows[here] - centre, vectors - centre)
         return out
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the sum of the squared distances to the nearest prototypes."""
         rows, vectors = self._rows_to_read(X)
-        squares = self._nearest(rows, vectors)[1].astype(np.float64) ** 2
-        if sample_weight is not None:
-            squares = squares * check_weights(sample_weight, len(rows))
-        return -float(squares.sum())
+        return -float(_weights(sample_weight, len(rows)) @ self._nearest(rows, vectors)[1])
 
     @maps_streams
     def quantise(self, X: Any) -> NDArray[Any]:
@@ -283,112 +377,108 @@ class PrototypeEstimator(
         return self._nearest(rows, vectors)[0].astype(np.min_scalar_type(len(vectors) - 1))
 
     def reconstruct(self, codes: Any) -> Float64s:
-        """Return the prototypes by their numbers: rows as near to the quantised ones as it goes."""
-        vectors = self._ahead().vectors
-        numbers = np.asarray(codes)
+        """Return the prototypes with these numbers: the approximation of the quantised rows."""
+        vectors, numbers = self.prototypes_, np.asarray(codes)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
             raise TypeError(
-                "codes must be whole numbers in one dimension, as quantise gives them, got shape "
-                f"{numbers.shape} of {numbers.dtype}."
+                f"codes must be one dimension of whole numbers, got shape {numbers.shape} of "
+                f"{numbers.dtype}. Pass codes that quantise has returned."
             )
         bad = np.flatnonzero((numbers < 0) | (numbers >= len(vectors)))
         if bad.size:
             raise ValueError(
                 f"code {bad[0]} is {numbers[bad[0]]}, and there are prototypes 0 to "
-                f"{len(vectors) - 1}. Pass codes that quantise has made."
+                f"{len(vectors) - 1}. Pass codes that quantise has returned."
             )
         return np.asarray(vectors[numbers])
 
     def distortion(self, X: Any, sample_weight: Any = None) -> float:
         """Return the mean squared distance of rows to their nearest prototypes."""
         rows, vectors = self._rows_to_read(X)
-        given = np.ones(len(rows)) if sample_weight is None else sample_weight
-        weights = check_weights(given, len(rows))
+        weights = _weights(sample_weight, len(rows))
         if not weights.any():
-            raise ValueError("sample_weight is zero for every row, which leaves no mean of them.")
-        squares = self._nearest(rows, vectors)[1].astype(np.float64) ** 2
-        return float(np.average(squares, weights=weights))
+            raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
+        return float(np.average(self._nearest(rows, vectors)[1], weights=weights))
 
-    def _nearest(self, rows: Any, vectors: Float64s) -> tuple[NDArray[np.int64], Any]:
-        """Return the number of the nearest prototype, and how far it is."""
-        centre = vectors.mean(axis=0)
-        labels, distances = np.empty(len(rows), np.int64), np.empty(len(rows))
-        for here in _parts(rows):
-            labels[here], distances[here] = pairwise_distances_argmin_min(
-                rows[here] - centre, vectors - centre
-            )
-        return labels, distances
+    def _nearest(self, rows: Any, vectors: Float64s) -> tuple[NDArray[np.int64], Float64s]:
+        """Return the nearest prototype of each row, and the squared distance."""
+        labels, squares = nearest(rows, vectors)
+        return labels, squares
 
-    # ---- rows ------------------------------------------------------------------------------
+    # ---- rows --------------------------------------------------------------------------------
 
-    def _rows_to_learn(
-        self, X: Any, sample_weight: Any, *, reset: bool
-    ) -> tuple[Any, Float64s | None]:
-        """Return checked rows and their weights; rows that lack values weigh nothing."""
-        check_choice(self.missing, "missing", ("raise", "skip"))
+    def _rows_to_learn(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Float64s]:
+        """Return checked rows and their weights; rows that are left out get weight zero."""
+        check_choice(self.missing, "missing", ("raise", "skip", "partial"))
         rows = self._validated(X, reset=reset)
-        weights = None if sample_weight is None else check_weights(sample_weight, len(rows))
-        if weights is not None and not weights.any():
-            raise ValueError(
-                "sample_weight is zero for every row, so that there is nothing to learn from. Give "
-                "some rows a weight, or leave it out."
-            )
+        weights, self._n_skipped = _weights(sample_weight, len(rows)), 0
         if self.missing == "raise":
-            check_finite(rows, remedy=SKIP_REMEDY)
+            check_finite(rows, remedy="Remove or impute such rows, or pass missing='skip'.")
             return rows, weights
-        finite = np.isfinite(rows).all(axis=1)
-        if not finite.all():
-            self._n_skipped += int((~finite).sum())
-            weights = (np.ones(len(rows)) if weights is None else weights) * finite
-            rows = np.where(finite[:, None], rows, np.zeros((), rows.dtype))
-        check_finite(rows)
-        return rows, weights
+        if self.missing == "partial":
+            check_finite(_without_nan(rows))
+            lacking = np.isnan(rows).all(axis=1)
+        else:
+            lacking = ~np.isfinite(rows).all(axis=1)
+            rows = np.where(lacking[:, None], np.zeros((), rows.dtype), rows)
+            check_finite(rows)
+        self._n_skipped = int(lacking.sum())
+        return rows, weights * ~lacking
 
     def _rows_to_read(self, X: Any) -> tuple[Any, Float64s]:
-        learner = self._ahead()
-        rows = self._validated(X, reset=False)
-        check_finite(rows)
-        return rows, learner.vectors
+        vectors, rows = self.prototypes_, self._validated(X, reset=False)
+        partial = self.missing == "partial"
+        check_finite(_without_nan(rows) if partial else rows)
+        return rows, vectors
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         return validated_rows(self, X, reset=reset)
 
-    # ---- saving ----------------------------------------------------------------------------
-
-    def state(self) -> State:
-        """Return what has been learned; the rule is known by the parameters."""
-        found = super().state()
-        learner = found.pop("_learner", None)
-        if learner is None:
-            return found
-        return found | joined(learner=learner.state() | {"seed": learner.plan.seed})
-
-    @classmethod
-    def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Self:
-        """Return an estimator that goes on from a ``state``, to the last bit."""
-        own = {k: v for k, v in state.items() if not k.startswith("learner.")}
-        made = super().restored(parameters, own)
-        learned = part(state, "learner")
-        if learned:
-            begun = cls(**{**parameters, **made._begun})
-            width, seed = int(learned["n_features"]), int(learned["seed"])
-            made._learner = begun._new_learner(width, seed)
-            made._learner.restore(learned)
-        return made
-
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether there is anything to read."""
-        return bool(self._begun) and self._learner.n_steps + self._learner.alive > 0
+        """Return whether there is anything to read."""
+        return bool(self._begun) and self._n_seen + len(self._vectors) > 0
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.allow_nan = self.missing == "partial"
         return tags
 
 
-def _parts(rows: Any) -> Iterator[slice]:
-    """Cut rows into stretches that fit into memory whatever is made of them."""
-    step = max(chunk_rows(rows.shape[1]) // 4, 1)
-    for start in range(0, len(rows), step):
-        yield slice(start, start + step)
+def _without_nan(rows: Any) -> Any:
+    return np.where(np.isnan(rows), np.zeros((), rows.dtype), rows)
+
+
+def _weights(sample_weight: Any, n: int) -> Float64s:
+    return np.ones(n) if sample_weight is None else check_weights(sample_weight, n)
+
+
+def given_vectors(
+    value: Any, name: str, choices: tuple[str, ...], n: int | None, n_features: int | None
+) -> Float64s:
+    """Return vectors that a parameter gives, as an array of this shape, None for any.
+
+    >>> given_vectors([[1, 2]], "init", (), 1, None)
+    array([[1., 2.]])
+    """
+    due = f"({n or 'm'}, {n_features or 'n_features'})"
+    try:
+        vectors = real_array(value, name).astype(np.float64)
+    except TypeError:
+        words = "".join(f"{choice!r}, " for choice in choices)
+        raise TypeError(
+            f"{name} must be {words}or an array of shape {due}, got {value!r}."
+        ) from None
+    shape = vectors.shape
+    if len(shape) != 2 or shape != (n or shape[0], n_features or shape[1]):
+        raise ValueError(f"{name} must have shape {due}, got {shape}.")
+    check_finite(vectors, name=name, remedy="Give finite vectors.")
+    return vectors
+
+
+def check_optional(estimator: Any, *names: str) -> None:
+    """Check that parameters are None or whole numbers of at least 1."""
+    for name in names:
+        if getattr(estimator, name) is not None:
+            check_whole(getattr(estimator, name), name)

@@ -1,49 +1,48 @@
 """The self-organising map: prototypes on a grid, whose neighbours learn together."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from scipy.linalg import eigh
 
-from eigenstream._checks import (
-    check_choice,
-    check_finite,
-    check_flag,
-    check_weights,
-    check_whole,
-    real_array,
-    warn_user,
-)
-from eigenstream._linalg import Float64s
+from eigenstream._blas import blas_threads
+from eigenstream._checks import check_choice, check_flag, check_whole, warn_user
+from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._memory import chunk_rows
 from eigenstream._refusals import offered_if, unchanged_on_error
-from eigenstream._streams import Course, Passes, fits_streams_by
-from eigenstream.learners.prototypes import MapLearner, MapPlan
-from eigenstream.prototypes._map_reading import MapReading
-from eigenstream.prototypes._pace import auto_radii, auto_rates, pace
-from eigenstream.prototypes.base import NOTHING_LEFT, PrototypeEstimator
-from eigenstream.rules.competitive import NEIGHBORHOODS, Grid, as_grid, map_block_size
+from eigenstream._streams import Course, fits_streams_by
+from eigenstream.prototypes._map_reading import MapQuality, MapReading
+from eigenstream.prototypes._pace import as_pace, falling, scheduled
+from eigenstream.prototypes._steps import MAP
+from eigenstream.prototypes.base import (
+    NO_ROWS_LEFT,
+    Parts,
+    PrototypeEstimator,
+    check_optional,
+    given_vectors,
+)
+from eigenstream.prototypes.grids import NEIGHBORHOODS, Grid, as_grid, smooth
 
 __all__ = ["SelfOrganizingMap"]
 
+INITS = ("pca", "random")
+
 #: Rows among which a map is placed, at least.
 FIRST = 1000
-#: Where the number of steps is not known, radius and rate are halved after so many rows a unit.
+
+#: Rows per unit after which radius and rate are halved where the number of steps is not known.
 ROWS_TO_HALF = 5.0
 
-TRAININGS = ("sequential", "batch")
-MISSING = ("raise", "skip", "partial")
-INITS = ("pca", "random")
+#: Fewest steps per unit that the automatic radius and rate are computed for.
+FEWEST = 2.0
 
 
 def _learns_in_steps(self: Any) -> None:
-    """Say that a batch map has no ``partial_fit``."""
+    """Raise if a batch map is asked for ``partial_fit``."""
     if self.training == "batch":
         raise AttributeError(
-            "training='batch' needs all rows in each pass, and partial_fit sees them once: use "
+            "training='batch' needs all rows in each pass, and partial_fit sees them once. Use "
             "fit, or training='sequential'."
         )
 
@@ -154,75 +153,34 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         self.missing = missing
         self.random_state = random_state
 
-    # ---- parameters ------------------------------------------------------------------------
+    # ---- parameters --------------------------------------------------------------------------
 
     def _check(self) -> None:
         grid = self._grid()
         check_choice(self.neighborhood, "neighborhood", tuple(NEIGHBORHOODS))
-        check_choice(self.training, "training", TRAININGS)
-        check_choice(self.missing, "missing", MISSING)
+        check_choice(self.training, "training", ("sequential", "batch"))
+        check_choice(self.missing, "missing", ("raise", "skip", "partial"))
         check_flag(self.shuffle, "shuffle")
         check_whole(self.max_iter, "max_iter")
-        for name in ("n_steps", "init_size"):
-            if getattr(self, name) is not None:
-                check_whole(getattr(self, name), name)
-        check_random_state(self.random_state)
-        self._radii(grid)
-        self._rates()
+        check_optional(self, "n_steps", "init_size")
+        as_pace(self.radius, "radius", "auto", zero=True)
+        as_pace(self.learning_rate, "learning_rate", "auto", most=1.0)
         if isinstance(self.init, str):
             check_choice(self.init, "init", INITS)
         else:
-            self._given(grid.n_units, None)
+            given_vectors(self.init, "init", INITS, grid.n_units, None)
 
     def _grid(self) -> Grid:
         return as_grid(self.shape, self.topology, self.periodic)
 
-    def _radii(self, grid: Grid) -> list[Any]:
-        autos = auto_radii(grid, self.init, self.training == "batch")
-        return [pace("radius", self.radius, auto) for auto in autos]
-
-    def _rates(self) -> list[Any]:
-        autos = auto_rates(self.init)
-        return [pace("learning_rate", self.learning_rate, auto, most=1.0) for auto in autos]
-
-    def _given(self, n_units: int, n_features: int | None) -> Float64s:
-        """Return the units that ``init`` gives."""
-        due = f"({n_units}, {n_features or 'n_features'})"
-        try:
-            places = real_array(self.init, "init").astype(np.float64)
-        except TypeError:
-            raise TypeError(
-                f"init must be 'pca', 'random' or an array of shape {due}, got {self.init!r}."
-            ) from None
-        if places.ndim != 2 or places.shape != (n_units, n_features or places.shape[-1]):
-            raise ValueError(f"init must have shape {due}, a row a unit, got {places.shape}.")
-        check_finite(places, name="init", remedy="Give units that are finite.")
-        return places
-
-    def _new_learner(self, n_features: int, seed: int) -> MapLearner:
-        grid = self._grid()
-        named = isinstance(self.init, str)
-        slow = self.missing == "partial" or self.training == "batch"
-        (rates, open_rates), (radii, open_radii) = self._rates(), self._radii(grid)
-        plan = MapPlan(
-            grid.n_units,
-            n_first=self._n_first(),
-            init=self.init if named else self._given(grid.n_units, n_features),
-            seed=seed,
-            block_size=0 if slow else map_block_size(n_features),
-            grid=grid,
-            neighborhood=self.neighborhood,
-            rates=rates,
-            radii=radii,
-            open_rates=open_rates,
-            open_radii=open_radii,
-            n_steps=self.n_steps or 0,
-            tau=ROWS_TO_HALF * grid.n_units,
-        )
-        return MapLearner(plan, n_features)
+    def _begin(self, n_features: int) -> None:
+        super()._begin(n_features)
+        if not isinstance(self.init, str):
+            given_vectors(self.init, "init", INITS, self._grid().n_units, n_features)
+        #: The number of steps, or of passes of a batch map, to the last radius; 0: not known.
+        self._horizon = self.n_steps or 0
 
     def _n_first(self) -> int:
-        """Return among how many first rows the units begin."""
         if not isinstance(self.init, str):
             return 1
         return self.init_size or max(FIRST, self._grid().n_units)
@@ -230,7 +188,71 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
     def _passes(self) -> int:
         return self.max_iter
 
-    # ---- learning --------------------------------------------------------------------------
+    def _by_passes(self) -> bool:
+        return self.training == "batch"
+
+    def _pace(self, first: int, n: int) -> tuple[Float64s, Float64s]:
+        """Return the rates and radii of some steps; of a batch map, of passes."""
+        found, grid = [], self._grid()
+        for name in ("learning_rate", "radius"):
+            pace = as_pace(getattr(self, name), name, "auto", zero=True)
+            if pace is not None and not isinstance(pace, tuple):
+                found.append(scheduled(pace, name.replace("_", " "), first, n))
+                continue
+            ends, harmonic = (pace, False) if pace else self._auto(name, grid)
+            steps = np.arange(first, first + n, dtype=np.float64)
+            tau = ROWS_TO_HALF * grid.n_units
+            found.append(falling(ends, steps, self._horizon, tau, harmonic))
+        return found[0], found[1]
+
+    def _auto(self, name: str, grid: Grid) -> tuple[tuple[float, float], bool]:
+        """Return the automatic first and last value, and whether values fall as 1 / (1 + c t).
+
+        docs/prototypes.md lists the errors of maps that are learned with them.
+        """
+        side, steps = max(grid.rows, grid.columns), max(self._horizon / grid.n_units, FEWEST)
+        ordered = isinstance(self.init, str) and self.init == "pca"
+        if name == "learning_rate":
+            if not self._horizon:
+                return (0.5, 0.01), False
+            return (0.5, 0.06 + (0.4 / steps if ordered else 0.0)), False
+        if self.training == "batch" or not self._horizon:
+            return (max(0.5 * side, 0.7), 0.7), False
+        if ordered:  # a small radius is enough for units that begin in order
+            return (max(0.1 * side - 1.0 / steps, 1.0), 0.43 + 0.3 / steps), True
+        return (max(0.5 * side, 1.0), 0.36), False
+
+    def _rule(self) -> tuple[int, dict[str, Any]]:
+        grid, (reach, gaussian) = self._grid(), NEIGHBORHOODS[self.neighborhood]
+        place = grid.rows, grid.columns, grid.hexagonal, bool(grid.periodic), gaussian, reach
+        # Blocks of inner products need whole rows.
+        return MAP, {"grid": place, "block": 0 if self.missing == "partial" else None}
+
+    # ---- learning ----------------------------------------------------------------------------
+
+    def _place(self, rows: Float64s, weights: Float64s) -> bool:
+        grid = self._grid()
+        lacking = np.isnan(rows)
+        if lacking.any():  # the mean of the feature stands for a missing value
+            counts = np.maximum((~lacking).sum(axis=0), 1)
+            rows = np.where(lacking, np.where(lacking, 0.0, rows).sum(axis=0) / counts, rows)
+        if not isinstance(self.init, str):
+            places = given_vectors(self.init, "init", INITS, grid.n_units, None)
+        elif self.init == "pca":
+            places = plane(grid, rows, weights)
+        else:
+            random, rounds = np.random.RandomState(self._seed), -(-grid.n_units // len(rows))
+            order = np.concatenate([random.permutation(len(rows)) for _ in range(rounds)])
+            places = rows[order[: grid.n_units]]
+        self._mean = places.mean(axis=0)
+        self._set_prototypes(places - self._mean)
+        self._placed = True
+        return False
+
+    def _note(self, rows: Float64s, weights: Float64s, labels: Any, squares: Float64s) -> None:
+        super()._note(rows, weights, labels, squares)
+        if self.training == "sequential":
+            self._counts += np.bincount(labels, weights, len(self._counts))
 
     @fits_streams_by("_fit_stream")
     def fit(
@@ -255,145 +277,127 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         """
         with unchanged_on_error(self):
             self._check()
-            self._n_skipped = 0
-            self._note_parameters()
             rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
-            self._forget_quality()
-            self._learner = self._learned_rows(rows, weights)
-            vectors = self._learner.vectors
-            self.labels_, distances, second = self._two_nearest(rows, vectors)
-            squares = distances**2
-            self.inertia_ = float(squares.sum() if weights is None else weights @ squares)
-            self._note_quality(self.labels_, second, distances, weights)
+            counted = np.flatnonzero(weights)
+            if len(counted) == 0:
+                raise ValueError(NO_ROWS_LEFT)
+            n_units = self._grid().n_units
+            if len(counted) < n_units:
+                warn_user(
+                    f"X has {len(counted)} rows, and the map {n_units} units: most of them will "
+                    "lie between rows. Use a smaller shape."
+                )
+            self._forget_fit()
+            self._begin(rows.shape[1])
+            random = np.random.default_rng([self._seed, len(rows)])
+            for number in range(self.max_iter):
+                order: Any = random.permutation(counted) if self.shuffle else counted
+                if number == 0:
+                    first = order[: self._n_first()]
+                    self._place(np.array(rows[first], np.float64), weights[first])
+                    self._foresee(len(counted))
+                # The sums of a batch do not depend on the order: no row needs to be copied.
+                order = None if self.training == "batch" else order
+                self._learn_pass(_pieces(rows, weights, order), number)
+            nearest = self._two_nearest(rows, self.prototypes_)
+            self.labels_, self.inertia_ = nearest[0], float(weights @ nearest[1] ** 2)
+            self._note_quality(self._quality([(*nearest, weights)]))
         return self
 
     @offered_if(_learns_in_steps)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning with a chunk of rows, in their order; any chunking learns the same.
+        """Continue with a chunk of rows, in their order; any chunking learns the same.
 
-        What ``fit`` says of its rows, such as ``quantization_error_``, is gone afterwards:
-        ``evaluate`` says it of others.
+        Attributes that describe the rows of ``fit``, such as ``quantization_error_``, are removed.
+        ``evaluate`` returns them for other rows.
         """
-        super().partial_fit(X, y, sample_weight)
-        self._forget_quality()
-        return self
+        return super().partial_fit(X, y, sample_weight)
 
-    def _learned_rows(self, rows: Any, weights: Float64s | None) -> MapLearner:
-        """Return what has learned from all rows, as often as it takes."""
-        counted = np.arange(len(rows)) if weights is None else np.flatnonzero(weights)
-        if len(counted) == 0:
-            raise ValueError(NOTHING_LEFT)
-        learner = self._new_learner(rows.shape[1], self._seed())
-        if len(counted) < learner.plan.grid.n_units:
-            warn_user(
-                f"X has {len(counted)} rows, and the map {learner.plan.grid.n_units} units: most "
-                "of them will lie between rows. A smaller shape shows more."
-            )
-        random = np.random.default_rng([learner.plan.seed, len(rows)])
-        # Whole passes are sums, the same in any order but for rounding: no row needs to be copied.
-        in_place = self.training == "batch" and len(counted) == len(rows)
-        step = chunk_rows(rows.shape[1])
-
-        def parts(order: Any) -> Iterator[tuple[Any, Any]]:
-            for start in range(0, len(order), step):
-                here: Any = slice(start, start + step)
-                here = here if in_place else order[here]
-                yield rows[here], None if weights is None else weights[here]
-
-        for number in range(self.max_iter):
-            order = random.permutation(counted) if self.shuffle else counted
-            if number == 0:
-                first = order[: learner.plan.n_first]
-                learner.place(rows[first], None if weights is None else weights[first])
-                self._foresee(learner, len(counted))
-            self._pass(learner, parts(order), number)
-        return learner
-
-    def _pass(self, learner: MapLearner, parts: Iterable[tuple[Any, Any]], number: int) -> None:
-        """Learn from one pass over the rows; after the last one nothing waits."""
+    def _learn_pass(self, parts: Parts, number: int) -> None:
+        """Learn from one pass over the rows."""
         self.n_iter_ = number + 1
-        if self.training == "batch":
-            learner.batch_pass(parts, number)
+        if self.training == "sequential":
+            for rows, weights in parts:
+                self._add(rows, weights)
             return
-        for rows, weights in parts:
-            learner.add(rows, weights)
-        if self.n_iter_ == self.max_iter:
-            learner.again()
+        # Each unit becomes the mean of the rows near its place; units without such rows stay.
+        with blas_threads(1):
+            sums, heights, self._counts = self._sums(parts)
+            radius = float(self._pace(number, 1)[1][0])
+            both = smooth(np.hstack([sums, heights]), self._grid(), self.neighborhood, radius)
+        sums, heights = np.split(both, [sums.shape[1]], axis=1)
+        np.divide(sums, heights, out=self._vectors, where=heights > 0.0)
 
-    def _foresee(self, learner: MapLearner, n_rows: int) -> None:
+    def _foresee(self, n_rows: int) -> None:
+        """Note the number of steps; the last pass of a batch map has the last radius."""
         if self.n_steps is None:
-            # The last pass of a batch map has the last radius.
             batch = self.training == "batch"
-            learner.foresee(max(self.max_iter - 1, 1) if batch else self.max_iter * n_rows)
-        if self.training == "batch":
-            learner.check_passes(self.max_iter)
-
-    def _by_passes(self) -> bool:
-        return self.training == "batch"
+            self._horizon = max(self.max_iter - 1, 1) if batch else self.max_iter * n_rows
 
     def _fit_stream(self, course: Course) -> None:
         """Learn from as many passes as ``fit`` makes over an array, in the stream's order."""
         course.stream = self._as_read(course.stream)
         made, passes = course.learned, course.passes()
         made._check()
-        made._note_parameters()
+        start = made._stream_parts(course, passes)
         if not course.goes_on:
             n_rows = sum(len(part.rows) for part in passes)
             if not n_rows:
-                raise ValueError(NOTHING_LEFT)
-            first = made._validated(self._first_of(passes, made._n_first()), reset=True)
-            made._learner = made._new_learner(first.shape[1], made._seed())
-            made._learner.place(first)
-            made._foresee(made._learner, n_rows)
-        start = made._start_of(course, passes)
+                raise ValueError(NO_ROWS_LEFT)
+            made._place_among(start(False), made._n_first())
+            made._foresee(n_rows)
         for number in range(course.turn, made.max_iter):
-            made._pass(made._learner, start(), number)
-        found = made.evaluate(part.rows for part in passes)
-        made.quantization_error_ = found.quantization_error
-        made.topographic_error_ = found.topographic_error
-        made._hits = found.hits.ravel()
+            made._learn_pass(start(), number)
+        made._note_quality(made.evaluate(part.rows for part in passes))
 
-    @staticmethod
-    def _first_of(passes: Passes, n: int) -> Any:
-        """Return the first rows of a stream, or all that there are."""
-        found, count = [], 0
-        for part in passes:
-            found.append(part.rows[: n - count])
-            count += len(found[-1])
-            if count == n:
-                break
-        return np.concatenate(found)
+    def _note_quality(self, found: MapQuality) -> None:
+        self.quantization_error_ = found.quantization_error
+        self.topographic_error_ = found.topographic_error
+        self._hits = found.hits.ravel()
 
-    # ---- rows ------------------------------------------------------------------------------
+    def _forget_fit(self) -> None:
+        super()._forget_fit()
+        for name in ("quantization_error_", "topographic_error_", "_hits"):
+            self.__dict__.pop(name, None)
 
-    def _rows_to_learn(
-        self, X: Any, sample_weight: Any, *, reset: bool
-    ) -> tuple[Any, Float64s | None]:
-        if self.missing != "partial":
-            return super()._rows_to_learn(X, sample_weight, reset=reset)
-        rows = self._partial_rows(X, reset=reset)
-        weights = None if sample_weight is None else check_weights(sample_weight, len(rows))
-        empty = np.isnan(rows).all(axis=1)
-        if empty.any():
-            self._n_skipped += int(empty.sum())
-            weights = (np.ones(len(rows)) if weights is None else weights) * ~empty
-        return rows, weights
 
-    def _rows_to_read(self, X: Any) -> tuple[Any, Float64s]:
-        check_is_fitted(self)
-        if self.missing != "partial":
-            found: tuple[Any, Float64s] = super()._rows_to_read(X)
-            return found
-        return self._partial_rows(X, reset=False), self._ahead().vectors
+def _pieces(rows: Any, weights: Float64s, order: Any) -> Iterator[tuple[Any, Float64s]]:
+    """Yield rows part by part: in an order, or with None as they lie in memory."""
+    step = chunk_rows(rows.shape[1])
+    for start in range(0, len(rows) if order is None else len(order), step):
+        here: Any = slice(start, start + step)
+        here = here if order is None else order[here]
+        yield rows[here], weights[here]
 
-    def _partial_rows(self, X: Any, *, reset: bool) -> NDArray[Any]:
-        rows: NDArray[Any] = self._validated(X, reset=reset)
-        check_finite(np.where(np.isnan(rows), 0.0, rows))
-        return rows
 
-    def __sklearn_tags__(self) -> Any:
-        """Describe the estimator to scikit-learn: its units are no clusters."""
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = None
-        tags.input_tags.allow_nan = self.missing == "partial"
-        return tags
+def plane(grid: Grid, rows: Float64s, weights: Float64s) -> Float64s:
+    """Return places on the plane of the rows' first two principal components.
+
+    The longer side of the grid lies along the first component. Along each, places are spread
+    evenly from -sqrt(3) to sqrt(3) standard deviations, like an even distribution.
+
+    >>> rows = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    >>> plane(Grid(1, 3), rows, np.ones(2))[:, 0]
+    array([-1.73205081,  0.        ,  1.73205081])
+    """
+    mean = np.average(rows, axis=0, weights=weights)
+    size = float(np.abs(rows - mean).max(initial=0.0)) or 1.0
+    scaled = (rows - mean) / size * np.sqrt(weights / weights.sum())[:, None]
+    (n, D), positions = scaled.shape, grid.positions
+    spans = np.ptp(positions, axis=0)
+    order = np.argsort(-spans, kind="stable")  # (x, y) of the grid: the longer side first
+    wanted = min(2, n, D)
+    # Of the covariance or of the rows' products, whichever is smaller.
+    matrix = scaled.T @ scaled if n >= D else scaled @ scaled.T
+    values, vectors = eigh(matrix, subset_by_index=[len(matrix) - wanted, len(matrix) - 1])
+    deviations, axes = np.sqrt(np.maximum(values[::-1], 0.0)), vectors[:, ::-1].T
+    if n < D:
+        there, whole = deviations[:, None] > 1e-8, np.zeros((wanted, D))
+        axes = np.divide(axes @ scaled, deviations[:, None], out=whole, where=there)
+    axes = canonical_signs(axes.T).T
+    places = np.tile(mean, (grid.n_units, 1))
+    for axis, deviation, along in zip(axes, deviations, order, strict=False):
+        if spans[along] > 0.0:
+            even = 2.0 * (positions[:, along] - positions[:, along].min()) / spans[along] - 1.0
+            places += np.outer(even * np.sqrt(3.0) * deviation * size, axis)
+    return places

@@ -1,0 +1,212 @@
+"""Competitive learning: one step per row, on the units or on the inner products of a block."""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg.blas import dgemm
+
+from eigenstream._linalg import Float64s
+from eigenstream.kernels.base import njit
+from eigenstream.prototypes._nearest import EQUAL, LOOSE, square
+from eigenstream.prototypes.grids import CUT
+
+__all__ = ["MAP", "RANK", "RULES", "SOFT", "WINNER", "learn"]
+
+#: Which units a row moves: the nearest, all by distance, all by rank, or all by place on a grid.
+WINNER, SOFT, RANK, MAP = range(4)
+RULES = {"winner": WINNER, "soft": SOFT, "rank": RANK}
+
+#: Below this many numbers in the units, plain steps are faster: of one winner, and of many units.
+FEW_OF_WINNER, FEW = 2**16, 2**11
+#: Plain steps are faster for fewer rows than this.
+FEW_ROWS = 8
+
+#: The least share of a unit that a step leaves, and the scale at which a block ends.
+LEAST, SMALL = 1e-30, 1e-100
+
+#: The place of a map's rule without a map.
+NO_GRID = (1, 1, False, False, True, 1.0)
+
+
+def learn(
+    W: Float64s,
+    X: Float64s,
+    kind: int,
+    pace: Float64s,
+    counts: Float64s,
+    *,
+    grid: tuple[int, int, bool, bool, bool, float] = NO_GRID,
+    keep: float = 1.0,
+    block: int | None = None,
+) -> tuple[Any, Float64s]:
+    """Move units, in place, by one step per row: ``w_k += rate h_k (x - w_k)``.
+
+    ``h`` is 1 for the nearest unit (WINNER), ``exp(-d_k^2 / 2 width^2)`` normalised (SOFT),
+    ``exp(-r / width)`` for the r-th nearest (RANK), or the influence of the nearest unit on the
+    grid, with the width as radius (MAP). A row of weight m moves units as far as m rows would.
+
+    ``pace`` has three rows: the rates, widths and weights of the steps. A negative rate stands for
+    1 / count. ``counts`` sum up weight times h, except for maps; each step keeps the share ``keep``
+    of them. ``block`` is the number of steps between matrix products, and 0 takes plain steps, as
+    missing values (NaN) require.
+
+    Returns the nearest unit of each row before its step, and the squared distance to it.
+
+    >>> W, X, pace = np.array([[0.0], [4.0]]), np.array([[1.0], [3.0]]), np.array([[0.5], [0], [1]])
+    >>> learn(W, X, WINNER, np.tile(pace, 2), np.zeros(2))[0], W.ravel()
+    (array([0, 1]), array([0.5, 3.5]))
+    """
+    (n, D), K = X.shape, len(W)
+    fits = W.shape == (K, D) and counts.shape == (K,) and pace.shape == (3, n)
+    if not fits or (kind == MAP and grid[0] * grid[1] != K):
+        raise ValueError(f"units of shape {W.shape} do not fit rows of {D} features and the grid.")
+    if not (W.dtype == np.float64 and W.flags.c_contiguous):
+        raise ValueError("units move in place: W must be a contiguous array of float64.")
+    X, seen = np.ascontiguousarray(X, np.float64), (np.empty(n, np.int64), np.empty(n))
+    plan = kind, grid, keep
+    if block is None:
+        few = (FEW_OF_WINNER if kind == WINNER else FEW) > K * D or n < FEW_ROWS
+        block = 0 if few else 32 if D < 128 else 64
+    if block == 0:
+        _plain_steps(plan, W, X, pace, counts, seen)
+        return seen
+    # In a block unit k is a combination of itself and rows, scale_k (W_k + sum_j F_jk x_j).
+    # Steps need inner products only, and change factors and scales.
+    scale, P, start = np.empty(K), np.empty((block, K)), 0
+    F, G = np.empty((block, K)), np.empty((block, block))
+    while start < n:
+        here = slice(start, min(start + block, n))
+        rows, b, now = X[here], here.stop - start, (seen[0][here], seen[1][here])
+        np.matmul(rows, W.T, out=P[:b])
+        np.matmul(rows, rows.T, out=G[:b, :b])
+        taken, moved = _block_steps(plan, (P[:b], G, F, scale), W, pace[:, here], counts, now)
+        if 10 * moved < taken * K:
+            _add_few(W, rows, F[:taken])
+        else:
+            dgemm(1.0, rows[:taken].T, F[:taken].T, 1.0, W.T, 0, 1, overwrite_c=1)
+        W *= scale[:, None]
+        start += taken
+    return seen
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+def _block_steps(plan: Any, room: Any, W: Any, pace: Any, counts: Any, seen: Any) -> Any:
+    """Take the steps of a block, up to the step at which a scale becomes small.
+
+    Returns the number of steps taken and the number of moves.
+    """
+    (P, G, F, scale), (labels, errors), moved = room, seen, 0
+    b, K = P.shape
+    d, h, squares, added = np.empty(K), np.empty(K), np.empty(K), np.zeros(K)
+    origin = np.zeros(W.shape[1])
+    for k in range(K):
+        scale[k], squares[k] = 1.0, square(W[k], origin)
+    for t in range(b):
+        p, f, x2, small = P[t], F[t], G[t, t], 0
+        if t > 0:
+            np.dot(G[t, :t], F[:t], added)
+        for k in range(K):
+            p[k] = scale[k] * (p[k] + added[k])
+            d[k] = max(squares[k] - 2.0 * p[k] + x2, 0.0)
+        labels[t] = near = _nearest_of(d, x2)
+        errors[t] = d[near]
+        _shares(plan, d, near, pace[:, t], counts, h)
+        for k in range(K):
+            left = max(1.0 - h[k], LEAST)
+            squares[k] = left * (left * squares[k] + 2.0 * h[k] * p[k]) + h[k] * h[k] * x2
+            scale[k] *= left
+            f[k] = h[k] / scale[k]
+            moved += h[k] > 0.0
+            small += scale[k] < SMALL
+        if small > 0:
+            return t + 1, moved
+    return b, moved
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+def _add_few(W: Any, rows: Any, F: Any) -> None:
+    """Add the rows, times their factors, most of which are zero, to the units."""
+    for t in range(F.shape[0]):
+        for k in range(F.shape[1]):
+            if F[t, k] != 0.0:
+                for j in range(W.shape[1]):
+                    W[k, j] += F[t, k] * rows[t, j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+def _plain_steps(plan: Any, W: Any, X: Any, pace: Any, counts: Any, seen: Any) -> None:
+    """Take the steps on the units themselves, without missing values."""
+    (labels, errors), (K, D) = seen, W.shape
+    d, h = np.empty(K), np.empty(K)
+    for t in range(X.shape[0]):
+        for k in range(K):
+            d[k] = square(X[t], W[k])
+        labels[t] = near = _nearest_of(d, 0.0)
+        errors[t] = d[near]
+        _shares(plan, d, near, pace[:, t], counts, h)
+        for k in range(K):
+            if h[k] > 0.0:
+                for j in range(D):
+                    gap = X[t, j] - W[k, j]
+                    W[k, j] += h[k] * gap if gap == gap else 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+def _nearest_of(d: Any, x2: float) -> int:
+    """Return the place of the least number, or the first one that equals it to rounding."""
+    least = int(d.argmin())
+    limit = d[least] + EQUAL * (d[least] + x2)
+    for k in range(least):
+        if d[k] <= limit:
+            return k
+    return least
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+def _shares(plan: Any, d: Any, near: int, pace: Any, counts: Any, h: Any) -> None:
+    """Write the share by which each unit moves to a row at squared distances d."""
+    (kind, grid, keep), (rate, width, weight), K = plan, pace, len(d)
+    h[:] = 0.0
+    if kind == MAP:
+        _influence(grid, near, width, h)
+    elif kind == WINNER or width < 1e-100:
+        h[near] = 1.0
+    elif kind == SOFT:
+        for k in range(K):
+            z = (d[k] - d[near]) / (2.0 * width * width)
+            h[k] = np.exp(-z) if z < CUT else 0.0
+        h /= h.sum()
+    else:
+        order = np.argsort(d, kind="mergesort")
+        for r in range(min(K, int(CUT * width) + 1)):
+            h[order[r]] = np.exp(-r / width)
+    if kind != MAP:
+        for k in range(K):
+            counts[k] = keep * counts[k] + weight * h[k]
+    for k in range(K):
+        h[k] *= rate if rate >= 0.0 else weight / max(counts[k], 1e-300)
+    if rate >= 0.0 and weight != 1.0:
+        for k in range(K):
+            h[k] = 1.0 - (1.0 - h[k]) ** weight
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+def _influence(grid: Any, near: int, radius: float, h: Any) -> None:
+    """Write the influence of a unit on the units of the grid within its reach."""
+    R, C, hexagonal, periodic, gaussian, reach = grid
+    far, steep = reach * radius * radius, -0.5 * gaussian / max(radius * radius, 1e-300)
+    gaps, wide = np.empty((2, C)), np.empty((2, C))  # in rows of the unit's kind, and shifted ones
+    for i in range(1 + hexagonal):
+        for c in range(C):
+            across = abs(c - near % C + i * (0.5 - (near // C & 1)))
+            across = min(across, C - across) if periodic else across
+            gaps[i, c] = across * across
+            wide[i, c] = np.exp(steep * gaps[i, c]) if gaps[i, c] <= far else 0.0
+    for r in range(R):
+        up = abs(r - near // C)
+        up = min(up, R - up) if periodic else up
+        squared, i = (0.75 if hexagonal else 1.0) * up * up, (up & 1) * hexagonal
+        if squared <= far:
+            tall = np.exp(steep * squared)
+            for c in range(C):
+                h[r * C + c] = tall * wide[i, c] if squared + gaps[i, c] <= far else 0.0
