@@ -153,7 +153,6 @@ IN_ORDER = {
     "shuffles the rows, and an online rule goes by their order"
 }
 SHUFFLED = {WEIGHTS[0]: "fit of a map takes the rows in an order of its own in each pass"}
-UNITS = {"check_clustering": "a map has as many labels as units, and they are no clusters"}
 PARTIAL = {"check_estimators_nan_inf": "missing='partial' learns from what there is of such rows"}
 NO_WEIGHTS = dict.fromkeys(
     (
@@ -295,7 +294,8 @@ PROTOTYPES = [
         (7,),
     ),
     Member(CompetitiveLearning(4, missing="skip", random_state=0), "rows", ()),
-    Member(SelfOrganizingMap(), "rows", (SCIKIT_LEARN,), SHUFFLED | UNITS),
+    Member(SelfOrganizingMap(), "rows", (SCIKIT_LEARN,), SHUFFLED),
+    Member(SelfOrganizingMap((3, 4), topology="hexagonal"), "rows", (SCIKIT_LEARN,), SHUFFLED),
     Member(SelfOrganizingMap(5, training="batch", shuffle=False), "rows", (SCIKIT_LEARN,)),
     Member(SelfOrganizingMap(4, missing="partial"), "rows", (SCIKIT_LEARN,), SHUFFLED | PARTIAL),
     Member(SelfOrganizingMap((3, 4), random_state=0), "rows", (7, 8)),

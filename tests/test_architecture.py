@@ -57,8 +57,8 @@ FUTURE = {
 
 #: Libraries that only these places may import.
 HOMES = {
-    "numba": ("kernels", "rules/engine/_lanes", "rules/engine/_short_tiles", "rules/engine/_tiles"),
-    "llvmlite": ("rules/engine/_lanes", "rules/engine/_short_tiles", "rules/engine/_tiles"),
+    "numba": ("kernels", "rules/engine/_tiles"),
+    "llvmlite": ("rules/engine/_tiles",),
     "matplotlib": ("plotting",),
     "dask": ("distributed",),
     "jinja2": ("reports/base",),

@@ -78,7 +78,8 @@ def test_prototypes_part_when_they_are_said_to(b, rate):
     """At a constant rate from random starts, within a tenth and the runs' own error."""
     N, runs = 200, 24
     rows = clusters(np.random.default_rng(1), 12_000, N, b) * 2.0 + 1.0
-    predicted = CompetitiveLearning(2, random_state=0).fit(rows).advise(rate).examples
+    means = CompetitiveLearning(2, method="batch", random_state=0).fit(rows)
+    predicted = means.advise(rate).examples
     pair = SymmetricPair(b)
     R, _ = pair.specialised(rate * N)
     half, step, ends = (R[0, 0] - R[0, 1]) / 2, 20, []
@@ -96,25 +97,27 @@ def test_prototypes_part_when_they_are_said_to(b, rate):
     assert abs(predicted - np.mean(ends)) < 0.1 * np.mean(ends) + 3 * error
 
 
-def test_advice_wants_two_prototypes_that_are_means():
+def test_advice_needs_two_prototypes_of_k_means_or_a_separation():
     rows = clusters(np.random.default_rng(0), 500, 20, 2.0)
-    for clustering in (
-        CompetitiveLearning(3, random_state=0),
-        CompetitiveLearning(2, learning_rate=0.1, random_state=0),
-    ):
-        with pytest.raises(ValueError, match=r"fit CompetitiveLearning\(2\)"):
-            clustering.fit(rows).advise(0.01)
-    with pytest.raises(ValueError, match="no two clusters to be seen"):
-        SymmetricPair.of_distance(1.59)
+    for model in (CompetitiveLearning(3, method="batch"), CompetitiveLearning(2)):
+        with pytest.raises(ValueError, match=r"method='batch'.*, or pass separation="):
+            model.fit(rows).advise(0.01)
+    given = CompetitiveLearning(2).fit(rows).advise(0.01, separation=2.0 * 2**0.5)
+    assert given.examples == SymmetricPair(2.0).advise(0.2, n_features=20).examples
+    equal = CompetitiveLearning(2, method="batch", random_state=0)
+    with pytest.raises(ValueError, match="no noise, and no plateau"):
+        equal.fit(np.repeat(np.eye(2, 5), 9, axis=0)).advise(0.01)
 
 
-def test_how_far_apart_clusters_seem():
-    """To a few per cent from two standard deviations on, in few dimensions as in many."""
-    for seed, (N, b) in enumerate([(3, 1.8), (3, 3.0), (30, 2.0), (150, 1.6), (150, 3.0)]):
-        rows = 0.5 * clusters(np.random.default_rng(seed), 12_000, N, b) - 3.0
-        learning = CompetitiveLearning(2, random_state=seed).fit(rows)
-        found = clusters_of(learning.prototypes_, learning.counts_, learning.error_)
-        assert found.b == pytest.approx(b, rel=0.08)
+@pytest.mark.parametrize(("N", "distance"), [(20, 2.0), (200, 2.0), (50, 2.5), (100, 3.0)])
+def test_the_distance_of_clusters_is_within_a_tenth(N, distance):
+    """With 100 rows a feature; in more draws 200 of 200 were."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rows = 0.5 * clusters(rng, 100 * N, N, distance / 2**0.5) - 3.0
+        model = CompetitiveLearning(2, method="batch", random_state=seed).fit(rows)
+        found = clusters_of(model.prototypes_, model.counts_, model.error_)
+        assert found.b * 2**0.5 == pytest.approx(distance, rel=0.1)
 
 
 def test_a_run_is_laid_over_the_equations():

@@ -5,8 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.manifold import trustworthiness
@@ -19,7 +17,9 @@ from eigenstream import (
     SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
+    load,
     open_stream,
+    save,
 )
 from eigenstream.models import Checkpoint, Interrupted
 from eigenstream.schedules import Constant, Power
@@ -49,45 +49,47 @@ MAPS = [
 
 @pytest.mark.parametrize("width", [3, 30])
 @pytest.mark.parametrize("number", range(len(MAPS)))
-@settings(max_examples=8, deadline=None)
-@given(cuts=st.lists(st.integers(1, 299), max_size=299))
-def test_any_chunking_is_one_pass(number, width, cuts):
-    som, rows = clone(MAPS[number]), rows_of(width)
+def test_any_chunking_is_one_pass(number, width, tmp_path):
+    som, rows, rng = clone(MAPS[number]), rows_of(width), np.random.default_rng(1)
     if som.missing == "partial":
-        rows = np.where(np.random.default_rng(1).random(rows.shape) < 0.2, np.nan, rows)
+        rows = np.where(rng.random(rows.shape) < 0.2, np.nan, rows)
     if som.n_steps is None:
         som.set_params(n_steps=300)
-    whole, parts = clone(som).fit(rows), clone(som)
-    for a, b in pairwise([0, *sorted(set(cuts)), 300]):
-        parts.partial_fit(rows[a:b])
-        assert len(parts.prototypes_) == som._grid().n_units
-    np.testing.assert_array_equal(parts.prototypes_, whole.prototypes_)
-    np.testing.assert_array_equal(parts.counts_, whole.counts_)
-    assert parts.n_steps_ == whole.n_steps_ == 300 - parts.n_samples_skipped_
-    assert parts.error_ == pytest.approx(whole.error_, rel=1e-12)
+    whole = clone(som).fit(rows)
+    for edges in (range(301), [0, *np.unique(rng.integers(1, 300, 9)), 300], [0, 7, 300]):
+        parts = clone(som)
+        for a, b in pairwise(edges):
+            parts.partial_fit(rows[a:b])
+            if len(edges) < 20:
+                assert len(parts.prototypes_) == som._grid().n_units
+                save(parts, tmp_path / "map.eigs")
+                parts = load(tmp_path / "map.eigs")
+        np.testing.assert_allclose(parts.prototypes_, whole.prototypes_, rtol=1e-9)
+        np.testing.assert_array_equal(parts.counts_, whole.counts_)
+        assert parts.n_steps_ == whole.n_steps_ == 300 - parts.n_samples_skipped_
+        assert parts.error_ == pytest.approx(whole.error_, rel=1e-9)
 
 
-def test_one_row_a_call_from_the_first_call():
-    rows = rows_of(20)
-    whole = clone(MAPS[0]).set_params(n_steps=300).fit(rows)
-    parts = clone(MAPS[0]).set_params(n_steps=300)
-    for row in rows:
-        parts.partial_fit(row[None])
-    np.testing.assert_array_equal(parts.prototypes_, whole.prototypes_)
+def test_a_chunk_whose_rows_all_weigh_zero_changes_nothing():
+    rows = rows_of(5)
+    som = SelfOrganizingMap((3, 3), init_size=20, random_state=0)
+    before = som.partial_fit(rows, sample_weight=np.zeros(300)).partial_fit(rows).prototypes_
+    np.testing.assert_array_equal(som.partial_fit(rows, sample_weight=0.0).prototypes_, before)
+    assert som.n_steps_ == 300
+    with pytest.raises(ValueError, match="no row is left"):
+        som.fit(rows, sample_weight=0.0)
 
 
 def test_the_number_of_the_step_survives_chunks():
     rows = rows_of(5)
-    # A rate that falls to zero within the first chunk: what comes later changes nothing.
+    # A rate that falls to zero within the first chunk: later rows change nothing.
     som = SelfOrganizingMap(5, n_steps=100, learning_rate=(0.5, 0.0), init_size=50)
-    som.partial_fit(rows[:100])
-    before = som.prototypes_
+    before = som.partial_fit(rows[:100]).prototypes_
     np.testing.assert_array_equal(som.partial_fit(rows[100:]).prototypes_, before)
-    # Without n_steps it falls for ever.
-    rates = clone(som).set_params(n_steps=None).partial_fit(rows)._learner.plan.schedule
-    gains = rates.gains(0, 10**6)
-    assert (np.diff(gains) < 0).all()
-    assert gains[25] == pytest.approx(0.25)
+    # Without n_steps it falls for ever, to half in five rows a unit.
+    rates = clone(som).set_params(n_steps=None).partial_fit(rows)._pace(0, 1000)[0]
+    assert (np.diff(rates) < 0).all()
+    assert rates[25] == pytest.approx(0.25)
 
 
 def test_fit_makes_passes_in_an_order_of_its_own():
@@ -158,7 +160,7 @@ def test_batch_training_of_so_many_rows_that_units_are_ruled_out(dtype, missing)
 def test_a_batch_map_has_no_chunks():
     som = SelfOrganizingMap(5, training="batch")
     assert not hasattr(som, "partial_fit")
-    with pytest.raises(AttributeError, match=r"partial_fit .* use fit, or training='sequential'"):
+    with pytest.raises(AttributeError, match="Use fit, or training='sequential'"):
         som.partial_fit(rows_of(3))
 
 
@@ -369,7 +371,6 @@ REFUSED = {
     "training": [{"training": "online"}],
     "neighborhood": [{"neighborhood": "mexican hat"}],
     "init": [{"init": "zeros"}, {"init": np.zeros((3, 3))}, {"init": np.full((400, 4), np.nan)}],
-    "grows": [{"learning_rate": lambda t: 0.001 * (1 + t)}, {"radius": lambda t: 1.0 + t}],
     "above 1": [{"learning_rate": Constant(1.5)}],
 }
 
@@ -381,27 +382,6 @@ def test_bad_parameters_are_refused(word, given):
     rows = rows_of(4)
     with pytest.raises((ValueError, TypeError), match=word):
         SelfOrganizingMap(**given).fit(rows)
-
-
-def test_a_schedule_that_grows_between_two_chunks():
-    rows = rows_of(4)
-    som = SelfOrganizingMap(5, radius=lambda t: np.where(t < 100, 1.0, 2.0), init_size=10)
-    som.partial_fit(rows[:100])
-    before = som.prototypes_
-    with pytest.raises(ValueError, match="radius grows from 1 at step 99 to 2"):
-        som.partial_fit(rows[100:110])
-    np.testing.assert_array_equal(som.prototypes_, before)
-
-
-@pytest.mark.parametrize("X", [rows_of(4), open_stream(rows_of(4))], ids=["array", "stream"])
-def test_a_radius_that_grows_between_two_passes(X):
-    som = SelfOrganizingMap(5, training="batch", radius=lambda t: np.where(t < 3, 1.0, 2.0))
-    with pytest.raises(ValueError, match="radius grows from 1 at pass 2 to 2"):
-        som.fit(X)
-    assert not hasattr(som, "quantization_error_")
-    som.set_params(max_iter=3).fit(X)
-    with pytest.raises(ValueError, match="gave the radius -1"):
-        som.set_params(radius=lambda t: -1.0 - t).fit(X)
 
 
 def test_the_memory_of_an_evaluation_does_not_grow_with_the_stream():
@@ -449,7 +429,7 @@ def test_weights_of_rows_that_are_looked_at():
     ):
         with pytest.raises(ValueError, match=words):
             som.evaluate(rows, sample_weight=bad)
-    with pytest.raises(ValueError, match="all weigh nothing"):
+    with pytest.raises(ValueError, match="every weight is zero"):
         som.evaluate(rows, sample_weight=np.zeros(40))
 
 
@@ -471,7 +451,7 @@ def test_a_map_of_one_unit_has_no_borders():
 def test_hits_of_a_stream_are_counted_on_request():
     rows = np.random.default_rng(0).standard_normal((40, 3))
     som = SelfOrganizingMap((2, 2), random_state=0).partial_fit(rows)
-    with pytest.raises(ValueError, match="pass the rows to count"):
+    with pytest.raises(ValueError, match="Pass the rows to count"):
         som.hits()
     assert som.hits(rows).sum() == 40
 
@@ -499,9 +479,9 @@ def test_a_stream_whose_rows_weigh_nothing_leaves_nothing():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"init": object()}, "init must be 'pca', 'random' or an array"),
+        ({"init": object()}, "init must be 'pca', 'random', or an array"),
         ({"radius": lambda t: np.nan}, "gave the radius nan at step 0"),
-        ({"radius": lambda t: np.ones((2, 2))}, r"gave a radius of shape \(2, 2\)"),
+        ({"radius": lambda t: np.ones((2, 2))}, r"gave values of the radius of shape \(2, 2\)"),
     ],
     ids=["init", "nan", "shape"],
 )

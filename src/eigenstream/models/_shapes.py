@@ -57,18 +57,6 @@ LAYOUT = {
     "learned.answer_top": "cw?",
     "learned.average_values": "a",
     "learned.average_vectors": "aD?",
-    # Prototypes that compete.
-    "learned.squares": "c",
-    "learned.counts": "c",
-    "learned.latest": "c",
-    "learned.alive": "1",
-    "learned.drawn": "rD",
-    "learned.keys": "r",
-    "learned.recorded": "t",
-    "learned.recorded_R": "tcm?",
-    "learned.recorded_Q": "tcc",
-    "learned.overlaps_R": "cm?",
-    "learned.overlaps_Q": "cc",
     "core.mean": "D",
     "operator.traces": "o",
     "operator.forms": "off",
@@ -108,6 +96,15 @@ LAYOUT = {
     "negative.rows": "hx",
     "negative.weights": "h",
     # Attributes of estimators.
+    "._vectors": "vD",
+    "._mean": "D",
+    "._counts": "v",
+    "._last_wins": "v",
+    "._drawn": "gD",
+    "._keys": "g",
+    "._record_steps": "t",
+    "._record_R": "tom?",
+    "._record_Q": "too?",
     ".prototypes_": "qD",
     ".whitening_": "qq",
     "._collected": "qD",
@@ -122,7 +119,7 @@ LAYOUT = {
 }
 
 #: Arrays of whole numbers; the others of a layout hold real ones, but for names.
-WHOLE = {"pending", "codes", "tasks", "hashes", "_codes", "latest", "alive", "recorded", "labels_"}
+WHOLE = {"pending", "codes", "tasks", "hashes", "_codes", "_last_wins", "_record_steps", "labels_"}
 NAMES = {"feature_names_in_", "classes_"}
 
 #: More names that are all None than this are no names.

@@ -52,7 +52,8 @@ def scheduled(schedule: Schedule, name: str, first: int, n: int) -> Float64s:
     try:
         return schedule.gains(first, n)
     except ValueError as error:
-        raise ValueError(str(error).replace("learning rate", name)) from None
+        words = str(error).replace("learning rates", f"values of the {name}")
+        raise ValueError(words.replace("learning rate", name)) from None
 
 
 def falling(ends: Any, steps: Float64s, n_steps: int, tau: float, harmonic: bool = False) -> Any:
