@@ -14,8 +14,7 @@ from sklearn.datasets import load_digits
 
 from benchmarks._tools import console, race, show
 from eigenstream import CompetitiveLearning
-from eigenstream.learners.prototypes import CompetingLearner, PrototypePlan
-from eigenstream.rules.competitive import WINNER
+from eigenstream.prototypes._steps import WINNER, learn
 
 #: Prototypes and features of the race, and its rows; and those for river, a Python call each.
 K, D, ROWS, FEW = 100, 784, 20_000, 30
@@ -39,16 +38,15 @@ def minibatch(rows: Any, start: Any) -> Any:
 def one_pass() -> None:
     rows = images(ROWS)
     start = rows[:K].copy()
+    counted = np.stack([np.full(ROWS // 10, -1.0), np.zeros(ROWS // 10), np.ones(ROWS // 10)])
     runs: dict[str, tuple[int, Any]] = {
         "CompetitiveLearning, winner": (
             ROWS,
             lambda: CompetitiveLearning(K, init=start).partial_fit(rows).prototypes_,
         ),
-        "the same, row by row (block_size=0)": (
+        "the same, row by row": (
             ROWS // 10,
-            lambda: CompetingLearner(WINNER, PrototypePlan(K, init=start, block_size=0), D).add(
-                rows[: ROWS // 10]
-            ),
+            lambda: learn(start.copy(), rows[: ROWS // 10], WINNER, counted, np.ones(K), block=0),
         ),
         "soft, constant rate": (
             ROWS // 4,

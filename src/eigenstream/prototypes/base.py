@@ -251,15 +251,16 @@ class PrototypeEstimator(
         return start
 
     def _sums(
-        self, parts: Parts, shares: Callable[[Float64s], Float64s] | None = None
+        self, parts: Parts, shares: Callable[[Float64s], Float64s] | None = None, *, steps: int = 0
     ) -> tuple[Float64s, Any, Float64s]:
         """Return the sums of the rows of a pass by prototype, their heights, and the counts.
 
         A row belongs to its nearest prototype, or to all by ``shares`` of the squared distances.
-        The heights are the weights of the values that are not missing, (K, D) or (K, 1).
+        The heights are the weights of the values that are not missing, (K, D) or (K, 1). ``steps``
+        were taken before the pass.
         """
-        (K, D), self._error, self._weight = self._vectors.shape, 0.0, 0.0
-        sums, counts, heights, self._last_wins = np.zeros((K, D)), np.zeros(K), 0.0, np.full(K, -1)
+        (K, D), error, total = self._vectors.shape, 0.0, 0.0
+        sums, counts, heights, wins = np.zeros((K, D)), np.zeros(K), 0.0, np.full(K, -1)
         most = max(STRETCH // max(D, K if shares else 1), 1)
         for chunk, weight in parts:
             for start in range(0, len(chunk), most):
@@ -282,8 +283,12 @@ class PrototypeEstimator(
                 counts += owners @ np.ones(len(rows))
                 rows[gaps] = 0.0
                 sums += owners @ rows
-                self._steps += len(rows)
-                self._note(rows, weights, labels, squares)
+                wins[labels] = np.arange(steps, steps + len(rows))
+                error += float(weights @ squares)
+                total += float(weights.sum())
+                steps += len(rows)
+        # A pass that is interrupted has changed nothing.
+        self._steps, self._error, self._weight, self._last_wins = steps, error, total, wins
         return sums, heights, counts
 
     # ---- reading -----------------------------------------------------------------------------

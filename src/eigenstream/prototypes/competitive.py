@@ -483,7 +483,6 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         if turn is not None and self.assignment != "winner":
             width = float(self._pace(turn, 1)[1][0])
             share = partial(_soft if self.assignment == "soft" else _ranked, width=width)
-        self._steps = 0
         sums, heights, self._counts = self._sums(parts, share)
         moved = np.divide(sums, heights, out=self._vectors.copy(), where=heights > 0)
         far = float(((moved - self._vectors) ** 2).sum())
@@ -587,7 +586,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         >>> X[np.arange(4000), rng.integers(2, size=4000)] += 2.0
         >>> means = CompetitiveLearning(2, method="batch", random_state=0).fit(X)
         >>> round(means.advise(0.02).examples)
-        204
+        203
         """
         check_number(rate, "rate", above=0)
         check_is_fitted(self)

@@ -322,7 +322,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             return
         # Each unit becomes the mean of the rows near its place; units without such rows stay.
         with blas_threads(1):
-            sums, heights, self._counts = self._sums(parts)
+            sums, heights, self._counts = self._sums(parts, steps=self._steps)
             radius = float(self._pace(number, 1)[1][0])
             both = smooth(np.hstack([sums, heights]), self._grid(), self.neighborhood, radius)
         sums, heights = np.split(both, [sums.shape[1]], axis=1)
