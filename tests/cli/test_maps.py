@@ -51,7 +51,7 @@ def test_a_map_of_a_file_with_holes(tmp_path):
     rows = np.random.default_rng(0).standard_normal((120, 3))
     rows[::9, 1] = np.nan
     rows[5] = np.nan
-    np.savetxt(tmp_path / "x.csv", rows, delimiter=",", fmt="%.17g")
+    np.savetxt(tmp_path / "x.csv", rows, delimiter=",", fmt="%.17g", header="a,b,c", comments="")
     model, page, out = (tmp_path / name for name in ("map.eigs", "map.html", "d.npy"))
     words = ("--shape", "4x5", "--missing", "partial", "-o", model, "--report", page, "--json")
     result = run("fit", "som", tmp_path / "x.csv", *words)

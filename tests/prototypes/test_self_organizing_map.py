@@ -221,7 +221,8 @@ def test_a_stream_with_holes_is_learned_as_its_array(training, tmp_path):
     rows[np.random.default_rng(1).random(rows.shape) < 0.1] = np.nan
     rows[[17, 200]] = np.nan
     y = np.arange(len(rows)) % 3
-    np.savetxt(tmp_path / "x.csv", rows, delimiter=",", fmt="%.17g")
+    names = ",".join("abcde")
+    np.savetxt(tmp_path / "x.csv", rows, delimiter=",", fmt="%.17g", header=names, comments="")
     given = {"missing": "partial", "training": training, "shuffle": False, "max_iter": 3}
     som = SelfOrganizingMap((3, 4), random_state=0, **given)
     whole = clone(som).fit(rows)
