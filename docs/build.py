@@ -80,7 +80,7 @@ PACKAGES = (
     "eigenstream.processes",
     "eigenstream.evaluation",
     "eigenstream.features",
-    "eigenstream.models",
+    "eigenstream.persistence",
     "eigenstream.learners.online",
     "eigenstream.rules",
     "eigenstream.theory",

@@ -36,7 +36,7 @@ from eigenstream import (
     ThresholdClassifier,
     VarianceScatter,
     VelocityScatter,
-    models,
+    persistence,
     processes,
     prototypes,
     reports,
@@ -576,9 +576,9 @@ MADE_BY_USERS = {
     processes.SpikedGaussian: [lambda: processes.SpikedGaussian(0)],
     processes.ImageWalk: [lambda: processes.ImageWalk(np.full((50, 50), np.nan), size=9)],
     processes.ImageViews: [lambda: processes.ImageViews("page.png", size=9)],
-    models.Checkpoint: [
-        lambda: models.Checkpoint("x.eigs", every=0),
-        lambda: models.Checkpoint("x.eigs", resume="yes"),
+    persistence.Checkpoint: [
+        lambda: persistence.Checkpoint("x.eigs", every=0),
+        lambda: persistence.Checkpoint("x.eigs", resume="yes"),
     ],
     streams.Stream: [
         lambda: streams.open_stream(ROWS, columns="a"),

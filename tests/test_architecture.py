@@ -21,6 +21,7 @@ FLOORS = {
     "_provenance": 0,
     "_refusals": 0,
     "_state": 0,
+    "_storable": 0,
     "_rows": 1,
     "_streams": 1,
     "kernels": 1,
@@ -40,7 +41,7 @@ FLOORS = {
     "neurons": 4,
     "prototypes": 4,
     "distributed": 5,
-    "models": 5,
+    "persistence": 5,
     "plotting": 5,
     "streams": 4,
     "testing": 5,
@@ -69,8 +70,8 @@ HOMES = {
     "av": ("streams",),
     "soundfile": ("streams",),
     "fsspec": ("streams",),
-    "safetensors": ("models",),
-    "skl2onnx": ("models",),
+    "safetensors": ("persistence",),
+    "skl2onnx": ("persistence",),
 }
 
 

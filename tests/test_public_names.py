@@ -11,7 +11,7 @@ MODULES = [
     "eigenstream",
     "eigenstream.evaluation",
     "eigenstream.features",
-    "eigenstream.models",
+    "eigenstream.persistence",
     "eigenstream.plotting",
     "eigenstream.neurons",
     "eigenstream.reports",

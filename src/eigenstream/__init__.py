@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         lag_path,
     )
     from eigenstream.features import RBFNetwork
-    from eigenstream.models import load, save
     from eigenstream.neurons import (
         Adaline,
         AdalineRegressor,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
         SangerNetwork,
     )
     from eigenstream.pair_sampling import LabelledPairs, TemporalPairs, sample_pairs
+    from eigenstream.persistence import load, save
     from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
     from eigenstream.reports import report
     from eigenstream.scatters import (
@@ -96,14 +96,14 @@ _HOMES = (
     "prototypes",
     "estimators",
     "streams",
-    "models",
+    "persistence",
     "reports",
 )
 
 
 def _checkpoint(path: Any, every: Any, resume: Any) -> Keeper:
     """Return who writes a fit's checkpoints: what learns knows of no files."""
-    keeper: Keeper = import_module("eigenstream.models").Checkpoint(
+    keeper: Keeper = import_module("eigenstream.persistence").Checkpoint(
         path, every=every, resume=resume
     )
     return keeper

@@ -13,7 +13,7 @@ __all__ = ["KEEPING", "Keeper", "Resumption", "keeper_of", "made_by"]
 #: What is about checkpoints in every ``fit`` that learns from a stream, and what it means.
 KEEPING = {
     "checkpoint": """\
-checkpoint : str or path, or a models.Checkpoint, optional
+checkpoint : str or path, or a persistence.Checkpoint, optional
     Of a stream: a file that holds what has been learned so far, replaced whole from time to
     time. It is a model file, too.""",
     "every": """\

@@ -14,6 +14,7 @@ import numpy as np
 from eigenstream._checks import check_number, real_array
 from eigenstream._linalg import Float64s
 from eigenstream._state import State
+from eigenstream._storable import storable
 
 __all__ = ["Auto", "Constant", "Exponential", "Power", "Schedule", "Steps", "Verdict"]
 
@@ -55,6 +56,7 @@ class Schedule(ABC):
         """
 
 
+@storable(c="number")
 @dataclass(frozen=True)
 class Constant(Schedule):
     """The same learning rate at every step: for drifting streams, never for a limit.
@@ -77,6 +79,7 @@ class Constant(Schedule):
         return Verdict(False, f"the steps stay at {self.c:g} and do not vanish")
 
 
+@storable(c0="number", t0="number", p="number")
 @dataclass(frozen=True)
 class Power(Schedule):
     """``c0 / (t0 + t)^p``; the slow-subspace paper ran with ``Power(100, 10_000)`` [SLOW] sec. 6.
@@ -113,6 +116,7 @@ class Power(Schedule):
         )
 
 
+@storable(c0="number", tau="number")
 @dataclass(frozen=True)
 class Exponential(Schedule):
     """``c0 exp(-t / tau)``: anneals in about ``tau`` steps, then stands still.
@@ -140,6 +144,7 @@ class Exponential(Schedule):
         return Verdict(False, f"sum eta is finite, about {length:g}: it stops on the way")
 
 
+@storable(c="number", averaging="number | None")
 @dataclass(frozen=True)
 class Auto(Schedule):
     """Scale-free steps ``eta_t = c / sqrt(t mean_{s <= t} |A_s V_s|^2)``, then an average.

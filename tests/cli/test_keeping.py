@@ -20,7 +20,7 @@ ROWS = np.random.default_rng(0).standard_normal((600, 3)).cumsum(axis=0)
 COMMAND = """
 import os, signal, sys
 from eigenstream.cli import main
-from eigenstream.models import Checkpoint
+from eigenstream.persistence import Checkpoint
 from eigenstream.streams import Stream
 
 Stream.__init__.__kwdefaults__["chunk_bytes"] = 50 * 3 * 8

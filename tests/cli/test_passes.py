@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from eigenstream import RBFNetwork, SlowSubspace, StreamPCA, load, open_stream
 from eigenstream.cli import app
-from eigenstream.models import Checkpoint
-from eigenstream.models.checkpoints import Interrupted
+from eigenstream.persistence import Checkpoint
+from eigenstream.persistence.checkpoints import Interrupted
 from eigenstream.streams import Standardize, Stream
 from stopping import stops_behind
 

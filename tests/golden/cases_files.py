@@ -272,7 +272,7 @@ def told(*commands):
 
 
 #: Counts and times that say nothing about an answer.
-UNSTABLE = ("second", "time", "bytes", "date", "version", "rate", "memory")
+UNSTABLE = ("second", "time", "bytes", "n_arrays", "date", "version", "rate", "memory")
 
 
 def numbers(value, key=""):

@@ -21,7 +21,7 @@ from eigenstream import (
     open_stream,
     save,
 )
-from eigenstream.models import Checkpoint, Interrupted
+from eigenstream.persistence import Checkpoint, Interrupted
 from eigenstream.schedules import Constant, Power
 from eigenstream.streams import Standardize
 

@@ -141,7 +141,7 @@ class Course:
         if not self.keeps and hasattr(self.learned, "partial_fit"):
             remedy += (
                 ", or learn in one pass, chunk by chunk: "
-                f"models.Checkpoint(path).learn({self._name}(...), stream)"
+                f"persistence.Checkpoint(path).learn({self._name}(...), stream)"
             )
         raise ValueError(
             f"{what} needs all rows at once, and there is nothing to keep on the way: {remedy}."

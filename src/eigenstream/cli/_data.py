@@ -115,7 +115,7 @@ def check_unread(out: Path, inputs: list[str], option: str) -> None:
 
 def loaded(path: Path) -> Any:
     """Return the model of a file."""
-    from eigenstream.models import load
+    from eigenstream.persistence import load
 
     return load(path)
 
@@ -128,7 +128,7 @@ def read_by(estimator: Any) -> Any:
 
 def saved(model: Any, out: Path) -> None:
     """Write a model into a file."""
-    from eigenstream.models import save
+    from eigenstream.persistence import save
 
     save(model, out)
 

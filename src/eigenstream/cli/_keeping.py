@@ -41,7 +41,7 @@ class KeepingOptions:
 
     def keeper(self, data: list[str], out: Path | None) -> Any:
         """Return who writes the checkpoints, or None."""
-        from eigenstream.models import Checkpoint
+        from eigenstream.persistence import Checkpoint
 
         path = self.checkpoint
         if path is None:

@@ -19,8 +19,8 @@ def export(
     json: _data.Json = False,
 ) -> None:
     """Write components as numbers, or the projection as an ONNX graph, by the file's ending."""
-    from eigenstream.models.exports import ENDINGS
-    from eigenstream.models.exports import export as write
+    from eigenstream.persistence.exports import ENDINGS
+    from eigenstream.persistence.exports import export as write
 
     _data.check_output(out, [str(model)], ENDINGS)
     estimator = _data.loaded(model)

@@ -13,8 +13,8 @@ def inspect(
     json: _data.Json = False,
 ) -> None:
     """Say what a model file holds: its class and parameters, its spectrum, where it comes from."""
-    from eigenstream.models import describe
-    from eigenstream.models.checkpoints import held
+    from eigenstream.persistence import describe
+    from eigenstream.persistence.checkpoints import held
 
     told = describe(model)
     estimator = _data.loaded(model)

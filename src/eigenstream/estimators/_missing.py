@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse, warn_user
+from eigenstream._storable import storable
 
 #: From this share of the rows on, leaving them out is worth a warning.
 MUCH = 0.1
@@ -47,6 +48,7 @@ class Holes:
 NO_HOLES = Holes(np.empty(0, np.intp), np.empty(0, np.intp))
 
 
+@storable(n_rows="int", alone="dict[int] | None", told="bool")
 @dataclass(frozen=True)
 class Skipped:
     """How many rows have been left out so far, and which column alone spoiled how many.

@@ -12,16 +12,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from eigenstream._checks import check_finite, check_number, check_pair, check_whole, unmasked
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._refusals import refuse_unread, unchanged_on_error
-from eigenstream._state import Restorable
+from eigenstream._storable import FITTED, storable
 from eigenstream._streams import Course, fits_streams_by, maps_streams
 
 #: Values held at a time while transforming: 64 MB of float64.
 VALUES = 2**23
 
 
-class GradientOrientation(
-    Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+@storable(**FITTED, shape_="tuple[int]", _n_features_out="int")
+class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Map images to how strong the edges of each orientation are in each cell of a grid.
 
     The gradient (Sobel) of each pixel is shared between the two nearest of ``orientations``
@@ -80,12 +79,24 @@ class GradientOrientation(
         """Check the rows and remember the images' shape; nothing else is learned."""
         with unchanged_on_error(self):
             rows, columns = self._grid()
-            n_orientations = check_whole(self.orientations, "orientations", least=2)
-            check_number(self.power, "power", above=0)
+            self._check()
             pixels: Floats = self._rows(X, reset=True)
             self.shape_ = self._shape_of(pixels.shape[1])
-            self._n_features_out = rows * columns * n_orientations
+            self._n_features_out = rows * columns * self.orientations
         return self
+
+    def _check(self) -> None:
+        check_whole(self.orientations, "orientations", least=2)
+        check_number(self.power, "power", above=0)
+
+    def _loaded(self) -> None:
+        """Check what was read from a file."""
+        self._check()
+        rows, columns = self._grid()
+        if hasattr(self, "shape_"):
+            found = self._shape_of(self.n_features_in_), rows * columns * self.orientations
+            if found != (self.shape_, self._n_features_out):
+                raise ValueError(f"images of {self.shape_} have other features.")
 
     def _fit_stream(self, course: Course) -> None:
         """Learn from the first rows: their shape is all there is to learn."""

@@ -24,7 +24,7 @@ from eigenstream._checks import (
 )
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._refusals import refuse_unread, unchanged_on_error
-from eigenstream._state import Restorable
+from eigenstream._storable import FITTED, storable
 from eigenstream._streams import Course, fits_streams_by, maps_streams
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
@@ -34,7 +34,18 @@ KERNEL_VALUES = 2**21
 OF_PROTOTYPES = ("n_prototypes", "prototypes", "gamma", "spacing")
 
 
-class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@storable(
+    **FITTED,
+    _begun="dict",
+    n_samples_seen_="int",
+    n_prototypes_seen_="int",
+    _collected="float prototypes D | None?",
+    gamma_="number?",
+    rank_="int?",
+    whitening_="float prototypes prototypes?",
+    prototypes_="float prototypes D?",
+)
+class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Map x to tau(x) = G^(-1/2) kappa(prototypes, x), whose inner products are the kernel's.
 
     The kernel is ``kappa(x, y) = exp(-gamma |x - y|^2)`` and ``G`` its values between prototypes,
@@ -319,6 +330,15 @@ class RBFNetwork(Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     @property
     def _n_features_out(self) -> int:
         return len(self.prototypes_)
+
+    def _loaded(self) -> None:
+        """Check what was read from a file."""
+        n_prototypes, _ = self._checked()
+        needed = ("prototypes_", "whitening_", "gamma_") if self.is_ready_ else ("_collected",)
+        if self._begun and not all(hasattr(self, name) for name in needed):
+            raise ValueError("prototypes are missing.")
+        if self._collected is not None and len(self._collected) != n_prototypes:
+            raise ValueError(f"there are {len(self._collected)} prototypes of {n_prototypes}.")
 
     def _checked(self) -> tuple[int, int]:
         """Check the parameters; return n_prototypes and spacing."""

@@ -18,6 +18,7 @@ from eigenstream._checks import (
     warn_user,
 )
 from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
 from eigenstream.neurons._supervised import SupervisedNeurons, orders, rates_of
 from eigenstream.rules.base import UnstableStepError
 from eigenstream.rules.supervised import (
@@ -33,6 +34,15 @@ __all__ = ["Backpropagating"]
 SHARED = 1e8
 
 
+@storable(
+    n_outputs_="int",
+    validation_scores_="list[number]?",
+    best_validation_score_="number?",
+    loss_="number?",
+    _net="Network",
+    _steps="int",
+    _waiting="tuple | None",
+)
 class Backpropagating(SupervisedNeurons):
     """Base of the multilayer perceptrons."""
 
@@ -304,6 +314,9 @@ class Backpropagating(SupervisedNeurons):
         """The number of steps, one a batch."""
         check_is_fitted(self)
         return self._steps + (self._waiting is not None)
+
+    def _sizes(self) -> tuple[int, int]:
+        return int(self._net.sizes[0]), int(self._net.sizes[-1])
 
     def _answers(self, X: Any) -> Float64s:
         check_is_fitted(self)

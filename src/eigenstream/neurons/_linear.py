@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_flag, check_number, check_whole
 from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
 from eigenstream._streams import maps_streams
 from eigenstream.neurons._supervised import Classifying, SupervisedNeurons
 from eigenstream.rules.supervised import Units
@@ -14,6 +15,7 @@ from eigenstream.rules.supervised import Units
 __all__ = ["LinearClassifying", "LinearUnits", "check_tolerance"]
 
 
+@storable(_units="Units")
 class LinearUnits(SupervisedNeurons):
     """Base of perceptron and Adaline: one unit, or one a class or a target."""
 
@@ -44,6 +46,10 @@ class LinearUnits(SupervisedNeurons):
         if self.history_every is not None and units.seen[0] % self.history_every == 0:
             weights = units.weights.copy()
             self.history_.append((int(units.seen[0]), weights[:, :-1], weights[:, -1]))
+
+    def _sizes(self) -> tuple[int, int]:
+        n_units, width = self._units.weights.shape
+        return width - 1, n_units
 
     def _answering(self) -> Float64s:
         """Return the weights that answer, the intercepts last."""

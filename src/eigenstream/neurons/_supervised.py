@@ -22,7 +22,7 @@ from eigenstream._checks import (
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
-from eigenstream._state import Restorable
+from eigenstream._storable import FITTED, storable
 from eigenstream._streams import fits_streams
 from eigenstream.neurons._rates import constant_of
 from eigenstream.schedules import Auto, Schedule, as_schedule
@@ -37,7 +37,15 @@ OF_FIT = (
 )
 
 
-class SupervisedNeurons(Restorable, BaseEstimator):
+@storable(
+    **FITTED,
+    _begun="dict",
+    n_iter_="int",
+    converged_="bool",
+    history_="list?",
+    loss_curve_="list[number]?",
+)
+class SupervisedNeurons(BaseEstimator):
     """Base of the neurons that learn from rows with targets, one example after the other."""
 
     history_every: int | None
@@ -63,6 +71,22 @@ class SupervisedNeurons(Restorable, BaseEstimator):
         self._check()
         check_unchanged(self._begun, vars(self))
         return False
+
+    def _loaded(self) -> None:
+        """Check what was read from a file."""
+        self._check()
+        if self._begun:
+            classes = getattr(self, "classes_", None)
+            targets = getattr(self, "_targets_", None) if classes is None else len(classes)
+            n_units = targets if classes is None or targets != 2 else 1
+            if classes is not None and len(classes) < 2:
+                raise ValueError("there are no two classes.")
+            if self._sizes() != (self.n_features_in_, n_units):
+                raise ValueError(f"{self._sizes()} inputs and outputs do not fit to the data.")
+
+    def _sizes(self) -> tuple[int, int]:
+        """Return the numbers of inputs and of outputs."""
+        raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there is anything to read."""
@@ -114,6 +138,7 @@ class SupervisedNeurons(Restorable, BaseEstimator):
             at = end
 
 
+@storable(classes_="names classes")
 class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
     """Labels as codes; classes fixed when learning begins."""
 
@@ -251,6 +276,7 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
             self.classes_ = named
 
 
+@storable(_flat="bool", _targets_="int=targets")
 class Regressing(RegressorMixin):  # type: ignore[misc, unused-ignore]
     """Targets as numbers, (rows, targets); of one dimension if they came so."""
 

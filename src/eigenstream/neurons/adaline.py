@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_flag, warn_user
 from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
 from eigenstream._streams import maps_streams
 from eigenstream.neurons._documented import documented
 from eigenstream.neurons._linear import LinearClassifying, LinearUnits, check_tolerance
@@ -20,6 +21,7 @@ from eigenstream.rules.supervised import Units, adaline_steps
 __all__ = ["Adaline", "AdalineRegressor"]
 
 
+@storable(safe_rate_="number", rate_limit_="number?")
 class _WidrowHoff(LinearUnits):
     """The rule of both: w += eta e x / |x|^2, or w += eta e x, with e = d - <w, x> - b."""
 
@@ -149,6 +151,7 @@ def _safe(lengths: Float64s) -> float:
     return 2.0 / longest if longest > 0 else float("inf")
 
 
+@storable()
 @documented
 class AdalineRegressor(Regressing, _WidrowHoff):
     """Adaline for numbers: a linear neuron for each target [ADALINE].
@@ -196,6 +199,7 @@ class AdalineRegressor(Regressing, _WidrowHoff):
         return np.asarray(self._shaped(self._responses(X)), np.float64)
 
 
+@storable()
 @documented
 class Adaline(LinearClassifying, _WidrowHoff):
     """Adaline for classes: a linear neuron that learns +1 and -1 [ADALINE].

@@ -7,14 +7,17 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from eigenstream._checks import check_choice
 from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
 from eigenstream._streams import maps_streams
 from eigenstream.neurons._backpropagating import Backpropagating
 from eigenstream.neurons._documented import documented
 from eigenstream.neurons._supervised import Classifying, Regressing
+from eigenstream.rules.supervised.base import OUTPUTS
 
 __all__ = ["MultilayerPerceptron", "MultilayerPerceptronRegressor"]
 
 
+@storable()
 @documented
 class MultilayerPerceptron(Classifying, Backpropagating):
     """Layers of units that learn classes by backpropagation [BACKPROP].
@@ -93,7 +96,7 @@ class MultilayerPerceptron(Classifying, Backpropagating):
         answers = self._answers(X)
         if answers.shape[1] == 1:
             answers = np.hstack([1.0 - answers, answers])
-        elif self._begun["loss"] == "squared_error":
+        elif OUTPUTS[self._net.output] == "logistic_squared":
             answers = self._shares(answers)
         return answers
 
@@ -138,6 +141,7 @@ class MultilayerPerceptron(Classifying, Backpropagating):
         return float(accuracy_score(right, found, sample_weight=weights))
 
 
+@storable()
 @documented
 class MultilayerPerceptronRegressor(Regressing, Backpropagating):
     """Layers of units that learn numbers by backpropagation [BACKPROP].

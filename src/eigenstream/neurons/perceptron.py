@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_flag, warn_user
 from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
 from eigenstream.neurons._documented import documented
 from eigenstream.neurons._linear import LinearClassifying, LinearUnits
 from eigenstream.neurons._separability import VANISHES, vanishing
@@ -18,6 +19,9 @@ from eigenstream.rules.supervised import Units, perceptron_steps
 __all__ = ["Perceptron"]
 
 
+@storable(
+    margin_="f8 units?", radius_="number?", mistake_bound_="f8 units?", separable_="bool | None?"
+)
 @documented
 class Perceptron(LinearClassifying, LinearUnits):
     """Threshold units that add a row, with the sign of its class, when they are wrong [ROSENBLATT].
@@ -162,9 +166,9 @@ class Perceptron(LinearClassifying, LinearUnits):
 
     def _answering(self) -> Float64s:
         units = self._units
-        if self._begun["average"]:
+        if units.sums.size:
             return np.asarray(units.weights - units.sums / units.seen[0], np.float64)
-        return np.asarray(units.kept if self._begun["pocket"] else units.weights, np.float64)
+        return np.asarray(units.kept if units.kept.size else units.weights, np.float64)
 
     def _signed(self, codes: Any, unit: Any) -> Float64s:
         """Return +1 for the rows that a unit is to say yes to, and -1 for the others."""

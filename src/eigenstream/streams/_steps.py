@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, vstack
 
 from eigenstream._checks import check_finite, is_sparse, real_array
 from eigenstream._state import State, joined, part
+from eigenstream._storable import storable
 from eigenstream.streams._sequences import Part
 from eigenstream.streams.base import StreamError, as_floats
 
@@ -85,6 +86,7 @@ def dense(rows: Part, what: str) -> NDArray[Any]:
     return found
 
 
+@storable(_rows="float rows D | csr_array | None", _weights="f8 rows", _starts="bool")
 class Windowed(Step):
     """A step that looks ``reach`` rows back within the sequence.
 
@@ -165,6 +167,7 @@ def stacked(pieces: Sequence[Any]) -> Any:
     return np.concatenate(filled)
 
 
+@storable(steps="tuple[Step]")
 class Preprocessing:
     """Steps one after the other.
 

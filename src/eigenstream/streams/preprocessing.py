@@ -11,6 +11,7 @@ from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler
 
 from eigenstream._checks import check_flag, check_whole, is_sparse
 from eigenstream._state import State
+from eigenstream._storable import storable
 from eigenstream.streams._sequences import Part
 from eigenstream.streams._steps import Step, Windowed, dense
 from eigenstream.streams.base import StreamError
@@ -18,6 +19,14 @@ from eigenstream.streams.base import StreamError
 __all__ = ["Differences", "LagEmbedding", "QuadraticExpansion", "Standardize", "UnitNorm"]
 
 
+@storable(
+    running="bool",
+    learns_first="bool",
+    _n="number",
+    _first="f8 first",
+    _sum="f8 n",
+    _squares="f8 n",
+)
 class Standardize(Step):
     """Every feature minus its mean, divided by its standard deviation.
 
@@ -149,6 +158,7 @@ def _scale(variance: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[
     return np.where(variance > rounding, np.sqrt(variance), np.inf)
 
 
+@storable()
 class UnitNorm(Step):
     """Every row divided by its length; rows of zeros stay so.
 
@@ -179,6 +189,7 @@ class UnitNorm(Step):
         return cls()
 
 
+@storable(n_delays="int", lag="int", reach="int")
 class LagEmbedding(Windowed):
     """Delay vectors: every row beside the rows ``lag``, 2 ``lag``, ... before it.
 
@@ -237,6 +248,7 @@ class LagEmbedding(Windowed):
         return cls(int(state["n_delays"]), int(state["lag"]))._take_held(state)
 
 
+@storable(lag="int", reach="int")
 class Differences(Windowed):
     """Every row minus the row ``lag`` before it in its sequence.
 
@@ -286,6 +298,7 @@ class Differences(Windowed):
         return cls(int(state["lag"]))._take_held(state)
 
 
+@storable()
 class QuadraticExpansion(Step):
     """Every feature, and the products of every two of them and of each with itself.
 

@@ -13,7 +13,7 @@ from eigenstream.features import RBFNetwork
 from eigenstream.learners.pairs import Pairs
 from eigenstream.learners.pairs._eta import FOLDS
 from eigenstream.learners.pairs._pair_folds import PairFolds, folds_of
-from eigenstream.models import load, save
+from eigenstream.persistence import load, save
 from eigenstream.streams import open_stream
 
 

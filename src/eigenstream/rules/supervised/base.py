@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
 from eigenstream.kernels.base import njit
 
 __all__ = ["Network", "Units", "response"]
@@ -17,6 +18,16 @@ ACTIVATIONS = ("identity", "logistic", "tanh", "relu")
 OUTPUTS = ("softmax", "logistic", "identity", "logistic_squared")
 
 
+@storable(
+    weights="f8 units D+1",
+    bias="number",
+    sums="f8 units D+1 | f8 0 0",
+    kept="f8 units D+1 | f8 0 0",
+    marks="i8 3 units",
+    errors="f8 units",
+    mistakes="i8 units",
+    seen="i8 1",
+)
 class Units(NamedTuple):
     """Units that see the same rows: weights, and what is kept of their past; all are updated.
 
@@ -76,6 +87,15 @@ def response(weights: Any, row: Any) -> float:
     return total + float(weights[row.shape[0]])
 
 
+@storable(
+    sizes="i8 layers",
+    weights="f8 weights",
+    velocity="f8 weights | f8 0",
+    activation="int",
+    output="int",
+    momentum="number",
+    nesterov="bool",
+)
 class Network(NamedTuple):
     """Layers of units, each fully connected to the one before it.
 
@@ -106,7 +126,7 @@ class Network(NamedTuple):
         nesterov: bool = False,
     ) -> "Network":
         """Return a network whose weights are all zero."""
-        total = sum((n + 1) * m for n, m in pairwise(sizes))
+        total = cls._total(sizes)
         return cls(
             np.array(sizes, np.int64),
             np.zeros(total),
@@ -116,6 +136,20 @@ class Network(NamedTuple):
             float(momentum),
             bool(nesterov),
         )
+
+    def _loaded(self) -> None:
+        """Check that the weights belong to these layers."""
+        if (
+            len(self.sizes) < 2
+            or min(self.sizes) < 1
+            or len(self.weights) != self._total(self.sizes)
+        ):
+            raise ValueError(f"layers of {self.sizes.tolist()} units have other weights.")
+        ACTIVATIONS[self.activation], OUTPUTS[self.output]
+
+    @staticmethod
+    def _total(sizes: Any) -> int:
+        return sum((int(n) + 1) * int(m) for n, m in pairwise(sizes))
 
     def layers(self, flat: Float64s | None = None) -> list[tuple[Float64s, Float64s]]:
         """Return views of the weights and the intercepts, or of an array of their layout."""

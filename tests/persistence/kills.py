@@ -20,9 +20,8 @@ from eigenstream import (
     SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
-    models,
 )
-from eigenstream.models import _writing
+from eigenstream.persistence import load, model_file
 from eigenstream.streams import LagEmbedding, Standardize, open_stream
 
 KILLS = 12
@@ -92,7 +91,7 @@ def die_at(stage, nth):
 
         setattr(owner, name, call)
 
-    wrapped(_writing, "save_file", "save_file", "saved")
+    wrapped(model_file, "save_file", "save_file", "saved")
     wrapped(os, "fsync", "fsync")
     wrapped(os, "chmod", "chmod")
     wrapped(os, "replace", "replace", "replaced")
@@ -152,7 +151,7 @@ def main(folder):
                 over = attempt(fit, folder, after=rng.uniform(0, seconds[name]))
             kills += not over
             if (folder / "fit.eigs").exists():  # whole, whenever that was
-                models.load(folder / "fit.eigs")
+                load(folder / "fit.eigs")
             if over:
                 break
         if not over:

@@ -13,22 +13,14 @@ from eigenstream._checks import check_flag, check_whole
 from eigenstream._files import check_writable, remove_abandoned
 from eigenstream._streams import Course, learn_chunks
 from eigenstream.estimators.temporal.base import StreamEstimator
-from eigenstream.models._container import refuse
-from eigenstream.models._reading import opened, read
-from eigenstream.models._writing import Writer, write
-from eigenstream.models.base import ESTIMATORS, ModelError, qualified
+from eigenstream.persistence.codec import Arrays, can_be_saved, encode
+from eigenstream.persistence.model_file import ModelError, read, read_header, write
 
 __all__ = ["Checkpoint", "Interrupted", "held"]
 
 #: Without ``every``: this many seconds from one checkpoint to the next, and so many times as long
 #: as writing the last one took.
 SECONDS, COSTS = 30.0, 20.0
-
-#: What to do about a parameter that no checkpoint can hold.
-CHECKPOINT_REMEDIES = {
-    "hook": "Leave the hook out, or do without checkpoint=.",
-    "random_state": "Give a whole number.",
-}
 
 #: Rows that the same call brings again: a checkpoint knows them by a digest.
 AGAIN = ("preprocessor",)
@@ -241,10 +233,9 @@ class Checkpoint:
         """Return what the header of a file that is there says; refuse what is no checkpoint."""
         if not self.path.exists():
             return None
-        file = opened(self.path)
-        told = file.header.get("checkpoint")
+        told = read_header(self.path)[0].get("checkpoint")
         if not isinstance(told, dict) or not isinstance(told.get("complete"), bool):
-            refuse(file.path, "the header", "this is a model, no checkpoint. Name another file.")
+            raise ModelError(f"{self.path} is a model, no checkpoint. Name another file.")
         return told
 
     def _found(self, estimator: Any, stream: Any) -> Resumption:
@@ -270,7 +261,7 @@ class Checkpoint:
         try:
             stream.check_identity(told["identity"])
         except (LookupError, TypeError, AttributeError) as wrong:
-            refuse(self.path, "identity", f"this is no identity of a stream ({wrong!r:.80}).")
+            raise ModelError(f"{self.path} names no stream ({wrong!r:.80}).") from None
         except ValueError as differs:
             self._refuse(f"{str(differs).rstrip('.')}.", "data")
         self._place, self._turn, self._seen = told["place"], int(told["turn"]), int(told["rows"])
@@ -285,30 +276,17 @@ class Checkpoint:
 
 
 def _check_parameters(estimator: Any) -> None:
-    """Refuse what no checkpoint can hold, before the work."""
-    if ESTIMATORS.get(type(estimator).__name__) is not type(estimator):
+    """Raise before the work if a checkpoint cannot hold the parameters."""
+    if not can_be_saved(estimator):
         raise TypeError(f"a {type(estimator).__name__} cannot be saved, and so has no checkpoints.")
     for name, value in estimator.get_params(deep=False).items():
-        if name in AGAIN:
-            continue
-        try:
-            Writer().written(value, qualified("parameters", name))
-        except TypeError as refusal:
-            remedy = CHECKPOINT_REMEDIES.get(name)
-            if remedy is None:
-                raise
-            raise TypeError(
-                f"{name}={value!r:.200} cannot be written into a checkpoint: a "
-                f"{type(value).__name__} is no number, text or array. {remedy}"
-            ) from refusal
+        if name not in AGAIN:
+            encode(value, {}, name)
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Say whether two values are written alike."""
-    writers = Writer(), Writer()
-    trees = [writer.written(one, "") for writer, one in zip(writers, (left, right), strict=True)]
-    ours, theirs = (
-        {name: (one.dtype, one.shape, one.tobytes()) for name, one in writer.arrays.items()}
-        for writer in writers
-    )
+    """Return whether two values are saved alike."""
+    arrays: tuple[Arrays, Arrays] = {}, {}
+    trees = [encode(one, into) for one, into in zip((left, right), arrays, strict=True)]
+    ours, theirs = ({k: (v.dtype, v.tolist()) for k, v in one.items()} for one in arrays)
     return trees[0] == trees[1] and ours == theirs

@@ -24,9 +24,9 @@ from eigenstream import (
     ThresholdClassifier,
     open_stream,
 )
-from eigenstream.models import Checkpoint, Interrupted, ModelError, describe, load
-from eigenstream.models._writing import Writer
+from eigenstream.persistence import Checkpoint, Interrupted, ModelError, describe, load
 from eigenstream.streams import LagEmbedding, Standardize
+from saved import assert_same
 
 ROWS = np.random.default_rng(0).standard_normal((900, 6)) * np.linspace(3, 1, 6)
 
@@ -51,14 +51,6 @@ class Stopping(Checkpoint):
 def stream(**options):
     given = {"chunk_rows": 70} | options
     return open_stream(ROWS, **given).through(Standardize(), LagEmbedding(2))
-
-
-def assert_same(left, right):
-    writers = Writer(), Writer()
-    trees = [writer.written(one, "") for writer, one in zip(writers, (left, right), strict=True)]
-    assert trees[0] == trees[1]
-    for name, values in writers[0].arrays.items():
-        assert values.tobytes() == writers[1].arrays[name].tobytes(), name
 
 
 @pytest.mark.parametrize(
@@ -205,7 +197,10 @@ def test_a_fit_that_is_not_over_is_not_overwritten(tmp_path):
 def test_what_is_no_checkpoint_is_not_overwritten(tmp_path):
     eigenstream.save(StreamPCA(2).fit(ROWS), tmp_path / "model.eigs")
     np.save(tmp_path / "rows.npy", ROWS)
-    for name, words in [("model.eigs", "a model, no checkpoint"), ("rows.npy", "an array, .npy")]:
+    for name, words in [
+        ("model.eigs", "no checkpoint"),
+        ("rows.npy", "cannot be read as a model"),
+    ]:
         before = (tmp_path / name).read_bytes()
         for resume in (False, True):
             with pytest.raises(ModelError, match=words):
@@ -368,7 +363,11 @@ def test_what_keeps_nothing_on_the_way_is_refused_by_name(tmp_path):
     signs = rows.with_labels(np.where(np.arange(900) % 2, 1, -1))
     network = RBFNetwork(9, random_state=0)
     for model, source, words in [
-        (Perceptron(), labelled, r"one pass, chunk by chunk: models\.Checkpoint\(path\)\.learn"),
+        (
+            Perceptron(),
+            labelled,
+            r"chunk by chunk: persistence\.Checkpoint\(path\)\.learn",
+        ),
         (ThresholdClassifier(1.0), labelled, "ThresholdClassifier needs all rows at once"),
         (PairMetric(), signs, "fit of PairMetric needs all rows at once"),
         (ClassSubspace(2, kernel="rbf"), labelled, "checkpoint= is not for solver='dual'"),
@@ -433,7 +432,7 @@ def test_what_cannot_be_kept_is_refused_before_the_work(tmp_path):
             StreamPCA(2, solver="flow", random_state=np.random.RandomState(0)),
             stream(),
             {},
-            "Give a whole number",
+            "Use a whole number",
         ),
         (StreamPCA(2), stream(), {"every": 0}, "every must be"),
         (StreamPCA(2), stream(), {"resume": "yes"}, "resume must be"),
@@ -491,22 +490,12 @@ def test_temporary_files_of_the_killed_are_removed(tmp_path):
     assert sorted(one.name for one in tmp_path.iterdir()) == [other.name, "fit.eigs"]
 
 
-@pytest.mark.parametrize("damage", ["cut", "place", "identity", "extra"])
-def test_a_damaged_checkpoint_is_refused(damage, tmp_path):
+def test_a_damaged_checkpoint_is_rejected(tmp_path):
     path = stopped(tmp_path)
     raw = path.read_bytes()
-    length = int.from_bytes(raw[:8], "little")
-    header = raw[8 : 8 + length]
-    if damage == "cut":
-        path.write_bytes(raw[:-9])
-    else:
-        old, new = {
-            "place": (b'\\"place\\": {\\"is\\": \\"dict', b'\\"plaze\\": {\\"is\\": \\"dict'),
-            "identity": (b'[\\"learned\\", ', b'[\\"learmed\\", '),
-            "extra": (b'\\"turn\\": 0', b'\\"turn\\": \\"0\\"'),
-        }[damage]
-        assert header.count(old) == 1
-        header = header.replace(old, new)
-        path.write_bytes(len(header).to_bytes(8, "little") + header + raw[8 + length :])
-    with pytest.raises(ModelError, match="eigs: at "):
-        StreamPCA(2).fit(stream(), checkpoint=path, resume=True)
+    flipped = bytearray(raw)
+    flipped[raw.index(b"chunk_rows") + 20] ^= 1
+    for damaged in (raw[:-9], bytes(flipped)):
+        path.write_bytes(damaged)
+        with pytest.raises(ModelError, match=r"fit\.eigs"):
+            StreamPCA(2).fit(stream(), checkpoint=path, resume=True)

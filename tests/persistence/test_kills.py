@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eigenstream import StreamPCA, open_stream
-from eigenstream.models import load, save
+from eigenstream.persistence import load, save
 
 ROWS = np.random.default_rng(0).standard_normal((600, 200))
 

@@ -1,21 +1,90 @@
-"""Whether what a model holds fits together, before anything is computed with it.
+"""Classes with a ``state`` and ``restored`` of their own, until they are ``storable``.
 
 Compiled loops do not check where they read: an array of another shape than its neighbours, or an
 index beyond them, must not reach one.
 """
 
+import inspect
 import re
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from eigenstream.contrast import Contrast
+from eigenstream.estimators import (
+    ClassSubspace,
+    PairMetric,
+    PairSubspace,
+    SlowSubspace,
+    StreamPCA,
+    ThresholdClassifier,
+)
 from eigenstream.estimators.base import Skipped, SubspaceEstimator
+from eigenstream.evaluation.base import PairCounts
 from eigenstream.learners.base import Solution
+from eigenstream.learners.pairs import TrainingPairs
 from eigenstream.learners.table import WAYS
-from eigenstream.rules.supervised import Network, Units
+from eigenstream.neurons import OjaNeuron, SangerNetwork
+from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
+from eigenstream.scatters import KINDS
 
-__all__ = ["check_estimator", "check_state"]
+__all__ = ["CLASSES", "known", "restored", "state_of"]
+
+
+def _named(*kinds: Any) -> dict[str, Any]:
+    return {kind.__name__: kind for kind in kinds}
+
+
+#: Made from parameters and what was learned with them.
+ESTIMATORS = _named(
+    *(StreamPCA, SlowSubspace, PairSubspace, ClassSubspace, PairMetric, ThresholdClassifier),
+    *(OjaNeuron, SangerNetwork, CompetitiveLearning, SelfOrganizingMap),
+)
+
+#: Restored from a flat state.
+VALUES = _named(
+    *(Contrast, Solution, PairCounts, TrainingPairs, *KINDS.values()),
+    *(way for ways in WAYS.values() for way in ways.values()),
+)
+
+CLASSES = ESTIMATORS | VALUES
+
+#: The attributes that learning sets, and the nested parts of a state.
+LEARNED = re.compile(r"[a-z]\w*_|_[a-z]\w*|(plan|learner)\.[a-z][\w.]*")
+
+
+def known(value: Any) -> bool:
+    """Return whether a class with a state of its own can be saved."""
+    return CLASSES.get(type(value).__name__) is type(value)
+
+
+def state_of(value: Any) -> dict[str, Any]:
+    """Return the state of an object; of estimators, the parameters and the state."""
+    if type(value).__name__ in VALUES:
+        return dict(value.state())
+    return {
+        "parameters": value.get_params(deep=False),
+        "learned": dict(sorted(value.state().items())),
+    }
+
+
+def restored(kind: str, state: dict[str, Any]) -> Any:
+    """Return the object that had this state."""
+    if kind in VALUES:
+        check_state(state)
+        return VALUES[kind].restored(state)
+    cls, given, learned = ESTIMATORS[kind], state["parameters"], state["learned"]
+    if set(given) != set(cls._get_param_names()):
+        raise ValueError(f"the parameters {sorted(given)} are not those of the class")
+    for name in learned:
+        static = inspect.getattr_static(cls, name, None)
+        shadows = callable(static) or isinstance(static, property | classmethod | staticmethod)
+        if shadows or name in given or not LEARNED.fullmatch(name):
+            raise ValueError(f"{name!r} is nothing that this class learns")
+    estimator = cls.restored(given, learned)
+    check_estimator(estimator)
+    return estimator
+
 
 #: The axes of arrays, by the last two parts of their names: D is the number of features, a digit
 #: stands for itself, and any other letter is one size throughout its part of the state. With "?" an
@@ -209,11 +278,6 @@ def check_estimator(estimator: Any) -> None:
     check_state({name: one for name, one in learned.items() if name not in given}, width)
     if isinstance(estimator, SubspaceEstimator):
         _check_subspace(estimator)
-    units, net = learned.get("_units"), learned.get("_net")
-    if units is not None:
-        _check_units(units, width)
-    if net is not None:
-        _check_network(net, width)
     if "_codes" in learned:
         _check_indices("_codes", learned["_codes"], len(learned["classes_"]))
 
@@ -239,29 +303,3 @@ def _check_subspace(estimator: Any) -> None:
         shape = solution.pairs.vectors.shape
         if shape[0] != learner.n_features or len(solution.mean) != learner.n_features:
             raise ValueError(f"components of shape {shape} are not of {learner.n_features} columns")
-
-
-def _check_units(units: Any, width: int | None) -> None:
-    if not isinstance(units, Units) or np.ndim(units.weights) != 2:
-        raise ValueError("the units are none")
-    count, wide = units.weights.shape
-    shapes = {"marks": (3, count), "errors": (count,), "mistakes": (count,), "seen": (1,)}
-    fits = wide == (wide if width is None else width + 1)
-    kinds = {"weights": "f8", "sums": "f8", "kept": "f8", "errors": "f8"}
-    kinds |= {"marks": "i8", "mistakes": "i8", "seen": "i8"}
-    fits &= all(getattr(units, name).dtype == kind for name, kind in kinds.items())
-    fits &= all(np.shape(getattr(units, name)) == shape for name, shape in shapes.items())
-    fits &= all(np.shape(one) in ((0, 0), (count, wide)) for one in (units.sums, units.kept))
-    if not fits:
-        raise ValueError(f"{count} units of {width} inputs do not fit to what is kept of them")
-
-
-def _check_network(net: Any, width: int | None) -> None:
-    if not isinstance(net, Network) or np.ndim(net.sizes) != 1 or len(net.sizes) < 3:
-        raise ValueError("the network is none")
-    sizes = net.sizes.tolist()
-    total = sum((n + 1) * m for n, m in pairwise(sizes))
-    fits = min(sizes) > 0 and sizes[0] == (sizes[0] if width is None else width)
-    fits &= net.weights.shape == (total,) and net.velocity.shape in ((0,), (total,))
-    if not fits or net.weights.dtype != np.float64 or net.sizes.dtype != np.int64:
-        raise ValueError(f"layers of {sizes} units do not fit to {net.weights.shape} weights")

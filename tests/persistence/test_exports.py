@@ -15,7 +15,7 @@ from eigenstream import (
     ThresholdClassifier,
     open_stream,
 )
-from eigenstream.models import export
+from eigenstream.persistence import export
 from eigenstream.streams import (
     Differences,
     LagEmbedding,

@@ -1,0 +1,122 @@
+"""Which classes can be saved, and the form that each of their attributes must have."""
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["CLASSES", "FITTED", "check_form", "layout_of", "storable"]
+
+#: The classes that can be saved, by name. A model file can make objects of no other class.
+CLASSES: dict[str, type] = {}
+
+#: Attributes of every fitted estimator.
+FITTED = {
+    "n_features_in_": "int=D",
+    "feature_names_in_": "names D?",
+    "provenance_": "dict?",
+    "preprocessing_": "Preprocessing?",
+}
+
+
+def storable(**layout: str) -> Callable[[Any], Any]:
+    """Let objects of a class be saved by their attributes, and declare the form of each.
+
+    A subclass adds its own attributes to those of its bases. Parameters of estimators need no form.
+    A form is one of
+
+    - ``"f8 units D+1"``: an array, its type and one size for each axis. ``float`` is float32 or
+      float64, ``names`` numbers or text. A size is a number, or a letter or word that has one value
+      in the whole object. Upper-case sizes also hold for the objects inside;
+    - ``"int"``: a count; ``"int=D"`` sets the size D. ``"number"``: an int or a float;
+    - ``"Schedule"``: an object of a class or of its subclasses, ``str``, ``bool`` and ``dict``
+      included; ``"list[Schedule]"``, ``"tuple[...]"`` and ``"dict[...]"``: each value has the form;
+    - ``"any"``: any value that can be saved;
+    - ``"form | None"``: one of several; ``"form?"``: the attribute may be absent;
+    - ``"-"``: the attribute is not saved.
+
+    A method ``_loaded`` of the class is called after reading. It restores what is not saved, and
+    raises ValueError if the values do not make sense together.
+
+    >>> @storable(center="f8 D", n_rows="int")
+    ... class Moments: ...
+    >>> CLASSES.pop("Moments").__name__
+    'Moments'
+    """
+
+    def register(cls: Any) -> Any:
+        cls._layout = layout
+        if not inspect.isabstract(cls):
+            CLASSES[cls.__name__] = cls
+        return cls
+
+    return register
+
+
+def layout_of(cls: type) -> dict[str, str]:
+    """Return the form of each attribute, those of the bases first."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        found |= vars(base).get("_layout", {})
+    return found
+
+
+def check_form(form: str, value: Any, sizes: dict[str, int], place: str) -> None:
+    """Raise if a value has another form; note the sizes that it sets.
+
+    >>> check_form("f8 n 2", np.zeros((3, 3)), {}, "rows")
+    Traceback (most recent call last):
+        ...
+    ValueError: rows is an array of shape (3, 3) and type float64. Expected: f8 n 2.
+    """
+    for one in re.split(r" \| (?![^\[]*\])", form.removesuffix("?")):
+        found = dict(sizes)
+        if _fits(one, value, found):
+            sizes.update(found)
+            return
+    what = f"{value!r:.60}"
+    if isinstance(value, np.ndarray):
+        what = f"an array of shape {value.shape} and type {value.dtype}"
+    known = ", ".join(f"{name}={size}" for name, size in sizes.items() if name in form)
+    known = f" with {known}" if known else ""
+    raise ValueError(f"{place} is {what}. Expected: {form}{known}.")
+
+
+def _fits(form: str, value: Any, sizes: dict[str, int]) -> bool:
+    if inner := re.fullmatch(r"(list|tuple|dict)\[(.+)\]", form):
+        if type(value).__name__ != inner[1]:
+            return False
+        parts = value.values() if isinstance(value, dict) else value
+        return all(_fits(inner[2], one, sizes) for one in parts)
+    kind, *axes = form.split()
+    if axes:
+        return (
+            isinstance(value, np.ndarray)
+            and _is_type(kind, value.dtype)
+            and value.ndim == len(axes)
+            and all(map(_is_size, axes, value.shape, [sizes] * len(axes)))
+        )
+    kind, _, name = kind.partition("=")
+    if kind == "int":
+        fits = type(value) is int and value >= 0
+        return fits and (not name or _is_size(name, value, sizes))
+    if kind == "number":
+        return type(value) in (int, float)
+    if kind == "None":
+        return value is None
+    return kind == "any" or any(base.__name__ == kind for base in type(value).__mro__)
+
+
+def _is_type(kind: str, dtype: Any) -> bool:
+    if kind == "names":
+        return dtype.kind in "biufUO"
+    return str(dtype) in ("float32", "float64") if kind == "float" else dtype == np.dtype(kind)
+
+
+def _is_size(axis: str, n: int, sizes: dict[str, int]) -> bool:
+    if axis.isdigit():
+        return n == int(axis)
+    name, _, more = axis.partition("+")
+    return sizes.setdefault(name, n - int(more or 0)) == n - int(more or 0)

@@ -1,0 +1,213 @@
+"""Values as a JSON tree with arrays aside, and back; objects of ``storable`` classes only."""
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.frozen import FrozenEstimator
+
+import eigenstream.estimators
+import eigenstream.features
+import eigenstream.neurons
+import eigenstream.prototypes
+import eigenstream.streams  # noqa: F401  the classes register themselves
+from eigenstream._storable import CLASSES, check_form, layout_of
+from eigenstream.persistence import _old_states
+
+__all__ = ["Arrays", "can_be_saved", "decode", "encode"]
+
+CLASSES["FrozenEstimator"] = FrozenEstimator
+
+Arrays = dict[str, NDArray[Any]]
+
+#: Attributes that scikit-learn sets and that are not learned.
+PASSING = ("_skl", "_callback")
+
+#: What to do about a parameter that cannot be saved.
+REMEDIES = {
+    "schedule": "Use a schedule of eigenstream.schedules, such as Power(c0, t0).",
+    "features": "Use RBFNetwork or GradientOrientation, or transform the rows first.",
+    "hook": 'Leave the hook out of a fit with a checkpoint, or save with without=["hook"].',
+    "preprocessor": 'Save with without=["preprocessor"].',
+    "random_state": 'Use a whole number, or save with without=["random_state"].',
+}
+
+
+def can_be_saved(value: Any) -> bool:
+    """Return whether a value is of one of the classes that can be saved."""
+    return CLASSES.get(type(value).__name__) is type(value) or _old_states.known(value)
+
+
+def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
+    """Return the tree of a value; put its arrays into ``arrays``, by their places.
+
+    >>> arrays = {}
+    >>> encode({"rows": np.zeros(2), "n": 2}, arrays)
+    {'is': 'dict', 'of': [['rows', {'is': 'array', 'at': 'model.rows'}], ['n', 2]]}
+    >>> decode(_, arrays)
+    {'rows': array([0., 0.]), 'n': 2}
+    """
+    if isinstance(value, np.generic) and value.dtype.kind in "biufU":
+        value = value.item()
+    if value is None or type(value) in (bool, int, str):
+        return value
+    kind = type(value).__name__
+    of: Any
+    if type(value) is float:
+        return value if np.isfinite(value) else {"is": kind, "of": str(value)}
+    if isinstance(value, np.ndarray):
+        return _encode_array(value, arrays, place)
+    if type(value) in (list, tuple):
+        of = [encode(one, arrays, f"{place}.{k}") for k, one in enumerate(value)]
+        return of if kind == "list" else {"is": kind, "of": of}
+    if type(value) is dict:
+        keys = [encode(key, arrays, f"{place}.key{k}") for k, key in enumerate(value)]
+        parts = [encode(one, arrays, f"{place}.{key}") for key, one in value.items()]
+        return {"is": kind, "of": [list(pair) for pair in zip(keys, parts, strict=True)]}
+    if isinstance(value, np.dtype):
+        return {"is": "dtype", "of": value.name}
+    if isinstance(value, np.random.Generator):
+        return {"is": "Generator", "of": encode(value.bit_generator.state, arrays, place)}
+    if isinstance(value, csr_array):
+        parts = [value.data, value.indices, value.indptr, list(value.shape)]
+        return {"is": "csr_array", "of": encode(parts, arrays, place)}
+    if CLASSES.get(kind) is type(value):
+        attributes = _attributes(value)
+        of = {name: encode(one, arrays, f"{place}.{name}") for name, one in attributes.items()}
+        return {"is": kind, "of": of}
+    if _old_states.known(value):
+        state = _old_states.state_of(value)
+        return {"is": kind, "of": {k: encode(v, arrays, f"{place}.{k}") for k, v in state.items()}}
+    parts = place.split(".")
+    name = next((one for one in parts if one in REMEDIES), parts[-1])
+    remedy = REMEDIES.get(name, "Use numbers, text, arrays and objects of eigenstream.")
+    raise TypeError(f"{name}={value!r:.200} cannot be saved: it is a {kind}. {remedy}")
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes that are saved."""
+    if hasattr(value, "_asdict"):
+        return cast(dict[str, Any], value._asdict())
+    layout, given = layout_of(type(value)), _parameters(type(value))
+    found = {}
+    for name, one in vars(value).items():
+        if name.startswith(PASSING) or layout.get(name) == "-":
+            continue
+        if name not in given and name not in layout:
+            raise TypeError(
+                f"{name} cannot be saved: a {type(value).__name__} has no such attribute. Delete "
+                "it, or set it after loading."
+            )
+        found[name] = one
+    return found
+
+
+def _parameters(cls: Any) -> list[str]:
+    return list(cls._get_param_names()) if hasattr(cls, "_get_param_names") else []
+
+
+def _encode_array(values: NDArray[Any], arrays: Arrays, place: str) -> Any:
+    if values.dtype.kind in "OU":
+        if not all(type(one) is str for one in values.flat if values.dtype.kind == "O"):
+            raise TypeError(f"{place} cannot be saved: an array of objects. Use numbers or text.")
+        return {"is": "text", "of": values.tolist(), "type": "OU"[values.dtype.kind == "U"]}
+    if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
+        raise TypeError(f"{place} cannot be saved: its type is {values.dtype}. Use float64.")
+    node = {"is": "array", "at": place}
+    if values.flags.f_contiguous and not values.flags.c_contiguous:  # compiled loops tell apart
+        node, values = node | {"order": "F"}, values.T
+    stored = np.ascontiguousarray(values).reshape(values.shape)
+    arrays[place] = stored.astype(stored.dtype.newbyteorder("="), copy=False)
+    return node
+
+
+def decode(
+    node: Any, arrays: Arrays, place: str = "model", sizes: dict[str, int] | None = None
+) -> Any:
+    """Return the value of a tree; take its arrays out of ``arrays``.
+
+    ``sizes`` are those that the objects around the value have set. Anything may be raised if the
+    tree is not one of ``encode``.
+    """
+    if node is None or isinstance(node, bool | int | float | str):
+        return node
+    if isinstance(node, list):
+        return [decode(one, arrays, f"{place}.{k}", sizes) for k, one in enumerate(node)]
+    kind, of = node["is"], node.get("of")
+    if kind == "array":
+        values = arrays.pop(node["at"])
+        return values.T if node.get("order") == "F" else values
+    if kind == "text":
+        return np.array(of, object if node["type"] == "O" else np.str_)
+    if kind == "float":
+        return float(of)
+    if kind == "dtype":
+        return _checked_dtype(of)
+    if kind == "tuple":
+        return tuple(decode(of, arrays, place, sizes))
+    if kind == "dict":
+        return {
+            decode(key, arrays, place): decode(one, arrays, f"{place}.{key}", sizes)
+            for key, one in of
+        }
+    if kind == "Generator":
+        return _generator(decode(of, arrays, place))
+    if kind == "csr_array":
+        *parts, shape = decode(of, arrays, place)
+        matrix = csr_array(tuple(parts), shape=tuple(shape))
+        matrix.check_format(full_check=True)
+        return matrix
+    if kind in CLASSES:
+        return _object(CLASSES[kind], of, arrays, place, sizes or {})
+    if kind in _old_states.CLASSES:
+        state = {name: decode(one, arrays, f"{place}.{name}") for name, one in of.items()}
+        return _old_states.restored(kind, state)
+    raise ValueError(f"{place} is of the unknown class {kind!r:.60}.")
+
+
+def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, int]) -> Any:
+    """Return an object of a class with its attributes, each of the form that is declared."""
+    given = _parameters(cls)
+    forms = {name: form for name, form in layout_of(cls).items() if form != "-"}
+    learned = nodes.keys() - set(given)
+    needed = {name for name, form in forms.items() if not form.endswith("?")}
+    if given and not learned:  # an estimator before fit
+        needed = set()
+    absent, unknown = needed | set(given), learned - forms.keys()
+    absent -= nodes.keys()
+    if absent or unknown:
+        raise ValueError(
+            f"{place}: a {cls.__name__} lacks {sorted(absent)} or does not have {sorted(unknown)}."
+        )
+    sizes = {} if given else {name: size for name, size in around.items() if name.isupper()}
+    values = {}
+    for name in [*given, *forms]:
+        if name in nodes:
+            here = f"{place}.{name}"
+            values[name] = decode(nodes[name], arrays, here, sizes)
+            check_form(forms.get(name, "any"), values[name], sizes, here)
+    if hasattr(cls, "_fields") or hasattr(cls, "__dataclass_fields__"):
+        made = cls(**values)
+    else:
+        made = object.__new__(cls)
+        vars(made).update(values)
+    if hasattr(made, "_loaded"):
+        made._loaded()
+    return made
+
+
+def _checked_dtype(name: str) -> np.dtype[Any]:
+    dtype = np.dtype(name)
+    if dtype.kind not in "biuf":
+        raise ValueError(f"no array has the type {name!r:.40}.")
+    return dtype
+
+
+def _generator(state: dict[str, Any]) -> np.random.Generator:
+    kind = getattr(np.random, state["bit_generator"])
+    if not issubclass(kind, np.random.BitGenerator):
+        raise ValueError("a random generator has an unknown kind.")
+    generator = np.random.Generator(kind())
+    generator.bit_generator.state = state
+    return generator

@@ -1,0 +1,198 @@
+"""Damaged and hostile files: every one is a ModelError that names the file, and nothing runs."""
+
+import json
+import os
+import pickle
+import resource
+from contextlib import suppress
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from eigenstream import StreamPCA, open_stream
+from eigenstream._storable import CLASSES
+from eigenstream.features import GradientOrientation
+from eigenstream.persistence import ModelError, load, save
+from eigenstream.persistence.model_file import _checksum
+from eigenstream.streams import LagEmbedding, Standardize
+from members import DATA, MEMBERS
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+FITTED = {repr(one.estimator): one for one in MEMBERS}
+
+
+def taken_apart(path):
+    with safe_open(path, framework="np") as file:
+        header = json.loads(file.metadata()["eigenstream"])
+        return header, {name: file.get_tensor(name) for name in list(file.keys())}
+
+
+def forge(path, header, arrays):
+    """Write a file with a right checksum."""
+    header = {name: one for name, one in header.items() if name != "checksum"}
+    header["checksum"] = _checksum(header, arrays)
+    save_file(arrays, path, {"eigenstream": json.dumps(header)})
+
+
+def loaded(path):
+    """Return the model, or None after a ModelError in one line that names the file."""
+    try:
+        return load(path)
+    except ModelError as error:
+        message = str(error)
+    assert message.startswith(str(path))
+    assert "\n" not in message
+    assert len(message) < 900
+    return None
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The file of every member, and the rows that it takes."""
+    folder = tmp_path_factory.mktemp("models")
+    made = {}
+    for k, member in enumerate(FITTED.values()):
+        X, y = DATA[member.data]
+        X = X[:, :4] if isinstance(member.estimator, GradientOrientation) else X
+        save(deepcopy(member.estimator).fit(X, y), folder / f"{k}.eigs", without=["hook"])
+        made[folder / f"{k}.eigs"] = X
+    stream = open_stream(np.arange(60.0).reshape(20, 3) ** 1.5)
+    stream = stream.through(Standardize(), LagEmbedding(2))
+    save(StreamPCA(2).fit(stream), folder / "steps.eigs")
+    made[folder / "steps.eigs"] = np.ones((4, 6))
+    return made
+
+
+def places(node):
+    """Yield every dict or list of a tree with each of its keys."""
+    for key, value in list(node.items() if isinstance(node, dict) else enumerate(node)):
+        yield node, key
+        if isinstance(value, dict | list):
+            yield from places(value)
+
+
+WRONG = (
+    *(None, True, -1, 0, 7, 10**30, 0.5, "", "tanh", [], {}, [1, 2], {"is": "Popen", "of": {}}),
+    *({"is": "float", "of": "nan"}, {"is": "dict", "of": [[[], 1]]}, {"is": "array", "at": "no"}),
+    *({"is": "Generator", "of": {"bit_generator": "seed"}}, {"is": "dtype", "of": "O"}),
+    *({"is": "Units", "of": {}}, {"is": "Solution", "of": {}}, {"is": "Constant", "of": {"c": -1}}),
+)
+
+
+def spoil(random, header, arrays):
+    """Change one place of the tree or one array."""
+    kind = random.integers(6)
+    if kind == 0 and arrays:
+        name = random.choice(sorted(arrays))
+        one = arrays[name]
+        changes = [one.ravel()[:-1], one.ravel(), one[None], one.ravel()[:0]]
+        changes += [one.astype("f4"), one.astype("i8"), one.astype("u1"), one.astype("?")]
+        changes += [np.full_like(one, 99) if one.dtype.kind in "iu" else one]
+        arrays[name] = np.ascontiguousarray(changes[random.integers(len(changes))])
+        return
+    if kind == 1 and len(arrays) > 1:
+        left, right = random.choice(sorted(arrays), 2, replace=False)
+        arrays[left], arrays[right] = arrays[right], arrays[left]
+        return
+    found = list(places(header["model"]))
+    node, key = found[random.integers(len(found))]
+    if kind == 2 and isinstance(node, dict):
+        del node[key]
+    elif kind == 3 and isinstance(node, dict):
+        node[str(random.choice(["transform", "__class__", "more_", "of"]))] = node.pop(key)
+    elif kind == 4:
+        other, name = found[random.integers(len(found))]
+        node[key] = deepcopy(other[name])
+    else:
+        node[key] = WRONG[random.integers(len(WRONG))]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_forged_files(files, seed, tmp_path):
+    random = np.random.default_rng(seed)
+    parts = {path: taken_apart(path) for path in files}
+    path, paths, refused = tmp_path / "forged.eigs", list(files), 0
+    for _ in range(500):
+        source = paths[random.integers(len(paths))]
+        header, arrays = deepcopy(parts[source])
+        spoil(random, header, arrays)
+        forge(path, header, arrays)
+        model = loaded(path)
+        refused += model is None
+        if type(model).__name__ in CLASSES:
+            use(model, files[source])
+    assert refused > 250
+
+
+def use(model, X):
+    """A model that could be read answers, or raises an error about a value."""
+    for name in ("transform", "predict"):
+        if hasattr(model, name):
+            with suppress(ValueError):
+                getattr(model, name)(X)
+
+
+def test_every_flipped_bit_is_noticed(files, tmp_path):
+    """In the arrays and in the header; only what both leave unused may change."""
+    random = np.random.default_rng(0)
+    path = tmp_path / "flipped.eigs"
+    for source in list(files)[::4]:
+        content, good = source.read_bytes(), taken_apart(source)
+        for _ in range(60):
+            spoiled = bytearray(content)
+            spoiled[random.integers(len(content))] ^= 1 << random.integers(8)
+            path.write_bytes(spoiled)
+            if loaded(path) is not None:
+                header, arrays = taken_apart(path)
+                assert header == good[0]
+                np.testing.assert_equal(arrays, good[1])
+
+
+def test_truncated_extended_and_foreign_files(files, tmp_path):
+    content = next(iter(files)).read_bytes()
+    path = tmp_path / "bad.eigs"
+    bad = [content[:n] for n in (0, 7, 8, 100, 1000, -100, -1)] + [content + b"more"]
+    bad += [b"\xff" * 64, b"{}", pickle.dumps(Trap()), (2**60).to_bytes(8, "little") + bytes(99)]
+    bad += [(10**6).to_bytes(8, "little") + b"[" * 10**6, b"\2" + bytes(7) + b"[]"]
+    for one in bad:
+        path.write_bytes(one)
+        assert loaded(path) is None
+    for header in ({}, {"eigenstream": "{"}, {"eigenstream": "[" * 10**5}):
+        save_file({"a": np.ones(2)}, path, header)
+        assert loaded(path) is None
+
+
+class Trap:
+    def __reduce__(self):
+        return os.abort, ()
+
+
+def test_files_of_the_first_version(tmp_path):
+    old = {"format": "eigenstream", "format_version": 1, "model": {"is": "StreamPCA"}}
+    save_file({}, tmp_path / "old.eigs", {"eigenstream": json.dumps(old)})
+    with pytest.raises(ModelError, match=r"old.eigs has the format 1.*Use the eigenstream"):
+        load(tmp_path / "old.eigs")
+
+
+def test_no_memory_is_taken(tmp_path):
+    path = tmp_path / "huge.eigs"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with path.open("wb") as file:  # a sparse file of 8 GiB whose header says the same
+        header = json.dumps({"a": {"dtype": "U8", "shape": [2**33], "data_offsets": [0, 2**33]}})
+        file.write(len(header).to_bytes(8, "little") + header.encode())
+        file.truncate(8 + len(header) + 2**33)
+    assert loaded(path) is None
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+def test_places_that_hold_no_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for place in ("absent.eigs", ".", "pipe"):
+        with pytest.raises(OSError, match="cannot read"):
+            load(tmp_path / place)
+    with pytest.raises(OSError, match="cannot write"):
+        save(StreamPCA(), tmp_path / "absent" / "model.eigs")

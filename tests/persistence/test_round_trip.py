@@ -1,0 +1,176 @@
+"""Law 7 for every member: save, load and continue gives what continuing gives."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+from eigenstream import (
+    Adaline,
+    ClassScatter,
+    ClassSubspace,
+    Contrast,
+    PairScatter,
+    PairSubspace,
+    RBFNetwork,
+    SlowSubspace,
+    StreamPCA,
+    VarianceScatter,
+    VelocityScatter,
+)
+from eigenstream._storable import CLASSES
+from eigenstream.features import GradientOrientation
+from eigenstream.persistence import describe, load, save
+from eigenstream.persistence._old_states import ESTIMATORS
+from members import DATA, MEMBERS, keeping
+from saved import assert_same
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.standard_normal((90, 9)) * np.linspace(3, 1, 9)
+LABELS = np.arange(90) % 3
+NAMES = np.array(["a", "bb", "c"])[LABELS]
+PAIRS = ROWS[RNG.integers(90, size=(120, 2))]
+CUT = 47
+
+
+def data_of(member):
+    """The data that a member learns from; class names are text."""
+    X, y = DATA[member.data]
+    if member.data in ("labels", "targets"):
+        y = np.array(["a", "bb", "ccc", "d", "e"])[DATA["labels"][1]]
+    return (X[:, :4] if isinstance(member.estimator, GradientOrientation) else X), y
+
+
+def more(model, part, member):
+    X, y = data_of(member)
+    first = {"classes": np.unique(y)} if member.data == "targets" else {}
+    return model.partial_fit(X[part], None if y is None else y[part], **first)
+
+
+def answer(model, member):
+    X, _ = data_of(member)
+    if member.data == "pairs":
+        return model.pair_distance(X)
+    return (model.predict if hasattr(model, "predict") else model.transform)(X)
+
+
+def again(model, folder):
+    save(model, folder / "model.eigs")
+    found = load(folder / "model.eigs")
+    assert type(found) is type(model)
+    assert_same(found, model)
+    return found
+
+
+@pytest.mark.parametrize("member", keeping(7), ids=lambda one: repr(one.estimator))
+def test_every_member(member, tmp_path):
+    again(member.estimator, tmp_path)
+    model = deepcopy(member.estimator).fit(*data_of(member))
+    np.testing.assert_equal(answer(again(model, tmp_path), member), answer(model, member))
+    if member.at_once:
+        return
+    model = more(deepcopy(member.estimator), slice(0, CUT), member)
+    read = again(model, tmp_path)
+    more(read, slice(CUT, None), member)
+    assert_same(read, more(model, slice(CUT, None), member))
+
+
+def test_every_estimator_is_a_member():
+    known = [one for one in (CLASSES | ESTIMATORS).values() if hasattr(one, "fit")]
+    named = {cls for cls in known if cls.__module__.startswith("eigenstream")}
+    bases = {base for cls in named for base in cls.__mro__[1:]}
+    assert named - bases == {type(member.estimator) for member in MEMBERS} - bases
+
+
+@pytest.mark.parametrize(
+    ("made", "parts"),
+    [
+        (lambda: VarianceScatter(9, lag=2), (ROWS,)),
+        (lambda: VelocityScatter(9), (ROWS.astype(np.float32),)),
+        (lambda: PairScatter(9), (PAIRS,)),
+        (lambda: ClassScatter(9, same=True), (ROWS, NAMES)),
+        (lambda: Contrast(VarianceScatter(9, lag=1), VelocityScatter(9)), (ROWS,)),
+    ],
+    ids=["variance", "velocity", "pairs", "classes", "contrast"],
+)
+def test_scatters(made, parts, tmp_path):
+    scatter = made().update(*(part[:CUT] for part in parts))
+    read = again(scatter, tmp_path)
+    assert_same(*(one.update(*(part[CUT:] for part in parts)) for one in (scatter, read)))
+
+
+SPARSE = sp.random(90, 30, 0.1, random_state=0, format="csr")
+FORMS = {
+    "sparse rows": (StreamPCA(2), SPARSE, {}),
+    "sparse rows of classes": (ClassSubspace(2), SPARSE, {"y": LABELS}),
+    "labels that are objects": (ClassSubspace(2, eta=1.0), ROWS, {"y": NAMES.astype(object)}),
+    "tasks": (ClassSubspace(2, eta=1.0), ROWS, {"y": LABELS, "groups": np.arange(90) % 2}),
+    "weights": (SlowSubspace(2), ROWS, {"sample_weight": np.arange(90.0)}),
+    "float32": (SlowSubspace(2, alpha=0.5, solver="sketch"), ROWS.astype(np.float32), {}),
+    "column-major rows": (StreamPCA(2), np.asfortranarray(ROWS), {}),
+    "fewer rows than the lag": (SlowSubspace(2, lag=5), ROWS[:3], {}),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_other_forms_of_data(name, tmp_path):
+    model, X, given = FORMS[name]
+    model = deepcopy(model).partial_fit(X, **given)
+    read = again(model, tmp_path)
+    assert_same(read.partial_fit(X, **given), model.partial_fit(X, **given))
+
+
+def test_column_names_and_skipped_rows(tmp_path):
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(ROWS, columns=[f"sensor {k}" for k in range(9)])
+    table.iloc[3, 2] = np.nan
+    model = StreamPCA(2, missing="skip").partial_fit(table).set_output(transform="pandas")
+    save(model, tmp_path / "model.eigs")
+    read = load(tmp_path / "model.eigs")
+    assert (read.n_samples_skipped_, read.n_samples_seen_) == (1, 89)
+    pd.testing.assert_frame_equal(read.transform(table[4:]), model.transform(table[4:]))
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (StreamPCA(2, solver="flow", schedule=lambda t: 1 / (t + 9.0)), "schedule"),
+        (StreamPCA(2, solver="flow", hook=print), "hook"),
+        (StreamPCA(2, features=StandardScaler()), "features"),
+        (StreamPCA(2, solver="flow", random_state=np.random.RandomState(0)), "random_state"),
+        (PairSubspace(2, preprocessor=[print]), "preprocessor"),
+        (Adaline(schedule=lambda t: 0.1), "schedule"),
+    ],
+)
+def test_values_that_cannot_be_saved(model, name, tmp_path):
+    with pytest.raises(TypeError, match=f"{name}.*cannot be saved"):
+        save(model, tmp_path / "model.eigs")
+    for thing in (PCA(2), print, "model.eigs"):
+        with pytest.raises(TypeError, match="cannot be saved"):
+            save(thing, tmp_path / "model.eigs")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_hook(tmp_path):
+    model = StreamPCA(2, solver="flow", hook=lambda progress: None, random_state=0)
+    model.partial_fit(ROWS[:30])
+    save(model, tmp_path / "model.eigs", without=["hook"])
+    read = load(tmp_path / "model.eigs").partial_fit(ROWS[30:])
+    np.testing.assert_array_equal(read.components_, model.partial_fit(ROWS[30:]).components_)
+    with pytest.raises(ValueError, match="without"):
+        save(StreamPCA(), tmp_path / "model.eigs", without=["schedule"])
+
+
+def test_describe(tmp_path):
+    path = tmp_path / "model.eigs"
+    save(RBFNetwork(3).fit(ROWS), path, date="2026-01-01")
+    told = describe(path)
+    assert told["parameters"]["n_prototypes"] == 3
+    assert told["provenance"] == {"date": "2026-01-01", "rows_seen": 90}
+    assert set(told["versions"]) == {"eigenstream", "numpy", "scipy", "scikit-learn"}
+    assert (told["class"], told["n_bytes"]) == ("RBFNetwork", path.stat().st_size)
