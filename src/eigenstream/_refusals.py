@@ -1,10 +1,8 @@
-"""What a refusal owes its caller: words for what came instead of rows,
-and all as it was before."""
+"""Errors that leave an estimator as it was, and errors for input that is not rows."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
-from os import PathLike, fspath
+from os import PathLike
 from types import MethodType
 from typing import Any
 
@@ -49,61 +47,33 @@ class offered_if:
 
 
 def refuse_unread(values: Any, name: str = "X") -> None:
-    """Refuse what may hold rows and is none: names of files, streams, dicts, complex numbers.
+    """Raise TypeError if values are a source of rows, such as a file name, instead of rows.
 
     >>> refuse_unread((chunk for chunk in [[[1.0]]]))
     Traceback (most recent call last):
         ...
-    TypeError: X is a generator, and rows are due: open_stream(X), of eigenstream.streams, is what
-    fit takes; or pass its chunks to partial_fit one by one.
+    TypeError: X is a generator, not rows. Pass open_stream(X) to fit, or each chunk to partial_fit.
     """
-    if isinstance(values, str | bytes | PathLike):
-        path = fspath(values)
-        raise TypeError(
-            f"{name} is the name of a file, {path!r:.80}, and rows are due: "
-            f"open_stream({path!r:.80}), of eigenstream.streams, is what fit takes; or read it "
-            "first, such as by np.load(path, mmap_mode='r')."
-        )
-    if isinstance(values, list | tuple) and values:
-        first = values[0]
-        if isinstance(first, str | PathLike) and name in ("X", "pairs"):
-            raise TypeError(
-                f"{name} is a {type(values).__name__} of names, {str(first)!r:.80} first, and rows "
-                f"are due: if they are files, open_stream({name}), of eigenstream.streams, is what "
-                "fit takes, each a sequence."
-            )
+    kind = type(values).__name__
     if hasattr(values, "lagged_blocks"):
+        raise TypeError(f"{name} is a stream, not rows. Pass chunk.rows, for chunk in {name}.")
+    if (
+        getattr(getattr(values, "dtype", None), "kind", "") == "c"
+    ):  # scikit-learn's message would print the whole array
+        raise ValueError(f"Complex data not supported: {name} has complex numbers. Pass real ones.")
+    listed = isinstance(values, list | tuple) and len(values) > 0 and name in ("X", "pairs")
+    if isinstance(values, str | bytes | PathLike) or (
+        listed and isinstance(values[0], str | PathLike)
+    ):
         raise TypeError(
-            f"{name} is a stream, and rows are due: fit reads a stream itself, as do methods with "
-            f"an answer for each row; here pass chunk.rows, for chunk in {name}."
+            f"{name} is {str(values)!r:.80}, not rows. If it names files, pass open_stream({name})."
         )
-    dtype = getattr(values, "dtype", None)
-    if getattr(dtype, "kind", "") == "c":  # scikit-learn's words, which print the whole array
-        raise ValueError(
-            f"Complex data not supported: {name} has dtype {dtype}. Pass real numbers, such as the "
-            "real and the imaginary parts side by side."
-        )
-    if isinstance(values, Mapping) and not is_sparse(values):  # some sparse ones are dicts
-        first = ", ".join(f"{key!r:.20}" for key in islice(values, 3))
-        more = ", ..." if len(values) > 3 else ""
+    loader = hasattr(values, "batch_sampler") and hasattr(values, "dataset")  # torch's DataLoader
+    source = loader or isinstance(values, Iterator | Mapping) or callable(values)
+    if source and not hasattr(values, "__array__") and not is_sparse(values):
         raise TypeError(
-            f"{name} is a dict of {len(values)} entries ({first}{more}), and rows are due: "
-            f"open_stream({name}), of eigenstream.streams, takes each entry as a sequence; or pass "
-            f"list({name}.values()) where a list of sequences will do, or one entry."
-        )
-    if callable(values) and not hasattr(values, "__array__"):
-        called = getattr(values, "__name__", type(values).__name__)
-        raise TypeError(
-            f"{name} is a function, {called:.40}, and rows are due: if it gives a new iterator of "
-            f"chunks each time it is called, open_stream({name}), of eigenstream.streams, is what "
-            f"fit takes; else pass {name}()."
-        )
-    loader = hasattr(values, "batch_sampler") and hasattr(values, "dataset")  # torch's
-    if loader or (isinstance(values, Iterator) and not hasattr(values, "__array__")):
-        kind = type(values).__name__
-        raise TypeError(
-            f"{name} is a {kind}, and rows are due: open_stream({name}), of eigenstream.streams, "
-            "is what fit takes; or pass its chunks to partial_fit one by one."
+            f"{name} is a {kind}, not rows. Pass open_stream({name}) to fit, or each chunk to "
+            "partial_fit."
         )
 
 

@@ -379,7 +379,7 @@ def test_what_keeps_nothing_on_the_way_is_refused_by_name(tmp_path):
         ),
         (network, rows, "RBFNetwork draws its rows in a quick pass"),
         (OjaNeuron(), ROWS, "checkpoints are for streams, and X is in memory"),
-        (OjaNeuron(), "rows.npy", "X is the name of a file"),
+        (OjaNeuron(), "rows.npy", "not rows. If it names files"),
     ]:
         with pytest.raises((ValueError, TypeError), match=words):
             model.fit(source, checkpoint=tmp_path / "fit.eigs")
@@ -426,7 +426,7 @@ def test_what_cannot_be_kept_is_refused_before_the_work(tmp_path):
     for model, source, how, words in [
         (StreamPCA(2, solver="krylov"), stream(), {}, "is not for solver='krylov'"),
         (StreamPCA(2), ROWS, {}, "checkpoints are for streams, and X is in memory"),
-        (StreamPCA(2), "rows.npy", {}, "X is the name of a file"),
+        (StreamPCA(2), "rows.npy", {}, "not rows. If it names files"),
         (StreamPCA(2, solver="flow", hook=print), stream(), {}, "Leave the hook out"),
         (
             StreamPCA(2, solver="flow", random_state=np.random.RandomState(0)),
