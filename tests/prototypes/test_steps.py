@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigenstream.prototypes._nearest import nearest
+from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes._steps import MAP, RANK, SOFT, WINNER, learn
 from eigenstream.prototypes.grids import NEIGHBORHOODS, Grid, as_grid, smooth
 
@@ -138,7 +138,7 @@ def test_the_first_of_equal_units_wins_and_the_next_is_second():
         assert set(labels % 4) == {0}
     first, _ = nearest(X, W)
     assert set(first % 4) == {0}
-    np.testing.assert_array_equal(nearest(X, W, first)[0], first + 1)
+    np.testing.assert_array_equal(nearest_units(X, W, 2)[0], [first, first + 1])
 
 
 def test_units_that_do_not_fit_are_rejected():
@@ -188,7 +188,8 @@ def test_the_nearest_units_are_exact(D, K, n, scale, offset, apart, missing, sin
     due = squares[t, first] * (D / np.maximum(there.sum(axis=1), 1))
     np.testing.assert_allclose(found, due, rtol=64 * D * EPS)
     if K > 1:
-        second, _ = nearest(X, W, first)
+        (one, second), _ = nearest_units(X, W, 2)
+        np.testing.assert_array_equal(one, first)
         assert (second != first).all()
         squares[t, first] = np.inf
         assert (squares[t, second] <= squares.min(axis=1) * (1 + 64 * D * EPS)).all()

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_names, check_weights, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream._streams import check_labelled, complete_rows, is_stream
-from eigenstream.prototypes._nearest import nearest
+from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes.grids import Grid
 
 __all__ = ["ClassMap", "MapQuality", "MapReading", "trustworthiness"]
@@ -86,8 +86,8 @@ class MapReading:
 
     def _two_nearest(self, rows: Any, units: Float64s) -> tuple[NDArray[np.int64], Float64s, Any]:
         """Return the nearest unit of each row, its distance, and the second nearest."""
-        first, squares = nearest(rows, units)
-        return first, np.sqrt(squares), nearest(rows, units, first)[0]
+        found, squares = nearest_units(rows, units, 2)
+        return found[0], np.sqrt(squares[0]), found[1]
 
     def positions(self, X: Any) -> Float64s:
         """Return where rows lie on the map: the places of their nearest units, (n, 2)."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from eigenstream.kernels.base import njit
 
-__all__ = ["EQUAL", "LOOSE", "nearest", "square"]
+__all__ = ["EQUAL", "LOOSE", "nearest", "nearest_units", "square"]
 
 #: Squared distances closer than this, relative to the squares they are made of, are equal.
 EQUAL = 16 * 2.0**-52
@@ -21,22 +21,29 @@ BLOCK = 2**18
 LONGEST = 1e15
 
 
-def nearest(X: Any, W: Any, without: Any = None) -> tuple[Any, Any]:
+def nearest(X: Any, W: Any) -> tuple[Any, Any]:
     """Return the nearest unit of each row, and the squared distance to it.
-
-    Products in single precision rule out most units. Units that their rounding cannot tell apart
-    are compared in double precision, so the result is exact; the first of equal units wins.
-
-    Missing values (NaN) are left out, and the squared distance is scaled up to all features.
-    ``without`` excludes one unit per row: with the nearest units it gives the second nearest.
 
     >>> nearest(np.array([[1.0, 0.0], [4.0, np.nan]]), np.array([[0.0, 0.0], [5.0, 5.0]]))
     (array([0, 1]), array([1., 2.]))
     """
+    labels, squares = nearest_units(X, W, 1)
+    return labels[0], squares[0]
+
+
+def nearest_units(X: Any, W: Any, count: int) -> tuple[Any, Any]:
+    """Return the nearest units of each row and the squared distances, (count, rows).
+
+    Products in single precision rule out most units. Units that their rounding cannot tell apart
+    are compared in double precision, so the result is exact; the first of equal units comes first.
+    Missing values (NaN) are left out, and the squared distances scaled up to all features.
+
+    >>> nearest_units(np.array([[1.0]]), np.array([[5.0], [2.0], [1.5]]), 2)[0].tolist()
+    [[2], [1]]
+    """
     (n, D), K, centre = X.shape, len(W), W.mean(axis=0)
     W, units = np.ascontiguousarray(W, np.float64), W - centre
-    labels, squares = np.empty(n, np.int64), np.empty(n)
-    without = np.full(n, -1) if without is None else without
+    found, squares = np.empty((count, n), np.int64), np.empty((count, n))
     scale = 1.0 / (np.sqrt((units**2).sum(axis=1).max()) or 1.0)
     units *= scale
     # <x, w> - |w|^2 / 2 is largest for the nearest unit: one product with an additional column.
@@ -45,16 +52,17 @@ def nearest(X: Any, W: Any, without: Any = None) -> tuple[Any, Any]:
     singles, lengths = np.ones((step, D + 1), np.float32), np.empty(step)
     for start in range(0, n, step):
         here = slice(start, min(start + step, n))
-        rows, best, other = np.ascontiguousarray(X[here], np.float64), labels[here], without[here]
+        rows = np.ascontiguousarray(X[here], np.float64)
         _shrink(rows, centre, scale, singles, lengths)
         with np.errstate(invalid="ignore", over="ignore"):
             fields = singles[: len(rows)] @ units
-        fields[other >= 0, other[other >= 0]] = -np.inf
-        np.argmax(fields, axis=1, out=best)
-        _settle(rows, W, fields, lengths, other, best, squares[here])
+        for best, far in zip(found[:, here], squares[:, here], strict=True):
+            np.argmax(fields, axis=1, out=best)
+            _settle(rows, W, fields, lengths, best, far)
+            fields[np.arange(len(rows)), best] = -np.inf
         if np.isnan(lengths[: len(rows)]).any():
-            squares[here] *= D / np.maximum((~np.isnan(rows)).sum(axis=1), 1)
-    return labels, squares
+            squares[:, here] *= D / np.maximum((~np.isnan(rows)).sum(axis=1), 1)
+    return found, squares
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
@@ -84,8 +92,11 @@ def square(x: Any, w: Any) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
-def _settle(X: Any, W: Any, fields: Any, lengths: Any, other: Any, best: Any, squares: Any) -> None:
-    """Compare in double precision the units that rounding may have confused; write the squares."""
+def _settle(X: Any, W: Any, fields: Any, lengths: Any, best: Any, squares: Any) -> None:
+    """Compare in double precision the units that rounding may have confused; write the squares.
+
+    Fields of units that have been found are -inf.
+    """
     K, D = W.shape
     for t in range(X.shape[0]):
         own, every, count = fields[t], not lengths[t] < LONGEST, np.int32(0)
@@ -97,7 +108,7 @@ def _settle(X: Any, W: Any, fields: Any, lengths: Any, other: Any, best: Any, sq
         if count != 1 or every:  # ``every``: NaN, or too long for single precision
             low = np.inf
             for k in range(K):
-                if (every or own[k] >= limit) and k != other[t]:
+                if own[k] >= limit or (every and own[k] != -np.inf):
                     value = square(X[t], W[k])
                     if value < (1.0 - EQUAL) * low:
                         low, best[t] = value, k

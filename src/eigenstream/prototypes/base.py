@@ -134,10 +134,12 @@ class PrototypeEstimator(
                 "above 1 a prototype overshoots the row. Use a smaller learning_rate."
             )
         if not self._placed:
-            self._waiting.append((np.array(rows, np.float64), weights))
-            if self._n_seen < self._n_first():
+            lacking = self._n_first() - self._n_seen
+            self._waiting.append((np.array(rows[:lacking], np.float64), weights[:lacking]))
+            if len(rows) < lacking:
                 return
-            rows, weights = self._place_waiting()
+            self._learn(*self._place_waiting())
+            rows, weights = rows[lacking:], weights[lacking:]
         self._learn(rows, weights)
 
     @property
@@ -149,9 +151,8 @@ class PrototypeEstimator(
         """Place the prototypes among the rows that wait; return the rows still to be learned."""
         rows, weights = (np.concatenate(one) for one in zip(*self._waiting, strict=True))
         self._waiting = []
-        n = min(self._n_first(), len(rows))
-        start = n if self._place(rows[:n], weights[:n]) else 0
-        return rows[start:], weights[start:]
+        learned = len(rows) if self._place(rows, weights) else 0
+        return rows[learned:], weights[learned:]
 
     def _learn(self, rows: Any, weights: Float64s) -> None:
         """Take the steps of rows, in stretches that fit into memory and end at pauses."""
@@ -175,9 +176,8 @@ class PrototypeEstimator(
         centred = np.subtract(rows, self._mean, dtype=np.float64, order="C")
         pace = np.stack([*self._pace(self._steps, n), weights])
         labels, squares = learn(self._vectors, centred, kind, pace, self._counts, **more)
-        lacking = np.isnan(centred)
-        if lacking.any():
-            squares *= centred.shape[1] / np.maximum((~lacking).sum(axis=1), 1)
+        if self.missing == "partial":
+            squares *= centred.shape[1] / np.maximum((~np.isnan(centred)).sum(axis=1), 1)
         self._steps += n
         self._note(centred, weights, labels, squares)
 
@@ -213,7 +213,7 @@ class PrototypeEstimator(
     # ---- passes ------------------------------------------------------------------------------
 
     def _place_among(self, parts: Parts, n: int) -> tuple[Float64s, Float64s]:
-        """Place the prototypes among the first rows of a pass; return these rows."""
+        """Place the prototypes among the first rows of a pass; return those still to be learned."""
         self._waiting, lacking = [], n
         for rows, weights in parts:
             some = np.flatnonzero(weights)[:lacking]
@@ -223,10 +223,7 @@ class PrototypeEstimator(
                 break
         if lacking == n:
             raise ValueError(NO_ROWS_LEFT)
-        rows, weights = (np.concatenate(one) for one in zip(*self._waiting, strict=True))
-        self._waiting = []
-        self._place(rows, weights)
-        return rows, weights
+        return self._place_waiting()
 
     def _stream_parts(self, course: Course, passes: Passes | None) -> Callable[..., Iterator[Any]]:
         """Return a function that starts a pass: one that learns, or one that only reads."""
@@ -259,37 +256,38 @@ class PrototypeEstimator(
         The heights are the weights of the values that are not missing, (K, D) or (K, 1). ``steps``
         were taken before the pass.
         """
-        (K, D), error, total = self._vectors.shape, 0.0, 0.0
+        (K, D), error, total, units = self._vectors.shape, 0.0, 0.0, self._vectors + self._mean
         sums, counts, heights, wins = np.zeros((K, D)), np.zeros(K), 0.0, np.full(K, -1)
-        most = max(STRETCH // max(D, K if shares else 1), 1)
-        for chunk, weight in parts:
-            for start in range(0, len(chunk), most):
-                weights = weight[start : start + most]
-                rows = np.subtract(
-                    chunk[start : start + most], self._mean, dtype=np.float64, order="C"
-                )
-                if not weights.all():
-                    rows, weights = rows[weights > 0], weights[weights > 0]
-                labels, squares = nearest(rows, self._vectors)
-                if shares is None:
-                    ends = np.arange(len(rows) + 1)
-                    owners: Any = csr_array((weights, labels, ends), (len(rows), K)).T
-                else:
-                    far = euclidean_distances(rows, self._vectors, squared=True)
-                    owners = shares(far).T * weights
-                gaps = np.isnan(rows)
-                there = 1.0 - gaps if gaps.any() else np.ones((len(rows), 1))
-                heights = heights + owners @ there
-                counts += owners @ np.ones(len(rows))
-                rows[gaps] = 0.0
-                sums += owners @ rows
-                wins[labels] = np.arange(steps, steps + len(rows))
-                error += float(weights @ squares)
-                total += float(weights.sum())
-                steps += len(rows)
+        most = chunk_rows(max(D, K if shares else 1))
+        pieces = (
+            (chunk[at : at + most], weight[at : at + most])
+            for chunk, weight in parts
+            for at in range(0, len(chunk), most)
+        )
+        for rows, weights in pieces:
+            if not weights.all():
+                rows, weights = rows[weights > 0], weights[weights > 0]
+            labels, squares = nearest(rows, units)
+            if shares is None:
+                ends = np.arange(len(rows) + 1)
+                owners: Any = csr_array((weights, labels, ends), (len(rows), K)).T
+            else:
+                far = euclidean_distances(rows - self._mean, self._vectors, squared=True)
+                owners = shares(far).T * weights
+            there: Any = np.ones((len(rows), 1))
+            if self.missing == "partial" and np.isnan(rows).any():
+                there = (~np.isnan(rows)).astype(np.float64)
+                rows = _without_nan(rows)
+            heights = heights + owners @ there
+            counts += owners @ np.ones(len(rows))
+            sums += owners @ rows
+            wins[labels] = np.arange(steps, steps + len(rows))
+            error += float(weights @ squares)
+            total += float(weights.sum())
+            steps += len(rows)
         # A pass that is interrupted has changed nothing.
         self._steps, self._error, self._weight, self._last_wins = steps, error, total, wins
-        return sums, heights, counts
+        return sums - heights * self._mean, heights, counts
 
     # ---- reading -----------------------------------------------------------------------------
 
