@@ -1,6 +1,5 @@
 """Perceptron, Adaline and multilayer perceptron beside scikit-learn, river and our engine."""
 
-from functools import partial
 from importlib.util import find_spec
 from time import process_time
 from typing import Any
@@ -14,8 +13,6 @@ from sklearn.utils._testing import ignore_warnings
 
 from benchmarks._tools import console, race, show
 from eigenstream import AdalineRegressor, MultilayerPerceptron, Perceptron
-from eigenstream.rules import BlockEngine, Terms
-from eigenstream.rules.supervised import ADALINE, PERCEPTRON
 
 #: Copies of the 1797 digits in a chunk of the linear units, so that calls of it weigh little.
 COPIES = 10
@@ -29,17 +26,6 @@ def digits() -> tuple[Any, Any]:
     rows, labels = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(rows))
     return rows[order] / 16.0, labels[order]
-
-
-def engine_steps(rule: Any, rows: Any, signs: Any, rate: float) -> None:
-    engine = BlockEngine(rule, np.zeros((1, rows.shape[1] + 1)))
-    terms = Terms.of(
-        np.column_stack([rows, np.ones(len(rows))]),
-        np.full(len(rows), rate),
-        signs=np.array(signs, float)[:, None],
-    )
-    for _ in range(PASSES):
-        engine.advance(terms, adapt=np.zeros(3), size=32)
 
 
 def passes(model: Any, rows: Any, targets: Any, *classes: Any) -> None:
@@ -64,7 +50,6 @@ def linear_units() -> None:
             many,
             lambda: passes(TheirPerceptron(shuffle=False), X, y, [0, 1]),
         ),
-        "the block engine's perceptron": (many, partial(engine_steps, PERCEPTRON, X, signs, 1.0)),
         "AdalineRegressor, normalised": (
             many,
             lambda: passes(AdalineRegressor(schedule=rate), X, signs),
@@ -79,7 +64,6 @@ def linear_units() -> None:
                 SGDRegressor(learning_rate="constant", eta0=rate, alpha=0, shuffle=False), X, signs
             ),
         ),
-        "the block engine's Adaline": (many, partial(engine_steps, ADALINE, X, signs, rate)),
     }
     if find_spec("river"):
         from river import linear_model, optim

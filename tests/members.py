@@ -48,7 +48,6 @@ from eigenstream import (
 from eigenstream._linalg import orthonormalized
 from eigenstream.features import GradientOrientation
 from eigenstream.learners import online as flow
-from eigenstream.rules import supervised
 from eigenstream.solvers import dense, krylov
 
 # ---- data of every form -------------------------------------------------------------------------
@@ -463,14 +462,6 @@ def oja_flow(W, x, eta):
     return orthonormalized(oja_subspace(W, x, eta).T).T
 
 
-def perceptron(W, x, y, eta):
-    return np.where(y * (W @ x) <= 0, 1.0, 0.0)[:, None] * eta * y * x + W
-
-
-def adaline(W, x, d, eta):
-    return W + np.outer(eta * (d - W @ x), x) / (x @ x)
-
-
 #: Every rule of the block engine, and its step as a textbook writes it.
 RULES = {
     rules.HEBB: hebb,
@@ -480,12 +471,7 @@ RULES = {
     rules.OJA_SUBSPACE: oja_subspace,
     rules.SANGER: sanger,
     rules.SANGER_NORMALIZED: sanger_normalized,
-    supervised.PERCEPTRON: perceptron,
-    supervised.ADALINE: adaline,
 }
-
-#: Those that are taught signs.
-TAUGHT = {supervised.PERCEPTRON, supervised.ADALINE}
 
 # ---- processes -----------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from eigenstream.testing import (
     check_streaming,
     check_transform,
 )
-from members import DATA, DEGENERATE, PROCESSES, RULES, SCATTERS, SOLVERS, TAUGHT, keeping
+from members import DATA, DEGENERATE, PROCESSES, RULES, SCATTERS, SOLVERS, keeping
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(eigenvalues are positive|directions only)")
 
@@ -156,14 +156,11 @@ def test_law_2_every_solver_finds_the_largest_eigenvalues(name):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_law_3_the_engine_takes_the_steps_of_the_rule(rule, block):
     rng = np.random.default_rng(0)
-    d = 1 if rule in TAUGHT else 3
-    weights = rng.standard_normal((d, 20)) / np.sqrt(20)
+    weights = rng.standard_normal((3, 20)) / np.sqrt(20)
     rows = rng.standard_normal((120, 20)) * np.linspace(1.5, 0.5, 20)
-    signs = np.sign(rows @ np.ones(20)) if rule in TAUGHT else None
     gains = 0.02 / (1 + np.arange(120) / 50)
-    alike = rule in TAUGHT or rule.orthonormal
-    rates = None if alike else np.array([1.0, 0.7, 1.3])
-    check_rule(rule, RULES[rule], rows, weights, gains, signs=signs, rates=rates, block=block)
+    rates = None if rule.orthonormal else np.array([1.0, 0.7, 1.3])
+    check_rule(rule, RULES[rule], rows, weights, gains, rates=rates, block=block)
 
 
 # ---- learners ------------------------------------------------------------------------------------

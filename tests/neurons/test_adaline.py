@@ -88,6 +88,19 @@ def test_noiseless_targets_are_learned_exactly():
     assert model.converged_
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+@pytest.mark.parametrize("power", range(-12, 13, 2))
+def test_a_fit_that_converged_is_near_least_squares_in_any_units(power, noise):
+    rows, targets = line(noise=noise)
+    model = AdalineRegressor(random_state=0).fit(rows * 10.0**power, targets)
+    spread = targets.var()
+    error = ((model.predict(rows * 10.0**power) - targets) ** 2).mean()
+    if model.converged_:
+        assert error <= 2.2 * noise**2 + 2e-3 * spread
+    assert model.converged_ or power != 0
+
+
 @pytest.mark.parametrize("normalize", [True, False])
 def test_limits_of_the_rate(normalize):
     rows, targets = line(noise=0.0)

@@ -98,6 +98,22 @@ def test_inseparable_rows_are_said_to_be():
     assert unit.mistake_bound_.tolist() == [np.inf]
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("power", [-12, -8, -3, 0, 3, 8, 12])
+def test_separable_rows_are_so_in_any_units(power):
+    """What is said of the rows does not depend on their unit, with an intercept or without."""
+    rng = np.random.default_rng(power + 12)
+    rows = rng.standard_normal((100, 3)) + 2
+    for offset in (0.0, 3.0):
+        side = rows @ [1.0, -2.0, 0.5] + offset
+        for intercept in (True, False) if offset == 0 else (True,):
+            unit = Perceptron(max_iter=20, random_state=0, fit_intercept=intercept)
+            unit.fit(rows * 10.0**power, side > 0)
+            assert unit.separable_ is not False
+    noise = rng.integers(0, 2, 100)
+    assert Perceptron(max_iter=5).fit(rows * 10.0**power, noise).separable_ is False
+
+
 def test_too_few_passes_are_no_inseparable_rows():
     rows = np.array([[1.0, 0.0], [1.0, 0.02]])
     with pytest.warns(ConvergenceWarning, match="its margin is .* at most"):
@@ -185,6 +201,18 @@ def test_constant_features_are_no_trouble():
     rows, labels = blobs(spread=0.5)
     rows[:, 1] = 7.0
     assert Perceptron(random_state=0).fit(rows, labels).score(rows, labels) == 1.0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("make", [Perceptron, Adaline, MultilayerPerceptron])
+def test_a_chunk_of_weight_zero_changes_nothing(make):
+    rows, labels = blobs(spread=0.5)
+    zero = np.zeros(len(rows))
+    model = make(random_state=0).partial_fit(rows, labels, [0, 1], zero)
+    assert vars(model) == vars(make(random_state=0))
+    model.partial_fit(rows, labels, [0, 1])
+    before = pickle.dumps(model)
+    assert pickle.dumps(model.partial_fit(rows, labels, sample_weight=zero)) == before
 
 
 @pytest.mark.parametrize("make", [Perceptron, Adaline, MultilayerPerceptron])

@@ -12,23 +12,31 @@ LARGEST = 200_000
 VANISHES = 1e-9
 
 
-def vanishing(rows: Float64s) -> float | None:
-    """Return the length of the shortest average found of rows scaled to length one, or None.
+def vanishing(rows: Float64s, signs: Float64s, intercept: bool) -> float | None:
+    """Return the length of the shortest average found of signed rows of length one, or None.
 
-    ``rows`` are signed: y x, with a 1 for the intercept. By Gordan's theorem either some w has
-    <w, row> > 0 for all rows, or an average of them is zero. If one has length r, no w of length
-    one has <w, row> > r for all: the data are inseparable beyond that margin. None: too large a
-    program, or no such average.
+    A row x of sign y becomes y (x, 1), or y x without an intercept. By Gordan's theorem either some
+    w has <w, row> > 0 for all, or an average of them is zero: then no plane separates the rows.
+    Units of the columns do not matter: each is divided by its standard deviation (its root mean
+    square without an intercept). None: the program is too large, or no such average exists.
 
-    >>> vanishing(np.array([[1.0], [-2.0]]))
+    >>> vanishing(np.array([[1.0], [2.0]]), np.array([1.0, -1.0]), intercept=False)
     0.0
-    >>> vanishing(np.array([[1.0], [2.0]]))
+    >>> vanishing(np.array([[1e-8], [2e-8]]), np.array([1.0, -1.0]), intercept=True)
     """
+    if rows.size > LARGEST:
+        return None
+    rows = rows - rows.mean(axis=0) if intercept else rows
+    largest = np.abs(rows).max(axis=0)
+    rows = rows / np.where(largest > 0, largest, 1.0)
+    spread = np.sqrt((rows**2).mean(axis=0))
+    rows = rows / np.where(spread > 0, spread, 1.0)
+    if intercept:
+        rows = np.column_stack([rows, np.ones(len(rows))])
+    rows = signs[:, None] * rows
     lengths = np.linalg.norm(rows, axis=1)
     if not lengths.all():
         return 0.0
-    if rows.size > LARGEST:
-        return None
     units = rows / lengths[:, None]
     n, width = units.shape
     equal = np.vstack([units.T, np.ones(n)])

@@ -173,10 +173,13 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Go on learning with one pass over a chunk, in its order; any chunking gives the same.
+        """Continue with one pass over a chunk, in its order; any chunking gives the same.
 
-        ``classes`` names all labels that will ever come, in the first call.
+        ``classes`` names all labels that will ever come, in the first call. A chunk whose rows all
+        weigh zero changes nothing.
         """
+        if sample_weight is not None and not np.any(sample_weight):
+            return self
         with unchanged_on_error(self):
             first = self._begin()
             rows, codes, weights = self._next(X, y, classes, sample_weight, first)
@@ -308,7 +311,12 @@ class Regressing(RegressorMixin):  # type: ignore[misc, unused-ignore]
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning with one pass over a chunk, in its order; any chunking gives the same."""
+        """Continue with one pass over a chunk, in its order; any chunking gives the same.
+
+        A chunk whose rows all weigh zero changes nothing.
+        """
+        if sample_weight is not None and not np.any(sample_weight):
+            return self
         with unchanged_on_error(self):
             first = self._begin()
             self._chunk(*self._next(X, y, sample_weight, first), first)

@@ -73,9 +73,16 @@ class _WidrowHoff(LinearUnits):
             best, settled = min(best, losses[-1]), idle >= self.n_iter_no_change
             if settled or len(losses) == self.max_iter or losses[-1] == 0.0:
                 break
-        self.n_iter_, self.converged_ = len(losses), settled or losses[-1] == 0.0
-        self.loss_curve_, self._units = losses, units
-        if not self.converged_:
+        least = self._least(rows, targets, factors, int(units.seen[0]))
+        self.n_iter_, self.loss_curve_, self._units = len(losses), losses, units
+        self.converged_ = losses[-1] == 0.0 or (settled and losses[-1] <= least)
+        if settled and not self.converged_:
+            warn_user(
+                f"Adaline stopped at a mean squared error of {losses[-1]:.3g}, and a least-squares "
+                "fit has much less. Scale the features to about one, or raise the learning rate.",
+                ConvergenceWarning,
+            )
+        elif not self.converged_:
             warn_user(
                 f"Adaline did not converge: the mean squared error still fell by more than "
                 f"tol={self.tol:g} of it within {self.n_iter_no_change} passes, the last of "
@@ -83,6 +90,24 @@ class _WidrowHoff(LinearUnits):
                 f"{self.safe_rate_:.3g}.",
                 ConvergenceWarning,
             )
+
+    def _least(self, rows: Float64s, targets: Float64s, factors: Float64s, steps: int) -> float:
+        """Return the mean squared error to expect of a fit that has converged.
+
+        A constant rate eta has 2 / (2 - s) times the least error, s = eta times the mean of the
+        squared lengths of the rows. The bound is twice that, and at least 1e-3 of the variance.
+        """
+        used = factors > 0
+        rows, targets, factors = rows[used], targets[used], factors[used]
+        bias = np.full((len(rows), 1), float(self.fit_intercept))
+        lengths = factors * _squares(rows, float(self.fit_intercept))
+        rate = float(rates_of(self.schedule).gains(steps, 1)[0]) * float(lengths.mean())
+        largest = np.abs(rows).max(axis=0)
+        rows = np.hstack([rows / np.where(largest > 0, largest, 1.0), bias])
+        heavy = np.sqrt(factors)[:, None]
+        errors = targets - rows @ np.linalg.lstsq(heavy * rows, heavy * targets, rcond=None)[0]
+        least = 2.0 / max(2.0 - rate, 1e-2) * float((errors**2).mean())
+        return max(2.0 * least, 1e-3 * float(targets.var(axis=0).mean()))
 
     def _chunk(self, rows: Float64s, targets: Float64s, weights: Float64s, first: bool) -> None:
         """Learn from a chunk that follows those before it."""

@@ -12,7 +12,7 @@ from eigenstream._streams import maps_streams
 from eigenstream.neurons._backpropagating import Backpropagating
 from eigenstream.neurons._documented import documented
 from eigenstream.neurons._supervised import Classifying, Regressing
-from eigenstream.rules.supervised.base import OUTPUTS
+from eigenstream.rules.supervised import OUTPUTS
 
 __all__ = ["MultilayerPerceptron", "MultilayerPerceptronRegressor"]
 

@@ -195,9 +195,8 @@ class Perceptron(LinearClassifying, LinearUnits):
 
     def _warn(self, units: Units, active: Any, rows: Float64s, codes: Any, uneven: float) -> None:
         """Say that there was no pass without a mistake, and why if that is quickly found out."""
-        extended = np.column_stack([rows, np.full(len(rows), units.bias)])
         for unit in np.flatnonzero(active):
-            short = vanishing(self._signed(codes, unit)[:, None] * extended)
+            short = vanishing(rows, self._signed(codes, unit), self.fit_intercept)
             if short is not None and short < VANISHES:
                 self.separable_ = False
                 break
@@ -211,7 +210,8 @@ class Perceptron(LinearClassifying, LinearUnits):
             most = self.radius_ * uneven / np.sqrt(units.mistakes[active].max())
             why = (
                 f"if a plane separates the rows, its margin is {most:.3g} at most, and the longest "
-                f"row has {self.radius_:.3g}. Raise max_iter, or try average=True or pocket=True"
+                f"row has {self.radius_:.3g}. Scale the features to about one, raise max_iter, or "
+                "try average=True or pocket=True"
             )
         warn_user(
             f"the perceptron{whose} did not converge: each of {self.n_iter_} passes had a mistake "

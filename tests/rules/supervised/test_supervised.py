@@ -1,12 +1,9 @@
-"""The plain loops and the block engine take the same steps: those of ten lines of NumPy."""
+"""The compiled loops take the steps of ten lines of NumPy."""
 
 import numpy as np
 import pytest
 
-from eigenstream.rules import BlockEngine, Terms
 from eigenstream.rules.supervised import (
-    ADALINE,
-    PERCEPTRON,
     BatchSteps,
     Network,
     Units,
@@ -35,16 +32,6 @@ def by_hand(rule):
     for x, y, eta in zip(ROWS, SIGNS, GAINS, strict=True):
         w = rule(w, np.append(x, 1.0), y, eta)
     return w
-
-
-@pytest.mark.parametrize("block", [1, 16, 50])
-@pytest.mark.parametrize(("rule", "twin"), [(PERCEPTRON, perceptron), (ADALINE, adaline)])
-def test_the_engine_takes_the_same_steps(rule, twin, block):
-    engine = BlockEngine(rule, np.zeros((1, D + 1)))
-    terms = Terms.of(np.c_[ROWS, np.ones(N)], GAINS.copy(), signs=SIGNS[:, None])
-    engine.advance(terms, adapt=np.zeros(3), size=block)
-    # 203 steps on numbers of order one; no response is near zero by less than this.
-    np.testing.assert_allclose(engine.weights[0], by_hand(twin), rtol=0, atol=203 * 1e-15)
 
 
 def test_the_loops_take_the_same_steps():

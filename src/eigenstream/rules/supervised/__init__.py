@@ -1,20 +1,16 @@
-"""Rules that learn from errors: plain compiled loops, an example at a time.
+"""Rules that learn from errors: compiled loops, an example at a time, and batches as products."""
 
-The block engine runs the perceptron and Adaline exactly, too (``PERCEPTRON`` and ``ADALINE``): they
-see their rows through inner products only. One unit's step costs 2 D multiplications in a plain
-loop, and in a block of b rows b / 2 times as many for the inner products alone: the plain loops are
-what the neurons use.
-"""
-
-from eigenstream.rules.supervised.adaline import ADALINE, adaline_steps
-from eigenstream.rules.supervised.backpropagation import backpropagation_steps
-from eigenstream.rules.supervised.base import Network, Units
-from eigenstream.rules.supervised.batches import BatchSteps, network_answers
-from eigenstream.rules.supervised.perceptron import PERCEPTRON, perceptron_steps
+from eigenstream.rules.supervised.linear import Units, adaline_steps, perceptron_steps
+from eigenstream.rules.supervised.network import (
+    OUTPUTS,
+    BatchSteps,
+    Network,
+    backpropagation_steps,
+    network_answers,
+)
 
 __all__ = [
-    "ADALINE",
-    "PERCEPTRON",
+    "OUTPUTS",
     "BatchSteps",
     "Network",
     "Units",
