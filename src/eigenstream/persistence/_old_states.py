@@ -25,7 +25,6 @@ from eigenstream.learners.base import Solution
 from eigenstream.learners.pairs import TrainingPairs
 from eigenstream.learners.table import WAYS
 from eigenstream.neurons import OjaNeuron, SangerNetwork
-from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.scatters import KINDS
 
 __all__ = ["CLASSES", "known", "restored", "state_of"]
@@ -38,7 +37,7 @@ def _named(*kinds: Any) -> dict[str, Any]:
 #: Made from parameters and what was learned with them.
 ESTIMATORS = _named(
     *(StreamPCA, SlowSubspace, PairSubspace, ClassSubspace, PairMetric, ThresholdClassifier),
-    *(OjaNeuron, SangerNetwork, CompetitiveLearning, SelfOrganizingMap),
+    *(OjaNeuron, SangerNetwork),
 )
 
 #: Restored from a flat state.
@@ -165,15 +164,6 @@ LAYOUT = {
     "negative.rows": "hx",
     "negative.weights": "h",
     # Attributes of estimators.
-    "._vectors": "vD",
-    "._mean": "D",
-    "._counts": "v",
-    "._last_wins": "v",
-    "._drawn": "gD",
-    "._keys": "g",
-    "._record_steps": "t",
-    "._record_R": "tom?",
-    "._record_Q": "too?",
     ".prototypes_": "qD",
     ".whitening_": "qq",
     "._collected": "qD",
@@ -188,7 +178,7 @@ LAYOUT = {
 }
 
 #: Arrays of whole numbers; the others of a layout hold real ones, but for names.
-WHOLE = {"pending", "codes", "tasks", "hashes", "_codes", "_last_wins", "_record_steps", "labels_"}
+WHOLE = {"pending", "codes", "tasks", "hashes", "_codes"}
 NAMES = {"feature_names_in_", "classes_"}
 
 #: More names that are all None than this are no names.

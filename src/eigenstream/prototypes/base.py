@@ -28,7 +28,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._memory import chunk_rows
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
-from eigenstream._state import Restorable
+from eigenstream._storable import FITTED, storable
 from eigenstream._streams import Course, Passes, maps_streams
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._steps import learn
@@ -49,9 +49,26 @@ OF_FIT = ("max_iter", "tol", "missing", "random_state")
 STRETCH = 2**19
 
 
+@storable(
+    **FITTED,
+    _begun="dict",
+    _n_skipped="int?",
+    _seed="int",
+    _mean="f8 D",
+    _vectors="f8 vectors D",
+    _counts="f8 vectors",
+    _last_wins="i8 vectors",
+    _steps="int",
+    _error="number",
+    _weight="number",
+    _placed="bool",
+    _waiting="list[tuple]",
+    labels_="i8 rows?",
+    inertia_="number?",
+    n_iter_="int?",
+)
 class PrototypeEstimator(
     Reported,
-    Restorable,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     BaseEstimator,

@@ -17,6 +17,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._memory import check_fits, chunk_rows
 from eigenstream._provenance import NOTED, check_same_steps, merge_sources
 from eigenstream._refusals import unchanged_on_error
+from eigenstream._storable import storable
 from eigenstream._streams import Course, fits_streams_by
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._pace import as_pace, scheduled
@@ -54,6 +55,17 @@ FALLING = 2
 DEAD = 100
 
 
+@storable(
+    _scale="number",
+    _n_reseeded="int",
+    _record_steps="i8 times",
+    _record_R="f8 times K directions",
+    _record_Q="f8 times K K",
+    _records="list",
+    _drawn="f8 drawn D",
+    _keys="f8 drawn",
+    _settles="number?",
+)
 class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     """Prototypes that compete for rows: clusters of a stream, learned one row at a time.
 

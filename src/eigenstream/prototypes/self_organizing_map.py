@@ -11,6 +11,7 @@ from eigenstream._checks import check_choice, check_flag, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._memory import chunk_rows
 from eigenstream._refusals import offered_if, unchanged_on_error
+from eigenstream._storable import storable
 from eigenstream._streams import Course, fits_streams_by
 from eigenstream.prototypes._map_reading import MapQuality, MapReading
 from eigenstream.prototypes._pace import as_pace, falling, scheduled
@@ -47,6 +48,12 @@ def _learns_in_steps(self: Any) -> None:
         )
 
 
+@storable(
+    _horizon="int",
+    quantization_error_="number?",
+    topographic_error_="number | None?",
+    _hits="f8 units?",
+)
 class SelfOrganizingMap(MapReading, PrototypeEstimator):
     """A map: units on a grid learn to stand for rows, and neighbours for similar ones [KOHONEN].
 
