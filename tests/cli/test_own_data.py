@@ -231,7 +231,6 @@ cli.main()
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["fit", "slow", "all.npy", "-o", "new.eigs"],
         ["transform", "m.eigs", "all.npy", "-o", "f.csv"],
     ],
 )

@@ -39,7 +39,8 @@ def refused(*arguments, given=None):
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("x.npy", ROWS)
-    np.savetxt("x.csv", ROWS, delimiter=",", fmt="%.17g")
+    names = ",".join(f"c{k}" for k in range(ROWS.shape[1]))
+    np.savetxt("x.csv", ROWS, delimiter=",", fmt="%.17g", header=names, comments="")
     return tmp_path
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -278,28 +279,14 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
         rows = self._rows(X, reset=False)
         out = np.empty((len(rows), len(self.prototypes_)), dtype=rows.dtype)
-        work = np.result_type(rows.dtype, self.prototypes_.dtype)
-        centre = self.prototypes_.mean(axis=0, dtype=np.float64)
-        exponent = _exponent_map(self.prototypes_ - centre, self.gamma_).astype(work, copy=False)
-        whitening = self.whitening_.astype(work, copy=False)
-        n_features = rows.shape[1]
-        block = max(1, KERNEL_VALUES // len(self.prototypes_))
-        # [x, |x|^2, 1] @ exponent = -gamma |x - prototype|^2: one product does it all.
-        extended = np.ones((min(block, len(rows)), n_features + 2), dtype=work)
-        kernel = np.empty((len(extended), len(self.prototypes_)), dtype=work)
+        # About the prototypes' mean, so that a large common offset costs no digits.
+        centre = self.prototypes_.mean(axis=0, dtype=np.float64).astype(self.prototypes_.dtype)
+        prototypes = self.prototypes_ - centre
+        block = max(1, KERNEL_VALUES // len(prototypes))
         for start in range(0, len(rows), block):
-            part = rows[start : start + block]
-            left, values = extended[: len(part)], kernel[: len(part)]
-            np.subtract(part, centre, out=left[:, :n_features], casting="same_kind")
-            centred = left[:, :n_features]
-            left[:, n_features] = np.einsum("ij,ij->i", centred, centred)
-            np.matmul(left, exponent, out=values)
-            np.minimum(values, 0.0, out=values)  # rounding may leave a distance below zero
-            np.exp(values, out=values)
-            if out.dtype == work:
-                np.matmul(values, whitening, out=out[start : start + block])
-            else:
-                out[start : start + block] = values @ whitening
+            part = rows[start : start + block] - centre
+            kernel = rbf_kernel(part, prototypes, self.gamma_)
+            out[start : start + block] = kernel @ self.whitening_.astype(kernel.dtype, copy=False)
         return out
 
     @property
@@ -390,13 +377,3 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 def _has_learned(own: Any) -> bool:
     """Tell whether an estimator has centres of clusters to read."""
     return hasattr(own, "cluster_centers_")
-
-
-def _exponent_map(prototypes: Float64s, gamma: float) -> Float64s:
-    """Return the matrix that takes [x, |x|^2, 1] to -gamma |x - prototype|^2."""
-    p, n_features = prototypes.shape
-    out = np.empty((n_features + 2, p))
-    out[:n_features] = 2.0 * gamma * prototypes.T
-    out[n_features] = -gamma
-    out[n_features + 1] = -gamma * np.einsum("ij,ij->i", prototypes, prototypes)
-    return out

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
-from numpy.typing import ArrayLike, NDArray
+from matplotlib.ticker import MaxNLocator, SymmetricalLogLocator
+from numpy.typing import ArrayLike
 
 from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend
 
@@ -40,7 +40,11 @@ def spectrum(eigenvalues: ArrayLike, n_kept: int, *, ax: Axes | None = None) -> 
     # Where one power of ten holds them all there would be no tick but zero.
     if near_zero > 0 and float(np.abs(values).max()) > 100.0 * near_zero:
         ax.set_yscale("symlog", linthresh=near_zero)
-        ax.set_yticks(_signed_decades(values, near_zero))
+        limits = ax.get_ylim()
+        ticks = SymmetricalLogLocator(base=10, linthresh=near_zero)
+        ticks.set_params(numticks=7)
+        ax.yaxis.set_major_locator(ticks)
+        ax.set_ylim(limits)
     ax.set(xlabel="rank of the eigenvalue", ylabel="eigenvalue of T")
     legend(ax, "upper right")
     return ax
@@ -136,15 +140,3 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(bottom=0.7 * least)
     ax.grid(True, which="both", alpha=0.1)
     return ax
-
-
-def _signed_decades(values: NDArray[np.float64], near_zero: float) -> list[float]:
-    """Return 0 and about three powers of ten on either side, as far as the values go."""
-    ticks = [0.0]
-    for sign in (1.0, -1.0):
-        furthest = float((sign * values).max(initial=0.0))
-        if furthest > 10.0 * near_zero:
-            first, last = np.ceil(np.log10(near_zero)) + 1, np.floor(np.log10(furthest))
-            step = max(1, int((last - first) // 3) + 1)
-            ticks += [sign * 10.0**power for power in np.arange(last, first - 1, -step)]
-    return sorted(ticks)

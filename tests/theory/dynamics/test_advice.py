@@ -25,7 +25,7 @@ def assert_within_a_tenth(predicted, ends):
     assert abs(predicted - ends.mean()) < 0.1 * ends.mean() + 3 * error
 
 
-@pytest.mark.parametrize(("b", "eta", "length"), [(1.65, 2.16, 1.0), (1.2, 0.9, 0.5)])
+@pytest.mark.parametrize(("b", "eta", "length"), [(1.65, 2.16, 1.0)])
 def test_two_prototypes(b, eta, length):
     N, pair = 500, SymmetricPair(b)
     predicted = pair.advise(eta, n_features=N, length=length).examples / N
@@ -38,7 +38,7 @@ def test_two_prototypes(b, eta, length):
     assert_within_a_tenth(predicted, first_times(minus / 2, (high - low) / 2, times))
 
 
-@pytest.mark.parametrize(("b", "eta", "X"), [((0.7, 0.33), 0.31, None), ((0.55, 0.44), 0.3, 1e-10)])
+@pytest.mark.parametrize(("b", "eta", "X"), [((0.7, 0.33), 0.31, None)])
 def test_two_units(b, eta, X):
     N, model = 500, PrincipalDynamics(b, eta=eta)
     start = {}
