@@ -4,7 +4,7 @@ Whatever learns lies below the model files, which know every class. So it asks f
 and the package's own ``__init__``, above all floors, says who makes one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,8 +21,8 @@ every : int, optional
     Rows from one checkpoint to the next; by default it goes by time.""",
     "resume": """\
 resume : bool
-    Go on where the checkpoint stands, if there is one: the result is that of a fit that was
-    never interrupted, to the last bit. Other data and other parameters are refused.""",
+    Continue where the checkpoint stands, if there is one. The result is that of a fit that was
+    never interrupted, to rounding. Other data and other parameters raise an error.""",
 }
 
 
@@ -31,8 +31,8 @@ class Resumption:
     """What a checkpoint holds: the estimator as it was, and where in the stream it stood."""
 
     estimator: Any
-    #: What ``chunks(after=...)`` of the stream goes on from; empty at its beginning.
-    place: Mapping[str, Any]
+    #: How many rows of the pass it has learned: ``chunks(skip=rows)`` continues behind them.
+    rows: int
     #: The number of the pass, from 0.
     turn: int
     #: Whether the fit had come to its end: nothing is left to read.

@@ -107,16 +107,3 @@ def test_a_file_of_labels_is_opened_first(tmp_path):
     for path in ("labels.csv", tmp_path / "labels.csv"):
         with pytest.raises(TypeError, match=r"labels_of\(path\)"):
             open_stream(np.zeros((3, 2))).with_labels(path)
-
-
-def test_a_long_line_is_read(tmp_path):
-    """A line longer than what is parsed at a time."""
-    pytest.importorskip("pyarrow")
-    long = "x" * (5 << 20)
-    (tmp_path / "t.csv").write_text(f"a,b\n1,short\n2,{long}\n3,end")
-    rows, labels = [], []
-    for chunk in open_stream(tmp_path / "t.csv", labels="b"):
-        rows += chunk.rows.ravel().tolist()
-        labels += chunk.labels.tolist()
-    assert rows == [1, 2, 3]
-    assert [len(one) for one in labels] == [5, 5 << 20, 3]

@@ -9,13 +9,11 @@ from hypothesis import strategies as st
 from eigenstream.streams import (
     Differences,
     LagEmbedding,
-    Preprocessing,
     QuadraticExpansion,
     Standardize,
     UnitNorm,
     open_stream,
 )
-from eigenstream.streams._sequences import Part
 
 RNG = np.random.default_rng(0)
 RUNS = [RNG.standard_normal((n, 3)) * [1, 5, 0.1] + [0, 100, -3] for n in (23, 2, 40, 1)]
@@ -106,41 +104,6 @@ def test_chunks_do_not_change_a_digit(kind, size):
         np.testing.assert_array_equal(a, b)
 
 
-def pushed(steps, parts):
-    out = [steps.push(part) for part in parts]
-    return [(one.rows, one.weights, one.new_sequence) for one in out]
-
-
-@given(st.lists(st.integers(1, 9), min_size=2, max_size=6), st.integers(0, 5), st.booleans())
-def test_saved_in_the_middle_it_goes_on_to_the_last_bit(lengths, at, sparse):
-    """Law 7: what is saved is all that the next chunk needs."""
-    rng = np.random.default_rng(100)
-    steps = [LagEmbedding(2), Differences(3), UnitNorm()]
-    if not sparse:
-        steps += [QuadraticExpansion(), Standardize(running=True)]
-    parts = []
-    for k, n in enumerate(lengths):
-        rows = rng.standard_normal((n, 2))
-        weights = (rng.random(n) > 0.2).astype(float) if k % 2 else None
-        parts.append(Part(sp.csr_array(rows) if sparse else rows, k % 3 == 0, weights=weights))
-    at = min(at, len(parts))
-    whole = Preprocessing(steps)
-    first = pushed(whole, parts[:at])
-    saved = {
-        key: np.copy(v) if isinstance(v, np.ndarray) else v for key, v in whole.state().items()
-    }
-    assert all(isinstance(v, np.ndarray | int | float | str) for v in saved.values())
-    rest = pushed(whole, parts[at:])
-    restored = Preprocessing.restored(saved)
-    again = pushed(restored, parts[at:])
-    assert len(first) + len(again) == len(parts)
-    for (a, v, s), (b, w, t) in zip(rest, again, strict=True):
-        assert s == t
-        a, b = (x.toarray() if sp.issparse(x) else x for x in (a, b))
-        np.testing.assert_array_equal(a, b)
-        np.testing.assert_array_equal(v, w)
-
-
 def test_rows_without_weight_make_windows_without_weight():
     rows = np.arange(20.0)[:, None]
     rows[7] = np.nan
@@ -178,7 +141,7 @@ def test_steps_follow_each_other_and_learn_in_order():
     # What has been learned goes with a model: other data are scaled by these.
     other = open_stream(RUNS[2], chunk_rows=9).prepared(stream.preprocessing)
     (got,), _ = read(other)
-    saved = Preprocessing.restored(stream.preprocessing.state())
+    saved = stream.preprocessing.fresh()
     np.testing.assert_array_equal(got, saved.transform(RUNS[2]))
     apart2 = (np.diff(RUNS[2], axis=0) - apart.mean(axis=0)) / apart.std(axis=0)
     np.testing.assert_allclose(got, np.hstack([apart2[1:], apart2[:-1]]), atol=1e-9)
@@ -188,7 +151,7 @@ def test_sparse_rows_stay_sparse():
     rows = sp.random_array((30, 4), density=0.4, rng=np.random.default_rng(0), format="csr")
     for step in (UnitNorm(), LagEmbedding(2), Differences(), QuadraticExpansion()):
         (dense,), _ = read(open_stream(rows.toarray()).through(step))
-        chunks = list(open_stream(rows, chunk_rows=4).through(type(step).restored(step.state())))
+        chunks = list(open_stream(rows, chunk_rows=4).through(step.fresh()))
         assert all(sp.issparse(chunk.rows) for chunk in chunks)
         np.testing.assert_allclose(sp.vstack([c.rows for c in chunks]).toarray(), dense, atol=1e-12)
 

@@ -141,23 +141,6 @@ def test_lagged_blocks_carry_weights():
 # ---- going on, and again ----------------------------------------------------------------------
 
 
-@given(st.integers(1, 9), st.integers(0, 60))
-def test_a_pass_goes_on_where_another_has_ended(size, skip):
-    stream = open_stream([ROWS[:20], ROWS[20:]], chunk_rows=size)
-    whole = list(stream.chunks())
-    rest = list(stream.chunks(skip))
-    assert sum(map(len, rest)) == max(50 - skip, 0)
-    seen = np.cumsum([0, *map(len, whole)])
-    if skip in seen[:-1]:  # an end of a chunk: the very same chunks follow
-        for a, b in zip(whole[list(seen).index(skip) :], rest, strict=True):
-            assert (a.source, a.first_row, a.new_sequence) == (
-                b.source,
-                b.first_row,
-                b.new_sequence,
-            )
-            np.testing.assert_array_equal(a.rows, b.rows)
-
-
 def test_what_can_be_read_once_says_so():
     stream = open_stream(iter([ROWS]))
     assert not stream.rereadable

@@ -110,7 +110,7 @@ class Course:
         self.stream = stream
         self._keeper = keeper
         found: Resumption | None = None if keeper is None else keeper.begin(estimator, stream)
-        self._place = {} if found is None else found.place
+        self._rows = 0 if found is None else found.rows
         self.learned: Any = fresh(estimator) if found is None else found.estimator
         #: The number of the next pass that learns, from 0.
         self.first_turn = self.turn = 0 if found is None else found.turn
@@ -193,8 +193,8 @@ class Course:
         return complete(self._kept(keeper, turn, whole), left_out)
 
     def _kept(self, keeper: Keeper, turn: int, whole: bool) -> Iterator[Any]:
-        place, self._place = self._place, {}
-        with closing(self.stream.chunks(after=place or None, places=True)) as chunks:
+        rows, self._rows = self._rows, 0
+        with closing(self.stream.chunks(rows)) as chunks:
             keeper.learning = True
             for chunk in chunks:
                 yield chunk

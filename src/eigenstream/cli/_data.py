@@ -180,15 +180,14 @@ class Watched:
         self._stream = self._stream.keeping_holes()
         return self
 
-    def chunks(self, skip: int = 0, *, after: Any = None, places: bool = False) -> Iterator[Any]:
+    def chunks(self, skip: int = 0) -> Iterator[Any]:
         """Start a pass."""
-        if after is None:
-            self._learn_steps()
+        self._learn_steps()
         self._begin()
         self._which = self._turn()
         # What was read before an interruption counts, but not for the rate.
-        self._behind = skip if after is None else int(after["rows"])
-        with closing(self._stream.chunks(skip, after=after, places=places)) as chunks:
+        self._behind = skip
+        with closing(self._stream.chunks(skip)) as chunks:
             for chunk in chunks:
                 yield chunk
                 self._advance(len(chunk))

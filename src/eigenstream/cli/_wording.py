@@ -51,7 +51,6 @@ PHRASES = (
         "square ones only",
     ),
     (r"^y has (\d+) labels", r"--labels gives \1"),
-    (r"labels beside the rows=.* there", "--labels gives others than were there"),
     (r"features=.* is asked for, .* was there", "another --features is asked for than was there"),
     (r"all pairs are positive", "all pairs are equal"),
     (r"some negative pairs \(y = -1\)", "some unequal pairs"),

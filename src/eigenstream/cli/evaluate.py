@@ -84,7 +84,7 @@ def evaluate(
         kind = type(estimator).__name__
         raise ValueError(f"{model} holds a {kind} that makes no features, or has learned nothing.")
     stream = _labelled(estimator, data, by.known_by, reading, missing)
-    if by.pairs is not None and (lost := stream.preprocessing.lost()):
+    if by.pairs is not None and (lost := stream.preprocessing.lost):
         raise ValueError(
             f"{model} has learned behind {stream.preprocessing!r}, which use up {lost} rows of "
             "each sequence, so that --pairs does not say which rows are meant: give --labels."

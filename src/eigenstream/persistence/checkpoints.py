@@ -1,6 +1,6 @@
 """Checkpoints: a model file that knows where in its stream it stands."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from time import monotonic
@@ -109,7 +109,6 @@ class Checkpoint:
         self.rows = self.passes = self.rows_since = 0
         self.learning = self.resumed = False
         self._told: dict[str, Any] = {}
-        self._place: Mapping[str, Any] = {}
         self._turn = 0
         #: Rows seen in this pass, and rows since the last checkpoint.
         self._seen = self._since = 0
@@ -159,7 +158,7 @@ class Checkpoint:
 
         ``whole`` says that nothing is learned before the pass is over: it has to be made again.
         """
-        self._seen = 0 if whole else len(chunk) + (self._seen if turn == self._turn else 0)
+        self._seen = 0 if whole else chunk.end
         self._since, self._turn = self._since + len(chunk), turn
         self.rows_since += len(chunk)
         waited = monotonic() - self._last
@@ -167,7 +166,6 @@ class Checkpoint:
         due = self._stopping or (late if self.every is None else self._since >= self.every)
         # Of a pass that counts when it is whole there is nothing new before the next one.
         if due and (turn > self.passes or not whole):
-            self._place = {} if whole else chunk.place
             self._write(learned(), complete=False)
         if self._stopping:
             raise Interrupted(
@@ -221,8 +219,7 @@ class Checkpoint:
     def _write(self, estimator: Any, complete: bool) -> None:
         begun = monotonic()
         where = {"rows": self._seen, "turn": self._turn, "complete": complete}
-        told = self._told | where | {"place": dict(self._place)}
-        write(estimator, self.path, without=AGAIN, checkpoint=told)
+        write(estimator, self.path, without=AGAIN, checkpoint=self._told | where)
         self.rows, self.passes = self._seen, self._turn
         self._since, self._last = 0, monotonic()
         self._cost = self._last - begun
@@ -264,9 +261,11 @@ class Checkpoint:
             raise ModelError(f"{self.path} names no stream ({wrong!r:.80}).") from None
         except ValueError as differs:
             self._refuse(f"{str(differs).rstrip('.')}.", "data")
-        self._place, self._turn, self._seen = told["place"], int(told["turn"]), int(told["rows"])
+        if steps := getattr(learned, "preprocessing_", None):
+            stream.take_steps(steps)
+        self._turn, self._seen = int(told["turn"]), int(told["rows"])
         self.rows, self.passes, self.resumed = self._seen, self._turn, True
-        return Resumption(learned, self._place, self._turn, bool(told["complete"]))
+        return Resumption(learned, self._seen, self._turn, bool(told["complete"]))
 
     def _refuse(self, what: str, other: str = "parameters") -> NoReturn:
         raise ModelError(

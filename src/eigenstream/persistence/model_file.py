@@ -46,7 +46,6 @@ HIDDEN = ("checksum", "model", "place")
 PLACE = {
     "identity": "dict",
     "settings": "dict",
-    "place": "dict",
     "rows": "int",
     "turn": "int",
     "complete": "bool",

@@ -1,18 +1,20 @@
 """Rows in time order out of files and of whatever else holds them: read chunk by chunk."""
 
 from eigenstream.streams._aside import columns_of, labels_of
-from eigenstream.streams._chunk import Chunk
+from eigenstream.streams._chunks import Chunk
 from eigenstream.streams._opening import StreamOptions, open_stream
-from eigenstream.streams._steps import Preprocessing, Step, preprocessing_of
 from eigenstream.streams._stream import Stream
 from eigenstream.streams.base import StreamError
 from eigenstream.streams.outputs import write_stream
 from eigenstream.streams.preprocessing import (
     Differences,
     LagEmbedding,
+    Preprocessing,
     QuadraticExpansion,
     Standardize,
+    Step,
     UnitNorm,
+    preprocessing_of,
 )
 
 __all__ = [

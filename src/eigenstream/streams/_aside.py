@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eigenstream.streams._chunks import plain
 from eigenstream.streams._formats import tables_of
-from eigenstream.streams._labels import plain
 from eigenstream.streams._places import resolved
 from eigenstream.streams.base import RowTable, StreamError, Wanted
 

@@ -1,7 +1,6 @@
-"""Values that are missing: refused with their place, left out, or interpolated."""
+"""Missing values: an error with their place, rows of weight zero, or interpolation."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,58 +8,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import LARGEST_VALUE, first_nonfinite, is_sparse
-from eigenstream._state import State, joined
-from eigenstream._state import part as part_of
-from eigenstream.streams._labels import plain
-from eigenstream.streams._sequences import Part
+from eigenstream.streams._chunks import Chunk, stacked
 from eigenstream.streams.base import StreamError
 
-__all__ = ["KEEP", "POLICIES", "Policy", "policy"]
+__all__ = ["KEEP", "POLICIES", "cleaned"]
 
 POLICIES = ("raise", "skip", "interpolate")
 
 #: For an estimator that knows what to do about holes, which asks for them itself.
 KEEP = "keep"
 
-#: What a value may be while its hole is still open.
-KNOWN, OPEN, LOST = 0, 1, 2
 
+def cleaned(
+    chunks: Iterator[Chunk],
+    policy: str,
+    names: Sequence[str] | None,
+    longest: int,
+    told: Callable[[int], object] = lambda n: None,
+) -> Iterator[Chunk]:
+    """Yield the chunks with finite rows, or raise.
 
-class Policy(ABC):
-    """What is done about missing values (NaN and infinity), part by part."""
-
-    #: How many values have been filled in.
-    filled: int = 0
-
-    @abstractmethod
-    def push(self, part: Part) -> Iterator[Part]:
-        """Take the next part; yield what is settled."""
-
-    def end(self) -> Iterator[Part]:
-        """Yield what is still held when the stream ends."""
-        yield from ()
-
-    def state(self) -> State:
-        """Return what is held between two parts."""
-        return {}
-
-    def take(self, state: Mapping[str, Any]) -> None:  # noqa: B027
-        """Go on from a ``state``."""
-
-
-def policy(name: str, names: Sequence[str] | None, longest: int) -> Policy:
-    """Return the policy of a name; ``longest`` is the longest hole that is interpolated."""
-    if name == "raise":
-        return Refusing(names)
-    if name == KEEP:
-        return Keeping(names)
-    return Skipping(names) if name == "skip" else Interpolating(names, longest)
+    Interpolation fills holes of at most ``longest`` rows; ``told`` gets the numbers of values that
+    were filled in.
+    """
+    if policy == "interpolate":
+        chunks = _interpolated(chunks, longest, told)
+    for chunk in chunks:
+        if policy != "raise" and not np.isfinite(_largest(chunk.rows)):
+            chunk = _with_holes(chunk) if policy == KEEP else _without_holes(chunk)
+        looked_at = chunk
+        if policy == KEEP and not is_sparse(chunk.rows):
+            looked_at = replace(chunk, rows=np.where(np.isnan(chunk.rows), 0.0, chunk.rows))
+        largest = _largest(looked_at.rows)
+        if not largest <= LARGEST_VALUE:
+            raise StreamError(_described(looked_at, largest, names))
+        yield chunk
 
 
 def _largest(rows: Any) -> float:
     """Return a bound on the size of all values: NaN where one is NaN."""
     stored = (rows.data if is_sparse(rows) else rows).ravel()
-    # A single pass, where it settles the matter: no value is larger than the root of this sum.
+    # No value is larger than the root of this sum, which takes a single pass.
     with np.errstate(over="ignore", invalid="ignore"):
         squares = float(np.dot(stored, stored))
     if squares <= LARGEST_VALUE or not stored.size:
@@ -69,219 +57,103 @@ def _largest(rows: Any) -> float:
     return max(-float(stored.min()), float(stored.max()))
 
 
-class Refusing(Policy):
-    """Refuses what is missing, naming the file, the row and the column."""
-
-    def __init__(self, names: Sequence[str] | None) -> None:
-        self.names = names
-
-    def push(self, part: Part) -> Iterator[Part]:
-        """Yield the part if it is complete."""
-        largest = _largest(part.rows)
-        if not largest <= LARGEST_VALUE:
-            self._refuse(part, largest)
-        yield part
-
-    def _refuse(self, part: Part, largest: float) -> None:
-        where = first_nonfinite(part.rows)
-        if where is None:
-            raise StreamError(
-                f"{part.source} holds values as large as {largest:.3g} between rows "
-                f"{part.first_row} and {part.first_row + (len(part) - 1) * part.stride}, whose "
-                "squares overflow. Rescale it."
-            )
-        row, column = where
-        what = "NaN (or nothing)" if np.isnan(part.rows[row, column]) else "infinity"
-        named = "" if self.names is None else f" ({self.names[column]!r})"
-        raise StreamError(
-            f"{part.source} has {what} at row {part.first_row + row * part.stride}, column "
-            f"{column}{named}. Mend it, or pass missing='skip' or missing='interpolate'."
+def _described(chunk: Chunk, largest: float, names: Sequence[str] | None) -> str:
+    """Return the place of the first value that is not finite, or too large."""
+    rows, last = chunk.rows, chunk.first_row + (len(chunk) - 1) * chunk.stride
+    where = first_nonfinite(rows)
+    if where is None:
+        return (
+            f"{chunk.source} holds values as large as {largest:.3g} between rows "
+            f"{chunk.first_row} and {last}, whose squares overflow. Rescale it."
         )
+    row, column = where
+    what = "NaN (or nothing)" if np.isnan(rows[row, column]) else "infinity"
+    named = "" if names is None else f" ({names[column]!r})"
+    return (
+        f"{chunk.source} has {what} at row {chunk.first_row + row * chunk.stride}, column "
+        f"{column}{named}. Mend it, or pass missing='skip' or missing='interpolate'."
+    )
 
 
-class Skipping(Refusing):
-    """Rows that lack a value become zeros that weigh nothing: no velocity comes from them."""
-
-    def push(self, part: Part) -> Iterator[Part]:
-        """Yield the part, its incomplete rows without weight."""
-        if np.isfinite(_largest(part.rows)):
-            yield from super().push(part)
-            return
-        if is_sparse(part.rows):
-            entries = part.rows.tocoo()
-            lacking = np.zeros(len(part), bool)
-            lacking[entries.row[~np.isfinite(entries.data)]] = True
-            inside = ~lacking[entries.row]
-            index = (entries.row[inside], entries.col[inside])
-            rows: Any = type(part.rows)((entries.data[inside], index), shape=part.rows.shape)
-        else:
-            lacking = ~np.isfinite(part.rows).all(axis=1)
-            rows = np.where(lacking[:, None], np.zeros((), part.rows.dtype), part.rows)
-        yield from super().push(replace(part, rows=rows, weights=(~lacking).astype(np.float64)))
+def _without_holes(chunk: Chunk) -> Chunk:
+    """Return the chunk with zeros of weight zero for its incomplete rows."""
+    if is_sparse(chunk.rows):
+        entries = chunk.rows.tocoo()
+        complete = np.ones(len(chunk), bool)
+        complete[entries.row[~np.isfinite(entries.data)]] = False
+        inside = complete[entries.row]
+        index = (entries.row[inside], entries.col[inside])
+        rows: Any = type(chunk.rows)((entries.data[inside], index), shape=chunk.rows.shape)
+    else:
+        complete = np.isfinite(chunk.rows).all(axis=1)
+        rows = np.where(complete[:, None], chunk.rows, np.zeros((), chunk.rows.dtype))
+    return replace(chunk, rows=rows, weights=complete.astype(np.float64))
 
 
-class Keeping(Refusing):
-    """Leaves NaN where a value is missing; a row that has none at all weighs nothing."""
-
-    def push(self, part: Part) -> Iterator[Part]:
-        """Yield the part as it is, if nothing in it is infinite or too large."""
-        rows = part.rows
-        if is_sparse(rows) or _largest(rows) <= LARGEST_VALUE:
-            yield from super().push(part)
-            return
-        lacking = np.isnan(rows)
-        for _ in super().push(replace(part, rows=np.where(lacking, 0.0, rows))):
-            there = ~lacking.all(axis=1)
-            weights = None if there.all() else there.astype(np.float64)
-            yield replace(part, rows=np.where(there[:, None], rows, 0.0), weights=weights)
+def _with_holes(chunk: Chunk) -> Chunk:
+    """Return the chunk with NaN where a value is missing; a row of NaN alone weighs nothing."""
+    if is_sparse(chunk.rows):
+        return chunk
+    some = ~np.isnan(chunk.rows).all(axis=1)
+    weights = None if some.all() else some.astype(np.float64)
+    return replace(chunk, rows=np.where(some[:, None], chunk.rows, 0.0), weights=weights)
 
 
-class Interpolating(Refusing):
-    """Fills holes on the straight line between the values before and after, by time or by row.
+def _interpolated(
+    chunks: Iterator[Chunk], longest: int, told: Callable[[int], object]
+) -> Iterator[Chunk]:
+    """Yield rows whose holes are on the line between the values before and after them.
 
-    A row waits until its holes are closed, across parts. What has no value on one side (at an end
-    of a sequence), or is longer than ``longest`` rows, is not invented: such rows weigh nothing.
+    Rows wait until their holes are closed. A hole at an end of a sequence, or of more than
+    ``longest`` rows, stays NaN.
     """
-
-    def __init__(self, names: Sequence[str] | None, longest: int) -> None:
-        super().__init__(names)
-        self.longest = longest
-        #: The rows that wait, with the state of each of their values.
-        self._held: Part | None = None
-        self._state = np.empty((0, 0), np.int8)
-        #: Of the row before those that wait: its number in the sequence, and for each column the
-        #: last value that is known, where it stands, and whether a hole after it was given up.
-        self._count = 0
-        self._value = self._at = np.empty(0)
-        self._lost = np.empty(0, bool)
-
-    def push(self, part: Part) -> Iterator[Part]:
-        """Take the next part; yield the rows whose holes are closed."""
-        if is_sparse(part.rows):
+    #: The last row that was handed out (so that n_done is 1) and those that wait behind it.
+    held: Chunk | None = None
+    n_done = count = 0
+    for chunk in chunks:
+        if is_sparse(chunk.rows):
             raise StreamError(
-                f"{part.source}: sparse rows are not interpolated. Use missing='skip'."
+                f"{chunk.source}: sparse rows are not interpolated. Use missing='skip'."
             )
-        if part.new_sequence:
-            yield from self.end()
-            width = part.rows.shape[1]
-            self._count, self._value, self._at = 0, np.full(width, np.nan), np.zeros(width)
-            self._lost = np.zeros(width, bool)
-        part, state = self._joined(part)
-        at = self._places(part)
-        if state.any():
-            rows = part.rows.copy()
-            for column in np.flatnonzero(state.any(axis=0)).tolist():
-                self._fill(rows, state, at, column)
-            part = replace(part, rows=rows)
-        waiting = (state == OPEN).any(axis=1)
-        ready = int(np.argmax(waiting)) if waiting.any() else len(part)
-        yield from self._emit(part, state, at, ready)
+        if chunk.new_sequence:
+            if held is not None and len(held) > n_done:
+                yield held.between(n_done, len(held))
+            held, n_done, count = None, 0, 0
+        rows = np.where(np.isfinite(chunk.rows), chunk.rows, np.nan).astype(chunk.rows.dtype)
+        times = np.arange(count, count + len(chunk), dtype=np.float64)
+        count += len(chunk)
+        chunk = replace(chunk, rows=rows, times=times if chunk.times is None else chunk.times)
+        whole = chunk if held is None else _joined(held, chunk)
+        ready = _fill(whole.rows, whole.times, longest, told)
+        if ready > n_done:
+            yield whole.between(n_done, ready)
+            whole, n_done = whole.between(ready - 1, len(whole)), 1
+        held = whole
+    if held is not None and len(held) > n_done:
+        yield held.between(n_done, len(held))
 
-    def end(self) -> Iterator[Part]:
-        """Give up the holes that are open, and yield their rows without weight."""
-        if self._held is None:
-            return
-        part, state = self._held, self._state
-        state[state == OPEN] = LOST
-        yield from self._emit(part, state, self._places(part), len(part))
 
-    def _joined(self, part: Part) -> tuple[Part, NDArray[np.int8]]:
-        """Return the rows that wait and the new ones as one part, and the state of all values."""
-        state = np.where(np.isfinite(part.rows), KNOWN, OPEN).astype(np.int8)
-        held = self._held
-        if held is None:
-            return part, state
-        times = None
-        if held.times is not None and part.times is not None:
-            times = np.concatenate([held.times, part.times])
-        rows = np.concatenate([held.rows, part.rows])
-        labels = tuple(np.concatenate(both) for both in zip(held.labels, part.labels, strict=True))
-        joined = replace(held, rows=rows, times=times, labels=labels)
-        return joined, np.concatenate([self._state, state])
+def _joined(first: Chunk, second: Chunk) -> Chunk:
+    """Return two chunks that follow each other as one."""
+    labels = None if first.labels is None else np.concatenate([first.labels, second.labels])
+    times: Any = [first.times, second.times]
+    rows = stacked([first.rows, second.rows])
+    return replace(first, rows=rows, times=np.concatenate(times), labels=labels)
 
-    def _places(self, part: Part) -> NDArray[np.float64]:
-        if part.times is not None:
-            return part.times
-        return np.arange(self._count, self._count + len(part), dtype=np.float64)
 
-    def _fill(
-        self, rows: Any, state: NDArray[np.int8], at: NDArray[np.float64], column: int
-    ) -> None:
-        """Close the holes of one column that have an end, and give up those that never will."""
-        hole = state[:, column] != KNOWN
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], hole, [False]]).astype(np.int8)))
-        for start, stop in edges.reshape(-1, 2):
-            first = start == 0
-            before, there = (
-                (self._value[column], self._at[column])
-                if first
-                else (rows[start - 1, column], at[start - 1])
-            )
-            lost = (state[start:stop, column] == LOST).any() or (first and self._lost[column])
-            if lost or np.isnan(before) or stop - start > self.longest:
-                state[start:stop, column] = LOST
-            elif stop < len(rows):
-                ends, values = [there, at[stop]], [before, rows[stop, column]]
-                rows[start:stop, column] = np.interp(at[start:stop], ends, values)
-                self.filled += int(stop - start)
-                state[start:stop, column] = KNOWN
-
-    def _emit(
-        self, part: Part, state: NDArray[np.int8], at: NDArray[np.float64], ready: int
-    ) -> Iterator[Part]:
-        """Yield the first rows, and hold the others."""
-        done = state[:ready]
-        if ready:
-            known = done == KNOWN
-            last = ready - 1 - np.argmax(known[::-1], axis=0)
-            some = known.any(axis=0)
-            columns = np.flatnonzero(some)
-            self._value[columns] = part.rows[last[columns], columns]
-            self._at[columns] = at[last[columns]]
-            self._lost = done[-1] == LOST
-            self._count += ready
-        settled = part.between(0, ready)
-        self._held = part.between(ready, len(part)) if ready < len(part) else None
-        self._state = state[ready:]
-        if ready:
-            lacking = (done == LOST).any(axis=1)
-            if lacking.any():
-                rows = np.where(lacking[:, None], np.zeros((), part.rows.dtype), settled.rows)
-                settled = replace(settled, rows=rows, weights=(~lacking).astype(np.float64))
-            yield from super().push(settled)
-
-    def state(self) -> State:
-        """Return the rows that wait, with the state of their values, and what came before them."""
-        found = {"count": self._count, "value": self._value.copy(), "at": self._at.copy()}
-        found |= {"lost": self._lost.copy()}
-        if self._held is not None:
-            held = self._held
-            own = {name: getattr(held, name) for name in ("source", "first_row", "stride")}
-            own |= {"rows": held.rows, "new_sequence": int(held.new_sequence)}
-            own |= {"state": self._state.copy()}
-            own |= {} if held.times is None else {"times": held.times}
-            own |= {f"label{k}": plain(one) for k, one in enumerate(held.labels)}
-            found |= joined(held=own)
-        return found
-
-    def take(self, state: Mapping[str, Any]) -> None:
-        """Go on from a ``state``."""
-        if not state:
-            return
-        self._count = int(state["count"])
-        self._value, self._at = (np.array(state[name], np.float64) for name in ("value", "at"))
-        self._lost = np.array(state["lost"], bool)
-        held = part_of(state, "held")
-        self._held, self._state = None, np.empty((0, len(self._value)), np.int8)
-        if held:
-            names = [f"label{k}" for k in range(len(held)) if f"label{k}" in held]
-            self._held = Part(
-                np.array(held["rows"]),
-                bool(int(held["new_sequence"])),
-                str(held["source"]),
-                int(held["first_row"]),
-                int(held["stride"]),
-                np.array(held["times"], np.float64) if "times" in held else None,
-                labels=tuple(np.array(held[name]) for name in names),
-            )
-            self._state = np.array(held["state"], np.int8)
+def _fill(rows: NDArray[Any], at: Any, longest: int, told: Callable[[int], object]) -> int:
+    """Fill in place the holes that have two ends; return the first row of a hole that is open."""
+    lacking = np.isnan(rows)
+    open_from = len(rows)
+    for column in np.flatnonzero(lacking.any(axis=0)).tolist():
+        hole = np.concatenate([[False], lacking[:, column], [False]])
+        for start, stop in np.flatnonzero(np.diff(hole)).reshape(-1, 2).tolist():
+            if start == 0 or stop - start > longest:
+                continue
+            if stop == len(rows):
+                open_from = min(open_from, start)
+                continue
+            ends = [start - 1, stop]
+            rows[start:stop, column] = np.interp(at[start:stop], at[ends], rows[ends, column])
+            told(stop - start)
+    return open_from

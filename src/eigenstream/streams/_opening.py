@@ -12,11 +12,11 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 
 from eigenstream._checks import check_choice, check_whole, is_sparse, warn_user
+from eigenstream.streams._chunks import check_gap
 from eigenstream.streams._columns import Reading, check_columns, check_rows, planned
 from eigenstream.streams._formats import reader_of, tables_of
 from eigenstream.streams._missing import POLICIES
 from eigenstream.streams._places import Pipe, resolved
-from eigenstream.streams._sequences import check_gap
 from eigenstream.streams._stream import Stream
 from eigenstream.streams.base import RowTable, StreamError
 

@@ -1,35 +1,36 @@
 """The stream: tables read one after the other, cut into sequences, cleaned, and prepared."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from joblib import hash as hash_of
 from numpy.typing import NDArray
 
-from eigenstream._checks import check_whole
-from eigenstream.streams import _labels
+from eigenstream._checks import check_whole, is_sparse
 from eigenstream.streams._ahead import read_ahead
-from eigenstream.streams._chunk import Chunk
+from eigenstream.streams._chunks import Chunk, LabelsBeside, Sequences, lacking_labels, stacked
 from eigenstream.streams._columns import Reading, check_width, common_dtype, only_numbers
-from eigenstream.streams._cursor import Cursor, Place
-from eigenstream.streams._identity import check_identity, identity_of
-from eigenstream.streams._lagged import lagged
-from eigenstream.streams._missing import KEEP, policy
-from eigenstream.streams._passes import learn_first, none_read, share_read, with_holes
-from eigenstream.streams._sequences import Part, Sequences
-from eigenstream.streams._steps import Preprocessing, Step, preprocessing_of
+from eigenstream.streams._missing import KEEP, cleaned
+from eigenstream.streams._places import File, within
 from eigenstream.streams.base import (
     CHUNK_BYTES,
     RowBlock,
     RowTable,
     StreamError,
+    Wanted,
     as_floats,
     rows_of_chunk,
 )
+from eigenstream.streams.preprocessing import Preprocessing, Step, preprocessing_of
 
 __all__ = ["Stream"]
+
+#: Rows in memory that are compared when a fit resumes.
+COMPARED_ROWS = 1000
 
 
 class Stream:
@@ -58,20 +59,19 @@ class Stream:
     Stream(2 sources, 5 rows, 2 features, float64)
     """
 
-    #: Its chunks say whether their rows have been looked at: see ``Chunk.looked_at``.
-    looks_at_rows = True
-
     def __init__(
         self, tables: Sequence[RowTable], plan: Reading, *, chunk_bytes: int = CHUNK_BYTES
     ) -> None:
         self._tables = tuple(tables)
         self._plan, self._chunk_bytes = plan, chunk_bytes
-        self._policy: Any = None
+        self._n_filled = 0
         self.shuffled = any(table.shuffled for table in self._tables)
         self._dtype = plan.dtype or common_dtype(self._tables)
         self._width = plan.width
         self.preprocessing = Preprocessing()
-        self._beside: _labels.Beside | None = None
+        self._beside: LabelsBeside | None = None
+        #: What estimators make of the rows, one function after the other.
+        self._answers: tuple[Callable[[Any], Any], ...] = ()
 
     def __repr__(self) -> str:
         count = len(self._tables)
@@ -91,7 +91,7 @@ class Stream:
     @property
     def n_rows(self) -> int | None:
         """Return how many rows all chunks have together, or None where only reading will tell."""
-        lost = self.preprocessing.lost()
+        lost = self.preprocessing.lost
         by_file = self._plan.sequence is None and self._plan.time is None and not self._plan.joined
         if lost and not by_file:
             return None
@@ -105,18 +105,20 @@ class Stream:
     @property
     def n_features(self) -> int | None:
         """Return the width of the rows, or None where only reading will tell."""
-        return None if self._width is None else self.preprocessing.widths(self._width)[-1]
+        if self._width is None or self._answers:
+            return None
+        return self.preprocessing.widths(self._width)[-1]
 
     @property
     def dtype(self) -> np.dtype[Any] | None:
         """Return the type of the rows, or None where only reading will tell."""
-        return self._dtype
+        return None if self._answers else self._dtype
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
         """Return what the columns are called, or None."""
         names = self._plan.names
-        return None if names is None else self.preprocessing.names(names)
+        return None if names is None or self._answers else self.preprocessing.names(names)
 
     def of_numbers(self) -> tuple["Stream", dict[str | int, str]]:
         """Return the stream without features that hold no numbers, and what these hold.
@@ -124,14 +126,14 @@ class Stream:
         Text tables tell by their first lines, Parquet and Arrow by their types.
         """
         plan, others = only_numbers(self._plan, self._tables)
-        made = Stream(self._tables, plan)
-        made._beside = self._beside
-        return made.through(*self.preprocessing.steps), others
+        made = self.through()
+        made._plan, made._width = plan, plan.width
+        return made, others
 
     @property
     def row_shape(self) -> tuple[int, ...] | None:
         """Return the shape of what one row is, such as that of an image."""
-        plain = self._plan.columns is None and not self.preprocessing.steps
+        plain = self._plan.columns is None and not self.preprocessing.steps and not self._answers
         return self._tables[0].row_shape if plain else None
 
     @property
@@ -146,8 +148,13 @@ class Stream:
         >>> open_stream(np.zeros((9, 2))).through(Standardize(), LagEmbedding(3)).n_features
         6
         """
+        if steps and self._answers:
+            raise StreamError(
+                "steps of preprocessing go before the estimator: stream.through(...), and then "
+                "transform."
+            )
         made = Stream(self._tables, self._plan)
-        made._beside = self._beside
+        made._beside, made._answers = self._beside, self._answers
         made.preprocessing = Preprocessing(
             [*self.preprocessing.fresh().steps, *Preprocessing(steps).fresh().steps]
         )
@@ -167,7 +174,7 @@ class Stream:
     @property
     def n_filled(self) -> int:
         """Return how many missing values the last pass has filled in."""
-        return 0 if self._policy is None else int(self._policy.filled)
+        return self._n_filled
 
     @property
     def column_names(self) -> tuple[str, ...] | None:
@@ -200,7 +207,7 @@ class Stream:
         if isinstance(labels, Stream):
             labels = labels.column()
         made = self.through()
-        made._beside = _labels.Beside(labels, "y")
+        made._beside = LabelsBeside(labels, "y")
         known = Stream(self._tables, self._plan).n_rows
         if known is not None:
             made._beside.check(known)
@@ -211,9 +218,9 @@ class Stream:
 
         ``transform`` and ``predict`` of an estimator do that, given a stream.
         """
-        from eigenstream.streams._mapped import Mapped
-
-        return Mapped(self, function)
+        made = self.through()
+        made._answers = (*self._answers, function)
+        return made
 
     def column(self) -> Any:
         """Read all of it; return its labels, or, where it has none, its rows.
@@ -227,60 +234,105 @@ class Stream:
     def __iter__(self) -> Iterator[Chunk]:
         return self.chunks()
 
-    def chunks(
-        self, skip: int = 0, *, after: Mapping[str, Any] | None = None, places: bool = False
-    ) -> Iterator[Chunk]:
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass over all rows, read ahead in a thread of its own.
 
-        Closing the iterator, or leaving the loop over it, ends the thread. There are two ways to go
-        on where an earlier pass has ended, both with the very chunks of the whole pass: ``skip``
-        reads past the first so many rows; ``after`` is the ``place`` of a chunk, which chunks of a
-        pass with ``places=True`` have, and goes there at once where the format allows it (.npy,
-        HDF5, Zarr, NetCDF, arrays and frames); other formats are read past.
+        Closing the iterator, or leaving the loop over it, ends the thread. ``skip`` is the ``end``
+        of a chunk of an earlier pass: the pass continues behind it. It goes there at once where the
+        format allows it (.npy, Parquet, HDF5, Zarr, NetCDF, arrays and frames) and no step and no
+        interpolation needs the rows before; otherwise they are read past.
 
         >>> from eigenstream.streams import open_stream
         >>> stream = open_stream(np.arange(6.0), chunk_rows=2)
-        >>> place = next(stream.chunks(places=True)).place
-        >>> [chunk.rows.ravel().tolist() for chunk in stream.chunks(after=place)]
-        [[2.0, 3.0], [4.0, 5.0]]
+        >>> end = next(stream.chunks()).end
+        >>> [chunk.rows.ravel().tolist() for chunk in stream.chunks(skip=end)]
+        [[2.0], [3.0, 4.0], [5.0]]
         """
         skip = check_whole(skip, "skip", least=0)
-        if after is not None and skip:
-            raise ValueError("give skip= or after=, which both say where to go on.")
-        if after is not None:
-            self._take(after)
         self.learn_steps()
         self._begin()
-        return read_ahead(lambda: self._made(self.preprocessing, skip, Cursor(after, places)))
+        chunks = read_ahead(lambda: self._made(skip))
+        return self._answered(chunks) if self._answers else chunks
 
     def learn_steps(self, told: Callable[[int], object] = lambda n: None) -> None:
         """Make the passes that steps need, as ``chunks`` does; ``told`` hears of rows passing."""
-        once = next((table for table in self._tables if not table.rereadable), None)
-        learn_first(self.preprocessing.steps, once, self._parts, told)
+        steps = self.preprocessing.steps
+        for place, step in enumerate(steps):
+            if not step.learns_first:
+                continue
+            once = next((table for table in self._tables if not table.rereadable), None)
+            if once is not None:
+                raise StreamError(
+                    f"{type(step).__name__} takes a pass of its own, and {once.name} can be "
+                    "read once only. Use Standardize(running=True), or write it to a file first."
+                )
+            before = Preprocessing(one.fresh() for one in steps[:place])
+            parts: Any = read_ahead(lambda to=before: self._prepared(to))  # type: ignore[misc]
+            with closing(parts):
+                for part in parts:
+                    step.learn(part)
+                    told(len(part))
+            step.learned()
 
     def keeping_holes(self) -> "Stream":
         """Return the stream with NaN where a value is missing, if it would refuse that."""
+        if self._plan.missing != "raise" or self._answers:
+            return self
+        if self.preprocessing.steps:
+            raise StreamError(
+                f"missing='partial' takes rows as they are read, and {self.preprocessing!r} stand "
+                "in front. Open the stream with missing='skip' or missing='interpolate'."
+            )
         made = self.through()
-        made._plan = with_holes(self._plan, self.preprocessing)
+        made._plan = replace(self._plan, missing=KEEP)
         return made
 
     @property
     def share_read(self) -> float | None:
-        """Return about which share of it the pass has read; None where nobody can tell."""
-        return share_read(self._tables)
+        """Return about which share of its bytes the pass has read; None if no file tells."""
+        read = sum((table.share or 0.0) * table.n_bytes for table in self._tables)
+        return read / sum(table.n_bytes for table in self._tables) if read else None
 
     def identity(self) -> dict[str, Any]:
-        """Return what tells this stream from another: its sources, how they are read, its steps.
+        """Return the facts by which a resumed fit recognises its stream.
 
-        Of every file its name without folders, its size, when it was written to last, and a digest
-        of its beginning, its end and some places between; so not every byte of it.
+        Of every file its name without folders, its size and when it was changed last; of rows in
+        memory a digest of the first ones; the options of reading, and the steps.
         """
-        labels = None if self._beside is None else self._beside.digest()
-        return identity_of(self._tables, self._plan, self.preprocessing, labels)
+        if self._answers:
+            raise StreamError(
+                f"{self.sources[0]}: the answers of an estimator have no checkpoints. Write them "
+                "to a file first, or pass the estimator's map as features=."
+            )
+        left_out = ("width", "names", "chunk_rows")
+        plan = {name: value for name, value in vars(self._plan).items() if name not in left_out}
+        reading = {name: str(value) for name, value in plan.items()}
+        if self._beside is not None:
+            values = self._beside.values
+            reading["labels"] = f"{len(values)} values with digest {hash_of(values)}"
+        sources = [_facts(table) for table in self._tables]
+        steps = [repr(step) for step in self.preprocessing.steps]
+        return {"sources": sources, "reading": reading, "steps": steps}
 
     def check_identity(self, expected: Mapping[str, Any]) -> None:
         """Refuse, by name, what differs from the ``identity`` of an earlier stream."""
-        check_identity(expected, self.identity())
+        found = self.identity()
+        for old, new in zip(expected["sources"], found["sources"], strict=False):
+            if old != new:
+                what = next(name for name in new if old.get(name) != new[name])
+                raise StreamError(f"{new['name']} has changed: {what} was {old.get(what)!r}")
+        before, now = len(expected["sources"]), len(found["sources"])
+        if before != now:
+            raise StreamError(f"there are {now} sources, and there were {before}")
+        for name, value in found["reading"].items():
+            if expected["reading"].get(name) != value:
+                raise StreamError(f"{name}= was {expected['reading'].get(name)}, and is {value}")
+        if list(expected["steps"]) != found["steps"]:
+            raise StreamError(f"the steps were {expected['steps']}, and are {found['steps']}")
+
+    def take_steps(self, steps: Preprocessing) -> None:
+        """Take over what the same steps have learned in an earlier pass."""
+        self.preprocessing = steps.fresh()
 
     def lagged_blocks(self, lag: int) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
         """Start a pass over blocks of rows, each led by the ``lag`` rows before it.
@@ -293,8 +345,19 @@ class Stream:
         >>> [rows.ravel().tolist() for rows, _ in stream.lagged_blocks(1)]
         [[0.0, 1.0], [1.0, 2.0, 3.0], [3.0, 4.0]]
         """
-        with closing(self.chunks()) as chunks:  # type: ignore[type-var]
-            yield from lagged(chunks, check_whole(lag, "lag", least=0))
+        lag = check_whole(lag, "lag", least=0)
+        rows: Any = None
+        weights: Any = None
+        with closing(cast(Any, self.chunks())) as chunks:
+            for chunk in chunks:
+                if rows is None or chunk.new_sequence:
+                    rows, weights = chunk.rows[:0], np.empty(0)
+                new = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
+                rows, weights = stacked([rows, chunk.rows]), np.concatenate([weights, new])
+                if rows.shape[0] > lag:
+                    yield rows, None if (weights == 1).all() else weights
+                    keep = slice(rows.shape[0] - lag, None)
+                    rows, weights = rows[keep].copy(), weights[keep]
 
     # ---- how it is made ----------------------------------------------------------------------
 
@@ -309,68 +372,102 @@ class Stream:
         for table in self._tables:
             table.used = True
 
-    def _take(self, place: Mapping[str, Any]) -> None:
-        """Take over what was known at a place, so that no pass is due that was made before."""
-        known = Place.of(place, len(self._tables))
-        self._width, self._dtype, self.preprocessing = known.width, known.dtype, known.learned
+    def _answered(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        """Yield the answers to chunks; rows of weight zero have zeros where answers are numbers."""
+        with closing(cast(Any, chunks)):
+            for chunk in chunks:
+                answers: Any = chunk.rows
+                for function in self._answers:
+                    answers = function(answers)
+                if chunk.weights is not None and not is_sparse(answers):
+                    answers = np.array(answers)
+                    if answers.dtype.kind in "biuf":
+                        answers[chunk.weights == 0] = 0
+                yield replace(chunk, rows=answers)
 
-    def _made(self, preprocessing: Preprocessing, skip: int, cursor: Cursor) -> Iterator[Chunk]:
-        for whole in self._parts(cursor.steps(preprocessing), cursor):
-            if cursor.passed(whole):
-                continue
-            part = whole.between(min(skip, len(whole)), len(whole)) if skip else whole
-            skip -= len(whole) - len(part)
-            if len(part) == 0:
-                continue
-            taught = _labels.merged(part.labels, self._several) if part.labels else None
-            looked_at = not preprocessing.steps and self._plan.missing != KEEP
-            yield Chunk.of(part, taught, cursor.place(), looked_at=looked_at)
+    def _made(self, skip: int) -> Iterator[Chunk]:
+        """Yield the chunks of a pass behind the first ``skip`` rows."""
+        steps = self.preprocessing.fresh()
+        start = (0, 0, 0)
+        if not steps.remembers and self._plan.missing != "interpolate":
+            start = self._place_of(skip)
+        end = start[2]
+        for chunk in self._prepared(steps, *start):
+            end += len(chunk)
+            if end > skip:
+                part = chunk.between(max(len(chunk) - (end - skip), 0), len(chunk))
+                yield replace(part, end=end)
 
-    @property
-    def _several(self) -> bool:
-        return self._plan.several if self._beside is None else self._beside.several
+    def _place_of(self, skip: int) -> tuple[int, int, int]:
+        """Return the table and its row to start from, and how many rows lie before that.
 
-    def _parts(self, preprocessing: Preprocessing, cursor: Cursor | None = None) -> Iterator[Part]:
-        """Yield parts of bounded size, cleaned and prepared."""
-        whole = _labels.checked if self._plan.missing in ("raise", KEEP) else _labels.weighed
-        for part in self._clean(preprocessing, Cursor() if cursor is None else cursor):
+        The last of the rows to be skipped is read again: it says whether a new sequence begins.
+        """
+        before = 0
+        for number, table in enumerate(self._tables):
+            if table.n_rows is None or skip == 0:
+                return number, 0, before
+            count = len(self._plan.wanted(table, 1).numbers(table.n_rows))
+            if skip <= before + count:
+                return number, skip - before - 1, skip - 1
+            before += count
+        return len(self._tables), 0, before
+
+    def _prepared(
+        self, steps: Preprocessing, table: int = 0, row: int = 0, before: int = 0
+    ) -> Iterator[Chunk]:
+        """Yield chunks of bounded size, cleaned and prepared."""
+        self._n_filled = 0
+        longest = self._automatic_rows(self._width) if self._width else 1024
+        names, missing = self._plan.names, self._plan.missing
+        parts = self._cut(table, row, before)
+        for part in cleaned(parts, missing, names, longest, self._count_filled):
             size = self._block_rows(part.rows.shape[1])
             for at in range(0, len(part), size):
-                made = preprocessing.push(part.between(at, at + size))
+                made = steps.push(part.between(at, min(at + size, len(part))))
                 if len(made):
                     # A row without a label has values all the same, for the windows of others.
-                    yield whole(made)
+                    yield made if made.labels is None else self._labelled(made)
 
-    def _clean(self, preprocessing: Preprocessing, cursor: Cursor) -> Iterator[Part]:
-        """Yield the rows as floats, by sequences, with nothing missing."""
-        plan = self._plan
+    def _count_filled(self, n_values: int) -> None:
+        self._n_filled += n_values
+
+    def _labelled(self, chunk: Chunk) -> Chunk:
+        """Return the chunk in which rows without a label weigh nothing, or raise."""
+        holes = lacking_labels(chunk)
+        if not holes.any():
+            return chunk
+        if self._plan.missing in ("raise", KEEP):
+            row = chunk.first_row + int(np.argmax(holes)) * chunk.stride
+            raise StreamError(
+                f"{chunk.source} has no label at row {row}. Mend it, or pass missing='skip'."
+            )
+        weights = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
+        return replace(chunk, weights=np.where(holes, 0.0, weights))
+
+    def _cut(self, first: int, row: int, read: int) -> Iterator[Chunk]:
+        """Yield the rows as floats, by sequences, from a row of a table on."""
+        plan, beside = self._plan, self._beside
+        several = plan.several if beside is None else beside.several
         sequences = Sequences(plan.gap, joined=plan.joined)
-        rule: Any = None
-        beside = self._beside
-        none_read(self._tables)
-        for number, table in enumerate(self._tables[cursor.table :], cursor.table):
+        for table in self._tables:
+            table.share = None
+        began = read
+        for table in self._tables[first:]:
             sequences.new_table()
             wanted = plan.wanted(table, self._block_rows(self._width or table.width))
-            wanted = cursor.wanted(number, wanted)
+            wanted, row = replace(wanted, start=wanted.start + row * wanted.step), 0
             for raw in table.blocks(wanted):
                 block = self._checked(raw, table)
                 table.passed(raw, wanted.stop)
                 if beside is not None:
-                    block = beside.put(block, cursor.read)
-                if rule is None:
-                    width = block.rows.shape[1]
-                    rule = policy(plan.missing, plan.names, self._automatic_rows(width))
-                    cursor.begin(sequences, rule)
-                    self._policy = rule
-                cursor.mark(number, wanted, block, sequences, rule, preprocessing)
-                cursor.read += len(block)
-                for part in sequences.parts(block, table.name):
-                    yield from rule.push(part)
-        if rule is None:
+                    block = beside.put(block, read)
+                read += len(block)
+                yield from sequences.cut(block, table.name, several)
+        if read == began and first < len(self._tables):
             raise StreamError(f"{self.sources[0]} has no rows.")
-        yield from rule.end()
         if beside is not None:
-            beside.check(cursor.read)
+            beside.check(read)
 
     def _checked(self, raw: RowBlock, table: RowTable) -> RowBlock:
         """Return a block as floats of the one width and type of the stream."""
@@ -398,3 +495,32 @@ class Stream:
         widest = max(self.preprocessing.widths(width))
         size = 8 if self._dtype is None else self._dtype.itemsize
         return rows_of_chunk(widest * size, self._chunk_bytes)
+
+
+def _facts(table: RowTable) -> dict[str, Any]:
+    """Return what is known of a source without reading all of it."""
+    path, mark, part = table.name.partition("::")
+    facts: dict[str, Any] = {"name": os.path.basename(path.rstrip("/")) + mark + part}
+    files: Sequence[Any] = getattr(table, "files", None) or [getattr(table, "file", None)]
+    if any(isinstance(one, File) and not one.rereadable for one in files):
+        raise StreamError(
+            f"{table.name} cannot be read again, so that no checkpoint serves. Write it to a file "
+            "first."
+        )
+    if isinstance(files[0], File):
+        every = [
+            one
+            for file in files
+            for one in (
+                [File(name, "", file.system) for name in within(file)] if file.is_folder else [file]
+            )
+        ]
+        facts["size in bytes"] = sum(one.size() or 0 for one in every)
+        here = [os.stat(one.path).st_mtime for one in every if one.system is None]
+        return facts | {"time of the last change": max(here, default=0.0)}
+    facts |= {"number of rows": table.n_rows, "number of columns": table.width}
+    if table.rereadable and table.n_rows is not None:
+        wanted = Wanted(stop=COMPARED_ROWS, block_rows=COMPARED_ROWS)
+        with closing(cast(Any, table.blocks(wanted))) as blocks:
+            facts["digest of the first rows"] = hash_of(next(blocks).rows)
+    return facts

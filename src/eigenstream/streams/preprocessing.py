@@ -1,7 +1,10 @@
-"""The steps: standardise, unit norm, delay vectors, products of two features, differences."""
+"""Steps of preprocessing: standardise, unit norm, delay vectors, products, differences."""
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -9,19 +12,239 @@ from numpy.typing import NDArray
 from scipy.sparse import hstack
 from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler, normalize
 
-from eigenstream._checks import check_flag, check_whole, is_sparse
-from eigenstream._state import State
+from eigenstream._checks import check_finite, check_flag, check_whole, is_sparse, real_array
 from eigenstream._storable import storable
-from eigenstream.streams._sequences import Part
-from eigenstream.streams._steps import Step, Windowed, dense
-from eigenstream.streams.base import StreamError
+from eigenstream.streams._chunks import Chunk, stacked
+from eigenstream.streams.base import StreamError, as_floats
 
-__all__ = ["Differences", "LagEmbedding", "QuadraticExpansion", "Standardize", "UnitNorm"]
+__all__ = [
+    "Differences",
+    "LagEmbedding",
+    "Preprocessing",
+    "QuadraticExpansion",
+    "Standardize",
+    "Step",
+    "UnitNorm",
+    "preprocessing_of",
+]
+
+
+class Step(ABC):
+    """One step of preprocessing: rows in, rows out, in any chunks with the same result."""
+
+    #: Whether it has to see the whole stream before the pass that counts.
+    learns_first: bool = False
+
+    #: How many rows of every sequence are used up, and whether rows depend on rows before them.
+    lost: int = 0
+    remembers: bool = False
+
+    def width(self, n_features: int) -> int:
+        """Return the number of columns that come out."""
+        return n_features
+
+    def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names of the columns that come out."""
+        return names
+
+    def learn(self, rows: Chunk) -> None:  # noqa: B027
+        """Learn from rows of the pass before."""
+
+    def learned(self) -> None:  # noqa: B027
+        """End the pass before."""
+
+    @abstractmethod
+    def push(self, rows: Chunk) -> Chunk:
+        """Return the result for the next rows, which may have no row."""
+
+    def __repr__(self) -> str:
+        given = signature(type(self)).parameters
+        told = ", ".join(f"{name}={getattr(self, name)!r}" for name in given)
+        return f"{type(self).__name__}({told})"
+
+    def to_sklearn(self, n_features: int) -> Any:
+        """Return the scikit-learn transformer that does the same to every row of this width."""
+        raise StreamError(
+            f"{self!r} has no form in scikit-learn, which transforms every row alone. Prepare the "
+            "rows by a stream, and export the estimator behind it: to_sklearn()."
+        )
+
+    def fresh(self) -> Self:
+        """Return the step for another stream: with its parameters and what it has learned."""
+        return copy(self)
+
+
+def _dense(rows: Chunk, what: str) -> NDArray[Any]:
+    """Return dense rows; raise if they are sparse."""
+    if is_sparse(rows.rows):
+        raise StreamError(
+            f"{rows.source} is sparse, and {what} would fill it. Make it dense first."
+        )
+    found: NDArray[Any] = rows.rows
+    return found
+
+
+@storable(_rows="float rows D | csr_array | None", _weights="f8 rows", _starts="bool")
+class _Windowed(Step):
+    """A step that looks ``lost`` rows back within the sequence, and holds these rows."""
+
+    remembers = True
+
+    def __init__(self) -> None:
+        self._rows: Any = None
+        self._weights = np.empty(0)
+        #: Whether the first row of the sequence is still to come.
+        self._starts = True
+
+    def fresh(self) -> Self:
+        """Return the step without the rows it holds."""
+        made = copy(self)
+        _Windowed.__init__(made)
+        return made
+
+    def push(self, rows: Chunk) -> Chunk:
+        """Return the windows that end in the new rows."""
+        if rows.new_sequence or self._rows is None:
+            self._rows, self._weights, self._starts = rows.rows[:0], np.empty(0), True
+        weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+        all_rows = stacked([self._rows, rows.rows])
+        all_weights = np.concatenate([self._weights, weights])
+        count = max(len(all_weights) - self.lost, 0)
+        self._rows, self._weights = all_rows[count:].copy(), all_weights[count:].copy()
+        made, light = self._made(all_rows, all_weights, count)
+        starts = self._starts and count > 0
+        self._starts = self._starts and not starts
+        return replace(
+            rows.between(len(rows) - count, len(rows)),
+            rows=made,
+            weights=None if (light == 1).all() else light,
+            new_sequence=starts,
+        )
+
+    @abstractmethod
+    def _made(
+        self, rows: Any, weights: NDArray[np.float64], count: int
+    ) -> tuple[Any, NDArray[np.float64]]:
+        """Return the last ``count`` results, and their weights."""
+
+
+@storable(steps="tuple[Step]")
+class Preprocessing:
+    """Steps one after the other.
+
+    Parameters
+    ----------
+    steps : iterable of steps
+
+    Examples
+    --------
+    >>> from eigenstream.streams import Differences, Preprocessing, UnitNorm
+    >>> both = Preprocessing([Differences(), UnitNorm()])
+    >>> both.transform(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 5.0]]))
+    array([[0.6, 0.8],
+           [0. , 1. ]])
+    """
+
+    def __init__(self, steps: Iterable[Step] = ()) -> None:
+        self.steps = tuple(steps)
+        for step in self.steps:
+            if not isinstance(step, Step):
+                raise TypeError(
+                    f"a step of preprocessing is due, such as UnitNorm(); got {step!r}."
+                )
+
+    def __repr__(self) -> str:
+        return f"Preprocessing([{', '.join(map(repr, self.steps))}])"
+
+    @property
+    def learned(self) -> bool:
+        """Whether no step needs a pass of its own any more."""
+        return not any(step.learns_first for step in self.steps)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the result for a row depends on the rows before it."""
+        return any(step.remembers for step in self.steps)
+
+    @property
+    def lost(self) -> int:
+        """How many rows of every sequence are used up by all steps."""
+        return sum(step.lost for step in self.steps)
+
+    def widths(self, n_features: int) -> list[int]:
+        """Return the width before and after every step."""
+        widths = [n_features]
+        for step in self.steps:
+            widths.append(step.width(widths[-1]))
+        return widths
+
+    def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names of the columns that come out."""
+        for step in self.steps:
+            names = step.names(names)
+        return names
+
+    def push(self, rows: Chunk) -> Chunk:
+        """Return the result of all steps for the next rows."""
+        for step in self.steps:
+            rows = step.push(rows)
+        return rows
+
+    def follow(self, chunk: Any, start: int = 0, stop: int | None = None) -> Any:
+        """Return the result for some rows of the next chunk, without labels.
+
+        Rows are held between two calls, as in a pass. Delays and differences have no result for
+        the first rows of a sequence.
+        """
+        part = replace(chunk, labels=None).between(start, len(chunk) if stop is None else stop)
+        return self.push(part)
+
+    def transform(self, rows: Any) -> Any:
+        """Return the result for one whole sequence, by what has been learned."""
+        if not self.learned:
+            raise StreamError("a step has still to learn: read a stream through it first.")
+        checked = rows if is_sparse(rows) else real_array(rows, "rows")
+        if checked.ndim != 2:
+            raise StreamError(f"rows must have shape (n, n_features), got {checked.shape}.")
+        check_finite(checked, name="rows")
+        return self.fresh().push(Chunk(as_floats(checked, None, "rows"), None, True)).rows
+
+    def fresh(self) -> "Preprocessing":
+        """Return the steps for another stream: with what they have learned, and no rows in hand."""
+        return Preprocessing(step.fresh() for step in self.steps)
+
+    def to_sklearn(self, n_features: int) -> list[tuple[str, Any]]:
+        """Return scikit-learn transformers that do the same, each with a name, for a pipeline.
+
+        ``n_features`` is the width of what comes out. Steps that look at other rows, such as
+        delays, raise an error.
+        """
+        widths = next(
+            found for d in range(1, n_features + 1) if (found := self.widths(d))[-1] == n_features
+        )
+        return [
+            (f"step{k}", step.to_sklearn(width))
+            for k, (step, width) in enumerate(zip(self.steps, widths, strict=False))
+        ]
+
+
+def preprocessing_of(model: Any) -> Preprocessing:
+    """Return the steps behind which an estimator has learned; none, where it knows of none.
+
+    >>> from eigenstream import StreamPCA
+    >>> preprocessing_of(StreamPCA(1).fit(np.eye(3)))
+    Preprocessing([])
+    """
+    if not hasattr(model, "fit"):
+        raise TypeError(f"an estimator or a Preprocessing is due, got a {type(model).__name__}.")
+    found: Preprocessing = getattr(model, "preprocessing_", None) or Preprocessing()
+    return found
 
 
 @storable(
     running="bool",
     learns_first="bool",
+    remembers="bool",
     _n="number",
     _first="f8 first",
     _sum="f8 n",
@@ -46,19 +269,17 @@ class Standardize(Step):
     array([-1.22474487,  0.        ,  1.22474487])
     """
 
-    kind = "standardize"
-
     def __init__(self, running: bool = False) -> None:
         self.running = check_flag(running, "running")
-        self.learns_first = not running
+        self.learns_first, self.remembers = not running, running
         self._n = 0.0
         #: Of the rows minus the first one: their sum and that of their squares, if running; else
         #: their mean and that of the squares about it.
         self._first = self._sum = self._squares = np.empty(0)
 
-    def learn(self, rows: Part) -> None:
+    def learn(self, rows: Chunk) -> None:
         """Add rows of the pass before."""
-        values = _heavy(rows, "standardising").astype(np.float64, copy=False)
+        values = _with_weight(rows, "standardising").astype(np.float64, copy=False)
         if len(values) == 0:
             return
         mean = values.mean(axis=0)
@@ -78,9 +299,9 @@ class Standardize(Step):
             raise StreamError("no row is left to standardise by: all have missing values.")
         self.learns_first = False
 
-    def push(self, rows: Part) -> Part:
+    def push(self, rows: Chunk) -> Chunk:
         """Return the rows, standardised."""
-        values = dense(rows, "standardising")
+        values = _dense(rows, "standardising")
         if len(values) == 0:
             return rows
         if self._n and values.shape[1] != len(self._sum):
@@ -96,7 +317,7 @@ class Standardize(Step):
             made = np.where(rows.weights[:, None] > 0, made, 0.0)
         return replace(rows, rows=made.astype(values.dtype, copy=False))
 
-    def _run(self, rows: Part) -> Any:
+    def _run(self, rows: Chunk) -> Any:
         values: Any = rows.rows.astype(np.float64, copy=False)
         counts = np.ones(len(values)) if rows.weights is None else (rows.weights > 0) * 1.0
         if self._n == 0:
@@ -126,29 +347,13 @@ class Standardize(Step):
         return scaler
 
     def fresh(self) -> Self:
-        """Return the step with what it has learned; running, it begins anew."""
-        return type(self)(True) if self.running else type(self).restored(self.state())
-
-    def state(self) -> State:
-        """Return the flag, and the moments so far."""
-        own = {"running": int(self.running), "learns_first": int(self.learns_first), "n": self._n}
-        return own | {"first": self._first, "sum": self._sum, "squares": self._squares}
-
-    @classmethod
-    def restored(cls, state: Mapping[str, Any]) -> Self:
-        """Return the step that goes on from a ``state``."""
-        step = cls(bool(int(state["running"])))
-        step.learns_first = bool(int(state["learns_first"]))
-        step._n = float(state["n"])
-        step._first, step._sum, step._squares = (
-            np.array(state[name], np.float64) for name in ("first", "sum", "squares")
-        )
-        return step
+        """Return the step with what it has learned; running, it begins again."""
+        return type(self)(True) if self.running else copy(self)
 
 
-def _heavy(rows: Part, what: str) -> NDArray[Any]:
-    """Return the rows that count."""
-    values = dense(rows, what)
+def _with_weight(rows: Chunk, what: str) -> NDArray[Any]:
+    """Return the rows that have weight."""
+    values = _dense(rows, what)
     return values if rows.weights is None else values[rows.weights > 0]
 
 
@@ -169,28 +374,17 @@ class UnitNorm(Step):
     array([[0.6, 0.8]])
     """
 
-    kind = "unit norm"
-
     def to_sklearn(self, n_features: int) -> Any:
         """Return a Normalizer."""
         return Normalizer().fit(np.zeros((1, n_features)))
 
-    def push(self, rows: Part) -> Part:
+    def push(self, rows: Chunk) -> Chunk:
         """Return the rows at length one."""
         return replace(rows, rows=normalize(rows.rows) if len(rows) else rows.rows)
 
-    def state(self) -> State:
-        """Return nothing: it has no parameters."""
-        return {}
 
-    @classmethod
-    def restored(cls, state: Mapping[str, Any]) -> Self:
-        """Return the step."""
-        return cls()
-
-
-@storable(n_delays="int", lag="int", reach="int")
-class LagEmbedding(Windowed):
+@storable(n_delays="int", lag="int", lost="int")
+class LagEmbedding(_Windowed):
     """Delay vectors: every row beside the rows ``lag``, 2 ``lag``, ... before it.
 
     The first ``lag * (n_delays - 1)`` rows of a sequence have no such past, and are left out. A
@@ -213,13 +407,11 @@ class LagEmbedding(Windowed):
            [4., 3., 2.]])
     """
 
-    kind = "lag embedding"
-
     def __init__(self, n_delays: int, lag: int = 1) -> None:
         super().__init__()
         self.n_delays = check_whole(n_delays, "n_delays")
         self.lag = check_whole(lag, "lag")
-        self.reach = self.lag * (self.n_delays - 1)
+        self.lost = self.lag * (self.n_delays - 1)
 
     def width(self, n_features: int) -> int:
         """Return as many columns for each delay."""
@@ -233,23 +425,14 @@ class LagEmbedding(Windowed):
     def _made(
         self, rows: Any, weights: NDArray[np.float64], count: int
     ) -> tuple[Any, NDArray[np.float64]]:
-        starts = [self.reach - k * self.lag for k in range(self.n_delays)]
+        starts = [self.lost - k * self.lag for k in range(self.n_delays)]
         light = np.min([weights[s : s + count] for s in starts], axis=0)
         pieces = [rows[s : s + count] for s in starts]
         return hstack(pieces, format="csr") if is_sparse(rows) else np.hstack(pieces), light
 
-    def state(self) -> State:
-        """Return the parameters and the rows in hand."""
-        return {"n_delays": self.n_delays, "lag": self.lag, **self._held_state()}
 
-    @classmethod
-    def restored(cls, state: Mapping[str, Any]) -> Self:
-        """Return the step that goes on from a ``state``."""
-        return cls(int(state["n_delays"]), int(state["lag"]))._take_held(state)
-
-
-@storable(lag="int", reach="int")
-class Differences(Windowed):
+@storable(lag="int", lost="int")
+class Differences(_Windowed):
     """Every row minus the row ``lag`` before it in its sequence.
 
     Parameters
@@ -264,11 +447,9 @@ class Differences(Windowed):
            [5.]])
     """
 
-    kind = "differences"
-
     def __init__(self, lag: int = 1) -> None:
         super().__init__()
-        self.lag = self.reach = check_whole(lag, "lag")
+        self.lag = self.lost = check_whole(lag, "lag")
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names, marked."""
@@ -288,15 +469,6 @@ class Differences(Windowed):
             )
         return made, light
 
-    def state(self) -> State:
-        """Return the lag and the rows in hand."""
-        return {"lag": self.lag, **self._held_state()}
-
-    @classmethod
-    def restored(cls, state: Mapping[str, Any]) -> Self:
-        """Return the step that goes on from a ``state``."""
-        return cls(int(state["lag"]))._take_held(state)
-
 
 @storable()
 class QuadraticExpansion(Step):
@@ -309,8 +481,6 @@ class QuadraticExpansion(Step):
     array([[2., 3., 4., 6., 9.]])
     """
 
-    kind = "quadratic expansion"
-
     def width(self, n_features: int) -> int:
         """Return D + D (D + 1) / 2."""
         return n_features + n_features * (n_features + 1) // 2
@@ -320,7 +490,7 @@ class QuadraticExpansion(Step):
         expansion = self._expansion(len(names))
         return tuple(expansion.get_feature_names_out(np.array(names, object)))
 
-    def push(self, rows: Part) -> Part:
+    def push(self, rows: Chunk) -> Chunk:
         """Return the rows, expanded."""
         width = rows.rows.shape[1]
         if len(rows) == 0:
@@ -333,12 +503,3 @@ class QuadraticExpansion(Step):
 
     def _expansion(self, n_features: int) -> Any:
         return PolynomialFeatures(2, include_bias=False).fit(np.zeros((1, n_features)))
-
-    def state(self) -> State:
-        """Return nothing: it has no parameters."""
-        return {}
-
-    @classmethod
-    def restored(cls, state: Mapping[str, Any]) -> Self:
-        """Return the step."""
-        return cls()

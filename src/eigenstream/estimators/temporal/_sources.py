@@ -236,8 +236,7 @@ class StreamSource:
         """Return what follows the first rows of a chunk."""
         weights = None if chunk.weights is None else chunk.weights[taken:]
         row = chunk.first_row + taken
-        kept = {} if self._keeper is None else {"mark": chunk.place}
-        return replace(chunk, rows=chunk.rows[taken:], weights=weights, first_row=row, **kept)
+        return replace(chunk, rows=chunk.rows[taken:], weights=weights, first_row=row)
 
     @property
     def n_rows(self) -> int:
@@ -260,11 +259,8 @@ class StreamSource:
 
     def _started(self) -> Iterator[Any]:
         """Start a pass, from the beginning or from where the checkpoint stands."""
-        if self._keeper is None:
-            return iter(self._stream.chunks())
         found = self._found if self._turn == self.first_turn else None
-        place = None if found is None else found.place or None
-        return iter(self._stream.chunks(after=place, places=True))
+        return iter(self._stream.chunks(*([] if found is None else [found.rows])))
 
     def chunks(self) -> Iterator[_input.CheckedChunk]:
         """Start a pass over the rows."""
@@ -295,11 +291,7 @@ class StreamSource:
         self._turn += 1
 
     def _checked(self, chunk: Any) -> _input.CheckedChunk:
-        """Return a chunk that has been checked: here, unless the stream itself has done it."""
-        # Not what stands in front of a stream, and may have written into its chunks.
-        own = getattr(type(self._stream), "looks_at_rows", False)
-        if own and getattr(chunk, "looked_at", False):
-            return _input.CheckedChunk(chunk.rows, chunk.weights, chunk.new_sequence)
+        """Return a chunk with finite rows."""
         where = chunk.source, chunk.first_row
         return _input.clean(chunk.rows, chunk.weights, "raise", chunk.new_sequence, *where)
 

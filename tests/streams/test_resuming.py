@@ -1,0 +1,170 @@
+"""A pass that resumes behind a chunk gives the rows that the whole pass gives behind it."""
+
+import os
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigenstream.streams import (
+    Differences,
+    LagEmbedding,
+    Standardize,
+    StreamError,
+    UnitNorm,
+    open_stream,
+)
+
+ROWS = np.random.default_rng(0).standard_normal((230, 3))
+
+
+def parquet(folder):
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    table = pa.table({f"c{k}": column for k, column in enumerate(ROWS.T)})
+    pa.parquet.write_table(table, folder / "x.parquet", row_group_size=64)
+    return folder / "x.parquet"
+
+
+def hdf5(folder):
+    with pytest.importorskip("h5py").File(folder / "x.h5", "w") as file:
+        file.create_dataset("X", data=ROWS, chunks=(16, 3))
+    return folder / "x.h5"
+
+
+def saved(folder, name, save, **how):
+    save(folder / name, ROWS, **how)
+    return folder / name
+
+
+def files(folder):
+    for k in range(3):
+        np.save(folder / f"x{k}.npy", ROWS[70 * k : 70 * (k + 1)])
+    return f"{folder}/x*.npy"
+
+
+SOURCES = {
+    "npy": (lambda folder: saved(folder, "x.npy", np.save), {}),
+    "npz": (lambda folder: saved(folder, "x.npz", np.savez), {}),
+    "text": (lambda folder: saved(folder, "x.csv", np.savetxt, delimiter=","), {"header": None}),
+    "parquet": (parquet, {}),
+    "hdf5": (hdf5, {}),
+    "files": (files, {}),
+    "files that continue each other": (files, {"sequence": False}),
+    "frame": (lambda folder: pytest.importorskip("pandas").DataFrame(ROWS), {}),
+    "sparse": (lambda folder: sp.csr_array(np.where(ROWS > 0.5, ROWS, 0)), {}),
+    "function": (lambda folder: lambda: iter(np.array_split(ROWS, 9)), {}),
+    "iterator": (lambda folder: iter(np.array_split(ROWS, 9)), {}),
+    "every third": (lambda folder: ROWS, {"rows": slice(5, 200, 3)}),
+}
+
+
+def flattened(chunks):
+    """Row by row: values, weight, label, whether a sequence begins, where it was read."""
+    found = []
+    for chunk in chunks:
+        rows = chunk.rows.toarray() if sp.issparse(chunk.rows) else chunk.rows
+        for k, row in enumerate(rows):
+            weight = 1.0 if chunk.weights is None else chunk.weights[k]
+            label = None if chunk.labels is None else chunk.labels[k]
+            begins = chunk.new_sequence and k == 0
+            place = chunk.source, chunk.first_row + k * chunk.stride
+            found.append(([*row, weight], label, begins, place))
+    return found
+
+
+def assert_resumes(made, skip, places=True):
+    whole, rest = flattened(made().chunks()), flattened(made().chunks(skip))
+    assert len(rest) == max(len(whole) - skip, 0)
+    for (row, *facts), (other, *due) in zip(rest, whole[skip:], strict=True):
+        np.testing.assert_allclose(row, other, rtol=1e-12)
+        assert facts[: 3 if places else 2] == due[: 3 if places else 2]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_format(name, tmp_path):
+    make, options = SOURCES[name]
+    for skip in (0, 1, 17, 64, 70, 139, 140, 209, 229, 230, 300):
+        assert_resumes(lambda: open_stream(make(tmp_path), chunk_rows=17, **options), skip)
+
+
+STEPS = [
+    (),
+    (Standardize(), UnitNorm()),
+    (Standardize(running=True),),
+    (LagEmbedding(3, lag=2), Differences(2)),
+]
+
+
+@given(
+    seed=st.integers(0, 99),
+    skip=st.integers(0, 400),
+    steps=st.sampled_from(STEPS),
+    missing=st.sampled_from(["skip", "interpolate"]),
+    joined=st.booleans(),
+    timed=st.booleans(),
+    size=st.integers(1, 50),
+)
+def test_sequences_gaps_holes_labels_and_steps(seed, skip, steps, missing, joined, timed, size):
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((300, 3))
+    rows[rng.random(rows.shape) < 0.06] = np.nan
+    times, names = np.cumsum(rng.integers(1, 4, 300)), np.repeat(np.arange(6), 50)
+    table = np.column_stack([times, names, rows, names % 3])
+    how = {"time": 0, "gap": 2.5} if timed else {"columns": [2, 3, 4]}
+    how |= {"sequence": False if joined else 1, "labels": 5, "missing": missing}
+    source = {"a": table, "b": table[:40]}
+    # A row that was interpolated, or follows a file of the same sequence, is told its own file.
+    assert_resumes(
+        lambda: open_stream(source, chunk_rows=size, **how).through(*steps), skip, places=False
+    )
+
+
+def test_files_are_not_read_again_where_that_can_be_helped(tmp_path):
+    stream = open_stream(files(tmp_path), chunk_rows=10)
+    os.truncate(tmp_path / "x0.npy", 200)
+    with pytest.raises(StreamError, match=r"x0\.npy"):
+        list(stream)
+    assert sum(map(len, stream.chunks(100))) == 110
+
+
+# ---- what tells streams apart --------------------------------------------------------------------
+
+
+def test_what_differs_is_named(tmp_path):
+    path = saved(tmp_path, "x.npy", np.save)
+    stream = open_stream(path)
+    told = stream.identity()
+    open_stream(path, chunk_rows=60).check_identity(told)
+    (tmp_path / "moved").mkdir()
+    path.rename(tmp_path / "moved/x.npy")
+    open_stream(tmp_path / "moved/x.npy").check_identity(told)
+    (tmp_path / "moved/x.npy").rename(path)
+    for other, words in [
+        (open_stream(path, missing="skip"), "missing= was raise, and is skip"),
+        (open_stream(path, columns=[0]), r"columns= was None, and is \(0,\)"),
+        (open_stream({"y.npy": ROWS}), "y.npy has changed: name was 'x.npy'"),
+        (open_stream([path, path]), "there are 2 sources, and there were 1"),
+        (stream.through(UnitNorm()), r"steps were \[\], and are \['UnitNorm\(\)'\]"),
+    ]:
+        with pytest.raises(StreamError, match=words):
+            other.check_identity(told)
+
+
+def test_a_file_that_was_written_to_is_refused(tmp_path):
+    path = saved(tmp_path, "x.npy", np.save)
+    told = open_stream(path).identity()
+    os.utime(path, (1, 1))
+    with pytest.raises(StreamError, match=r"x\.npy has changed: time of the last change was"):
+        open_stream(path).check_identity(told)
+    np.save(path, ROWS[:100])
+    with pytest.raises(StreamError, match=r"x\.npy has changed: size in bytes was 5648"):
+        open_stream(path).check_identity(told)
+    rows = ROWS.copy()
+    told = open_stream(rows).identity()
+    rows[0] += 1
+    with pytest.raises(StreamError, match="the source has changed: digest"):
+        open_stream(rows).check_identity(told)
