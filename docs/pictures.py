@@ -8,13 +8,12 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from io import BytesIO
 from pathlib import Path
-from time import process_time
 
 import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from eigenstream import ClassSubspace, SelfOrganizingMap, SlowSubspace, demo, lag_path, plotting
+from eigenstream import ClassSubspace, SlowSubspace, demo, lag_path, plotting
 from eigenstream.processes import Autoregressive, letter_set
 from eigenstream.theory import Geometric, Independent, MixingProfile
 
@@ -205,33 +204,12 @@ def make_rings() -> None:
 REAL = ("alanine", "timescales")
 
 
-def make_reach() -> None:
-    """What a step of a map takes, by how far it reaches; the picture is of one run."""
-    radii, figure = (10.0, 5.0, 2.0, 1.0, 0.5, 0.25, 0.0), Figure((6.4, 3.0), layout="constrained")
-    ax, random = figure.subplots(), np.random.default_rng(0)
-    for width in (64, 784):
-        rows, units = random.standard_normal((4800, width)), random.standard_normal((400, width))
-        took = np.full(len(radii), np.inf)
-        for _ in range(5):
-            for place, radius in enumerate(radii):
-                som = SelfOrganizingMap(init=units, radius=radius, learning_rate=0.05)
-                start = process_time()
-                som.partial_fit(rows)
-                took[place] = min(took[place], 1e6 * (process_time() - start) / len(rows))
-        ax.plot(took, "o-", label=f"{width} features")
-    ax.set_xticks(range(len(radii)), [f"{radius:g}" for radius in radii])
-    ax.set(xlabel="radius", ylabel="µs a step, 20 × 20 units", ylim=(0.0, None))
-    ax.legend(frameon=False)
-    save(figure, "reach")
-
-
 PICTURES = {
     "demo": make_demo,
     "rings": make_rings,
     "alanine": make_alanine,
     "theory": make_theory,
     "lags": make_lags,
-    "reach": make_reach,
     "timescales": make_timescales,
 }
 
