@@ -50,19 +50,3 @@ def test_verdicts_give_reasons():
     assert "about 5" in verdict.reason
     assert "sum eta is finite" in Power(1, 1, p=2).converges().reason
     assert "unknown" in Steps(lambda t: 1 / (1 + t)).converges().reason
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Constant(0), "c must be"),
-        (lambda: Power(1, 0), "t0 must be"),
-        (lambda: Power(1, 1, p=-1), "p must be"),
-        (lambda: Exponential(0.1, 0), "tau must be"),
-        (lambda: Auto(c=-1), "c must be"),
-        (lambda: Auto(averaging=-1), "averaging must be"),
-    ],
-)
-def test_bad_parameters_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -7,9 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from eigenstream import (
-    ClassSubspace,
     CompetitiveLearning,
-    SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
     load,
@@ -43,19 +41,14 @@ def folder(tmp_path):
     ("asked", "steps", "lost"),
     [
         ("standardize", [Standardize()], 0),
-        ("standardize:running", [Standardize(running=True)], 0),
         ("unit-norm", [UnitNorm()], 0),
-        ("lag-embedding:3", [LagEmbedding(3)], 2),
         ("lag-embedding:2:5", [LagEmbedding(2, 5)], 5),
-        ("differences", [Differences()], 1),
         ("differences:4", [Differences(4)], 4),
-        ("quadratic-expansion", [QuadraticExpansion()], 0),
         (
             "standardize, quadratic-expansion,lag-embedding:2",
             [Standardize(), QuadraticExpansion(), LagEmbedding(2)],
             1,
         ),
-        ("lag-embedding:2,quadratic-expansion", [LagEmbedding(2), QuadraticExpansion()], 1),
     ],
 )
 def test_steps_are_those_of_python_in_their_order(asked, steps, lost, folder):
@@ -82,25 +75,20 @@ def test_steps_are_those_of_python_in_their_order(asked, steps, lost, folder):
     ("command", "estimator"),
     [
         (["pca"], StreamPCA(2, random_state=0)),
-        (["classes", "-d", 1, "--labels"], ClassSubspace(1, random_state=0)),
         (["kmeans", "-k", 3], CompetitiveLearning(3, random_state=0)),
-        (["som", "--shape", "3x3"], SelfOrganizingMap((3, 3), random_state=0)),
     ],
     ids=lambda one: one[0] if isinstance(one, list) else "",
 )
 def test_every_fit_of_a_stream_takes_steps(command, estimator, folder):
     kind, *more = command
-    more = [*more, folder / "y.npy"] if kind == "classes" else more
     steps = Standardize(), LagEmbedding(2)
     through = ["--through", "standardize,lag-embedding:2", "-o", folder / "m.eigs"]
     code, _, said = run("fit", kind, folder / "x.csv", *more, *through)
     assert (code, said) == (0, "")
     stream = open_stream(folder / "x.csv").through(*steps)
-    if kind == "classes":
-        stream = stream.with_labels(np.arange(300) // 100)
     estimator.fit(stream)
     found, name = load(folder / "m.eigs"), "components_"
-    name = name if kind in ("pca", "classes") else "prototypes_"
+    name = name if kind == "pca" else "prototypes_"
     assert getattr(found, name).tobytes() == getattr(estimator, name).tobytes()
     code, _, said = run("transform", folder / "m.eigs", folder / "x.csv", "-o", folder / "f.npy")
     assert (code, said) == (0, "")

@@ -105,18 +105,3 @@ def test_float32_stays():
     assert found.dtype == np.float32
     exact = GradientOrientation(2).fit_transform(images)
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({}, r"rows of 24 pixels are no square images; say shape=\(height, width\)"),
-        ({"shape": (5, 5)}, r"shape=\(5, 5\) has 25 pixels, and the rows of X 24"),
-        ({"shape": (4, 6), "cells": 0}, "cells must be a whole number of at least 1"),
-        ({"shape": (4, 6), "power": 0.0}, "power must be"),
-        ({"shape": (4, 6), "orientations": 1}, "orientations must be a whole number of at least 2"),
-    ],
-)
-def test_refusals(options, words):
-    with pytest.raises(ValueError, match=words):
-        GradientOrientation(**options).fit(np.zeros((2, 24)))

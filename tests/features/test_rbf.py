@@ -105,19 +105,6 @@ def test_fewer_rows_than_prototypes_are_all_taken():
     assert network.transform(rows).shape == (30, 15)
 
 
-def test_bad_input():
-    X = data(30)
-    X[4, 2] = np.nan
-    with pytest.raises(ValueError, match="NaN at row 4, column 2"):
-        RBFNetwork(3).fit(X)
-    with pytest.raises(ValueError, match="gamma must be one of 'scale', 'median'"):
-        RBFNetwork(3, gamma="auto").fit(data())
-    with pytest.raises(ValueError, match="gamma must be a number in"):
-        RBFNetwork(3, gamma=0.0).fit(data())
-    with pytest.raises(TypeError, match="spacing must be a whole number"):
-        RBFNetwork(3, spacing=1.5).fit(data())
-
-
 def test_prototypes_that_are_given_or_learned():
     rows = np.random.default_rng(3).standard_normal((300, 4))
     clusters = CompetitiveLearning(9, random_state=0)

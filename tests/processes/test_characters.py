@@ -85,25 +85,6 @@ def test_real_digits_turn(data_folder):
     np.testing.assert_allclose(turned.sum(axis=1), images.sum(axis=(1, 2)), rtol=0.02)
 
 
-def test_bad_input():
-    with pytest.raises(ValueError, match="symbols must be distinct"):
-        characters("00")
-    with pytest.raises(ValueError, match="symbols must be distinct"):
-        characters("")
-    with pytest.raises(ValueError, match="leaves no ink"):
-        characters(" ")
-    with pytest.raises(ValueError, match="fonts is empty"):
-        characters("0", fonts=())
-    with pytest.raises(ValueError, match="the largest magnification"):
-        characters("0", magnification=(2.0, 1.0))
-    with pytest.raises(TypeError, match="magnification must be a pair"):
-        characters("0", magnification=2.0)
-    with pytest.raises(ValueError, match="invariance must be one of 'rotation', 'scale', 'both'"):
-        digit_set("shear")
-    with pytest.raises(ValueError, match=r"shape \(n, height, width\)"):
-        move_images(np.zeros((3, 784)))
-
-
 def test_turning_characters_turn_and_take_turns():
     frames, labels = turning_characters("abc", 400, hold=20, speed=0.2, random_state=0)
     assert frames.shape == (400, 784)

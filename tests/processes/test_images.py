@@ -57,18 +57,3 @@ def test_noise_has_its_spectrum():
     # Log-power scatters by 1.28 about its line; thousands of frequencies, half of them copies.
     spread = np.log(frequency[ring]).std() * (ring.sum() / 2) ** 0.5
     assert slope == pytest.approx(-2.0, abs=5 * 1.3 / spread)
-
-
-def test_bad_input():
-    with pytest.raises(ValueError, match="no font 'Nonesuch'"):
-        page_image(32, fonts=["Nonesuch"])
-    with pytest.raises(ValueError, match="at least one symbol and one font"):
-        page_image(32, alphabet="")
-    with pytest.raises(ValueError, match="polarity must be one of"):
-        page_image(32, polarity="grey")
-    with pytest.raises(ValueError, match="the larger font size"):
-        page_image(32, font_sizes=(20, 10))
-    with pytest.raises(ValueError, match="the largest radius"):
-        dead_leaves_image(32, radii=(5, 5))
-    with pytest.raises(ValueError, match="exponent"):
-        noise_image(32, exponent=-1)

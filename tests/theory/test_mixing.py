@@ -51,34 +51,6 @@ def test_profiles_are_coefficients(profile):
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: FiniteMemory(0), "a0 must be a whole number of at least 1"),
-        (lambda: Geometric(1, 1.0), r"rho must be a number in \(0, 1\)"),
-        (lambda: Geometric(0, 0.5), r"c must be a number in \(0, inf\)"),
-        (lambda: Algebraic(1, 0), r"r must be a number in \(0, inf\)"),
-        (lambda: Table([]), "list of numbers"),
-        (lambda: Table([1.5]), r"values\[0\] must be a number in \[0, 1\]"),
-        (lambda: Table([np.nan]), r"values\[0\] must be a number in \[0, 1\]"),
-        (lambda: Table([0.1, 0.2]), r"values\[1\] = 0.2 follows 0.1"),
-        (lambda: Table([0.2, 0.1], lags=[1]), "one a value"),
-        (lambda: Table([0.2, 0.1], lags=[2, 2]), "grow strictly"),
-        (lambda: autoregressive_mixing(1.0), r"coefficient must be a number in \(-1, 1\)"),
-        (lambda: markov_mixing([[0.5, 0.5]]), "square"),
-        (lambda: markov_mixing([[1.2, -0.2], [0.5, 0.5]]), "row 0, column 0"),
-        (lambda: markov_mixing([[0.5, 0.4], [0.5, 0.5]]), "Row 0 .* sums to 0.9"),
-        (lambda: markov_mixing(np.eye(2)), r"2 closed classes \(states \[0\] and \[1\]\)"),
-        (lambda: estimate_mixing(np.zeros(10), lags=[2, 1]), "strictly growing"),
-        (lambda: estimate_mixing(np.zeros(10), lags=[20]), "longer sample"),
-        (lambda: estimate_mixing([0.0, np.nan], lags=[1]), "NaN at row 1"),
-    ],
-)
-def test_bad_profiles_are_refused(make, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        make()
-
-
-@pytest.mark.parametrize(
     ("text", "profile"),
     [
         ("independent", Independent()),
