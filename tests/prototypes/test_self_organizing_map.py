@@ -5,8 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.datasets import load_digits
+from sklearn.base import ClusterMixin, clone
 from sklearn.manifold import trustworthiness
 
 from eigenstream import (
@@ -133,30 +132,6 @@ def test_batch_training_by_its_formula(topology):
     np.testing.assert_allclose(with_gaps.prototypes_, h @ centred / (h @ there), rtol=1e-10)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("missing", ["raise", "partial"])
-def test_batch_training_of_so_many_rows_that_units_are_ruled_out(dtype, missing):
-    # Digits, whose 64 features the search has few directions of, against all distances in double
-    # precision; with missing="partial" nothing is missing.
-    rows = load_digits(return_X_y=True)[0].astype(dtype)
-    som = SelfOrganizingMap(
-        (9, 14), training="batch", init=rows[:126], max_iter=4, radius=(5.0, 0.5), missing=missing
-    )
-    som.fit(rows)
-    W, radii = rows[:126].astype(np.float64), np.geomspace(5.0, 0.5, 4)
-    squares = som.grid_.squared_distances()
-    exact = rows.astype(np.float64)
-    for radius in radii:
-        winners = ((exact[:, None] - W) ** 2).sum(axis=2).argmin(axis=1)
-        shares = np.exp(-squares / (2 * radius**2))[:, winners]
-        W = shares @ exact / shares.sum(axis=1)[:, None]
-    # The sums are of some thousand numbers up to 16, the weights' share of a sum at least 1e-3.
-    np.testing.assert_allclose(som.prototypes_, W, atol=16 * 2000 * 1e3 * 2.0**-53)
-    far = np.linalg.norm(exact[:, None] - W, axis=2)
-    np.testing.assert_array_equal(som.labels_, far.argmin(axis=1))
-    assert som.quantization_error_ == pytest.approx(far.min(axis=1).mean(), rel=1e-10)
-
-
 def test_a_batch_map_has_no_chunks():
     som = SelfOrganizingMap(5, training="batch")
     assert not hasattr(som, "partial_fit")
@@ -272,24 +247,26 @@ def test_holes_are_for_those_who_ask_for_them(learner):
         learner.fit(stream.with_labels(np.arange(60) % 2))
 
 
-def test_trustworthiness_without_and_with_ties():
-    rows = rows_of(7, 80)
-    grown = SelfOrganizingMap((3, 7), random_state=0).fit(rows)
-    far = grown.grid_.squared_distances()[grown.predict(rows)][:, grown.predict(rows)]
-    rng = np.random.default_rng(0)
+def test_trustworthiness_with_ties_of_a_sample_and_of_rows_that_lack_values():
+    rows, rng = rows_of(7, 80), np.random.default_rng(0)
+    som = SelfOrganizingMap((3, 7), missing="partial", random_state=0).fit(rows)
+    units = som.predict(rows)
+    far = som.grid_.squared_distances()[units][:, units]
     orders = []
-    for _ in range(200):
+    for _ in range(60):
         noisy = far + 1e-6 * rng.random(far.shape)
         np.fill_diagonal(noisy, 0)
         orders.append(trustworthiness_by_ranks(rows, noisy, 5))
     # The mean over all orders, within four standard errors of that over some.
-    error = np.std(orders) / np.sqrt(len(orders))
-    assert abs(grown.trustworthiness(rows) - np.mean(orders)) <= 4 * error
+    whole, error = som.trustworthiness(rows), np.std(orders) / np.sqrt(len(orders))
+    assert abs(whole - np.mean(orders)) <= 4 * error
     plain = rng.standard_normal((60, 2))
     squares = ((plain[:, None] - plain) ** 2).sum(axis=2)
-    assert trustworthiness_by_ranks(rows[:60], squares, 5) == pytest.approx(
-        trustworthiness(rows[:60], plain, n_neighbors=5)
-    )
+    due = trustworthiness(rows[:60], plain, n_neighbors=5)
+    assert trustworthiness_by_ranks(rows[:60], squares, 5) == pytest.approx(due)
+    assert abs(som.trustworthiness(rows, max_rows=60) - whole) < 0.1
+    rows[rng.random(rows.shape) < 0.05] = np.nan
+    assert 0.5 < som.trustworthiness(rows) <= 1.0
 
 
 def trustworthiness_by_ranks(rows, squares, k):
@@ -364,7 +341,7 @@ def test_a_common_offset_costs_no_precision():
     np.testing.assert_allclose(far.prototypes_ - 2.0**23, near.prototypes_, atol=1e-6)
 
 
-REFUSED = {
+BAD = {
     "shape": [{"shape": (0, 3)}, {"shape": "20x20"}, {"shape": (2, 3, 4)}],
     "rows": [{"shape": (3, 4), "topology": "hexagonal", "periodic": True}],
     "radius": [{"radius": -1.0}, {"radius": (1.0, 3.0)}, {"radius": "wide"}, {"radius": (1, 2, 3)}],
@@ -373,13 +350,16 @@ REFUSED = {
     "neighborhood": [{"neighborhood": "mexican hat"}],
     "init": [{"init": "zeros"}, {"init": np.zeros((3, 3))}, {"init": np.full((400, 4), np.nan)}],
     "above 1": [{"learning_rate": Constant(1.5)}],
+    "init must be 'pca', 'random', or an array": [{"init": object()}],
+    "gave the radius nan at step 0": [{"radius": lambda t: np.nan}],
+    "gave values of the radius of shape": [{"radius": lambda t: np.ones((2, 2))}],
 }
 
 
 @pytest.mark.parametrize(
-    ("word", "given"), [(word, one) for word, several in REFUSED.items() for one in several]
+    ("word", "given"), [(word, one) for word, several in BAD.items() for one in several]
 )
-def test_bad_parameters_are_refused(word, given):
+def test_bad_parameters_raise(word, given):
     rows = rows_of(4)
     with pytest.raises((ValueError, TypeError), match=word):
         SelfOrganizingMap(**given).fit(rows)
@@ -413,82 +393,33 @@ def test_more_units_than_rows_are_said():
         SelfOrganizingMap((4, 5)).fit(rows_of(3)[:7])
 
 
-# ---- what is seldom asked ------------------------------------------------------------------------
-
-
-def test_weights_of_rows_that_are_looked_at():
-    rows = np.random.default_rng(0).standard_normal((40, 3))
-    som = SelfOrganizingMap((3, 3), random_state=0).fit(rows)
+def test_weights_and_parts_of_rows_that_are_evaluated():
+    rows = rows_of(3, 40)
+    som = SelfOrganizingMap((3, 3), random_state=0).partial_fit(rows)
     often = np.arange(40) % 3
     weighted = som.evaluate(rows, sample_weight=often.astype(float))
-    repeated = som.evaluate(np.repeat(rows, often, axis=0))
+    parts = np.split(np.repeat(rows, often, axis=0), [0, 15])
+    repeated = som.evaluate(iter(parts))
+    assert repeated.n_rows == often.sum()
     assert weighted.quantization_error == pytest.approx(repeated.quantization_error)
     np.testing.assert_allclose(weighted.hits, repeated.hits)
-    for bad, words in (
-        (np.ones(3), "one number a row, 40"),
-        (-np.ones(40), "must not be negative"),
+    for given, weights, words in (
+        (rows, np.ones(3), "one number a row, 40"),
+        (rows, np.zeros(40), "every weight is zero"),
+        (iter(parts[:1]), None, "no row to look at"),
     ):
         with pytest.raises(ValueError, match=words):
-            som.evaluate(rows, sample_weight=bad)
-    with pytest.raises(ValueError, match="every weight is zero"):
-        som.evaluate(rows, sample_weight=np.zeros(40))
-
-
-def test_parts_without_rows_are_passed_over():
-    rows = np.random.default_rng(0).standard_normal((40, 3))
-    som = SelfOrganizingMap((3, 3), random_state=0).fit(rows)
-    parts = iter([rows[:0], rows[:15], rows[15:]])
-    assert som.evaluate(parts).n_rows == 40
-    with pytest.raises(ValueError, match="no row to look at"):
-        som.evaluate(iter([rows[:0]]))
+            som.evaluate(given, sample_weight=weights)
+    with pytest.raises(ValueError, match="Pass the rows to count"):
+        som.hits()
+    assert som.hits(rows).sum() == 40
 
 
 def test_a_map_of_one_unit_has_no_borders():
     som = SelfOrganizingMap((1, 1)).fit(np.eye(3))
     np.testing.assert_array_equal(som.u_matrix().ravel(), [0.0])
     assert som.topographic_error_ == 0.0
-
-
-def test_hits_of_a_stream_are_counted_on_request():
-    rows = np.random.default_rng(0).standard_normal((40, 3))
-    som = SelfOrganizingMap((2, 2), random_state=0).partial_fit(rows)
-    with pytest.raises(ValueError, match="Pass the rows to count"):
-        som.hits()
-    assert som.hits(rows).sum() == 40
-
-
-def test_trustworthiness_of_a_sample_and_of_rows_that_lack_values():
-    rng = np.random.default_rng(0)
-    rows = rng.standard_normal((120, 2)) @ rng.standard_normal((2, 5))
-    som = SelfOrganizingMap((8, 8), missing="partial", random_state=0).fit(rows)
-    whole, sample = som.trustworthiness(rows), som.trustworthiness(rows, max_rows=60)
-    assert sample == som.trustworthiness(rows, max_rows=60)
-    assert abs(sample - whole) < 0.1
-    rows[rng.random(rows.shape) < 0.05] = np.nan
-    assert 0.5 < som.trustworthiness(rows) <= 1.0
-
-
-def test_a_stream_whose_rows_weigh_nothing_leaves_nothing():
-    rows = np.full((9, 3), np.nan)
-    for training in ("sequential", "batch"):
-        som = SelfOrganizingMap((2, 2), training=training)
-        with pytest.raises(ValueError, match="no row is left to learn from"):
-            som.fit(open_stream(rows, missing="skip"))
-        assert not som.__sklearn_is_fitted__()
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"init": object()}, "init must be 'pca', 'random', or an array"),
-        ({"radius": lambda t: np.nan}, "gave the radius nan at step 0"),
-        ({"radius": lambda t: np.ones((2, 2))}, r"gave values of the radius of shape \(2, 2\)"),
-    ],
-    ids=["init", "nan", "shape"],
-)
-def test_what_is_refused_is_called_by_its_name(given, words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        SelfOrganizingMap((2, 2), **given).fit(np.eye(5))
+    assert not isinstance(som, ClusterMixin)
 
 
 @pytest.mark.parametrize("training", ["sequential", "batch"])
@@ -502,3 +433,6 @@ def test_rows_left_out_of_a_table_are_counted(training, tmp_path):
     found = clone(model).fit(open_stream(path, missing="skip"))
     assert found.n_samples_skipped_ == 2
     assert found.hits().sum() == 48
+    with pytest.raises(ValueError, match="no row is left to learn from"):
+        model.fit(open_stream(np.full((9, 3), np.nan), missing="skip"))
+    assert not model.__sklearn_is_fitted__()

@@ -440,7 +440,8 @@ class PrototypeEstimator(
             lacking = np.isnan(rows).all(axis=1)
         else:
             lacking = ~np.isfinite(rows).all(axis=1)
-            rows = np.where(lacking[:, None], np.zeros((), rows.dtype), rows)
+            if lacking.any():
+                rows = np.where(lacking[:, None], np.zeros((), rows.dtype), rows)
             check_finite(rows)
         self._n_skipped = int(lacking.sum())
         return rows, weights * ~lacking
