@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from eigenstream import ClassSubspace, SlowSubspace, demo, lag_path, plotting
+from eigenstream import SlowSubspace, demo, lag_path, plotting
 from eigenstream.processes import Autoregressive, letter_set
 from eigenstream.theory import Geometric, Independent, MixingProfile
 
@@ -168,24 +168,21 @@ def make_lags() -> None:
 def make_rings() -> None:
     """Turned letters, and what a linear projection learned from pairs of them looks at."""
     letters, names = letter_set("rotation", random_state=0)
-    eta = 0.019
-    learned = ClassSubspace(n_components=None, eta=eta).fit(letters, names)
     sys.path.insert(0, str(ROOT))
-    from papers.hpca._run import rings_of
+    from papers.hpca import rings_of
 
-    rings = rings_of(learned, eta, demo.SIZE)
+    vectors, n, found = rings_of(letters, names, 0.019)
     shown = np.random.default_rng(0).choice(len(letters), 10, replace=False)
-    n = rings.n_positive
     rows = (
         (plotting.gray(letters[shown], demo.SIZE), None, "From which letters are the same …"),
         (
-            plotting.signed(rings.filters[:10], demo.SIZE),
-            rings.shares[:10],
+            plotting.signed(vectors[:10], demo.SIZE),
+            found[:10],
             "… it learns to look at rings: what stays when a letter turns …",
         ),
         (
-            plotting.signed(rings.filters[n : n + 10], demo.SIZE),
-            rings.shares[n : n + 10],
+            plotting.signed(vectors[n : n + 10], demo.SIZE),
+            found[n : n + 10],
             "… and not at the rest (the first eigenvectors with negative eigenvalues)",
         ),
     )

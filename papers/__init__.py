@@ -1,49 +1,32 @@
-"""Experiments: recipes that make the papers' tables and figures, and reports of what came out."""
+"""Reproductions of the papers' tables and figures, and lessons; not installed."""
 
-from typing import TYPE_CHECKING
+from papers import (
+    clusters,
+    dynamics,
+    film,
+    hpca,
+    maps,
+    margin,
+    neurons,
+    pca,
+    slow,
+    translation,
+)
+from papers.base import Paper
 
-if TYPE_CHECKING:
-    from papers.base import Experiment
-
-
-def known() -> "dict[str, Experiment]":
-    """Return every experiment, by name: of a paper, or of what it leaves open.
-
-    >>> sorted(known())
-    ['clusters', 'dynamics', 'hpca-faces', ..., 'neurons', ..., 'slow-scale', 'slow-translation']
-    """
-    # Imported when asked for: whoever runs the demo need not wait for the others.
-    from papers.dynamics import paper
-    from papers.hpca import (
-        faces,
-        handwritten,
-        margin,
-        rotated,
-        rotated_scaled,
-        scaled,
-        unsupervised,
+#: Every page by its name.
+PAPERS: dict[str, Paper] = {
+    paper.name: paper
+    for paper in (
+        *slow.PAPERS,
+        translation.PAPER,
+        *hpca.PAPERS,
+        film.PAPER,
+        margin.PAPER,
+        dynamics.PAPER,
+        clusters.PAPER,
+        pca.PAPER,
+        neurons.PAPER,
+        maps.PAPER,
     )
-    from papers.neurons import lessons
-    from papers.prototypes import clusters, maps
-    from papers.slow import rotation, scale, translation
-
-    all_of_them: tuple[Experiment, ...] = (
-        rotation.EXPERIMENT,
-        scale.EXPERIMENT,
-        translation.EXPERIMENT,
-        handwritten.EXPERIMENT,
-        faces.EXPERIMENT,
-        rotated.EXPERIMENT,
-        scaled.EXPERIMENT,
-        rotated_scaled.EXPERIMENT,
-        unsupervised.EXPERIMENT,
-        margin.EXPERIMENT,
-        lessons.EXPERIMENT,
-        paper.EXPERIMENT,
-        clusters.EXPERIMENT,
-        maps.EXPERIMENT,
-    )
-    return {one.name: one for one in all_of_them}
-
-
-__all__ = ["known"]
+}

@@ -7,8 +7,13 @@ from pathlib import Path
 
 from eigenstream.demo import Clock
 from eigenstream.reports.base import as_json
-from papers import known
-from papers.base import Effort
+from papers import PAPERS, data
+
+EFFORTS = {
+    "tiny": "the least that makes a page, for tests",
+    "quick": "a first look",
+    "full": "as much as the paper",
+}
 
 
 class Lines(Clock):
@@ -21,37 +26,38 @@ class Lines(Clock):
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line and make the pages."""
-    papers = known()
     parser = argparse.ArgumentParser(prog="python -m papers", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="papers to run, or all")
     parser.add_argument("--out", type=Path, default=Path("reports"), help="folder of the pages")
     parser.add_argument("--seeds", type=int, default=3, help="number of repetitions")
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="a tenth of the observations")
-    size.add_argument("--full", action="store_true", help="as many observations as the paper")
+    for effort, what in EFFORTS.items():
+        size.add_argument(
+            f"--{effort}", dest="effort", action="store_const", const=effort, help=what
+        )
+    parser.set_defaults(effort="default")
     given = parser.parse_args(arguments)
     if not given.names:
-        for name, paper in papers.items():
+        for name, paper in PAPERS.items():
             print(f"{name:20} {paper.summary}")
         return
-    unknown = set(given.names) - {*papers, "all"}
+    unknown = set(given.names) - {*PAPERS, "all"}
     if unknown:
-        parser.error(f"no paper is called {min(unknown)}. Use one of {', '.join(papers)}, or all.")
+        parser.error(f"no paper is called {min(unknown)}. Use one of {', '.join(PAPERS)}, or all.")
     if given.seeds < 1:
         parser.error(f"--seeds {given.seeds} is not positive. Use 1 or more.")
-    effort: Effort = "quick" if given.quick else "full" if given.full else "default"
-    names = list(papers) if "all" in given.names else list(dict.fromkeys(given.names))
+    names = list(PAPERS) if "all" in given.names else list(dict.fromkeys(given.names))
     given.out.mkdir(parents=True, exist_ok=True)
     for name in names:
-        if (missing := papers[name].missing()) is not None:
+        if (missing := data.missing(*PAPERS[name].files)) is not None:
             if "all" not in given.names:
                 parser.error(f"{name}: {missing}")
             print(f"{name} is skipped: {missing}", file=sys.stderr)
             continue
         print(name, file=sys.stderr)
-        outcome = papers[name].run(effort, given.seeds, Lines())
+        outcome = PAPERS[name].run(given.effort, given.seeds, Lines())
         page = given.out / f"{name}.html"
-        flag = "" if effort == "default" else f" --{effort}"
+        flag = "" if given.effort == "default" else f" --{given.effort}"
         command = f"python -m papers {name}{flag} --seeds {given.seeds}"
         report = replace(outcome.report, command=command)
         page.write_text(report.html(), encoding="utf-8")

@@ -1,58 +1,86 @@
-"""What the reproductions share: their protocol, their outcome and ROC curves."""
+"""What the papers share: the entry of a paper, its outcome, and how tables write figures."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
-from eigenstream._linalg import Float64s
-from eigenstream.demo import Clock, Judged
-from eigenstream.reports.base import PageTable, Report
+from eigenstream import plotting
+from eigenstream.demo import Clock
+from eigenstream.reports.base import Drawing, PageTable, Report, Tiles
 
-#: How much to watch: a tenth of the default, the default, or as much as the paper did.
-Effort = Literal["quick", "default", "full"]
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A ROC curve at a few hundred false positive rates, most of them small."""
-
-    false_positive_rate: Float64s
-    true_positive_rate: Float64s
-    area: float
-
-    @classmethod
-    def of(cls, judged: Judged) -> "Curve":
-        """Return a few hundred points of a curve that has one for each pair."""
-        whole, levels = judged.curve, np.linspace(0.0, 1.0, 301) ** 2
-        rates = np.interp(levels, whole.false_positive_rate, whole.true_positive_rate)
-        # The curve starts at (0, 0), even where its first rate is already 1.
-        return cls(np.append(0.0, levels), np.append(0.0, rates), judged.area)
+#: How much to compute: for a test, a first look, the default, or as much as the paper did.
+Effort = Literal["tiny", "quick", "default", "full"]
+#: A space at which narrow screens do not break the line.
+NARROW = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an experiment found: the table to print, the page to look at, every number."""
+    """The table to print, the page, and every number as JSON holds it."""
 
     table: PageTable
     report: Report
-    #: As JSON holds it: dictionaries, lists, text, finite numbers.
     numbers: dict[str, Any]
 
 
-class Experiment(Protocol):
-    """A table or figure of a paper that can be made again by its name."""
+@dataclass(frozen=True)
+class Paper:
+    """A page that can be made by its name."""
 
-    @property
-    def name(self) -> str:
-        """Its name on the command line and in file names."""
+    name: str
+    summary: str
+    #: Called with the effort, the number of seeds and a clock.
+    run: Callable[[Effort, int, Clock], Outcome]
+    #: Files of EIGENSTREAM_DATA that it needs.
+    files: tuple[str, ...] = ()
 
-    @property
-    def summary(self) -> str:
-        """Which table or figure it is, in one line."""
 
-    def missing(self) -> str | None:
-        """Say in one line which data are missing and how to get them; None where none are."""
+def spread(values: Sequence[float]) -> float | None:
+    """Return the standard deviation over seeds; None for a single one."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
-    def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
-        """Run it with seeds 0, 1, ..., so many of them."""
+
+def mean_with_spread(values: Sequence[float]) -> str:
+    """Write the mean with the standard deviation; of a single value, the value.
+
+    >>> mean_with_spread([0.25]), mean_with_spread([0.1, 0.3]).replace(NARROW, " ")
+    ('0.250', '0.200 ± 0.141')
+    """
+    sd = spread(values)
+    return f"{np.mean(values):.3f}" + ("" if sd is None else f" ±{NARROW}{sd:.3f}")
+
+
+def summary(values: Sequence[float]) -> dict[str, Any]:
+    """Return the mean, the standard deviation and the values, as JSON holds them."""
+    return {"mean": float(np.mean(values)), "sd": spread(values), "values": list(values)}
+
+
+def verdict(ours: Sequence[float], paper: Sequence[float]) -> str:
+    """Compare two figures of which the first should be large and the second small.
+
+    They are compared to the three digits that a paper gives.
+
+    >>> verdict((0.9871, 0.1264), (0.987, 0.126)), verdict((0.97, 0.1), (0.98, 0.126))
+    ('the same', 'worse in the first')
+    """
+    first, second = round(float(ours[0]), 3) - paper[0], paper[1] - round(float(ours[1]), 3)
+    if abs(first) < 1e-9 and abs(second) < 1e-9:
+        return "the same"
+    if first >= -1e-9 and second >= -1e-9:
+        return "better"
+    if first <= 1e-9 and second <= 1e-9:
+        return "worse"
+    return "worse in the first" if first < 0 else "worse in the second"
+
+
+def drawing(ax: Any, title: str, caption: str = "", *, wide: bool = False) -> Drawing:
+    """Return axes as a block of a page; the title names its parts inside the page."""
+    name = "".join(letter if letter.isalnum() else "-" for letter in title.lower())
+    return Drawing(plotting.svg(ax, name), title, caption, wide)
+
+
+def pictures(images: Any, title: str, caption: str = "", **options: Any) -> Tiles:
+    """Return gray or coloured images as a block of a page, without labels."""
+    return Tiles([(plotting.png_uri(image), "") for image in images], title, caption, **options)

@@ -17,7 +17,7 @@ from eigenstream.theory import (
     critical_separation,
     overlaps_of_pair,
 )
-from papers.dynamics._explorer import explorer, script
+from papers.explorer import explorer, script
 
 #: Beside the equations: means over runs of a chain, at one time.
 RUNS = """

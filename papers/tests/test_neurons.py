@@ -5,14 +5,12 @@ import pytest
 from sklearn.svm import SVC
 
 from eigenstream.demo import Clock
-from papers import known
-from papers.neurons._linear import best_margin, misadjustment, separable
-from papers.neurons._references import krylov, power_iteration
+from papers import clusters, maps, neurons, pca
 
 
 @pytest.fixture(scope="module")
 def outcome():
-    return known()["neurons"].run("quick", 2, Clock())
+    return neurons.run("tiny", 2, Clock())
 
 
 def test_mistakes_are_within_the_bound(outcome):
@@ -21,12 +19,12 @@ def test_mistakes_are_within_the_bound(outcome):
 
 
 def test_the_best_margin_is_a_support_vector_machines():
-    rows, signs = separable(3)
+    rows, signs = neurons.separable(3)
     both = np.column_stack([rows, np.ones(len(rows))]) * signs[:, None]
     machine = SVC(kernel="linear", C=1e6, tol=1e-8)
     machine.fit(np.concatenate([both, -both]), np.repeat([1, -1], len(both)))
     theirs = (both @ machine.coef_[0]).min() / np.linalg.norm(machine.coef_)
-    assert best_margin(rows, signs) == pytest.approx(theirs, rel=1e-4)
+    assert neurons.best_margin(rows, signs) == pytest.approx(theirs, rel=1e-4)
 
 
 def test_adaline_has_the_error_of_theory(outcome):
@@ -46,7 +44,7 @@ def test_the_misadjustment_solves_its_equation():
     k = np.linalg.solve(
         np.diag(2 - 2 * eta * values) - eta * np.outer(np.ones(2), values), eta * np.ones(2)
     )
-    assert misadjustment(R, eta) == pytest.approx(values @ k)
+    assert neurons.misadjustment(R, eta) == pytest.approx(values @ k)
 
 
 def test_hebbian_units_reach_what_theory_says(outcome):
@@ -56,25 +54,51 @@ def test_hebbian_units_reach_what_theory_says(outcome):
     np.testing.assert_allclose(found["norm"], 1, atol=1e-2)
     # 1500 steps: the mean square has a relative spread of sqrt(2 / 1500).
     np.testing.assert_allclose(found["hebb_growth"], 1, atol=4 * np.sqrt(2 / 1500))
-    np.testing.assert_allclose(found["power_factor"], 1, atol=1e-6)
-    assert max(found["krylov_degrees"]) < 1e-6
     assert np.min(outcome.numbers["sanger"]["cosines"]) > 0.95
-    # Gaps of the spectrum halve from one component to the next: so they come one after the other.
+    # Gaps of the spectrum halve from one component to the next.
     assert (np.diff(outcome.numbers["sanger"]["arrival"], axis=1) > 0).all()
     assert all(outcome.numbers["exclusive or"]["solved"])
 
 
-def test_references_find_the_dense_answer():
+def test_iterations_find_the_dense_answer():
     rng = np.random.default_rng(0)
     R = np.cov(rng.standard_normal((100, 12)) * np.linspace(3, 1, 12), rowvar=False)
     top = np.linalg.eigh(R)[1][:, -1]
     start = rng.standard_normal(12)
-    assert abs(power_iteration(R, start, 500)[-1] @ top) == pytest.approx(1, abs=1e-12)
-    assert abs(krylov(R, start, 12) @ top) == pytest.approx(1, abs=1e-12)
-    # Of so many products the best in the Krylov space is never behind the power iteration's.
-    for count in range(2, 8):
-        b, c = power_iteration(R, start, count - 1)[-1], krylov(R, start, count)
-        assert c @ R @ c >= b @ R @ b - 1e-12
+    power, space = pca.power_iteration(R, start, 500), pca.krylov(R, start, 11)
+    assert abs(power[-1] @ top) == pytest.approx(1, abs=1e-12)
+    assert abs(space[-1] @ top) == pytest.approx(1, abs=1e-12)
+    # After the same number of products a Krylov space is never behind the power iteration.
+    assert all(c @ R @ c >= b @ R @ b - 1e-12 for b, c in zip(power, space, strict=False))
+
+
+def test_decoding_loses_the_eigenvalues_left_out():
+    found = pca.coding()[1]
+    np.testing.assert_allclose(found["error"], found["left out"], rtol=1e-9, atol=1e-9)
+    extremes = pca.probe()[1]
+    assert extremes["largest"] == pytest.approx(extremes["eigenvalues"][0], rel=1e-3)
+    assert extremes["smallest"] == pytest.approx(extremes["eigenvalues"][1], rel=1e-2)
+
+
+def test_prototypes_find_what_theory_says():
+    numbers = clusters.run("tiny", 4, Clock()).numbers
+    for name in ("winner", "soft"):
+        found = numbers[name]
+        for what, due in zip(("R", "S"), found["theory"], strict=True):
+            error = np.std(found[what], ddof=1) / np.sqrt(len(found[what]))
+            # Four standard errors, of few runs, and what N = 100 changes: some 1 / N.
+            assert abs(np.mean(found[what]) - due) <= 4 * error + 8 / 100
+    assert np.mean(numbers["winner"]["R"]) > 1.05 * clusters.SEPARATION
+    assert np.less(numbers["winner"]["Lloyd's error"], numbers["winner"]["error"]).all()
+
+
+def test_a_grid_unfolds_over_a_square():
+    rng = np.random.default_rng(0)
+    som = maps.nets(0, 3000)["a grid of 10 × 10"].set_params(init=maps.square(rng, 100))
+    frames = maps.unfolded(som, maps.square(rng, 3000))
+    pairs = som.grid_.neighbors()
+    far = [np.linalg.norm(one[pairs[:, 0]] - one[pairs[:, 1]], axis=1).max() for one in frames]
+    assert far[-1] < 0.4 < 1.5 < far[0]
 
 
 @pytest.mark.parametrize("width", [360, 1100])

@@ -103,3 +103,21 @@ def test_what_learns_without_a_matrix_makes_none(solver):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * rows.shape[1] ** 2 / 10
+
+
+def test_decoding_loses_the_eigenvalues_left_out():
+    """And the variance probe is q'Rq, with the eigenvalues at the eigenvectors."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        rows = rng.standard_normal((80, 7)) @ rng.standard_normal((7, 7)) + rng.standard_normal(7)
+        center, d = bool(seed % 2), int(rng.integers(1, 7))
+        R = rows.T @ rows / len(rows)
+        R -= np.outer(rows.mean(0), rows.mean(0)) if center else 0.0
+        pca = StreamPCA(d, center=center).fit(rows)
+        error = ((rows - pca.inverse_transform(pca.transform(rows))) ** 2).sum(axis=1).mean()
+        left_out = np.linalg.eigvalsh(R)[: 7 - d].sum()
+        assert error == pytest.approx(left_out, rel=1e-9)
+        q = rng.standard_normal(7)
+        assert pca.variance_along(q) == pytest.approx(q @ R @ q / (q @ q), rel=1e-9)
+        probed = [pca.variance_along(q) for q in pca.components_]
+        np.testing.assert_allclose(probed, pca.eigenvalues_, rtol=1e-9)

@@ -162,6 +162,16 @@ class StreamPCA(StreamEstimator):
         """The mean variance of the directions left out [TIPPING]."""
         return float(self._solved().details["noise"])
 
+    def variance_along(self, direction: Any) -> float:
+        """Return the variance probe psi(q) = q'Rq of a direction, taken at length 1.
+
+        >>> pca = StreamPCA(1).fit([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+        >>> pca.variance_along([1.0, 0.0]), pca.variance_along([0.0, 3.0])
+        (2.0, 0.5)
+        """
+        q = np.asarray(direction, np.float64)
+        return float(q @ self.contrast_.reward.matrix() @ q / (q @ q))
+
     def advise(self, rate: float) -> Advice:
         """Say how many examples units of Sanger's rule would need to find these components.
 

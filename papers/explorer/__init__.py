@@ -8,7 +8,7 @@ __all__ = ["explorer", "script"]
 
 
 def _text(name: str) -> str:
-    return (files("papers.dynamics") / name).read_text(encoding="utf-8")
+    return (files("papers.explorer") / name).read_text(encoding="utf-8")
 
 
 def script() -> str:

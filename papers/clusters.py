@@ -1,21 +1,16 @@
 """What winner, soft and ranked prototypes find on the two-cluster model of [DYN]."""
 
-from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from eigenstream import plotting
-from eigenstream._linalg import Float64s
+from eigenstream import CompetitiveLearning, plotting
 from eigenstream.demo import Clock
-from eigenstream.prototypes import CompetitiveLearning
 from eigenstream.reports.base import Drawing, PageTable, Report, Section
 from eigenstream.schedules import Exponential
 from eigenstream.theory import CompetitiveDynamics
-from papers import _plots
-from papers._figures import mean_with_spread
-from papers.base import Effort, Outcome
+from papers._plots import paths
+from papers.base import Effort, Outcome, Paper, drawing, mean_with_spread
 
 #: The centres lie b from the origin; eta is the paper's learning rate; alpha ends here.
 SEPARATION, ETA, END = 1.5, 0.5, 40
@@ -26,61 +21,41 @@ START_R = np.array([[0.2, 0.1], [0.1, 0.2]])
 ASSIGNMENTS = ("winner", "soft", "rank")
 
 
-@dataclass(frozen=True)
-class Clusters:
-    """Runs of the estimator at finite N, and the equations for N to infinity as lines."""
-
-    name: str = "clusters"
-    summary: str = "What winner, soft and ranked prototypes find on two clusters ([DYN])"
-
-    def missing(self) -> str | None:
-        """Return None: no data are needed."""
-        return None
-
-    def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
-        """Run every assignment on the same rows; a seed draws rows and directions."""
-        begun = perf_counter()
-        n = {"quick": 100, "default": 500, "full": 2000}[effort]
-        clock.begin("runs", len(ASSIGNMENTS) * seeds)
-        found: dict[str, Any] = {}
-        for assignment in ASSIGNMENTS:
-            runs = []
-            for seed in range(seeds):
-                with clock.spent(assignment):
-                    runs.append(_run(assignment, n, seed))
-                clock.advance(1)
-            found[assignment] = tuple(np.array(one) for one in zip(*runs, strict=True))
-        theory = {name: _solved(name) for name in ("winner", "soft")}
-        numbers = {name: _numbers(name, found[name], theory) for name in ASSIGNMENTS}
-        table = _table(numbers, seeds)
-        report = Report(
-            title="Three ways to compete for two clusters",
-            lead=(
-                f"Rows of {n} features come from two Gaussians of variance 1 whose centres lie "
-                f"{SEPARATION} from the origin, in two directions that nobody tells. Two "
-                "prototypes start between them, and every row moves the nearest (winner), both by "
-                "their shares in a mixture (soft), or both by rank, less and less (rank)."
+def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
+    """Run every assignment on the same rows; a seed draws rows and directions."""
+    n = {"tiny": 100, "quick": 100, "default": 500, "full": 2000}[effort]
+    clock.begin("runs", len(ASSIGNMENTS) * seeds)
+    found: dict[str, Any] = {}
+    for assignment in ASSIGNMENTS:
+        runs = [_run(assignment, n, seed) for seed in range(seeds)]
+        found[assignment] = tuple(np.array(one) for one in zip(*runs, strict=True))
+        clock.advance(seeds)
+    theory = {name: _solved(name) for name in ("winner", "soft")}
+    numbers = {name: _numbers(name, found[name], theory) for name in ASSIGNMENTS}
+    table = _table(numbers, seeds)
+    report = Report(
+        title="Three ways to compete for two clusters",
+        lead=(
+            f"Rows of {n} features come from two Gaussians of variance 1. Their centres lie "
+            f"{SEPARATION} from the origin, in two directions. Two prototypes start between them. "
+            "Every row moves the nearest (winner), both by their shares in a mixture (soft), or "
+            "both by rank, less and less (rank)."
+        ),
+        facts=(("features", str(n)), ("rows", f"{END * n:,} a run"), ("runs", str(seeds))),
+        sections=(
+            Section("What they find", "", (table,)),
+            Section(
+                "Overlaps in the course of learning",
+                "",
+                (*_courses(found, theory), _plane(found, n)),
             ),
-            facts=(
-                ("features", str(n)),
-                ("rows", f"{END * n:,} a run"),
-                ("runs", str(seeds)),
-                ("seconds", f"{perf_counter() - begun:.0f}"),
-            ),
-            sections=(
-                Section("What they find", "", (table,)),
-                Section(
-                    "Overlaps in the course of learning",
-                    "",
-                    (*_courses(found, theory), _plane(found, n)),
-                ),
-                Section("Inertia over the stream", "", (_inertia(found, theory),)),
-            ),
-        )
-        return Outcome(table, report, {"seeds": seeds, "features": n} | numbers)
+            Section("Inertia over the stream", "", (_inertia(found, theory),)),
+        ),
+    )
+    return Outcome(table, report, {"seeds": seeds, "features": n} | numbers)
 
 
-def _run(assignment: str, n: int, seed: int) -> tuple[Float64s, Float64s, float, float]:
+def _run(assignment: str, n: int, seed: int) -> tuple[Any, Any, float, float]:
     """Return R and Q at whole times, how many rows prototypes tell apart, and Lloyd's inertia."""
     rng = np.random.default_rng(seed)
     directions = np.linalg.qr(rng.standard_normal((n, 4)))[0].T
@@ -192,8 +167,8 @@ def _courses(found: Any, theory: Any) -> list[Drawing]:
         ax = plotting.courses(lines, points)
         told = "Lines: the equations for N to infinity. " if lines else ""
         drawings.append(
-            Drawing(
-                plotting.svg(ax, f"clusters-{name}"),
+            drawing(
+                ax,
                 name,
                 f"{told}Points: the estimator, with standard errors over the runs.",
             )
@@ -205,7 +180,7 @@ def _inertia(found: Any, theory: Any) -> Drawing:
     """Return the inertia of fresh rows in the course of learning, beside that of Lloyd's means."""
     model, times, shown = _model(), np.arange(END + 1.0), slice(0, None, 2)
 
-    def course(Rs: Any, Qs: Any) -> Float64s:
+    def course(Rs: Any, Qs: Any) -> Any:
         return np.array([2.0 * model.error(R, Q) for R, Q in zip(Rs, Qs, strict=True)])
 
     lines, points = {}, {}
@@ -219,8 +194,8 @@ def _inertia(found: Any, theory: Any) -> Drawing:
     lloyd = 2.0 * float(np.mean(found["winner"][3]))
     lines["Lloyd's means"] = times[[0, -1]], np.full(2, lloyd)
     ax = plotting.courses(lines, points, labels=("alpha", "inertia of a row"))
-    return Drawing(
-        plotting.svg(ax, "clusters-inertia"),
+    return drawing(
+        ax,
         "Inertia",
         "The mean squared distance of fresh rows to the nearest prototype, less that to none, as R "
         "and Q say it ([DYN] eq. 2.14). Lines: the equations for N to infinity. Points: the "
@@ -233,9 +208,9 @@ def _plane(found: Any, n: int) -> Drawing:
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((600, 2)) + SEPARATION * np.eye(2)[rng.integers(2, size=600)]
     moved = {name: found[name][0][0] for name in ASSIGNMENTS}
-    ax = _plots.paths(moved, rows, marks=SEPARATION * np.eye(2), labels=("along B1", "along B2"))
-    return Drawing(
-        plotting.svg(ax, "clusters-plane"),
+    ax = paths(moved, rows, marks=SEPARATION * np.eye(2), labels=("along B1", "along B2"))
+    return drawing(
+        ax,
         "In the plane of the two centres",
         "The first run, from the rings to the dots. Crosses are the centres, and gray dots rows, "
         f"all seen in the two directions that matter, of {n}: what is a matter of course in this "
@@ -243,4 +218,4 @@ def _plane(found: Any, n: int) -> Drawing:
     )
 
 
-EXPERIMENT = Clusters()
+PAPER = Paper("clusters", "Winner, soft and ranked prototypes on two clusters ([DYN])", run)

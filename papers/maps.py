@@ -1,27 +1,20 @@
 """How maps unfold over a square, a ring and a mixture; a map of digits [NOTES] section 4."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
 
-from eigenstream import plotting
-from eigenstream._linalg import Float64s
+from eigenstream import SelfOrganizingMap, plotting
 from eigenstream.demo import Clock
 from eigenstream.processes import GaussianMixture
-from eigenstream.prototypes import SelfOrganizingMap
-from eigenstream.reports.base import Drawing, Film, PageTable, Report, Section, Tiles
-from papers import _plots
-from papers._figures import mean_with_spread
-from papers.base import Effort, Outcome
+from eigenstream.reports.base import Film, PageTable, Report, Section, Tiles
+from papers._plots import unfolding
+from papers.base import Effort, Outcome, Paper, drawing, mean_with_spread, pictures
 
-__all__ = ["EXPERIMENT"]
-
-STEPS: dict[Effort, int] = {"quick": 4_000, "default": 40_000, "full": 400_000}
-PASSES: dict[Effort, int] = {"quick": 3, "default": 20, "full": 100}
+STEPS: Mapping[Effort, int] = {"tiny": 600, "quick": 4_000, "default": 40_000, "full": 400_000}
+PASSES: Mapping[Effort, int] = {"tiny": 1, "quick": 3, "default": 20, "full": 100}
 
 #: After which shares of the steps the net is drawn.
 MOMENTS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.35, 0.6, 1.0)
@@ -30,25 +23,25 @@ MOMENTS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.35, 0.6, 1.0)
 SHOWN = 400
 
 
-def square(rng: np.random.Generator, n: int) -> Float64s:
+def square(rng: np.random.Generator, n: int) -> Any:
     """Return points spread evenly over a square."""
     return rng.uniform(-1.0, 1.0, (n, 2))
 
 
-def ring(rng: np.random.Generator, n: int) -> Float64s:
+def ring(rng: np.random.Generator, n: int) -> Any:
     """Return points spread evenly over a ring."""
     radius, angle = np.sqrt(rng.uniform(0.5, 1.0, n)), rng.uniform(0.0, 2.0 * np.pi, n)
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
 
-def mixture(rng: np.random.Generator, n: int) -> Float64s:
+def mixture(rng: np.random.Generator, n: int) -> Any:
     """Return points of four clusters."""
     centres = np.array([[-0.6, -0.6], [0.6, -0.5], [0.5, 0.6], [-0.5, 0.5]])
     process = GaussianMixture(centres, spread=0.15, random_state=int(rng.integers(2**31)))
     return np.asarray(process.take(n), np.float64)
 
 
-DATA: dict[str, Callable[[np.random.Generator, int], Float64s]] = {
+DATA: dict[str, Callable[[np.random.Generator, int], Any]] = {
     "square": square,
     "ring": ring,
     "mixture": mixture,
@@ -65,7 +58,7 @@ def nets(seed: int, steps: int) -> dict[str, SelfOrganizingMap]:
     }
 
 
-def unfolded(som: SelfOrganizingMap, rows: Float64s) -> list[Float64s]:
+def unfolded(som: SelfOrganizingMap, rows: Any) -> list[Any]:
     """Return the units at each moment, learning the rows one by one."""
     found, learned = [np.asarray(som.init)], 0
     for share in MOMENTS[1:]:
@@ -108,18 +101,18 @@ TEXTS = {
 }
 
 
-def drawn(name: str, som: Any, rows: Float64s, frames: list[Float64s], steps: int) -> list[Any]:
+def drawn(name: str, som: Any, rows: Any, frames: list[Any], steps: int) -> list[Any]:
     """Return the film of a net, and its frames to step through."""
     plain = "".join(letter for letter in name if letter.isalnum())
-    pictures = []
+    images = []
     for units in frames:
-        ax = _plots.unfolding(som.grid_, units, rows[:SHOWN])
+        ax = unfolding(som.grid_, units, rows[:SHOWN])
         ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
-        pictures.append(plotting.figure_uri(ax))
+        images.append(plotting.figure_uri(ax))
     moments = [f"{round(share * steps):,}" for share in MOMENTS]
-    strip = list(zip(pictures, moments, strict=True))
+    strip = list(zip(images, moments, strict=True))
     return [
-        Film(f"film{plain}", pictures, name, "The net as it unfolds. First seed."),
+        Film(f"film{plain}", images, name, "The net as it unfolds. First seed."),
         Tiles(strip, "The same, moment by moment", "After so many rows.", columns=4, smooth=True),
     ]
 
@@ -147,7 +140,6 @@ def digits(seeds: int, passes: int) -> tuple[Section, list[Any], dict[str, Any]]
         numbers[name] = [measure(one) for one in maps]
         table.append((name, mean_with_spread(numbers[name])))
     images = plotting.gray(som.prototypes_, 8)
-    tiles = [(plotting.png_uri(255 - image), "") for image in images]
     planes = {
         "U-matrix": (som.u_matrix(), "mean distance to the neighbours", "High: a border."),
         "Hits": (som.hits(), "rows", "How many digits are nearest to each unit."),
@@ -158,67 +150,46 @@ def digits(seeds: int, passes: int) -> tuple[Section, list[Any], dict[str, Any]]
         ),
     }
     blocks: list[Any] = [PageTable(("the digits, 16 × 16 units", "measured"), table)]
-    for k, (name, (values, label, caption)) in enumerate(planes.items()):
+    for name, (values, label, caption) in planes.items():
         ax = plotting.map_plane(som.grid_, values, label=label)
-        blocks.append(Drawing(plotting.svg(ax, f"plane{k}"), name, caption))
+        blocks.append(drawing(ax, name, caption))
     blocks.append(
-        Drawing(
-            plotting.svg(plotting.map_classes(som.grid_, found), "classes"),
+        drawing(
+            plotting.map_classes(som.grid_, found),
             "Classes",
             f"The most frequent digit of each unit, paler where others share it. Purity "
             f"{100 * found.purity:.1f} %. The map has seen no labels.",
         )
     )
-    alike = "Neighbours look alike."
-    blocks.append(Tiles(tiles, "The units as images", alike, columns=16, wide=True))
+    title = "The units as images"
+    blocks.append(pictures(255 - images, title, "Neighbours look alike.", columns=16, wide=True))
     text = "1797 handwritten digits of 8 × 8 pixels on 16 × 16 units. Pictures of the first seed."
     return Section("A map of digits", text, blocks), table, numbers
 
 
-@dataclass(frozen=True)
-class Unfolding:
-    """The pictures of self-organising maps in [NOTES] section 4, and what their errors are."""
-
-    name: str = "map"
-    summary: str = "Self-organising maps unfold over a square, a ring, a mixture; a map of digits"
-    #: Steps of a map in the plane, and passes over the digits.
-    steps: Mapping[Effort, int] = field(default_factory=lambda: STEPS)
-    passes: Mapping[Effort, int] = field(default_factory=lambda: PASSES)
-
-    def missing(self) -> str | None:
-        """Return None: no data are needed."""
-        return None
-
-    def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
-        """Let each map learn with so many seeds."""
-        start = perf_counter()
-        clock.begin("maps", 2)
-        with clock.spent("in the plane"):
-            sections, rows, numbers = in_the_plane(seeds, self.steps[effort])
-        clock.advance(1)
-        with clock.spent("digits"):
-            last, _, numbers["digits"] = digits(seeds, self.passes[effort])
-        clock.advance(1)
-        table = PageTable(
-            ("", "quantisation error", "topographic error"),
-            rows,
-            caption="Of 5000 fresh rows. Mean ± standard deviation over the seeds.",
-        )
-        report = Report(
-            title="Self-organising maps, as they unfold",
-            lead=(
-                "Units on a chain or a grid learn one row at a time, and with each the neighbours "
-                "of the nearest one. First the whole net moves, then it unfolds, in the end each "
-                "unit settles among the rows that it stands for."
-            ),
-            facts=(
-                ("rows", f"{self.steps[effort]:,}"),
-                ("seeds", str(seeds)),
-                ("seconds", f"{perf_counter() - start:.0f}"),
-            ),
-            sections=(Section("How well they stand for the rows", "", (table,)), *sections, last),
-        )
-        return Outcome(table, report, {"seeds": seeds, "steps": self.steps[effort]} | numbers)
+def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
+    """Let each map learn with seeds 0, 1, ..."""
+    clock.begin("maps", 2)
+    sections, rows, numbers = in_the_plane(seeds, STEPS[effort])
+    clock.advance(1)
+    last, _, numbers["digits"] = digits(seeds, PASSES[effort])
+    clock.advance(1)
+    table = PageTable(
+        ("", "quantisation error", "topographic error"),
+        rows,
+        caption="Of 5000 fresh rows. Mean ± standard deviation over the seeds.",
+    )
+    report = Report(
+        title="Self-organising maps, as they unfold",
+        lead=(
+            "Units on a chain or a grid learn one row at a time, and with each the neighbours of "
+            "the nearest one. First the whole net moves, then it unfolds. In the end each unit "
+            "settles among the rows that it stands for."
+        ),
+        facts=(("rows", f"{STEPS[effort]:,}"), ("seeds", str(seeds))),
+        sections=(Section("How well they stand for the rows", "", (table,)), *sections, last),
+    )
+    return Outcome(table, report, {"seeds": seeds, "steps": STEPS[effort]} | numbers)
 
 
-EXPERIMENT = Unfolding()
+PAPER = Paper("map", "Self-organising maps unfold over shapes; a map of digits", run)

@@ -1,0 +1,81 @@
+"""Real images from the folder that EIGENSTREAM_DATA names; docs/papers.md says how to make it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream.processes import move_images
+from eigenstream.processes.characters import MOTIONS
+
+#: Images to watch, by the name under which ``images.npz`` holds them.
+SOURCES = {"a scanned page": "page_skimage", "camera": "camera", "brick": "brick"}
+#: Faces are averaged in blocks of pixels until they are at most this high.
+FACE_HEIGHT = 32
+
+
+def missing(*files: str) -> str | None:
+    """Name the first file that is not in the folder, or return None.
+
+    >>> missing()
+    """
+    folder = os.environ.get("EIGENSTREAM_DATA")
+    for file in files:
+        if not folder:
+            return f"{file} is needed, and EIGENSTREAM_DATA is not set. See docs/papers.md."
+        if not (Path(folder) / file).is_file():
+            return f"{file} is not in EIGENSTREAM_DATA ({folder}). See docs/papers.md."
+    return None
+
+
+def arrays(file: str, *names: str) -> list[NDArray[Any]]:
+    """Return named arrays of a file."""
+    with np.load(Path(os.environ["EIGENSTREAM_DATA"]) / file) as archive:
+        return [archive[name] for name in names]
+
+
+def labelled(file: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return gray images in [0, 1] and the class of each."""
+    images, labels = arrays(file, "images", "subject" if file == "orl_faces.npz" else "labels")
+    images = images / (255.0 if images.max() > 1 else 1.0)
+    if file != "orl_faces.npz":
+        return images, labels.astype(str)
+    step = -(-images.shape[1] // FACE_HEIGHT)
+    height, width = images.shape[1] // step, images.shape[2] // step
+    cut = images[:, : height * step, : width * step]
+    return cut.reshape(-1, height, step, width, step).mean(axis=(2, 4)), labels
+
+
+def drawn(
+    images: NDArray[Any], labels: NDArray[Any], n_per_class: int, rng: np.random.Generator
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return ``n_per_class`` images of each class, drawn without replacement."""
+    names = np.unique(labels)
+    rows = [rng.choice(np.flatnonzero(labels == name), n_per_class, False) for name in names]
+    chosen = np.concatenate(rows)
+    return images[chosen], labels[chosen]
+
+
+def moved_digits(
+    motion: str, classes: int, n_per_class: int, seed: np.random.SeedSequence
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return MNIST digits 0 to ``classes`` - 1, dark on light, turned or scaled at random."""
+    choosing, moving = seed.spawn(2)
+    images, labels = labelled("mnist.npz")
+    few = labels < str(classes)
+    images, labels = drawn(images[few], labels[few], n_per_class, np.random.default_rng(choosing))
+    how = {"size": 28, "fill": 1.0, "random_state": moving, **MOTIONS[motion]}
+    return move_images(1.0 - images, **how), labels
+
+
+def unit(images: Any) -> NDArray[np.float64]:
+    """Return images as rows of unit norm.
+
+    >>> unit(np.full((1, 2, 2), 3.0)).tolist()
+    [[0.5, 0.5, 0.5, 0.5]]
+    """
+    rows = np.asarray(images, np.float64).reshape(len(images), -1)
+    norms: NDArray[np.float64] = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / norms

@@ -1,1 +1,0 @@
-"""Real images that the experiments watch, learn from or are asked about."""

@@ -1,0 +1,130 @@
+"""[HPCA] section 7, its outlook: pairs of frames near and far in time teach without any label."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from eigenstream import PairSubspace, RBFNetwork, TemporalPairs, plotting
+from eigenstream.demo import Clock, judge
+from eigenstream.estimators import median_square
+from eigenstream.evaluation import balanced_risk
+from eigenstream.processes import Style, digit_set, turning_characters
+from eigenstream.reports.base import PageTable, Report, Section
+from papers.base import Effort, Outcome, Paper, mean_with_spread, pictures, summary
+from papers.hpca import LANDMARKS, PAGES, neighbours
+
+FRAMES: Mapping[Effort, int] = {"tiny": 400, "quick": 2000, "default": 8000, "full": 20_000}
+STATES: Mapping[Effort, int] = {"tiny": 5, "quick": 100, "default": 100, "full": 100}
+#: Frames a letter stays on average, and its largest turn from frame to frame.
+HOLD, SPEED = 40.0, 1.0
+#: Steps back in time of the positive pairs.
+NEAR = (1, 2, 4, 8)
+#: C times the median squared distance of the frames.
+PRODUCT = 0.5
+#: The share of near pairs across two letters, from how often letters change.
+WRONG = float(np.mean([1.0 - (1.0 - 1.0 / HOLD) ** lag for lag in NEAR]))
+#: By name: the space, and eta.
+WAYS: Mapping[str, tuple[str, Any]] = {
+    "linear, eta 1.5 × wrong share": ("linear", 1.5 * WRONG),
+    "landmarks, the same eta": ("landmarks", 1.5 * WRONG),
+    "linear, held-out pairs": ("linear", "auto"),
+    "linear, paper's rule": ("linear", "margin_risk"),
+    "linear, eta half the wrong share": ("linear", WRONG / 2.0),
+}
+
+
+def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
+    """Watch, learn and judge with films 0, 1, ..."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    wrong: dict[str, list[float]] = {}
+    sections: list[Section] = []
+    n = FRAMES[effort]
+    for seed in range(seeds):
+        for page, polarity in list(PAGES.items())[: 1 if effort == "tiny" else None]:
+            style = Style(polarity=polarity)
+            frames, letters = turning_characters(
+                n_frames=n,
+                hold=HOLD,
+                speed=SPEED,
+                style=style,
+                random_state=np.random.SeedSequence([seed, 1]),
+            )
+            rows, labels = digit_set("rotation", STATES[effort], style=style, random_state=seed)
+            pairs, signs = temporal_pairs(n, seed)
+            same = letters[pairs[:, 0]] == letters[pairs[:, 1]]
+            wrong.setdefault("near pairs of two letters", []).append(1 - same[signs > 0].mean())
+            wrong.setdefault("far pairs of one letter", []).append(same[signs < 0].mean())
+            gamma = PRODUCT / median_square(np.asarray(frames, np.float64))
+            clock.begin(f"seed {seed}, {page}", len(WAYS))
+            for name, (space, eta) in {"raw": ("raw", None), **WAYS}.items():
+                features = rows
+                if space != "raw":
+                    network = RBFNetwork(LANDMARKS[effort], gamma=gamma, random_state=0)
+                    learner = PairSubspace(
+                        18,
+                        eta=eta,
+                        features=network if space == "landmarks" else None,
+                        preprocessor=frames,
+                    )
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore", UserWarning)  # few positive eigenvalues
+                        features = learner.fit(pairs, signs).transform(rows)
+                    clock.advance(1)
+                risk = balanced_risk(features, labels).risk
+                found.setdefault(f"{page}: {name}", []).append(
+                    (judge(features, labels).error, risk)
+                )
+                if not sections and space != "raw":
+                    images = rows.reshape(-1, 28, 28)
+                    film = plotting.gray(frames[:36], 28)
+                    sections.append(
+                        Section("The film", "", (pictures(film, "The first frames", columns=12),))
+                    )
+                    sections.append(neighbours(images, rows, features, labels))
+    columns = {name: tuple(zip(*figures, strict=True)) for name, figures in found.items()}
+    table = PageTable(
+        ("learned from: how", "error", "risk R*"),
+        [(name, *map(mean_with_spread, figures)) for name, figures in columns.items()],
+        caption="Test: digits 0 to 8 at random angles. Error: of the nearest neighbour with one "
+        "known example of each class. R*: the balanced risk of the best distance threshold.",
+    )
+    shares = [(name, f"{100 * np.mean(values):.1f}%") for name, values in wrong.items()]
+    report = Report(
+        title="A film of turning letters, without a label, teaches the distance between digits",
+        lead=(
+            "One printed letter after another turns before the learner and is replaced at random "
+            "moments. Frames near in time count as alike, far ones as different, which is "
+            "sometimes wrong. Then nine digits, never seen, at any angle, are named from a single "
+            "known example of each."
+        ),
+        facts=(("frames", f"{n:,}"), ("seeds", str(seeds))),
+        sections=(
+            Section("What came out", "", (table,)),
+            Section(
+                "How often the pairs are wrong",
+                f"Near: {', '.join(map(str, NEAR))} frames back; far: at least 200. Eta must "
+                f"exceed the share of wrong near pairs, {WRONG:.3f} by how often letters change. "
+                "Below it, what tells letters apart costs more than it earns.",
+                (PageTable(("", "share"), shares),),
+            ),
+            *sections,
+        ),
+    )
+    rows_found = [
+        {"features": name, "error": summary(error), "risk": summary(risk)}
+        for name, (error, risk) in columns.items()
+    ]
+    return Outcome(table, report, {"rows": rows_found, "wrong": wrong})
+
+
+def temporal_pairs(n_frames: int, seed: int) -> tuple[Any, Any]:
+    """Return index pairs of frames near in time and of frames far apart, and their signs."""
+    far = min(200, max(n_frames // 10, max(NEAR) + 1))
+    stream = TemporalPairs(NEAR, far=far, memory=max(n_frames // 2, far), random_state=seed)
+    pairs, signs = stream.pairs(np.arange(n_frames, dtype=np.float64)[:, None])
+    return pairs[..., 0].astype(np.intp), signs
+
+
+PAPER = Paper("hpca-unsupervised", "A film teaches without labels ([HPCA] section 7)", run)

@@ -1,0 +1,489 @@
+"""A page of pictures that teach: five neurons as they learn, each beside its theory."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+from sklearn.exceptions import ConvergenceWarning
+
+from eigenstream import plotting
+from eigenstream.demo import Clock
+from eigenstream.neurons import (
+    AdalineRegressor,
+    MultilayerPerceptron,
+    OjaNeuron,
+    Perceptron,
+    SangerNetwork,
+)
+from eigenstream.reports.base import Frames, PageTable, Report, Section
+from eigenstream.rules import UnstableStepError
+from eigenstream.schedules import Constant, Power
+from papers._plots import arrivals, decision_lines, error_surface, unit_circle
+from papers.base import Effort, Outcome, Paper, drawing, mean_with_spread
+
+#: Rows that the Hebbian units see, and passes of the network.
+STEPS: Mapping[Effort, int] = {"tiny": 5000, "quick": 5000, "default": 20_000, "full": 100_000}
+PASSES: Mapping[Effort, int] = {"tiny": 500, "quick": 500, "default": 1000, "full": 5000}
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A section of the page, its rows (what, measured, theory) and all of its numbers."""
+
+    section: Section
+    rows: list[tuple[str, str, str]]
+    numbers: dict[str, Any]
+
+
+#: Points of the two clouds, and how far from the line between them the nearest may be.
+POINTS, GAP = 60, 0.25
+#: Rates of Adaline in units of the limit.
+RATES = {"slow": 0.02, "fast": 0.15, "beyond the limit": 1.1}
+
+
+def separable(seed: int) -> tuple[Any, Any]:
+    """Return points of two classes with a gap between them."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((POINTS, 2)) * 1.5
+    angle = rng.uniform(0, 2 * np.pi)
+    side = rows @ [np.cos(angle), np.sin(angle)] + 0.6
+    rows = rows + GAP * np.sign(side)[:, None] * [np.cos(angle), np.sin(angle)]
+    return rows, np.sign(side)
+
+
+def best_margin(rows: Any, signs: Any) -> float:
+    """Return the largest margin of a plane through the origin of (x, 1): that of |w| = 1 / margin.
+
+    >>> round(best_margin(np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])), 6)
+    1.0
+    """
+    signed = signs[:, None] * np.column_stack([rows, np.ones(len(rows))])
+    # min |w| with <w, z> >= 1 for all z, as non-negative least squares (Lawson and Hanson's LDP).
+    system = np.vstack([signed.T, np.ones(len(signed))])
+    wanted = np.append(np.zeros(signed.shape[1]), 1.0)
+    rest = wanted - system @ nnls(system, wanted)[0]
+    w = -rest[:-1] / rest[-1]
+    return float((signed @ w).min() / np.linalg.norm(w))
+
+
+def perceptron(seeds: int) -> Lesson:
+    """Count mistakes beside the theorem's bound; draw the line after some of them."""
+    mistakes, bounds = [], []
+    for seed in range(seeds):
+        rows, signs = separable(seed)
+        unit = Perceptron(random_state=seed).fit(rows, signs)
+        mistakes.append(int(unit.n_mistakes_[0]))
+        bounds.append(float((unit.radius_ / best_margin(rows, signs)) ** 2))
+    rows, signs = separable(0)
+    unit = Perceptron(random_state=0, history_every=1).fit(rows, signs)
+    lines: list[tuple[Any, float]] = [(np.zeros(2), 0.0)]
+    for _, w, b in unit.history_:
+        if not (np.array_equal(w[0], lines[-1][0]) and b[0] == lines[-1][1]):
+            lines.append((w[0], float(b[0])))
+    frames = [
+        (
+            plotting.svg(decision_lines(rows, signs, [lines[k]], faint=lines[1:k]), f"line{k}"),
+            f"{k}",
+        )
+        for k in moments(len(lines) - 1)
+    ]
+    return Lesson(
+        Section(
+            "The perceptron: it learns from mistakes",
+            "A point on the wrong side of the line is added to the weights with its sign. If some "
+            "line leaves a margin gamma, and no point (x, 1) is longer than R, there are at most "
+            "(R / gamma)² mistakes, in any order.",
+            (
+                Frames(
+                    "perceptron",
+                    frames,
+                    "The line after so many mistakes",
+                    "Gray: the lines before. First seed. Arrow keys step through.",
+                ),
+            ),
+        ),
+        [("perceptron: mistakes", _counts(mistakes), f"at most {_counts(bounds)}")],
+        {"mistakes": mistakes, "bounds": bounds},
+    )
+
+
+def moments(last: int, most: int = 9) -> list[int]:
+    """Return about so many moments up to the last, ever farther apart.
+
+    >>> moments(20, 4)
+    [1, 3, 7, 20]
+    """
+    spread = np.geomspace(1, max(last, 1), min(most, max(last, 1)))
+    return sorted({round(float(k)) for k in spread})
+
+
+def _counts(values: list[int] | list[float]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
+
+
+def adaline(seeds: int) -> Lesson:
+    """Compare the error that a constant rate leaves with theory's; draw paths at three rates."""
+    R = np.array([[2.0, 0.9], [0.9, 0.6]])
+    truth = np.array([1.0, -1.0])
+    limit = 2.0 / float(np.linalg.eigvalsh(R)[-1])
+    noise, n = 0.5, 20_000
+    excess: dict[str, list[float]] = {name: [] for name in RATES}
+    diverged: list[int] = []
+    paths = {}
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        rows = rng.standard_normal((n, 2)) @ np.linalg.cholesky(R).T
+        targets = rows @ truth + noise * rng.standard_normal(n)
+        for name, share in RATES.items():
+            neuron = AdalineRegressor(
+                schedule=share * limit, normalize=False, fit_intercept=False, history_every=1
+            )
+            try:
+                neuron.partial_fit(rows, targets)
+            except UnstableStepError as stop:
+                diverged.append(stop.step)
+                steps = min(stop.step, 40)
+                neuron.partial_fit(rows[:steps], targets[:steps])
+            else:
+                tail = np.array([w[0] for _, w, _ in neuron.history_[n // 4 :]]) - truth
+                error = np.einsum("ij,jk,ik->i", tail, R, tail).mean()
+                excess[name].append(float(error / noise**2))
+            if seed == 0:
+                path = np.array([w[0] for _, w, _ in neuron.history_[:600]])
+                paths[f"{name}: {share:g} × limit"] = np.vstack([np.zeros(2), path])
+    rows_of = []
+    theories = {}
+    for name in list(RATES)[:2]:
+        theories[name] = misadjustment(R, RATES[name] * limit)
+        rows_of.append(
+            (
+                f"Adaline, {RATES[name]:g} × limit: excess error / noise",
+                mean_with_spread(excess[name]),
+                f"{theories[name]:.3f}",
+            )
+        )
+    rows_of.append(("Adaline, 1.1 × limit: explodes at step", _counts(diverged or [n]), "diverges"))
+    drawn = error_surface(R, truth, paths, reach=3.0)
+    return Lesson(
+        Section(
+            "Adaline: down the error surface",
+            f"The squared error is a bowl over the weights, steep along one direction and flat "
+            f"along another. The rate may not exceed 2 / lambda = {limit:.3f} with the largest "
+            "eigenvalue lambda of the inputs' scatter. Small steps follow the slope; long ones "
+            "jump about the bottom, and pay for it with an error above the least.",
+            (
+                drawing(
+                    drawn,
+                    "Paths of three learning rates",
+                    "600 steps from zero; the cross is least squares. What leaves the picture is "
+                    "cut. First seed.",
+                ),
+            ),
+        ),
+        rows_of,
+        {"limit": limit, "excess": excess, "theory": theories, "diverged": diverged},
+    )
+
+
+def misadjustment(R: Any, rate: float) -> float:
+    """Return LMS's stationary excess over the least error, for Gaussian rows.
+
+    With s = sum of eta l / (2 (1 - eta l)) over the eigenvalues l of R it is s / (1 - s).
+
+    >>> round(misadjustment(np.eye(1), 0.5), 6)
+    1.0
+    """
+    scaled = rate * np.linalg.eigvalsh(R)
+    s = float((scaled / (2.0 * (1.0 - scaled))).sum())
+    return s / (1.0 - s) if (scaled < 1.0).all() and s < 1.0 else float("inf")
+
+
+#: Standard deviations of the plane's two directions, and of Sanger's eight.
+PLANE = (1.5, 0.6)
+#: Each variance is half the one before.
+SPECTRUM = tuple(3.0 * 2.0 ** (-k / 2) for k in range(8))
+FOUND = 4
+
+
+def oja(seeds: int, steps: int) -> Lesson:
+    """Compare Oja's neuron with the dense answer and the references; draw the ways there."""
+    angles, variances, norms, growths = [], [], [], []
+    paths = {}
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        turn = np.linalg.qr(rng.standard_normal((2, 2)))[0]
+        rows = rng.standard_normal((steps, 2)) * PLANE @ turn.T
+        R = rows.T @ rows / steps
+        values, vectors = np.linalg.eigh(R)
+        top = vectors[:, -1]
+        start = np.array([[1.0, 0.3]]) * np.sign(top[0] + 0.3 * top[1])
+        rate = Power(1.0, 50.0)
+        made = {"center": False, "init": start, "history_every": 1}
+        neuron = OjaNeuron(form="linear", schedule=rate, **made).partial_fit(rows)
+        w = neuron.components_[0]
+        angles.append(_degrees(w, top))
+        variances.append(float((neuron.transform(rows) ** 2).mean() / values[-1]))
+        norms.append(float(np.linalg.norm(w)))
+        slow = OjaNeuron(form="hebb", schedule=Constant(0.002), **made)
+        lengths = [np.linalg.norm(slow.partial_fit(part).components_) for part in halves(rows)]
+        # Once it has turned, the length grows by 1 + eta lambda_1 a step.
+        gained = np.log(lengths[1] / lengths[0])
+        growths.append(float(gained / (0.002 * len(halves(rows)[1]) * values[-1])))
+        hebb = OjaNeuron(form="hebb", schedule=Constant(0.01), **made).partial_fit(rows[:200])
+        if seed == 0:
+            paths = {
+                "Hebb": np.vstack([start, [v[0] for _, v in hebb.history_]]),
+                "Oja": np.vstack([start, [v[0] for _, v in neuron.history_]]),
+            }
+            shown = top
+    return Lesson(
+        Section(
+            "Hebb and Oja: towards the first principal component",
+            "Hebb's rule multiplies the weight by I + eta x xᵀ at each step: it turns towards the "
+            "direction of largest variance (dashed) and grows without bound. Oja's rule takes off "
+            "what grows.",
+            (
+                drawing(
+                    unit_circle(paths, shown),
+                    "Two ways to the component",
+                    "From the same start. Hebb's weight leaves the picture. First seed.",
+                ),
+            ),
+        ),
+        [
+            ("Oja: degrees from the first component", mean_with_spread(angles), "0"),
+            ("Oja: variance of the response / λ₁", mean_with_spread(variances), "1"),
+            ("Oja: length of the weight", mean_with_spread(norms), "1"),
+            ("Hebb: log growth / (η λ₁ steps)", mean_with_spread(growths), "1 for small η"),
+        ],
+        {
+            "degrees": angles,
+            "variance": variances,
+            "norm": norms,
+            "hebb_growth": growths,
+        },
+    )
+
+
+def sanger(seeds: int, steps: int) -> Lesson:
+    """Watch the components come one after the other."""
+    final: list[list[float]] = []
+    arrival: list[list[int]] = []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        D = len(SPECTRUM)
+        turn = np.linalg.qr(rng.standard_normal((D, D)))[0]
+        rows = rng.standard_normal((steps, D)) * SPECTRUM @ turn.T
+        R = rows.T @ rows / steps
+        vectors = np.linalg.eigh(R)[1][:, ::-1]
+        network = SangerNetwork(
+            FOUND,
+            schedule=Power(6.0, 2000.0),
+            center=False,
+            history_every=max(steps // 400, 1),
+            random_state=seed,
+        ).partial_fit(rows)
+        moments = np.array([step for step, _ in network.history_])
+        cosines = np.array(
+            [
+                [
+                    abs(w[k] @ vectors[:, k]) / max(float(np.linalg.norm(w[k])), 1e-300)
+                    for k in range(FOUND)
+                ]
+                for _, w in network.history_
+            ]
+        )
+        final.append([float(c) for c in cosines[-1]])
+        arrival.append([int(moments[_settled(cosines[:, k])]) for k in range(FOUND)])
+        if seed == 0:
+            curves = {f"component {k + 1}": cosines[:, k] for k in range(FOUND)}
+            drawn = arrivals(moments, curves, "|cosine| with the true component")
+    typical = np.median(arrival, axis=0)
+    return Lesson(
+        Section(
+            "Sanger: one component after the other",
+            "Unit k learns from what the units before it leave. It turns towards its component at "
+            "a rate of eta (λ_k − λ_{k+1}), half of the last one's, and starts later.",
+            (
+                drawing(
+                    drawn,
+                    "The components arrive",
+                    f"{FOUND} units on {len(SPECTRUM)} inputs. First seed.",
+                ),
+            ),
+        ),
+        [
+            (
+                f"Sanger: |cosine| of component {k + 1}",
+                mean_with_spread([one[k] for one in final]),
+                "1",
+            )
+            for k in range(FOUND)
+        ]
+        + [
+            (
+                "Sanger: steps until |cosine| stays above 0.95, medians",
+                ", ".join(f"{step:.0f}" for step in typical),
+                "each later than the last",
+            )
+        ],
+        {"cosines": final, "arrival": arrival},
+    )
+
+
+def halves(rows: Any, most: int = 3000) -> list[Any]:
+    """Return two halves of the first rows, not so many that plain Hebb explodes.
+
+    >>> [len(half) for half in halves(np.zeros((9000, 2)))]
+    [1500, 1500]
+    """
+    half = min(len(rows), most) // 2
+    return [rows[:half], rows[half : 2 * half]]
+
+
+def _settled(cosines: Any, level: float = 0.95) -> int:
+    """Return the place from which on a curve stays above the level; the last if it never does."""
+    below = np.flatnonzero(cosines <= level)
+    return int(min(below[-1] + 1, len(cosines) - 1)) if below.size else 0
+
+
+def _degrees(a: Any, b: Any) -> float:
+    """Return the angle between two lines.
+
+    >>> round(_degrees(np.array([1.0, 1.0]), np.array([0.0, -2.0])), 9)
+    45.0
+    """
+    flat = np.array([a / np.linalg.norm(a), b / np.linalg.norm(b)])
+    along, across = flat[0] @ flat[1], flat[0][0] * flat[1][1] - flat[0][1] * flat[1][0]
+    return float(np.degrees(np.arctan2(abs(across), abs(along))))
+
+
+CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+ANSWERS = np.array([0, 1, 1, 0])
+HIDDEN = 4
+
+
+def exclusive_or(seeds: int, passes: int) -> Lesson:
+    """Learn exclusive or from several starts; draw the plane as the first one sees it."""
+    solved, losses = [], []
+    for seed in range(seeds):
+        network = MultilayerPerceptron(
+            HIDDEN,
+            schedule=0.3,
+            max_iter=passes,
+            tol=0.0,
+            n_iter_no_change=passes,
+            history_every=4,
+            random_state=seed,
+        ).fit(CORNERS, ANSWERS)
+        solved.append(bool(network.score(CORNERS, ANSWERS) == 1.0))
+        losses.append(float(network.loss_))
+        if seed == 0:
+            shown = network
+    frames = []
+    for k in moments(len(shown.history_)):
+        _, coefs, intercepts = shown.history_[k - 1]
+        lines = [(coefs[0][:, j], float(intercepts[0][j])) for j in range(HIDDEN)]
+        drawn = decision_lines(CORNERS, ANSWERS, lines, answers=_sees(coefs, intercepts))
+        frames.append((plotting.svg(drawn, f"xor{k}"), f"{k}"))
+    curve = arrivals(
+        np.arange(1, len(shown.loss_curve_) + 1), {"loss": shown.loss_curve_}, "mean loss"
+    )
+    curve.set_xlabel("pass")
+    unit = Perceptron(max_iter=100, random_state=0)
+    separable = _quietly(unit).separable_
+    return Lesson(
+        Section(
+            "A hidden layer: exclusive or",
+            "No line separates these corners, so that a single unit must fail. Hidden units draw a "
+            "line each, and the output joins what they see.",
+            (
+                Frames(
+                    "xor",
+                    frames,
+                    "What the network answers, after so many passes",
+                    "Black: the lines of the hidden units. Shades: the answer. First seed. Arrow "
+                    "keys step through.",
+                ),
+                drawing(
+                    curve,
+                    "Its loss",
+                    "Mean cross-entropy in each pass over the four corners.",
+                ),
+            ),
+        ),
+        [
+            (
+                "one perceptron on exclusive or: separable?",
+                {True: "yes", False: "no", None: "unknown"}[separable],
+                "no",
+            ),
+            (
+                f"multilayer perceptron, {HIDDEN} hidden units: starts that solve it",
+                f"{sum(solved)} of {len(solved)}",
+                "",
+            ),
+        ],
+        {"solved": solved, "loss": losses},
+    )
+
+
+def _quietly(unit: Perceptron) -> Perceptron:
+    """Fit the perceptron to what it cannot learn, without its warning: the page says it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return unit.fit(CORNERS, ANSWERS)
+
+
+def _sees(coefs: Any, intercepts: Any) -> Callable[[Any], Any]:
+    """Return the network with these weights as a function of points."""
+
+    def answers(points: Any) -> Any:
+        hidden = np.tanh(points @ coefs[0] + intercepts[0])
+        return 1.0 / (1.0 + np.exp(-(hidden @ coefs[1] + intercepts[1])[:, 0]))
+
+    return answers
+
+
+def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
+    """Let each neuron learn with seeds 0, 1, ..."""
+    lessons: dict[str, Callable[[], Lesson]] = {
+        "perceptron": lambda: perceptron(seeds),
+        "adaline": lambda: adaline(seeds),
+        "oja": lambda: oja(seeds, STEPS[effort]),
+        "sanger": lambda: sanger(seeds, STEPS[effort]),
+        "exclusive or": lambda: exclusive_or(seeds, PASSES[effort]),
+    }
+    clock.begin("lessons", len(lessons))
+    found: dict[str, Lesson] = {}
+    for name, lesson in lessons.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found[name] = lesson()
+        clock.advance(1)
+    table = PageTable(
+        ("", "measured", "theory"),
+        [row for lesson in found.values() for row in lesson.rows],
+        caption="Mean ± standard deviation over the seeds, or their range.",
+    )
+    report = Report(
+        title="The classic neurons, as they learn",
+        lead=(
+            "Units that learn from one example after the other, each by the rule of its textbook, "
+            "and what theory predicts for each."
+        ),
+        facts=(("seeds", str(seeds)),),
+        sections=(
+            Section("Measured, and in theory", "", (table,)),
+            *(lesson.section for lesson in found.values()),
+        ),
+    )
+    numbers = {"seeds": seeds} | {name: lesson.numbers for name, lesson in found.items()}
+    return Outcome(table, report, numbers)
+
+
+PAPER = Paper("neurons", "Perceptron, Adaline, Oja, Sanger, a multilayer perceptron", run)

@@ -1,1 +1,0 @@
-"""The classic neurons as they learn, each beside what theory says of it."""

@@ -1,1 +1,0 @@
-"""Prototypes at work: what they find, beside theory, and in pictures."""

@@ -1,1 +1,0 @@
-"""[SLOW] section 6: subspaces learned from moving views, one recipe a file."""
