@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
 
-from eigenstream.processes import dead_leaves_image, noise_image, page_image
+from eigenstream.processes import noise_image, page_image
 
 MAKERS = {
     "page": lambda seed: page_image(96, supersample=2, random_state=seed),
     "noise": lambda seed: noise_image(96, random_state=seed),
-    "leaves": lambda seed: dead_leaves_image(96, radii=(3, 30), random_state=seed),
 }
 
 
@@ -21,7 +20,7 @@ def test_images_are_gray_deterministic_and_differ_by_seed(name):
     assert not np.array_equal(image, MAKERS[name](1))
 
 
-@pytest.mark.parametrize("name", ["noise", "leaves"])
+@pytest.mark.parametrize("name", ["noise"])
 def test_images_go_on_across_their_borders(name):
     inside, across = [], []
     for seed in range(10):

@@ -1,6 +1,6 @@
 """Views of a gray image: shifted, rotated, scaled, sampled bilinearly."""
 
-from math import cos, floor, sin, sqrt
+from math import cos, sin, sqrt
 from typing import Any
 
 import numpy as np
@@ -67,17 +67,10 @@ def sample_views(
 
 @njit(cache=True, nogil=True)
 def bounded_walk(
-    start: float, steps: NDArray[Any], low: float, high: float, reflect: bool, out: NDArray[Any]
+    start: float, steps: NDArray[Any], low: float, high: float, out: NDArray[Any]
 ) -> None:
-    """Write the walk start + steps, held in [low, high] by clipping or by reflection, into out."""
+    """Write the walk start + steps, clipped to [low, high] at each step, into out."""
     value = start
-    width = high - low
     for t in range(steps.shape[0]):
-        value += steps[t]
-        if reflect:
-            # Unfold the mirrors: the folded line has period 2 * width.
-            folded = value - low
-            folded -= 2.0 * width * floor(folded / (2.0 * width))
-            value = low + (folded if folded <= width else 2.0 * width - folded)
-        value = min(max(value, low), high)
+        value = min(max(value + steps[t], low), high)
         out[t] = value

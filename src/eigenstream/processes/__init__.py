@@ -11,7 +11,7 @@ from eigenstream.processes.characters import (
     turning_characters,
 )
 from eigenstream.processes.gaussian import GaussianMixture, SpikedGaussian
-from eigenstream.processes.images import dead_leaves_image, noise_image, page_image
+from eigenstream.processes.images import noise_image, page_image
 from eigenstream.processes.walk import ImageViews, ImageWalk, ViewStates
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "Style",
     "ViewStates",
     "characters",
-    "dead_leaves_image",
     "digit_set",
     "letter_set",
     "move_images",

@@ -1,4 +1,4 @@
-"""Periodic gray images to take views of: a page of letters, 1/f noise, dead leaves."""
+"""Periodic gray images to take views of: a page of letters, and 1/f noise."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -123,65 +123,6 @@ def noise_image(size: int = 512, *, exponent: float = 1.0, random_state: Any = N
     field -= field.min()
     field /= field.max()
     return field
-
-
-def dead_leaves_image(
-    size: int = 512,
-    *,
-    radii: tuple[float, float] = (3.0, 100.0),
-    supersample: int = 2,
-    random_state: Any = None,
-) -> Float64s:
-    """Draw the periodic dead-leaves image: disks of every size that hide one another.
-
-    Radii have density proportional to r^-3, which makes the image look alike at all scales, as
-    pictures of nature do; gray values are uniform.
-
-    Parameters
-    ----------
-    size : int
-        The image has ``size`` x ``size`` pixels.
-    radii : (float, float)
-        The smallest and the largest radius, in pixels.
-    supersample : int
-        Drawn this many times larger and averaged down.
-    random_state : int, generator or None
-
-    Returns
-    -------
-    array (size, size)
-        Gray values in [0, 1].
-
-    Examples
-    --------
-    >>> image = dead_leaves_image(32, random_state=0)
-    >>> image.shape, bool(image.min() >= 0), bool(image.max() <= 1)
-    ((32, 32), True, True)
-    """
-    size = check_whole(size, "size")
-    supersample = check_whole(supersample, "supersample")
-    small, large = check_pair(radii, "radii")
-    small = check_number(small, "the smallest radius", above=0)
-    large = check_number(large, "the largest radius", above=small) * supersample
-    small *= supersample
-    (rng,) = generators(seed_sequence(random_state), 1)
-    side = size * supersample
-    # From the front to the back: a leaf shows where nothing lies above it, until all is covered.
-    field = np.full((side, side), np.nan)
-    bare = side * side
-    while bare:
-        radius = (small**-2 - rng.random() * (small**-2 - large**-2)) ** -0.5
-        row, column = rng.uniform(0, side, 2)
-        gray = rng.random()
-        reach = min(radius, side / 2)
-        rows = np.arange(np.ceil(row - reach), np.ceil(row + reach), dtype=np.intp)
-        columns = np.arange(np.ceil(column - reach), np.ceil(column + reach), dtype=np.intp)
-        window = np.ix_(rows % side, columns % side)
-        inside = (rows[:, None] - row) ** 2 + (columns - column) ** 2 < radius**2
-        shows = inside & np.isnan(field[window])
-        bare -= int(shows.sum())
-        field[window] = np.where(shows, gray, field[window])
-    return _averaged(field, supersample)
 
 
 def _averaged(fine: Float64s, supersample: int) -> Float64s:

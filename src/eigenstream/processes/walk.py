@@ -4,13 +4,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil, pi, sqrt
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from eigenstream._checks import (
-    check_choice,
     check_finite,
     check_number,
     check_pair,
@@ -119,8 +118,8 @@ class ViewProcess(Process):
 class ImageViews(ViewProcess):
     """Independent views of a periodic gray image: uniform positions, angles and scales.
 
-    The stationary companion of :class:`ImageWalk`, for means and for tests: its law exactly when
-    the walk reflects at its bounds of scale (a walk that is clipped rests on them now and then).
+    The stationary companion of :class:`ImageWalk`, for means and for tests. The walk has the same
+    law except for its scale, which is clipped and so sometimes rests on a bound.
 
     Parameters
     ----------
@@ -176,21 +175,17 @@ class ImageWalk(ViewProcess):
         Finite gray values; beyond its borders the image goes on periodically.
     size : int
         A view has ``size`` x ``size`` pixels; the image must be at least as large.
-    rotation : float or callable
+    rotation : float
         Increments of the angle are uniform on [-rotation, rotation].
-    scale : float or callable
+    scale : float
         Increments of the scale are uniform on [-scale, scale].
     translation : float or callable
-        Increments of the position are normal, with this standard deviation in pixels.
+        Increments of the position are normal, with this standard deviation in pixels; or a function
+        ``(rng, n) -> increments`` of shape (n, 2).
     bounds : (float, float)
-        The interval that the scale is held in.
-    at_bounds : "clip" or "reflect"
-        Whether a step past a bound ends on the bound or is mirrored by it.
+        The interval that the scale is clipped to.
     random_state : int, generator or None
         None draws a seed once: reading again still gives the same views.
-
-    Any of the three laws may be a callable ``(rng, n) -> increments``, of shape (n,), for
-    ``translation`` (n, 2); each has a generator of its own.
 
     Examples
     --------
@@ -210,24 +205,20 @@ class ImageWalk(ViewProcess):
         image: ArrayLike,
         *,
         size: int = 28,
-        rotation: float | Law = pi,
-        scale: float | Law = 0.01,
+        rotation: float = pi,
+        scale: float = 0.01,
         translation: float | Law = 0.5,
         bounds: tuple[float, float] = (0.5, 1.5),
-        at_bounds: Literal["clip", "reflect"] = "clip",
         random_state: Any = None,
     ) -> None:
         super().__init__(image, size, bounds, random_state)
-        self.rotation = (
-            rotation if callable(rotation) else check_number(rotation, "rotation", least=0)
-        )
-        self.scale = scale if callable(scale) else check_number(scale, "scale", least=0)
+        self.rotation = check_number(rotation, "rotation", least=0)
+        self.scale = check_number(scale, "scale", least=0)
         self.translation = (
             translation
             if callable(translation)
             else check_number(translation, "translation", least=0)
         )
-        self.at_bounds = check_choice(at_bounds, "at_bounds", ("clip", "reflect"))
 
     def stationary(self) -> ImageViews:
         """Return independent views of the same image at uniform positions, angles and scales.
@@ -251,43 +242,28 @@ class ImageWalk(ViewProcess):
         first = True
         while True:
             moves = self._moves(where)
-            turns = _increments(self.rotation, turn, "rotation", (BLOCK,))
-            zooms = _increments(self.scale, zoom, "scale", (BLOCK,))
+            turns = turn.uniform(-self.rotation, self.rotation, BLOCK)
+            zooms = zoom.uniform(-self.scale, self.scale, BLOCK)
             if first:  # the walk starts where it stands
                 moves[0], turns[0], zooms[0], first = 0.0, 0.0, 0.0, False
             positions = np.mod(position + np.cumsum(moves, axis=0), self.shape)
             angles = np.mod(angle + np.cumsum(turns) + pi, 2 * pi) - pi
             scales = np.empty(BLOCK)
-            bounded_walk(scale, zooms, *self.bounds, self.at_bounds == "reflect", scales)
+            bounded_walk(scale, zooms, *self.bounds, scales)
             position, angle, scale = positions[-1], angles[-1], scales[-1]
             yield ViewStates(positions, angles, scales)
 
     def _moves(self, rng: np.random.Generator) -> Float64s:
-        if callable(self.translation):
-            return _drawn(self.translation, rng, "translation", (BLOCK, 2))
-        return rng.normal(0.0, self.translation, (BLOCK, 2))
-
-
-def _increments(
-    law: float | Law, rng: np.random.Generator, name: str, shape: tuple[int, ...]
-) -> Float64s:
-    return _drawn(law, rng, name, shape) if callable(law) else rng.uniform(-law, law, shape)
-
-
-def _drawn(law: Law, rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> Float64s:
-    """Return what a law of the user's own gives, or say what is wrong with it."""
-    steps = np.array(law(rng, shape[0]), dtype=np.float64)
-    if steps.shape != shape:
-        raise ValueError(
-            f"the law given as {name} must return increments of shape {shape} when asked for "
-            f"{shape[0]}; it returned shape {steps.shape}."
-        )
-    check_finite(
-        steps.reshape(shape[0], -1),
-        name=f"the increments from the law given as {name}",
-        remedy="Let the law return finite numbers.",
-    )
-    return steps
+        if not callable(self.translation):
+            return rng.normal(0.0, self.translation, (BLOCK, 2))
+        steps = np.array(self.translation(rng, BLOCK), dtype=np.float64)
+        if steps.shape != (BLOCK, 2):
+            raise ValueError(
+                f"translation returned an array of shape {steps.shape}. "
+                f"Return increments of shape {(BLOCK, 2)} when called with n={BLOCK}."
+            )
+        check_finite(steps, name="increments of translation")
+        return steps
 
 
 def _checked_image(image: ArrayLike, size: int) -> Float64s:
