@@ -17,7 +17,6 @@ from benchmarks._tools import race, show
 from eigenstream import SlowSubspace
 from eigenstream.learners.online import FlowSolver
 from eigenstream.processes import ImageWalk, page_image
-from eigenstream.rules.engine import default_block_size
 from eigenstream.schedules import Power
 
 #: (features, components, rows for the flow, rows for the loop)
@@ -58,7 +57,7 @@ def against_the_loop(threads: int) -> None:
         rows = np.random.default_rng(0).standard_normal((many, D))
         single = rows.astype(np.float32)
         start = np.linalg.qr(rows[:d].T)[0]
-        block = default_block_size(d, D, 8)
+        block = max(24, d)
         plan = {"center": False, "schedule": RATE, "init": start.T}
         times = race(
             {

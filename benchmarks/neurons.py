@@ -1,4 +1,4 @@
-"""Perceptron, Adaline and multilayer perceptron beside scikit-learn, river and our engine."""
+"""Perceptron, Adaline and multilayer perceptron beside scikit-learn and river."""
 
 from importlib.util import find_spec
 from time import process_time

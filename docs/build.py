@@ -82,7 +82,7 @@ PACKAGES = (
     "eigenstream.features",
     "eigenstream.persistence",
     "eigenstream.learners.online",
-    "eigenstream.rules",
+    "eigenstream.online",
     "eigenstream.theory",
     "eigenstream.schedules",
     "eigenstream.streams",

@@ -18,8 +18,8 @@ from eigenstream.neurons import (
     Perceptron,
     SangerNetwork,
 )
+from eigenstream.online import UnstableStepError
 from eigenstream.reports.base import Frames, PageTable, Report, Section
-from eigenstream.rules import UnstableStepError
 from eigenstream.schedules import Constant, Power
 from papers._plots import arrivals, decision_lines, error_surface, unit_circle
 from papers.base import Effort, Outcome, Paper, drawing, mean_with_spread

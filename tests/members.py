@@ -36,11 +36,11 @@ from eigenstream import (
     ThresholdClassifier,
     VarianceScatter,
     VelocityScatter,
+    online,
     persistence,
     processes,
     prototypes,
     reports,
-    rules,
     schedules,
     streams,
     theory,
@@ -462,15 +462,15 @@ def oja_flow(W, x, eta):
     return orthonormalized(oja_subspace(W, x, eta).T).T
 
 
-#: Every rule of the block engine, and its step as a textbook writes it.
+#: Every Hebbian rule, and its step as a textbook writes it.
 RULES = {
-    rules.HEBB: hebb,
-    rules.OJA_FLOW: oja_flow,
-    rules.OJA_LINEAR: oja_linear,
-    rules.OJA_NORMALIZED: oja_normalized,
-    rules.OJA_SUBSPACE: oja_subspace,
-    rules.SANGER: sanger,
-    rules.SANGER_NORMALIZED: sanger_normalized,
+    online.HEBB: hebb,
+    online.OJA_FLOW: oja_flow,
+    online.OJA_LINEAR: oja_linear,
+    online.OJA_NORMALIZED: oja_normalized,
+    online.OJA_SUBSPACE: oja_subspace,
+    online.SANGER: sanger,
+    online.SANGER_NORMALIZED: sanger_normalized,
 }
 
 # ---- processes -----------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ FLOORS = {
     "theory": 1,
     "contrast": 2,
     "evaluation": 2,
+    "online": 2,
     "features": 2,
     "processes": 2,
     "solvers": 2,
@@ -58,8 +59,7 @@ FUTURE = {
 
 #: Libraries that only these places may import.
 HOMES = {
-    "numba": ("kernels", "rules/engine/_tiles"),
-    "llvmlite": ("rules/engine/_tiles",),
+    "numba": ("kernels",),
     "matplotlib": ("plotting",),
     "dask": ("distributed",),
     "jinja2": ("reports/base",),

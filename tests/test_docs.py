@@ -18,7 +18,7 @@ def build():
         "eigenstream.SlowSubspace",
         "eigenstream.features.GradientOrientation",
         "eigenstream.learners.online.FlowMonitor",
-        "eigenstream.rules.UnstableStepError",
+        "eigenstream.online.UnstableStepError",
     ],
 )
 def test_the_reference_has_every_name_that_the_pages_use(build, name):

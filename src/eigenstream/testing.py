@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._linalg import orthonormalized, principal_angles
-from eigenstream.rules import BlockEngine, Rule, Terms
+from eigenstream.online import OnlineLearner, Plan, Rule
 from eigenstream.scatters import Scatter, StreamScatter, merge
 
 #: What summing in another order may change, relative to the largest entry: some hundred roundings.
@@ -238,17 +238,15 @@ def check_rule(
     weights: Any,
     gains: Any,
     *,
-    signs: Any = None,
     rates: Any = None,
     block: int = 7,
 ) -> None:
     """Law 3: the engine takes the steps of ``step(weights, row, gain)``, the rule written plainly.
 
-    What a rule is taught comes after the row: ``step(weights, row, sign, gain)``. With ``rates``,
-    one a unit, the gain is an array. A rule that keeps its weights orthonormal begins with such
-    weights and is compared by their span.
+    With ``rates``, one a unit, the gain is an array. A rule that keeps its weights orthonormal
+    begins with such weights and is compared by their span.
 
-    >>> from eigenstream.rules import HEBB
+    >>> from eigenstream.online import HEBB
     >>> def hebb(W, x, eta):
     ...     return W + np.outer(eta * (W @ x), x)
     >>> rows = np.random.default_rng(0).standard_normal((30, 4))
@@ -257,14 +255,17 @@ def check_rule(
     if rule.orthonormal:
         weights = orthonormalized(weights.T).T
     expected = weights
-    for t, (row, gain) in enumerate(zip(rows, gains, strict=True)):
-        taught = () if signs is None else (signs[t],)
-        expected = step(expected, row, *taught, gain if rates is None else gain * rates)
-    engine = BlockEngine(rule, weights)
-    column = None if signs is None else np.asarray(signs, np.float64)[:, None]
-    terms = Terms.of(np.ascontiguousarray(rows), np.array(gains), signs=column)
-    engine.advance(terms, adapt=np.zeros(5), rates=rates, size=block)
-    found = engine.weights
+    for row, gain in zip(rows, gains, strict=True):
+        expected = step(expected, row, gain if rates is None else gain * rates)
+    plan = Plan(
+        len(weights),
+        center=False,
+        init=weights,
+        schedule=lambda t: np.asarray(gains)[t],
+        rates=rates,
+        block_size=block,
+    )
+    found = OnlineLearner(rule, plan).update(rows).vectors
     if rule.orthonormal:
         found, expected = found.T @ found, expected.T @ expected
     # Roundings of numbers of the size of the weights, 64 a step.

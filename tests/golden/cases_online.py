@@ -66,7 +66,8 @@ add(
     ),
 )
 TOP = oracles.top(oracles.variance(X), 1)[1][:, 0]
-quality("oja/automatic", lambda: abs(OjaNeuron(random_state=0).fit(X).components_[0] @ TOP), 0.01)
+# Ten passes over rows that follow one another: the average depends on where in them it is taken.
+quality("oja/automatic", lambda: abs(OjaNeuron(random_state=0).fit(X).components_[0] @ TOP), 0.02)
 for name, parameters in {
     "plain": {},
     "average": {"average": True},

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import SGDRegressor
 
 from eigenstream import Adaline, AdalineRegressor
-from eigenstream.rules import UnstableStepError
+from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Power
 
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from eigenstream import MultilayerPerceptron, MultilayerPerceptronRegressor
-from eigenstream.rules import UnstableStepError
+from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Power
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

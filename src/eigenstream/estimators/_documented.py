@@ -67,7 +67,7 @@ oversampling : float, optional
     of n_components; chosen by default, about 3.""",
     "hook": """\
 hook : callable, optional
-    Called with the state of "flow" about every 1000 steps, or every ``hook.every``; a true
+    Called with the progress of "flow" every 1000 steps, or every ``hook.every``; a true
     answer ends the call. See ``eigenstream.learners.online.FlowMonitor``.""",
     "random_state": """\
 random_state : int, RandomState or None, default=None

@@ -10,22 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba import types
 from numba.core import event
 from numba.core.caching import IndexDataCacheFile
 
 from eigenstream._checks import warn_user
 
-__all__ = ["njit"]
+__all__ = ["njit", "types"]
 
 #: Where numba keeps what its environment variables say.
 SETTINGS: Any = numba.config
 
-#: Modules whose functions take long, what they are part of, and how long: a rule and the block loop
-#: around it are compiled as one, but for those that stand alone.
+#: Modules whose functions take long to compile, what they are part of, and how long.
 LONG = (
     ("eigenstream.rules.supervised.", "the online rule", "some seconds"),
     ("eigenstream.prototypes.", "the online rule", "some seconds"),
-    ("eigenstream.rules.", "the online rule", "10 to 30 s"),
+    ("eigenstream.online.", "the online rule", "about 10 s"),
     ("eigenstream.kernels.sketch", "the sketch", "some seconds"),
 )
 
@@ -133,7 +133,7 @@ class _Report(event.Listener):
         """Hear that a function is compiled: alone, or inside of another one (numba's events)."""
         self.depth += 1
         function = event.data["dispatcher"]
-        module, name = function.py_func.__module__, function.py_func.__name__
+        module = function.py_func.__module__
         if self.depth > 1 or not module.startswith("eigenstream."):
             return
         place = function.stats.cache_path
@@ -148,10 +148,8 @@ class _Report(event.Listener):
         if not found:
             return
         _, what, long = found[0]
-        # A block loop is all that its fit needs; threads that share long rows need several parts.
-        job = (name, event.data["args"]) if name.endswith("_blocks") else what
-        if job not in self.told:
-            self.told.add(job)
+        if what not in self.told:
+            self.told.add(what)
             kept = f"once: it is kept in {place}" if place else "in every process"
             tell_user(f"compiling {what} for this machine: {long}, {kept}.")
 

@@ -20,7 +20,7 @@ from eigenstream._checks import (
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
 from eigenstream.neurons._supervised import SupervisedNeurons, orders, rates_of
-from eigenstream.rules.base import UnstableStepError
+from eigenstream.online import UnstableStepError
 from eigenstream.rules.supervised import (
     BatchSteps,
     Network,

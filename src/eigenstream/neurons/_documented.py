@@ -15,7 +15,7 @@ max_iter : int, default=10
 tol : float, default=1e-2
     Relative change of the weights in a pass (or in a ``partial_fit``) that counts as none.
 history_every : int, optional
-    Keep ``(step, weights)`` in ``history_`` about every so many steps.
+    Keep ``(step, weights)`` in ``history_`` every so many steps.
 random_state : int, RandomState or None""",
     "fit_intercept": "fit_intercept : bool, default=True",
     "max_iter": """\

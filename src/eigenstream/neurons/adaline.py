@@ -15,7 +15,7 @@ from eigenstream._streams import maps_streams
 from eigenstream.neurons._documented import documented
 from eigenstream.neurons._linear import LinearClassifying, LinearUnits, check_tolerance
 from eigenstream.neurons._supervised import Regressing, orders, rates_of
-from eigenstream.rules.base import UnstableStepError
+from eigenstream.online import UnstableStepError
 from eigenstream.rules.supervised import Units, adaline_steps
 
 __all__ = ["Adaline", "AdalineRegressor"]

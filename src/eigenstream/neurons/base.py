@@ -22,9 +22,8 @@ from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
 from eigenstream._state import Restorable, State, joined, part
 from eigenstream._streams import Course, fits_streams_by, maps_streams
-from eigenstream.learners.online import OnlineLearner, Plan, Progress
 from eigenstream.neurons._rates import constant_of
-from eigenstream.rules.base import Rule
+from eigenstream.online import OnlineLearner, Plan, Progress, Rule
 from eigenstream.schedules import Auto
 
 __all__ = ["OnlineNeurons"]
@@ -180,20 +179,20 @@ class OnlineNeurons(
     def mean_(self) -> Float64s:
         """What is taken off every row before it is projected (zeros with ``center=False``)."""
         check_is_fitted(self)
-        return self._ahead(self._learner).mean.copy()
+        return self._learner.ahead().mean
 
     @property
     def n_steps_(self) -> int:
         """The number of learning steps."""
         check_is_fitted(self)
-        return self._learner.steps + self._learner.pending
+        return self._learner.n_terms
 
     @maps_streams
     def transform(self, X: Any) -> Any:
         """Return the units' responses <w, x - mean> to the rows, in the rows' own precision."""
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
-        learner = self._ahead(self._learner)
+        learner = self._learner.ahead()
         weights = np.asarray(learner.vectors, rows.dtype)
         return rows @ weights.T - (weights @ learner.mean.astype(rows.dtype))
 
@@ -201,12 +200,8 @@ class OnlineNeurons(
     def _n_features_out(self) -> int:
         return self._units()
 
-    @staticmethod
-    def _ahead(learner: OnlineLearner) -> OnlineLearner:
-        return learner.ahead() if learner.pending else learner
-
     def _vectors(self, learner: OnlineLearner) -> Float64s:
-        return np.array(self._ahead(learner).vectors, np.float64)
+        return np.array(learner.ahead().vectors, np.float64)
 
     def _note_parameters(self) -> None:
         """Remember what the learner is made with; passes and tolerance count anew each time."""

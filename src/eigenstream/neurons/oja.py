@@ -6,7 +6,7 @@ from eigenstream._checks import check_choice
 from eigenstream._linalg import Float64s
 from eigenstream.neurons._documented import documented
 from eigenstream.neurons.base import OnlineNeurons
-from eigenstream.rules import HEBB, OJA_LINEAR, OJA_NORMALIZED, Rule
+from eigenstream.online import HEBB, OJA_LINEAR, OJA_NORMALIZED, Rule
 from eigenstream.schedules import Auto
 
 __all__ = ["OjaNeuron"]

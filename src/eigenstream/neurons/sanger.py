@@ -8,7 +8,7 @@ from eigenstream._checks import check_flag, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.neurons._documented import documented
 from eigenstream.neurons.base import OnlineNeurons
-from eigenstream.rules import SANGER, SANGER_NORMALIZED, Rule
+from eigenstream.online import SANGER, SANGER_NORMALIZED, Rule
 from eigenstream.schedules import Auto
 
 __all__ = ["SangerNetwork"]

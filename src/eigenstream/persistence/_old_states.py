@@ -49,7 +49,7 @@ VALUES = _named(
 CLASSES = ESTIMATORS | VALUES
 
 #: The attributes that learning sets, and the nested parts of a state.
-LEARNED = re.compile(r"[a-z]\w*_|_[a-z]\w*|(plan|learner)\.[a-z][\w.]*")
+LEARNED = re.compile(r"[a-z]\w*_|_[a-z]\w*|(plan|learner)\.\w[\w.]*")
 
 
 def known(value: Any) -> bool:
@@ -106,25 +106,22 @@ LAYOUT = {
     "stream.kept": "kD",
     "stream.kept_weights": "k",
     "stream.pending": "p",
-    "learned.kept": "kD",
-    "learned.kept_weights": "k",
-    "learned.pending": "p",
-    "learned.vectors": "cD",
-    "learned.watched": "wD",
-    "learned.mixing": "cc",
-    "learned.own": "cc?",
-    "learned.frame": "2",
-    "learned.mean": "D",
-    "learned.sums": "4",
+    "learned._rows": "kD?",
+    "learned._weights": "k",
+    "learned._now": "p",
+    "learned._past": "p",
+    "learned._frame": "fD?",
+    "learned._adapt": "5",
+    "learned.mean": "D?",
+    "learned.sums": "2",
     "learned.moment": "cc",
-    "learned.seen_moment": "ww",
-    "learned.adapt": "5",
-    "learned.answer_numbers": "4",
-    "learned.answer_moment": "cc?",
-    "learned.answer_seen": "ww?",
-    "learned.answer_top": "cw?",
-    "learned.average_values": "a",
-    "learned.average_vectors": "aD?",
+    "answer.watched": "wD?",
+    "answer.seen": "ww?",
+    "answer.fresh_seen": "ww?",
+    "answer.moment": "cc",
+    "answer.top": "cx?",
+    "answer.average_values": "a",
+    "answer.average_vectors": "aD?",
     "core.mean": "D",
     "operator.traces": "o",
     "operator.forms": "off",
@@ -178,7 +175,7 @@ LAYOUT = {
 }
 
 #: Arrays of whole numbers; the others of a layout hold real ones, but for names.
-WHOLE = {"pending", "codes", "tasks", "hashes", "_codes"}
+WHOLE = {"pending", "_now", "_past", "codes", "tasks", "hashes", "_codes"}
 NAMES = {"feature_names_in_", "classes_"}
 
 #: More names that are all None than this are no names.
@@ -207,7 +204,7 @@ def check_state(state: dict[str, Any], n_features: int | None = None) -> None:
             _check_array(name, value, sizes)
     for name, value in state.items():
         home, _, last = name.rpartition(".")
-        if last == "pending" and isinstance(value, np.ndarray):
+        if last in ("pending", "_now", "_past") and isinstance(value, np.ndarray):
             _check_indices(name, value, sizes.get((home, "k"), 0))
         elif last in ("codes", "tasks") and isinstance(value, np.ndarray):
             _check_indices(name, value, np.iinfo(np.int64).max)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eigenstream._linalg import orthonormality_error, orthonormalized, principal_angles
 from eigenstream.learners.online import FlowSolver
-from eigenstream.rules import UnstableStepError
+from eigenstream.online import UnstableStepError
 from eigenstream.scatters import VarianceScatter, VelocityScatter
 from eigenstream.schedules import Auto, Constant
 from oracles import PlainGain
@@ -36,6 +36,12 @@ def twin(rows, d, reward, penalty, lag, center, gain, init, weights=None):
             eta = gain(step)
         V, step = orthonormalized(V + eta * (AV - V @ (V.T @ AV))), step + 1
     return V @ V.T, mean
+
+
+def same_to_rounding(one, other):
+    np.testing.assert_allclose(projector(one), projector(other), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(one.eigenvalues, other.eigenvalues, rtol=1e-9)
+    np.testing.assert_allclose(one.mean, other.mean, rtol=0, atol=1e-12)
 
 
 def projector(solution):
@@ -111,10 +117,7 @@ def test_any_chunking_gives_the_result_of_one_pass(data, lag, center):
         parts.update(rows[a:b], weights[a:b], new_sequence=a == border)
     one, other = whole.solution(), parts.solution()
     assert (one.n_terms, one.n_rows) == (other.n_terms, other.n_rows)
-    # The blocks are the same whatever the chunks, so nothing but copies differs.
-    np.testing.assert_array_equal(one.components, other.components)
-    np.testing.assert_array_equal(one.eigenvalues, other.eigenvalues)
-    np.testing.assert_array_equal(one.mean, other.mean)
+    same_to_rounding(one, other)
 
 
 def test_reading_does_not_mutate():
@@ -249,9 +252,9 @@ def test_unstable_rate_is_named_and_the_last_good_block_kept():
     solver = FlowSolver(2, schedule=lambda t: np.where(t < 300, 0.01, 1e200), block_size=32)
     with pytest.raises(UnstableStepError, match=r"step 300 unstable.*smaller learning rate"):
         solver.update(rows)
-    good = FlowSolver(2, schedule=Constant(0.01), block_size=32).update(rows[:296])
-    np.testing.assert_array_equal(solver.solution().components, good.solution().components)
-    assert solver.n_rows == solver.n_terms == 296, "rows that were not learned from count"
+    assert 250 < solver.n_rows == solver.n_terms <= 300, "rows that were not learned from count"
+    good = FlowSolver(2, schedule=Constant(0.01), block_size=32).update(rows[: solver.n_rows])
+    same_to_rounding(solver.solution(), good.solution())
 
 
 def test_hook_sees_the_stream_and_may_stop_it():
@@ -264,8 +267,7 @@ def test_hook_sees_the_stream_and_may_stop_it():
         return progress.step >= 1000
 
     solver = FlowSolver(2, hook=hook, hook_every=300, block_size=50).update(rows)
-    # Called at the end of the block in which a multiple of 300 was passed.
-    assert [step // 50 * 50 for step, _ in seen] == [300, 600, 900, 1200]
+    assert [step for step, _ in seen] == [300, 600, 900, 1200]
     assert solver.stopped
     assert solver.n_terms == solver.n_rows == seen[-1][0], "rows that were dropped count"
     assert all(a > b for (_, a), (_, b) in itertools.pairwise(seen))

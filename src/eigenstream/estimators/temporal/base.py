@@ -25,7 +25,7 @@ from eigenstream.learners import table
 from eigenstream.learners.base import Learner
 from eigenstream.learners.sketch import SketchPlan
 from eigenstream.learners.temporal import FromScatters, StreamLearner, StreamQuestion, StreamTask
-from eigenstream.rules.base import UnstableStepError
+from eigenstream.online import UnstableStepError
 
 #: No two rows that are compared are both there.
 NO_VELOCITY = (

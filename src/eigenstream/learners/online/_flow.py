@@ -10,9 +10,7 @@ from sklearn.utils import check_random_state
 from eigenstream._checks import check_flag, check_whole, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._state import State, joined, part
-from eigenstream.learners.online._rule import OnlineLearner
-from eigenstream.learners.online.base import Plan, Progress, check_options
-from eigenstream.rules import OJA_FLOW
+from eigenstream.online import OJA_FLOW, OnlineLearner, Plan, Progress, check_options
 from eigenstream.solvers.base import Eigenpairs, canonical
 
 __all__ = ["FlowMonitor", "FlowSolution", "FlowSolver", "Progress", "check_options"]
@@ -47,7 +45,7 @@ class FlowMonitor:
     Parameters
     ----------
     every : int
-        About how many steps apart.
+        Steps between two records.
     exact : bool
         Keep the scatters beside the flow and record the principal angle to their exact answer:
         a diagnostic that costs what solver="dense" costs, and one eigensolve a record.
@@ -114,7 +112,7 @@ class FlowSolver:
         Steps between two lifts; chosen from the shapes by default. It changes nothing but rounding
         and, at the scale of one block, when the averaged iterate is brought up to date.
     hook : function of a Progress, optional
-        Called about every ``hook_every`` steps; a true answer stops the running ``update``, whose
+        Called every ``hook_every`` steps; a true answer stops the running ``update``, whose
         remaining rows are dropped.
 
     Examples
@@ -180,28 +178,28 @@ class FlowSolver:
     def solution(self) -> FlowSolution:
         """Return the subspace after all rows seen; the solver is not changed."""
         learner = self._learner.ahead()
-        if not learner.started:
+        if not learner.steps:
             raise ValueError(
-                f"no terms yet: {learner.stream.n_rows} row(s) seen, none with a past "
+                f"no terms yet: {learner.n_rows} row(s) seen, none with a past "
                 f"{self.plan.lag} row(s) back."
             )
         vectors = np.asarray(learner.vectors, np.float64).T
         # The frame is orthonormal to the rounding of the data's precision; make it so in double.
         vectors = vectors @ (1.5 * np.eye(vectors.shape[1]) - 0.5 * (vectors.T @ vectors))
-        if learner.lags:
+        if learner.answer.lags:
             warn_user(
                 f"after {learner.steps} steps the average of schedule='auto' is still behind its "
                 "last subspace, which is the answer: the stream is too short for the rate, and "
                 "the answer may be far from the best. More rows or more passes help, and so does "
                 "solver='dense'."
             )
-        values, rotation = np.linalg.eigh(learner.moment())
+        values, rotation = np.linalg.eigh(learner.answer.estimate())
         power, weight = learner.sums
         return FlowSolution(
             canonical(values, vectors @ rotation),
             learner.mean.copy(),
             learner.steps,
-            learner.stream.n_rows,
+            learner.n_rows,
             learner.gain,
             weight,
             power / weight if weight > 0 else 0.0,
@@ -210,34 +208,27 @@ class FlowSolver:
     @property
     def n_rows(self) -> int:
         """The number of rows seen."""
-        return self._learner.stream.n_rows
+        return self._learner.n_rows
 
     @property
     def sequence_rows(self) -> int:
         """The number of rows of the running sequence."""
-        return self._learner.stream.sequence_rows
+        return self._learner.sequence_rows
 
     @property
     def n_velocities(self) -> int:
         """The number of terms whose pasts had a positive weight."""
-        return self._learner.stream.n_velocities
+        return self._learner.n_velocities
 
     @property
     def n_terms(self) -> int:
         """The number of terms seen: steps taken and pending."""
-        return self._learner.steps + self._learner.pending
+        return self._learner.n_terms
 
     @property
     def stopped(self) -> bool:
         """Whether the hook has stopped the last ``update``."""
         return self._learner.stopped
-
-    def copy(self) -> "FlowSolver":
-        """Return an independent copy."""
-        other = type(self).__new__(type(self))
-        other.plan = self.plan
-        other._learner = self._learner.copy()
-        return other
 
     def state(self) -> State:
         """Return all that has been learned, and how; the hook is its owner's."""

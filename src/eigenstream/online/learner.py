@@ -1,0 +1,441 @@
+"""Learning online by a rule: what is kept are the weights and the rows that later steps need."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from eigenstream._blas import blas_threads
+from eigenstream._checks import check_choice, check_number, check_whole, real_array
+from eigenstream._linalg import Float64s, orthonormalized, principal_angles
+from eigenstream._state import State, joined, part
+from eigenstream.kernels.centering import mean_shares
+from eigenstream.online.averages import RunningAnswer, RunningMean, Stateful
+from eigenstream.online.blocks import advance_loop, automatic, pointer
+from eigenstream.online.rules import Rule, UnstableStepError
+from eigenstream.schedules import Auto, Steps, as_schedule, restored
+
+__all__ = ["OnlineLearner", "Plan", "Progress", "check_options"]
+
+#: Steps of a block, at least: as many as components if there are more. Larger blocks take more work
+#: on tables, smaller ones more passes over the weights.
+BLOCK = 24
+
+#: Steps between two collections: a tenth of those so far, and in the long run STRIDE, or 16 a
+#: column. Fewer would cost time, more would let the average lag.
+STRIDE, OFTEN = 512, 10
+
+#: Numbers of rows that are copied at a time, at most, and steps that are taken at a time.
+NUMBERS, STRETCH = 2**23, 2048
+
+#: A start vector with less than this share outside the others gives no direction of its own.
+NEW = 1e-7
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of an online fit that a hook receives: steps, last learning rate, vectors as rows.
+
+    ``angle`` is the largest principal angle to the exact answer, in radians, where that is tracked.
+    """
+
+    step: int
+    gain: float
+    components: Any
+    angle: float | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The parameters of an online learner; ``FlowSolver`` describes each."""
+
+    n_components: int
+    weights: tuple[float, float] = (1.0, 0.0)
+    lag: int = 0
+    center: bool = True
+    schedule: Any = "auto"
+    init: Any = "data"
+    forgetting: float | None = None
+    seed: int = 0
+    block_size: int | None = None
+    rates: Any = None
+    hook: Callable[[Progress], Any] | None = None
+    hook_every: int = 1000
+
+    def checked(self) -> Self:
+        """Return the plan after checking its values."""
+        check_whole(self.n_components, "n_components")
+        check_whole(self.lag, "lag", least=0)
+        check_number(self.weights[0], "the reward's weight", least=0)
+        check_number(self.weights[1], "the penalty's weight", least=0)
+        if self.weights[1] > 0 and self.lag == 0:
+            raise ValueError("a penalty on velocities needs lag >= 1, got lag=0.")
+        check_whole(self.hook_every, "hook_every")
+        check_options(self.schedule, self.init, self.forgetting, self.block_size, self.hook)
+        return self
+
+    def state(self) -> State:
+        """Return all parameters but the hook."""
+        found = {name: value for name, value in vars(self).items() if value is not None}
+        for name in ("hook", "hook_every", "schedule"):
+            found.pop(name, None)
+        found["weights"] = np.array(self.weights, np.float64)
+        return found | joined(schedule=as_schedule(self.schedule).state())
+
+    @classmethod
+    def restored(cls, state: State) -> "Plan":
+        """Return the plan that gave this ``state``."""
+        found = {name: np.asarray(value) for name, value in state.items() if "." not in name}
+        given: dict[str, Any] = {k: v.item() if v.ndim == 0 else v for k, v in found.items()}
+        reward, penalty = given["weights"].tolist()
+        given |= {"weights": (reward, penalty), "schedule": restored(part(state, "schedule"))}
+        return cls(**given)
+
+
+def check_options(
+    schedule: Any = "auto",
+    init: Any = "data",
+    forgetting: Any = None,
+    block_size: Any = None,
+    hook: Any = None,
+) -> None:
+    """Check the options of online learning that do not depend on the data."""
+    as_schedule(schedule)
+    if isinstance(init, str):
+        check_choice(init, "init", ("data", "random"))
+    else:
+        vectors = real_array(init, "init")
+        if vectors.ndim != 2 or not np.isfinite(vectors).all():
+            raise ValueError(
+                "init must be 'data', 'random' or a finite array of shape (n_components, "
+                f"n_features), got {init!r}."
+            )
+    if forgetting is not None:
+        check_number(forgetting, "forgetting", above=0, below=1)
+    if block_size is not None:
+        check_whole(block_size, "block_size")
+    if hook is not None and not callable(hook):
+        raise TypeError(f"hook must be a function of one Progress, got {hook!r}.")
+
+
+class OnlineLearner(Stateful):
+    """Learns weight vectors from a stream by a rule, one step a row of positive weight.
+
+    Step t has the input vector row t less the mean of the rows before, with the weight ``reward``.
+    With a penalty it has a second one, row t less row t - lag, with the weight -``penalty``. Rows
+    come in chunks of any size: the chunks change nothing but rounding.
+
+    >>> from eigenstream.online import HEBB
+    >>> plan = Plan(1, init=np.array([[1.0, 0.0]]), schedule=lambda t: 0.5 + 0 * t, center=False)
+    >>> OnlineLearner(HEBB, plan).update(np.array([[2.0, 1.0]])).vectors  # w + 0.5 y x with y = 2
+    array([[3., 1.]])
+    """
+
+    LEARNED = (
+        "steps", "gain", "n_rows", "n_velocities", "sequence_rows", "mean", "moment", "sums",
+        "_adapt", "_total", "_collect_next", "_frame", "_rows", "_weights", "_now", "_past",
+    )  # fmt: skip
+
+    def __init__(self, rule: Rule, plan: Plan) -> None:
+        self.rule = rule
+        self.plan = plan.checked()
+        self.schedule = as_schedule(plan.schedule)
+        self._keep = 1.0 - (plan.forgetting or 0.0)
+        auto = self.schedule if isinstance(self.schedule, Auto) else Auto(averaging=None)
+        self._automatic = self.schedule is auto
+        self._adapt = automatic(auto.c if self._automatic else 0.0, self._keep)
+        kind: Any = RunningAnswer if rule.orthonormal else RunningMean
+        self.answer = kind(plan.n_components, auto.averaging, self._keep)
+        self.steps = self.n_rows = 0
+        self.n_velocities = 0  # terms so far whose pasts have a positive weight
+        self.sequence_rows = 0  # of the running sequence
+        self.stopped = False
+        self.gain = self._total = 0.0  # the last rate, and the weight of the terms in the mean
+        self._collect_next = 0
+        #: The sums over the terms of the rewarded c |u|^2 and of weights, and, since the last
+        #: collection, of c y y' over the responses y of the weights.
+        self.sums = np.zeros(2)
+        self.mean = np.zeros(0)
+        self.moment = np.zeros((0, 0))
+        self._frame = np.zeros((0, 0))  # the weights, one a row, and a row for the engine
+        #: Rows that later steps need, their weights, and the terms that wait for the start: the
+        #: rows of each and the rows ``lag`` before.
+        self._rows, self._weights = np.zeros((0, 0)), np.zeros(0)
+        self._now = self._past = np.zeros(0, np.int64)
+        self._room = np.zeros((0, 0))
+
+    # ---- learning --------------------------------------------------------------------------
+
+    def update(
+        self,
+        rows: Any,
+        weights: Any = None,
+        *,
+        new_sequence: bool = False,
+        exact: Callable[[], Any] | None = None,
+    ) -> Self:
+        """Learn from a chunk of rows that follows the rows seen so far.
+
+        ``exact`` returns columns: a hook receives their angle to the learned vectors. A step that
+        is not finite raises ``UnstableStepError`` and leaves what the blocks before have learned.
+        """
+        n, width = rows.shape
+        if n == 0:
+            return self
+        if not self._rows.shape[1]:
+            self._check_init(width)
+            self._rows = np.zeros((0, width), np.float32 if rows.dtype == np.float32 else float)
+            self.mean = np.zeros(width)
+        if width != self._rows.shape[1]:
+            raise ValueError(
+                f"a chunk must have shape (n, {self._rows.shape[1]}) as the first one had, got "
+                f"{rows.shape}."
+            )
+        if isinstance(self.schedule, Steps):  # a user's function may raise: nothing has changed yet
+            self.schedule.gains(self.n_terms, n)
+        if rows.dtype == np.float64 != self._rows.dtype:
+            self._rows, self._frame = self._rows.astype(float), self._frame.astype(float)
+            self.answer.watched = self.answer.watched.astype(float)
+        self.stopped = False
+        piece = self.block_size * max(NUMBERS // (width * self.block_size), 1)
+        for start in range(0, n, piece):
+            here = slice(start, start + piece)
+            part_weights = np.ones(min(piece, n - start)) if weights is None else weights[here]
+            fresh = new_sequence and start == 0
+            self._add(rows[here], np.asarray(part_weights, np.float64), fresh, exact)
+            if self.stopped:
+                break
+        return self
+
+    def _add(self, rows: Any, weights: Float64s, new_sequence: bool, exact: Any) -> None:
+        """Learn from a piece of a chunk, and keep the rows that later terms need."""
+        lag, first = self.plan.lag, len(self._rows)
+        rows = rows.toarray() if sp.issparse(rows) else rows  # type: ignore[attr-defined, unused-ignore]
+        rows = np.ascontiguousarray(rows, self._rows.dtype)
+        self.sequence_rows = 0 if new_sequence else self.sequence_rows
+        if first:
+            rows, weights = np.concatenate([self._rows, rows]), np.append(self._weights, weights)
+        now = np.arange(first + max(lag - self.sequence_rows, 0), len(rows))
+        now = now[weights[now] > 0.0]
+        self.n_velocities += int(np.count_nonzero(weights[now - lag]))
+        self.n_rows += len(rows) - first
+        self.sequence_rows += len(rows) - first
+        self._now, self._past = np.append(self._now, now), np.append(self._past, now - lag)
+        self._rows, self._weights = rows, weights
+        try:
+            if len(self._frame) or len(self._now) >= self._needed():
+                self._learn(exact)
+        except UnstableStepError:
+            self.stopped = True
+            raise
+        finally:
+            if self.stopped and len(self._now):  # rows that were not learned have not been seen
+                self.n_rows -= len(rows) - int(self._now[0])
+                self.n_velocities -= int(np.count_nonzero(weights[self._past]))
+                self._now = self._past = self._now[:0]
+                self.sequence_rows = 0
+            tail = np.arange(len(rows) - min(self.sequence_rows, lag), len(rows))
+            needed = np.unique(np.concatenate([self._past, self._now, tail]))
+            self._rows, self._weights = rows[needed], weights[needed]
+            self._now = np.searchsorted(needed, self._now)
+            self._past = np.searchsorted(needed, self._past)
+
+    def _learn(self, exact: Any = None) -> None:
+        """Take the steps of all terms that wait, collecting and calling the hook on the way."""
+        plan = self.plan
+        if not len(self._frame):
+            self._begin()
+        while len(self._now) and not self.stopped:
+            until = min(STRETCH, self._collect_next - self.steps)
+            if plan.hook is not None:
+                until = min(until, plan.hook_every - self.steps % plan.hook_every)
+            with blas_threads(1):
+                self._advance(max(until, 1))
+            if self.steps >= self._collect_next:
+                self.answer.collect(self)
+                columns, rarely = len(self.moment), 4 if self.answer.power is None else 1
+                stride = min(max(STRIDE, 16 * columns), max(self.steps // OFTEN, 4 * columns))
+                blocks = max(round(rarely * stride / self.block_size), 1)
+                self._collect_next = self.steps + blocks * self.block_size
+            if plan.hook is not None and self.steps % plan.hook_every == 0:
+                vectors = self.vectors.copy()
+                angle = None if exact is None else float(principal_angles(vectors.T, exact())[0])
+                progress = Progress(self.steps, self.gain, vectors, angle)
+                self.stopped = bool(plan.hook(progress))
+
+    def _advance(self, count: int) -> None:
+        """Take the next ``count`` steps."""
+        plan, rows, keep = self.plan, self._rows, self._keep
+        now, past = self._now[:count], self._past[:count]
+        n, paired = len(now), plan.weights[1] > 0
+        weights, size = self._weights[now], self.block_size
+        signs = np.empty((n, 1 + paired))
+        signs[:, 0] = plan.weights[0] * weights
+        if paired:
+            signs[:, 1] = -plan.weights[1] * np.minimum(weights, self._weights[past])
+        shares, total = np.zeros(n), self._total
+        if plan.center:
+            if total == 0.0:
+                self.mean[:] = rows[now[0]]  # any point near the data keeps the rows' digits
+            # A row counts W / (W + w) times and is centred by the mean of the rows before it: the
+            # terms then add up to exactly the scatter about the final mean [CHAN].
+            shares, totals = mean_shares(weights, total, keep)
+            signs[:, 0] *= 1.0 - shares
+        if now[-1] - now[0] >= n or (paired and plan.lag > size):  # the rows lie far apart
+            rows = rows[np.stack([past, now], axis=1).ravel()]
+            now, past = 2 * np.arange(n) + 1, 2 * np.arange(n)
+        rates, d = self.schedule.gains(self.steps, n), len(self._frame) - 1
+        watched = self.answer.watched if self.rule.orthonormal else self._frame[:0]
+        Y, seen = np.empty((signs.size, d)), np.empty((signs.size, len(watched)))
+        squares, most = np.empty(n), min(size, n)
+        room = len(watched) + d + most + max(most, min(size, plan.lag)) + 3
+        if len(self._room) < room or self._room.dtype != rows.dtype:
+            self._room = np.empty((room, rows.shape[1]), rows.dtype)  # kept: new memory is slow
+        units = np.ones(d) if plan.rates is None else plan.rates
+        kind = self.rule.orthonormal, self.rule.norms
+        terms = (now, past if paired else past[:0], shares, signs, rates)
+        vectors = (self._room, self._frame, watched)
+        numbers = (self.mean, self._adapt, units)
+        bad = advance_loop(rows.dtype)(
+            pointer(self.rule.step), kind, size, *vectors, *numbers, rows, terms, (Y, seen, squares)
+        )
+        done = n if bad < 0 else bad // size * size
+        if done:
+            age = keep ** np.arange(done)[::-1]
+            c = (signs[:done] * age[:, None]).ravel()
+            Y, seen = Y[: len(c)], seen[: len(c)]
+            self.sums = keep**done * self.sums
+            self.sums += [(signs[:done, 0] * age) @ squares[:done], weights[:done] @ age]
+            self.moment = keep**done * self.moment + (Y.T * c) @ Y
+            self.answer.see((seen.T * c) @ seen, float(weights[:done] @ age), keep**done)
+            self._total = float(totals[done - 1]) if plan.center else 0.0
+            self.gain = float(rates[done - 1])
+            self.steps += done
+            self._now, self._past = self._now[done:], self._past[done:]
+        if bad >= 0:
+            raise UnstableStepError(self.steps + bad - done, float(rates[bad]))
+
+    @property
+    def block_size(self) -> int:
+        """The number of steps between two updates of the weights."""
+        return self.plan.block_size or max(BLOCK, self._columns)
+
+    # ---- starting --------------------------------------------------------------------------
+
+    @property
+    def _columns(self) -> int:
+        """The number of vectors that are learned: more than the answer has if it is averaged."""
+        d = self.plan.n_components
+        wide = self.rule.orthonormal and self.answer.power is not None
+        return min(d + max(d // 2, min(d, 5)), self._rows.shape[1]) if wide else d
+
+    def _needed(self) -> int:
+        """Return the number of terms that the start vectors take."""
+        init, columns = self.plan.init, self._columns
+        given = {"data": 0, "random": columns}[init] if isinstance(init, str) else len(init)
+        return columns - given + int(self.plan.center) if given < columns else 1
+
+    def _check_init(self, n_features: int) -> None:
+        d, D = self.plan.n_components, n_features
+        if isinstance(self.plan.init, str):
+            return
+        vectors = real_array(self.plan.init, "init").astype(np.float64)
+        if vectors.shape != (d, D):
+            raise ValueError(
+                f"init must have shape (n_components, n_features) = ({d}, {D}), got shape "
+                f"{vectors.shape}."
+            )
+        zero = np.flatnonzero(~vectors.any(axis=1))
+        if zero.size:
+            raise ValueError(f"row {zero[0]} of init is zero. Give a direction, or init='random'.")
+        if self.rule.orthonormal and np.linalg.matrix_rank(vectors) < d:
+            raise ValueError(
+                f"the {d} rows of init span fewer than {d} directions. Give rows that are linearly "
+                "independent, or init='random'."
+            )
+
+    def _begin(self) -> None:
+        """Choose the start vectors."""
+        plan, columns, D = self.plan, self._columns, self._rows.shape[1]
+        random = np.random.default_rng(plan.seed)
+        start: Any = np.zeros((0, D))
+        if not isinstance(plan.init, str):
+            start = np.asarray(plan.init, np.float64)
+            start = orthonormalized(start.T).T if self.rule.orthonormal else start
+        elif plan.init == "random":
+            start = orthonormalized(random.standard_normal((D, columns))).T
+        if len(start) < columns:
+            now = self._now[: self._needed()]
+            rows, weights = self._rows[now].astype(float), self._weights[now, None]
+            if plan.center:  # the first row is no information
+                rows = rows[1:] - np.cumsum(weights * rows, 0)[:-1] / np.cumsum(weights, 0)[:-1]
+            start = completed(start, columns, [*rows, *random.standard_normal((columns, D))])
+        self._frame = np.zeros((columns + 1, D), self._rows.dtype)
+        self._frame[:columns] = start
+        self.moment = np.zeros((columns, columns))
+        self.answer.begin(self._frame[: plan.n_components])
+        self._collect_next = self.block_size
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @property
+    def weights(self) -> Any:
+        """The weight vectors after the last step, one a row."""
+        return self._frame[:-1]
+
+    @property
+    def vectors(self) -> Any:
+        """The learned vectors, one a row, averaged where the schedule averages: to be read."""
+        return self.answer.vectors(self)
+
+    @property
+    def pending(self) -> int:
+        """The number of terms that wait for the start."""
+        return len(self._now)
+
+    @property
+    def n_terms(self) -> int:
+        """The number of terms seen."""
+        return self.steps + self.pending
+
+    def ahead(self) -> "OnlineLearner":
+        """Return a copy that has learned and collected all terms; this learner is unchanged."""
+        other = type(self)(self.rule, replace(self.plan, hook=None))
+        other.restore(self.state())
+        if other.n_terms:
+            other._learn()
+            other.answer.collect(other)
+        return other
+
+    def state(self) -> State:
+        """Return copies of all that has been learned, as arrays."""
+        return super().state() | joined(answer=self.answer.state())
+
+    def restore(self, state: State) -> None:
+        """Take over a ``state``, in a learner made with the same plan."""
+        super().restore(state)
+        self.answer.restore(part(state, "answer"))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"rule": self.rule, "plan": self.plan, "state": self.state()}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__init__(saved["rule"], saved["plan"])  # type: ignore[misc]
+        self.restore(saved["state"])
+
+
+def completed(frame: Float64s, d: int, vectors: Any) -> Float64s:
+    """Return ``d`` orthonormal rows: those of a frame, and what the vectors add to them.
+
+    >>> completed(np.zeros((0, 2)), 1, np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 5.0]]))
+    array([[1., 0.]])
+    """
+    for vector in vectors:
+        left = vector - (frame @ vector) @ frame
+        left -= (frame @ left) @ frame
+        norm = np.linalg.norm(left)
+        if len(frame) < d and norm > NEW * np.linalg.norm(vector):
+            frame = np.vstack([frame, left / norm])
+    return frame

@@ -1,0 +1,224 @@
+"""Hebbian rules: compiled functions that take one learning step.
+
+A rule is a function ``step(W, U, Y, G, c, eta)`` that changes W, one weight vector a row, in place.
+U holds the input vectors of the step, one or two of them, Y = U W' and G = U U' their inner
+products, c their signed weights, and eta a learning rate for each unit. A step treats all columns
+of (W, U) alike: it is the textbook's rule on long vectors, and serves the engine on short tables.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eigenstream.kernels.base import njit
+
+__all__ = [
+    "HEBB",
+    "OJA_FLOW",
+    "OJA_LINEAR",
+    "OJA_NORMALIZED",
+    "OJA_SUBSPACE",
+    "SANGER",
+    "SANGER_NORMALIZED",
+    "Rule",
+    "UnstableStepError",
+    "loops",
+]
+
+#: How the compiled loops of the rules and of the engine are made.
+loops = njit(cache=True, error_model="numpy", fastmath={"contract"})
+
+
+class UnstableStepError(ArithmeticError):
+    """A learning step gave numbers that are not finite or that explode.
+
+    ``step`` counts from 0. The weights are those after the last sound block. A ``remedy`` replaces
+    that sentence of the message.
+    """
+
+    def __init__(self, step: int, gain: float, remedy: str = "") -> None:
+        self.step, self.gain, self.remedy = step, gain, remedy
+        cause = f"the learning rate {gain:.3g} makes step {step} unstable: the weights explode."
+        if not gain > 0.0:  # the automatic rate of an infinite square
+            cause = f"the numbers of step {step} are too large to be squared: scale the data down."
+        elif not remedy:
+            cause += " Use a smaller learning rate or schedule='auto', or scale the data down."
+        super().__init__(f"{cause} {remedy or 'The weights after the last good block are kept.'}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the arguments, so that the error crosses process borders."""
+        return type(self), (self.step, self.gain, self.remedy)
+
+
+@loops
+def _combine(y, rows, out):
+    """Write y @ rows to ``out``, four rows at a time: one product is too little work for BLAS."""
+    for j in range(len(out)):
+        out[j] = 0.0
+    four = len(y) // 4 * 4
+    for k in range(0, four, 4):
+        a, b, c, d = y[k], y[k + 1], y[k + 2], y[k + 3]
+        p, q, r, s = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
+        for j in range(len(out)):
+            out[j] += a * p[j] + b * q[j] + c * r[j] + d * s[j]
+    for k in range(four, len(y)):
+        p = rows[k]
+        for j in range(len(out)):
+            out[j] += y[k] * p[j]
+
+
+@loops
+def _hebb(W, U, Y, G, c, eta):
+    """Take the step w_k += eta_k y_k u."""
+    for k in range(len(W)):
+        f = c[0] * eta[k] * Y[0, k]
+        for j in range(W.shape[1]):
+            W[k, j] += f * U[0, j]
+
+
+@loops
+def _oja_linear(W, U, Y, G, c, eta):
+    """Take the step w_k += eta_k y_k (u - y_k w_k), each unit by itself [OJA]."""
+    for k in range(len(W)):
+        f = c[0] * eta[k] * Y[0, k]
+        for j in range(W.shape[1]):
+            W[k, j] += f * (U[0, j] - Y[0, k] * W[k, j])
+
+
+@loops
+def _oja_normalized(W, U, Y, G, c, eta):
+    """Take the step w_k = (w_k + eta_k y_k u) / |w_k + eta_k y_k u| [OJA].
+
+    The last columns of W hold the inner products of the weights.
+    """
+    d, width = W.shape
+    for k in range(d):
+        f = c[0] * eta[k] * Y[0, k]
+        norm = np.sqrt(W[k, width - d + k] + f * (2.0 * Y[0, k] + f * G[0, 0]))
+        for j in range(width):
+            W[k, j] = (W[k, j] + f * U[0, j]) / norm
+        W[k, width - d + k] = 1.0
+
+
+@loops
+def _oja_subspace(W, U, Y, G, c, eta):
+    """Take the step w_k += eta_k y_k (u - sum_l y_l w_l)."""
+    seen = np.empty(W.shape[1])
+    _combine(Y[0], W, seen)
+    for k in range(len(W)):
+        f = c[0] * eta[k] * Y[0, k]
+        for j in range(W.shape[1]):
+            W[k, j] += f * (U[0, j] - seen[j])
+
+
+@loops
+def _sanger(W, U, Y, G, c, eta):
+    """Take the step w_k += eta_k y_k (u - sum_{l <= k} y_l w_l) [SANGER]."""
+    left = U[0].copy()
+    for k in range(len(W)):
+        f = c[0] * eta[k] * Y[0, k]
+        for j in range(W.shape[1]):
+            left[j] -= Y[0, k] * W[k, j]
+            W[k, j] += f * left[j]
+
+
+@loops
+def _sanger_normalized(W, U, Y, G, c, eta):
+    """Take Sanger's step and divide each weight vector by its norm ([DYN] eq. 3.3).
+
+    The last columns of W hold the inner products Q of the weights. The step is linear in the
+    weights: applied to Q from both sides, it gives the inner products of the new weights.
+    """
+    d, width = W.shape
+    table, u = np.empty((d, d + 1)), np.empty((1, d + 1))
+    for k in range(d):
+        table[k, :d], table[k, d], u[0, k] = W[k, width - d :], Y[0, k], Y[0, k]
+    u[0, d] = G[0, 0]
+    _sanger(table, u, Y, G, c, eta)
+    Q, u = table[:, :d].T.copy(), table[:, d:].T.copy()
+    _sanger(Q, u, Y, G, c, eta)
+    _sanger(W, U, Y, G, c, eta)
+    for k in range(d):
+        norm = np.sqrt(Q[k, k])
+        for j in range(width - d):
+            W[k, j] /= norm
+        for j in range(d):
+            W[k, width - d + j] = Q[k, j] / (norm * np.sqrt(Q[j, j]))
+
+
+@loops
+def _oja_flow(W, U, Y, G, c, eta):
+    """Take the step W += eta Y'C (U - Y W), C = diag(c), and make the rows orthonormal again.
+
+    This is the Oja-Karhunen flow ([SLOW] eq. 6). The span does not depend on how the rows are made
+    orthonormal. The symmetric way, (W W')^(-1/2) W, changes W by a matrix of rank 1 or 2, the
+    number of input vectors. With K = Y Y', S = eta^2 C (G - K) C and R = (I + S K)^(1/2),
+
+        W += Y' (N' U + (M - N)' Y W),   M = -(R (R + I))^(-1) S,   N = eta C (I + K M).
+    """
+    d, last = len(W), len(U) - 1
+    two = float(last)  # with one input vector, all terms of the second are zero
+    c1, c2 = eta[0] * c[0], two * eta[0] * c[last]
+    g11, g12, g22 = G[0, 0], two * G[0, last], two * G[last, last]
+    k11 = k12 = k22 = 0.0
+    for k in range(d):
+        k11 += Y[0, k] * Y[0, k]
+        k12 += two * Y[0, k] * Y[last, k]
+        k22 += two * Y[last, k] * Y[last, k]
+    # S is positive semidefinite up to rounding: keep it so.
+    s11, s22 = c1 * c1 * max(g11 - k11, 0.0), c2 * c2 * max(g22 - k22, 0.0)
+    most = np.sqrt(s11 * s22)
+    s12 = min(max(c1 * c2 * (g12 - k12), -most), most)
+    # B = I + S K, R = (B + det^(1/2) I) / (tr B + 2 det^(1/2))^(1/2), and R (R + I) = B + R.
+    b11, b12 = 1.0 + s11 * k11 + s12 * k12, s11 * k12 + s12 * k22
+    b21, b22 = s12 * k11 + s22 * k12, 1.0 + s12 * k12 + s22 * k22
+    det = np.sqrt(max(b11 * b22 - b12 * b21, 1.0))
+    root = np.sqrt(b11 + b22 + 2.0 * det)
+    b11, b12 = b11 + (b11 + det) / root, b12 + b12 / root
+    b21, b22 = b21 + b21 / root, b22 + (b22 + det) / root
+    det = b11 * b22 - b12 * b21
+    m11, m12 = (b12 * s12 - b22 * s11) / det, (b12 * s22 - b22 * s12) / det
+    m21, m22 = (b21 * s11 - b11 * s12) / det, (b21 * s12 - b11 * s22) / det
+    n11, n12 = c1 * (1.0 + k11 * m11 + k12 * m21), c1 * (k11 * m12 + k12 * m22)
+    n21, n22 = c2 * (k12 * m11 + k22 * m21), c2 * (1.0 + k12 * m12 + k22 * m22)
+    change = np.empty((last + 1, W.shape[1]))
+    p, q, u, v = change[0], change[last], U[0], U[last]
+    for i in range(last + 1):
+        _combine(Y[i], W, change[i])
+    for j in range(len(u)):
+        if last == 0:
+            p[j] = n11 * u[j] + (m11 - n11) * p[j]
+        else:
+            a, b = p[j], q[j]
+            p[j] = n11 * u[j] + n21 * v[j] + (m11 - n11) * a + (m21 - n21) * b
+            q[j] = n12 * u[j] + n22 * v[j] + (m12 - n12) * a + (m22 - n22) * b
+    for k in range(d):
+        w, a, b = W[k], Y[0, k], two * Y[last, k]
+        for j in range(len(w)):
+            w[j] += a * p[j] + b * q[j]
+
+
+class Rule(NamedTuple):
+    """A rule by which one observation changes the weights.
+
+    ``orthonormal`` rules keep the weight vectors so. ``norms`` asks the engine for the inner
+    products of the weights, in the last columns of W.
+    """
+
+    name: str
+    step: Any
+    orthonormal: bool = False
+    norms: bool = False
+
+    def __reduce__(self) -> str:
+        """Pickle and copy by the name of the constant, not by the compiled function."""
+        return self.name.upper()
+
+
+HEBB = Rule("hebb", _hebb)
+OJA_FLOW = Rule("oja_flow", _oja_flow, orthonormal=True)
+OJA_LINEAR = Rule("oja_linear", _oja_linear)
+OJA_NORMALIZED = Rule("oja_normalized", _oja_normalized, norms=True)
+OJA_SUBSPACE = Rule("oja_subspace", _oja_subspace)
+SANGER = Rule("sanger", _sanger)
+SANGER_NORMALIZED = Rule("sanger_normalized", _sanger_normalized, norms=True)

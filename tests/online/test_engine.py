@@ -1,0 +1,114 @@
+"""The block engine beside the sequential rule in plain NumPy."""
+
+import copy
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigenstream._linalg import orthonormality_error, orthonormalized
+from eigenstream.online import HEBB, OJA_FLOW, OJA_LINEAR, OnlineLearner, Plan, UnstableStepError
+from members import RULES
+
+
+def sequential(step, rows, weights, start, center, rate, rates):
+    """The rule, one row after the other: each less the mean of the rows before."""
+    W, mean, total, t = start, np.zeros(rows.shape[1]), 0.0, 0
+    for x, w in zip(rows, weights, strict=True):
+        if w == 0.0:
+            continue
+        u, c, total = x - mean * center, w * (total / (total + w) if center else 1.0), total + w
+        mean = mean + (x - mean) * w / total
+        W, t = step(W, u, c * rate(t) * rates), t + 1
+    return W
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_any_rule_of_any_size_in_any_chunks_is_the_sequential_rule(data):
+    rule = data.draw(st.sampled_from(list(RULES)))
+    d, D, n = (data.draw(st.integers(1, most)) for most in (6, 40, 150))
+    d, center = min(d, D), data.draw(st.booleans())
+    single = data.draw(st.booleans())
+    rng = np.random.default_rng(data.draw(st.integers(0, 999)))
+    rows = rng.standard_normal((n, D)) * np.linspace(1.5, 0.5, D) / np.sqrt(D) + 0.5 / np.sqrt(D)
+    rows = rows.astype(np.float32) if single else rows
+    weights = rng.choice([0.0, 1.0, 2.5], n, p=[0.1, 0.6, 0.3])
+    start = rng.standard_normal((d, D)) / np.sqrt(D)
+    start = orthonormalized(start.T).T if rule.orthonormal else start
+    rates = np.ones(d) if rule.orthonormal else rng.uniform(0.5, 1.5, d)
+
+    def rate(t):
+        return 0.1 / (1 + t / 50)
+
+    plan = Plan(
+        d,
+        center=center,
+        init=start,
+        schedule=rate,
+        rates=rates,
+        block_size=data.draw(st.sampled_from([None, 1, 7, 64])),
+    )
+    learner = OnlineLearner(rule, plan)
+    cuts = [0, *sorted(data.draw(st.sets(st.integers(1, n - 1), max_size=6)) if n > 1 else []), n]
+    for first, last in itertools.pairwise(cuts):
+        learner.update(rows[first:last], weights[first:last])
+    if not learner.n_terms:
+        return
+    found = learner.ahead().vectors.astype(float)
+    given_rates = 1.0 if rule.orthonormal else rates
+    expected = sequential(
+        RULES[rule], rows.astype(float), weights, start, center, rate, given_rates
+    )
+    if rule.orthonormal:
+        found, expected = found.T @ found, expected.T @ expected
+    # Roundings of numbers of the size of the weights, 64 a step.
+    near = 64 * (n + 1) * np.finfo(rows.dtype).eps * np.abs(expected).max()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=near)
+
+
+@pytest.mark.parametrize(("dtype", "limit"), [(np.float32, 1e-6), (np.float64, 1e-12)])
+def test_the_flow_stays_orthonormal_for_a_million_steps(dtype, limit):
+    rows = np.random.default_rng(4).standard_normal((8192, 32)).astype(dtype)
+    plan = Plan(6, init=np.eye(6, 32), schedule=lambda t: 0.05 + 0 * t, center=False)
+    learner = OnlineLearner(OJA_FLOW, plan)
+    for _ in range(10**6 // len(rows)):
+        learner.update(rows)
+    assert orthonormality_error(learner.vectors.T) < limit
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_an_unstable_step_is_named_and_its_block_undone(rule):
+    rows = np.random.default_rng(6).standard_normal((200, 10))
+    plan = Plan(2, init=np.eye(2, 10), schedule=lambda t: np.where(t < 60, 1e-2, 1e12))
+    learner = OnlineLearner(rule, plan)
+    if rule.name.endswith("normalized"):
+        assert np.isfinite(learner.update(rows[:60]).vectors).all()
+        return
+    with pytest.raises(UnstableStepError, match="smaller learning rate") as caught:
+        learner.update(rows)
+    assert 60 <= caught.value.step < 72
+    assert learner.n_rows == learner.n_terms <= 60
+    good = OnlineLearner(rule, plan).update(rows[: learner.n_rows])
+    np.testing.assert_allclose(learner.vectors, good.vectors, rtol=0, atol=1e-12)
+
+
+def test_hebb_diverges_where_oja_settles():
+    rows = np.random.default_rng(7).standard_normal((4000, 5))
+    plan = Plan(1, init=np.eye(1, 5), schedule=lambda t: 0.01 + 0 * t)
+    assert abs(np.linalg.norm(OnlineLearner(OJA_LINEAR, plan).update(rows).vectors) - 1) < 0.2
+    with pytest.raises(UnstableStepError):
+        OnlineLearner(HEBB, plan).update(rows)
+
+
+@pytest.mark.parametrize("save", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_copy_continues(rule, save):
+    rows = np.random.default_rng(8).standard_normal((100, 5))
+    learner = OnlineLearner(rule, Plan(2, init="random")).update(rows[:37])
+    copied = save(learner).update(rows[37:])
+    assert copied.rule is rule
+    np.testing.assert_array_equal(copied.vectors, learner.update(rows[37:]).vectors)
