@@ -187,3 +187,8 @@ def test_a_step_serves_several_streams():
         rows = np.array([[1.0], [3.0]]) * scale
         (chunk,) = open_stream(rows).through(step)
         np.testing.assert_array_equal(chunk.rows, [[-1.0], [1.0]])
+
+
+def test_delays_longer_than_every_sequence_are_refused():
+    with pytest.raises(ValueError, match=r"more than 999 rows, and LagEmbedding\(n_delays=1000"):
+        list(open_stream(RUNS).through(LagEmbedding(1000)))

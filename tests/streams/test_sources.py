@@ -17,7 +17,7 @@ from scipy.io import netcdf_file
 from eigenstream import SlowSubspace, StreamPCA
 from eigenstream.streams import StreamError, open_stream
 from eigenstream.streams._places import File
-from eigenstream.streams.npy import Npy
+from eigenstream.streams.numpy_files import Npy
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.standard_normal((57, 5))

@@ -25,8 +25,8 @@ class Format:
 
 
 FORMATS = (
-    Format("npy", "Npy", (".npy",), (b"\x93NUMPY",)),
-    Format("npz", "Npz", (".npz",), (b"PK\x03\x04",), has_parts=True),
+    Format("numpy_files", "Npy", (".npy",), (b"\x93NUMPY",)),
+    Format("numpy_files", "Npz", (".npz",), (b"PK\x03\x04",), has_parts=True),
     Format("text", "Text", (".csv", ".tsv", ".txt", ".dat")),
     Format(
         "arrow",
@@ -70,7 +70,7 @@ ELSEWHERE |= dict.fromkeys((".jsonl", ".ndjson"), ELSEWHERE[".json"])
 ELSEWHERE |= dict.fromkeys((".sqlite", ".sqlite3"), ELSEWHERE[".db"])
 ELSEWHERE |= {".pth": ELSEWHERE[".pt"]}
 
-BY_NAME = {form.module: form for form in FORMATS}
+BY_NAME = {form.reader: form for form in FORMATS}
 
 #: Endings of images; several of them are the rows of one table.
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".webp")
@@ -108,7 +108,7 @@ def _unfolded(folder: File) -> list[File]:
         return [folder]
     files = list(inside(folder))
     kinds = {_kind(file.suffix) for file in files} - {None}
-    if not kinds or kinds == {"arrow"}:
+    if not kinds or kinds == {"Arrow"}:
         return [folder]
     if len(kinds) > 1:
         raise StreamError(
@@ -128,7 +128,7 @@ def _kind(suffix: str) -> Any:
     """Return the name of the format that an ending stands for, or None."""
     if suffix in IMAGES:
         return "images"
-    return next((form.module for form in FORMATS if suffix in form.suffixes), None)
+    return next((form.reader for form in FORMATS if suffix in form.suffixes), None)
 
 
 def _format(file: File) -> Format:
@@ -140,15 +140,15 @@ def _format(file: File) -> Format:
                 f"{file.path} is a folder without files that can be read."
                 + (f" For those in its folders, say {file.path}/*/*." if within(file) else "")
             )
-        return BY_NAME["zarrs" if zarr else "arrow"]
+        return BY_NAME["Zarr" if zarr else "Arrow"]
     start = file.start(16)
     if isinstance(file, Pipe):
-        return BY_NAME["npy" if start.startswith(b"\x93NUMPY") else "text"]
+        return BY_NAME["Npy" if start.startswith(b"\x93NUMPY") else "Text"]
     named = next((form for form in FORMATS if file.suffix in form.suffixes), None)
-    if file.packing and named is not BY_NAME["text"]:
+    if file.packing and named is not BY_NAME["Text"]:
         raise StreamError(f"{file.path} is packed ({file.packing}): unpack it first.")
-    if named is BY_NAME["netcdf"] and start.startswith(BY_NAME["hdf5"].starts):
-        return BY_NAME["hdf5"]
+    if named is BY_NAME["NetCdf"] and start.startswith(BY_NAME["Hdf5"].starts):
+        return BY_NAME["Hdf5"]
     if named is not None:
         return named
     if file.suffix in ELSEWHERE:
@@ -157,7 +157,7 @@ def _format(file: File) -> Format:
         if form.starts and start.startswith(form.starts):
             return form
     if start[:4] == b"RIFF" and start[8:12] in (b"WAVE", b"AVI "):
-        return BY_NAME["sound" if start[8:12] == b"WAVE" else "video"]
+        return BY_NAME["Sound" if start[8:12] == b"WAVE" else "Video"]
     if not start and file.size() == 0:
         raise StreamError(f"{file.path} is empty.")
     known = " ".join(ending for form in FORMATS for ending in form.suffixes)
@@ -169,7 +169,7 @@ def _format(file: File) -> Format:
 
 def _deep(folder: File) -> bool:
     """Say whether folders inside hold tables, such as the partitions of a Parquet data set."""
-    return any(one.lower().endswith(BY_NAME["arrow"].suffixes) for one in within(folder))
+    return any(one.lower().endswith(BY_NAME["Arrow"].suffixes) for one in within(folder))
 
 
 def reader_of(module: str, name: str, options: Mapping[str, Any], file: str) -> Any:

@@ -397,6 +397,12 @@ class Stream:
             if end > skip:
                 part = chunk.between(max(len(chunk) - (end - skip), 0), len(chunk))
                 yield replace(part, end=end)
+        if end == 0 and steps.lost:
+            using = ", ".join(repr(step) for step in steps.steps if step.lost)
+            raise StreamError(
+                f"{self.sources[0]} has no sequence of more than {steps.lost} rows, and {using} "
+                f"needs the {steps.lost} rows before each row. Use fewer delays or a shorter lag."
+            )
 
     def _place_of(self, skip: int) -> tuple[int, int, int]:
         """Return the table and its row to start from, and how many rows lie before that.
