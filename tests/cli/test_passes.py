@@ -110,7 +110,7 @@ def test_a_fit_goes_on_in_its_second_pass(chunks):
     model = SlowSubspace(2, alpha=0.5, solver="sketch", random_state=0)
     stopped_at(700, "c.eigs", model, passes=2)
     other = refused(*kept, "--resume", "--passes", 3)
-    assert "--passes 3 is asked for, 2 was there" in other
+    assert "passes=3 is asked for, 2 was there" in other
     assert "holds a fit that is not over" in refused(*kept)
     assert told(*kept, "--resume")["passes"] == 2
     told(*fit, "-o", "whole.eigs")

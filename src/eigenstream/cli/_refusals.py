@@ -1,5 +1,6 @@
 """Refusals: one line that says what was wrong, and exit code 2."""
 
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -9,7 +10,25 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from eigenstream.cli._wording import as_options
+#: The option of each parameter that a message may name.
+OPTIONS = {
+    "n_components": "-d",
+    "learning_rate": "--rate",
+    "max_iter": "--passes",
+    "random_state": "--seed",
+    "scale": "--standardize",
+} | {
+    name: f"--{name}"
+    for name in (
+        *("columns", "rows", "sequence", "time", "gap", "size", "missing", "labels", "dtype"),
+        *("delimiter", "decimal", "header", "alpha", "eta", "lag", "solver", "features"),
+        *("checkpoint", "every", "resume", "passes", "assignment", "forgetting", "topology"),
+        *("training", "shape", "periodic"),
+    )
+}
+
+#: A parameter where a message begins with it, or gives a value for it.
+NAMED = re.compile(rf"^({'|'.join(OPTIONS)})\b|(?<![\w.-])(?<!the )({'|'.join(OPTIONS)})=")
 
 #: The class of errors that typer raises about the command line; versions keep it elsewhere.
 UsageProblem: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -39,6 +58,17 @@ class OneLineErrors(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
+def with_option(message: str) -> str:
+    """Return a message in one line, behind the option of the first parameter that it names.
+
+    >>> with_option("n_components=9 exceeds the 3 input features. Use n_components <= 3.")
+    '-d: n_components=9 exceeds the 3 input features. Use n_components <= 3.'
+    """
+    message = " ".join(message.split())
+    found = NAMED.search(message)
+    return f"{OPTIONS[found[1] or found[2]]}: {message}" if found else message
+
+
 def refuse(message: str) -> NoReturn:
     """End the command with one line that says what was wrong.
 
@@ -47,7 +77,7 @@ def refuse(message: str) -> NoReturn:
         ...
     SystemExit: 2
     """
-    print("eigenstream:", as_options(" ".join(message.split())), file=sys.stderr)
+    print("eigenstream:", with_option(message), file=sys.stderr)
     sys.exit(2)
 
 
@@ -56,8 +86,7 @@ def warnings_in_one_line() -> Iterator[None]:
     """Say warnings as refusals are said, one line each, and go on."""
 
     def say(message: Warning | str, *_: Any, **__: Any) -> None:
-        words = as_options(" ".join(str(message).split()))
-        print(f"eigenstream: warning: {words}", file=sys.stderr)
+        print("eigenstream: warning:", with_option(str(message)), file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = say

@@ -298,7 +298,7 @@ def check_kind(dtype: np.dtype[Any], name: str) -> None:
     if dtype.kind == "O":
         raise StreamError(
             f"{name} holds Python objects, which are pickled and never loaded here. Save numbers: "
-            "np.save(path, np.asarray(rows, dtype=float))."
+            "np.save(path, rows.astype(float))."
         )
     if dtype.kind == "c":
         raise StreamError(
