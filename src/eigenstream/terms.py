@@ -25,15 +25,6 @@ class Block:
     past_weights: Float64s
     sources: tuple[Any, Any]
 
-    def rows(self, dtype: Any) -> tuple[Any, int]:
-        """Return rows that hold the needed ones, and the place of the first of these.
-
-        As they lie in the chunk if they can be used so, else a copy: of a few, since ``take`` hands
-        out such blocks one by one.
-        """
-        chunk, start = self.sources[1], self._in_chunk(dtype)
-        return (self.filled(dtype), 0) if start is None else (chunk, start)
-
     def pieces(self, dtype: Any) -> list[Any]:
         """Return the needed rows in one or two pieces, as they lie if they can be used so."""
         kept, chunk = self.sources
@@ -42,12 +33,6 @@ class Block:
         border, start, stop = len(kept), self.needed.start, self.needed.stop
         parts = [kept[start:stop], chunk[max(start - border, 0) : max(stop - border, 0)]]
         return [part for part in parts if len(part)]
-
-    def _in_chunk(self, dtype: Any) -> int | None:
-        if not isinstance(self.needed, slice) or not usable(self.sources[1], dtype):
-            return None
-        start = int(self.needed.start) - len(self.sources[0])
-        return start if start >= 0 else None
 
     def filled(self, dtype: Any) -> Any:
         """Return a copy of the needed rows."""
@@ -100,7 +85,6 @@ class TermStream:
         self._chunk: Any = None
         self._weights = np.empty(0)  # of kept rows and of the chunk's
         self._now = np.empty(0, np.int64)  # rows of the terms not yet taken
-        self._taken = self._now  # rows of those taken last
 
     @property
     def pending(self) -> int:
@@ -128,13 +112,8 @@ class TermStream:
     def take(self, count: int, size: int) -> Block:
         """Hand out the next ``count`` terms if they lie side by side, else the next ``size``."""
         block = self.peek(count, size)
-        taken = len(block.now)
-        self._taken, self._now = self._now[:taken], self._now[taken:]
+        self._now = self._now[len(block.now) :]
         return block
-
-    def put_back(self, count: int) -> None:
-        """Take back the last ``count`` terms handed out: they were not learned."""
-        self._now = np.concatenate([self._taken[len(self._taken) - count :], self._now])
 
     def peek(self, count: int, size: int | None = None) -> Block:
         """Return what ``take`` would hand out."""
@@ -207,14 +186,6 @@ class TermStream:
         """Keep rows in a precision that holds those kept so far."""
         if self._kept is not None:
             self._kept, self._store = self._kept.astype(dtype), None
-
-    def drop(self) -> None:
-        """Forget all pending terms, as if their rows had not come, and the past of the next row."""
-        if len(self._now):
-            self.n_rows -= len(self._weights) - int(self._now[0])
-        self._now = self._now[:0]
-        self.sequence_rows = 0
-        self.settle()
 
     def state(self) -> dict[str, Any]:
         """Return the kept rows and the pending terms as arrays."""
