@@ -171,6 +171,8 @@ def scaling(rows: int) -> tuple[Section, dict[str, Any]]:
         for count, times in seconds.items()
     }
     ax = plotting.courses(micro, labels=("features", "µs a row"), scales=("log", "log"))
+    ax.minorticks_off()
+    ax.set_xticks(WIDTHS, [str(width) for width in WIDTHS])
     speed = {
         f"{width} features": (cores, [seconds[1][k] / seconds[count][k] for count in cores])
         for k, width in enumerate(WIDTHS)

@@ -350,3 +350,15 @@ def test_a_plateau_escapes_and_does_not_depend_on_the_grid():
     # A slow end is no plateau.
     alone = PrincipalDynamics([1.0], eta=0.5)
     assert alone.solve([[0.3]], [[1.0]], np.linspace(0, 200, 801)).plateaus() == []
+
+
+def test_equation_3_13_is_the_chain_rule():
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        strengths = np.sort(rng.uniform(0.1, 2, 2))[::-1]
+        model = PrincipalDynamics(strengths, eta=rng.uniform(0.05, 2, 2))
+        R, Q = drawn_state(rng, 2, 2)
+        dR, _ = model.drift(R, Q)
+        moved = dR[0, 0] * R[1, 1] + R[0, 0] * dR[1, 1] - dR[0, 1] * R[1, 0] - R[0, 1] * dR[1, 0]
+        a, b = model.escape(R, Q)
+        assert a * np.linalg.det(R) + b * np.subtract(*model.eta) == pytest.approx(moved, rel=1e-9)

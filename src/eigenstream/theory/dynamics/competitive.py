@@ -43,7 +43,7 @@ COINCIDENT = 1e-15
 
 
 class CompetitiveDynamics(Dynamics):
-    """K prototypes learn from clusters: J_k += (eta / N) p_k (xi - J_k) ([DYN] eq. 2.1).
+    """K prototypes learn from clusters: J_k += (eta / N) p_k (xi - J_k) ([DYN] eq. 2.2).
 
     An example comes from cluster n with probability w_n: xi = sum_m D_nm B_m + sqrt(v_n) noise in N
     dimensions, B_m orthonormal. p picks the nearest prototype, or is soft. The equations close on

@@ -280,6 +280,26 @@ class PrincipalDynamics(Dynamics):
             )
         return np.array([np.linalg.det(R[:k, :k]) for k in range(1, min(R.shape) + 1)])
 
+    def escape(self, R: Any, Q: Any) -> tuple[float, float]:
+        """Return a and b of dX/dalpha = a X + b (eta_1 - eta_2), X = X^(2) ([DYN] eq. 3.13).
+
+        For Sanger's rule with length 1. Unequal rates leave the plateau even where X = 0.
+
+        >>> model = PrincipalDynamics([0.6, 0.4], eta=[0.1, 0.09])
+        >>> a, b = model.escape(np.full((2, 2), 0.06), np.eye(2))
+        >>> round(a, 3), round(b, 5)
+        (0.229, 0.00216)
+        """
+        if self.n_students != 2 or self.rule != "sanger" or not self.unit_length:
+            raise ValueError("Equation 3.13 holds for two units of Sanger's rule with length 1.")
+        R, Q = self._state(R, Q)
+        C, (first, second) = Q + (R * self.excess) @ R.T, self.eta
+        beta = self.excess[:2]
+        a = (first + second) / 2 * (2 + beta.sum())
+        a += second * C[0, 1] * Q[0, 1] - (self.eta + self.eta**2 / 2) @ np.diag(C)
+        b = (beta[0] - beta[1]) / 2 * (R[0, 0] * R[1, 1] + R[0, 1] * R[1, 0])
+        return float(a), float(b)
+
     def plateau_ends(self, R: Any) -> Float64s:
         """Return -ln |X^(k) / X^(k-1)| / gamma_k: about when unit k settles, to O(1 / gamma_k).
 
