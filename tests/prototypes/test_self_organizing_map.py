@@ -132,11 +132,13 @@ def test_batch_training_by_its_formula(topology):
     np.testing.assert_allclose(with_gaps.prototypes_, h @ centred / (h @ there), rtol=1e-10)
 
 
-def test_a_batch_map_has_no_chunks():
-    som = SelfOrganizingMap(5, training="batch")
-    assert not hasattr(som, "partial_fit")
-    with pytest.raises(AttributeError, match="Use fit, or training='sequential'"):
-        som.partial_fit(rows_of(3))
+@pytest.mark.parametrize(
+    "model", [SelfOrganizingMap(5, training="batch"), CompetitiveLearning(method="batch")]
+)
+def test_batches_take_no_chunks(model):
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError, match="Use fit, or learn sequentially"):
+        model.partial_fit(rows_of(3))
 
 
 @pytest.mark.parametrize("training", ["sequential", "batch"])

@@ -26,7 +26,7 @@ from eigenstream._checks import (
 from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s
 from eigenstream._memory import chunk_rows
-from eigenstream._refusals import unchanged_on_error
+from eigenstream._refusals import offered_if, unchanged_on_error
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import Course, Passes, maps_streams
@@ -47,6 +47,15 @@ OF_FIT = ("max_iter", "tol", "missing", "random_state")
 
 #: Numbers in the rows of one call of the compiled loop, 4 MiB.
 STRETCH = 2**19
+
+
+def _learns_in_steps(self: Any) -> None:
+    """Raise if an estimator of batches is asked for ``partial_fit``."""
+    if self._by_passes():
+        raise AttributeError(
+            "batches need all rows in each pass, and partial_fit sees them once. Use fit, or learn "
+            "sequentially."
+        )
 
 
 @storable(
@@ -204,10 +213,11 @@ class PrototypeEstimator(
         self._weight += float(weights.sum())
         self._last_wins[labels] = np.arange(self._steps - len(rows), self._steps)
 
+    @offered_if(_learns_in_steps)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Continue with a chunk of rows, in their order; any chunking learns the same.
 
-        ``labels_`` and ``inertia_`` belong to the rows of ``fit`` and are removed.
+        Attributes that describe the rows of ``fit``, such as ``labels_``, are removed.
         """
         with unchanged_on_error(self):
             self._check()

@@ -501,15 +501,6 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         self._vectors = moved
         return far
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Continue with a chunk of rows; any chunking, from one row on, learns the same."""
-        if self.method == "batch":
-            self._check()
-            raise ValueError(
-                "method='batch' needs all rows in each pass. Use fit, or method='sequential'."
-            )
-        return super().partial_fit(X, y, sample_weight)
-
     def merge(self, other: Self) -> Self:
         """Return an estimator whose prototypes stand for those of both, for parallel streams.
 

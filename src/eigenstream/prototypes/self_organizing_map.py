@@ -10,7 +10,7 @@ from eigenstream._blas import blas_threads
 from eigenstream._checks import check_choice, check_flag, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._memory import chunk_rows
-from eigenstream._refusals import offered_if, unchanged_on_error
+from eigenstream._refusals import unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream._streams import Course, fits_streams_by
 from eigenstream.prototypes._map_reading import MapQuality, MapReading
@@ -37,15 +37,6 @@ ROWS_TO_HALF = 5.0
 
 #: Fewest steps per unit that the automatic radius and rate are computed for.
 FEWEST = 2.0
-
-
-def _learns_in_steps(self: Any) -> None:
-    """Raise if a batch map is asked for ``partial_fit``."""
-    if self.training == "batch":
-        raise AttributeError(
-            "training='batch' needs all rows in each pass, and partial_fit sees them once. Use "
-            "fit, or training='sequential'."
-        )
 
 
 @storable(
@@ -310,15 +301,6 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             self.labels_, self.inertia_ = nearest[0], float(weights @ nearest[1] ** 2)
             self._note_quality(self._quality([(*nearest, weights)]))
         return self
-
-    @offered_if(_learns_in_steps)
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Continue with a chunk of rows, in their order; any chunking learns the same.
-
-        Attributes that describe the rows of ``fit``, such as ``quantization_error_``, are removed.
-        ``evaluate`` returns them for other rows.
-        """
-        return super().partial_fit(X, y, sample_weight)
 
     def _learn_pass(self, parts: Parts, number: int) -> None:
         """Learn from one pass over the rows."""
