@@ -29,23 +29,27 @@ FORMATS = (
     Format("numpy_files", "Npz", (".npz",), (b"PK\x03\x04",), has_parts=True),
     Format("text", "Text", (".csv", ".tsv", ".txt", ".dat")),
     Format(
-        "arrow",
+        "tables",
         "Arrow",
         (".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc"),
         (b"PAR1", b"ARROW1"),
     ),
     Format(
-        "hdf5", "Hdf5", (".h5", ".hdf5", ".hdf", ".he5"), (b"\x89HDF\r\n\x1a\n",), has_parts=True
+        "array_files",
+        "Hdf5",
+        (".h5", ".hdf5", ".hdf", ".he5"),
+        (b"\x89HDF\r\n\x1a\n",),
+        has_parts=True,
     ),
-    Format("netcdf", "NetCdf", (".nc", ".cdf", ".nc4"), (b"CDF",), has_parts=True),
-    Format("zarrs", "Zarr", (".zarr",), has_parts=True),
+    Format("array_files", "NetCdf", (".nc", ".cdf", ".nc4"), (b"CDF",), has_parts=True),
+    Format("array_files", "Zarr", (".zarr",), has_parts=True),
     Format(
-        "video",
+        "media",
         "Video",
         (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg", ".gif"),
     ),
     Format(
-        "sound",
+        "media",
         "Sound",
         (".wav", ".flac", ".ogg", ".opus", ".aiff", ".aif", ".mp3", ".au", ".caf", ".w64"),
         (b"fLaC",),
@@ -91,7 +95,7 @@ def tables_of(files: Sequence[File], options: Mapping[str, Any]) -> list[RowTabl
         if end > at:
             several = f"{files[at].path} to {files[end - 1].path}"
             name = files[at].path if end == at + 1 else several
-            reader = reader_of("images", "ImageTable", options, name)
+            reader = reader_of("media", "ImageTable", options, name)
             tables.append(reader(files[at:end], name, **options))
             at = end
         else:

@@ -267,9 +267,9 @@ def _kind_of(source: Any, name: str) -> tuple[str, str]:
     if hasattr(source, "dask"):
         return "dask_arrays", "Dask"
     if hasattr(source, "to_batches") or hasattr(source, "num_rows"):
-        return "arrow", "Records"
+        return "tables", "Records"
     if hasattr(source, "columns") and hasattr(source, "dtypes"):
-        return "frames", "DataFrameTable"
+        return "tables", "DataFrameTable"
     if all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
         return "arrays", "Held"  # h5py's and Zarr's own, too
     if callable(source) or isinstance(source, Iterable):

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream.streams._frame_columns import frame_block
 from eigenstream.streams.base import (
     RowBlock,
     RowTable,
@@ -18,6 +17,7 @@ from eigenstream.streams.base import (
     row_width,
     rows_within,
 )
+from eigenstream.streams.tables import frame_block
 
 
 class Dask(RowTable):

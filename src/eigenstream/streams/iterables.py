@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import is_sparse
-from eigenstream.streams._arrow_columns import Named, block_of
-from eigenstream.streams._frame_columns import frame_block
 from eigenstream.streams.base import (
     RowBlock,
     RowTable,
@@ -19,6 +17,7 @@ from eigenstream.streams.base import (
     row_width,
     rows_within,
 )
+from eigenstream.streams.tables import Named, block_of, frame_block
 
 
 class Chunks(RowTable):

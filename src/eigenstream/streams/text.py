@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow
 import pyarrow.csv
 
-from eigenstream.streams._arrow_columns import Named, block_of
 from eigenstream.streams._places import File, one_line
 from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, rows_within
+from eigenstream.streams.tables import Named, block_of
 
 #: Bytes of text that are parsed at a time. A larger block takes more memory.
 BLOCK_BYTES = 2 << 20

@@ -1,0 +1,342 @@
+"""Parquet, Arrow and Feather files, Arrow tables, and pandas and polars data frames."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from eigenstream.streams._places import File, natural_order, one_line, within
+from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, needed, rows_within
+
+#: Types, as Arrow writes them, whose values can be features.
+NUMBERS = {"bool", "halffloat", "float", "double"} | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+
+
+@dataclass(frozen=True)
+class Named:
+    """The columns that are wanted, by their names in a batch of records."""
+
+    features: Sequence[str]
+    sequence: str | None
+    time: str | None
+    labels: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, wanted: Wanted, names: Sequence[str]) -> Self:
+        """Return the names of what is wanted by place."""
+        places = range(len(names)) if wanted.features is None else wanted.features
+        sequence, time = (
+            None if one is None else names[one] for one in (wanted.sequence, wanted.time)
+        )
+        return cls(
+            [names[one] for one in places], sequence, time, [names[one] for one in wanted.labels]
+        )
+
+    @property
+    def marks(self) -> list[str]:
+        """The columns that are no features, each once."""
+        marks = [one for one in (self.sequence, self.time, *self.labels) if one is not None]
+        return list(dict.fromkeys(marks))
+
+    @property
+    def all(self) -> list[str]:
+        """Every column, once."""
+        return list(dict.fromkeys([*self.features, *self.marks]))
+
+
+def block_of(batch: Any, wanted: Named, name: str) -> RowBlock:
+    """Return the wanted columns of a batch of records; what is missing becomes NaN."""
+    features = wanted.features
+    kinds = {str(batch.schema.field(one).type) for one in features}
+    dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
+    rows = np.empty((batch.num_rows, len(features)), dtype)
+    columns = [numbers(batch.column(one), one, name) for one in features]
+    # Some rows at a time: every column is then in the cache while the rows are filled.
+    step = max((1 << 17) // max(len(features), 1), 64)
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        for place, column in enumerate(columns):
+            rows[part, place] = column[part]
+    names, times = (
+        None if one is None else mark(batch.column(one)) for one in (wanted.sequence, wanted.time)
+    )
+    labels = tuple(mark(batch.column(one)) for one in wanted.labels)
+    return RowBlock(rows, names, times, labels=labels)
+
+
+def numbers(column: Any, label: str, name: str) -> Any:
+    """Return a column as an array of numbers."""
+    found = column.to_numpy(zero_copy_only=False)
+    if found.dtype.kind == "O":  # booleans with holes, for one
+        kind = str(column.type)
+        if kind != "bool":
+            raise StreamError(
+                f"{name} has values of type {kind} in column {label!r}, and numbers are due. "
+                "Select others with columns=[...], or name a column of labels with labels=."
+            )
+        found = found.astype(np.float64)
+    if found.dtype.kind not in "biuf":
+        raise StreamError(
+            f"{name} has values of type {column.type} in column {label!r}, and numbers are due. "
+            "Select others with columns=[...], or name it with labels=, time= or sequence=."
+        )
+    return found
+
+
+def is_number(kind: Any) -> bool:
+    """Tell a type whose values can be features.
+
+    >>> import pyarrow
+    >>> is_number(pyarrow.int8()), is_number(pyarrow.string())
+    (True, False)
+    """
+    return str(kind) in NUMBERS
+
+
+def kind_of(kind: Any) -> str:
+    """Return in a word what is no number.
+
+    >>> import pyarrow
+    >>> kind_of(pyarrow.dictionary(pyarrow.int8(), pyarrow.string())), kind_of(pyarrow.date32())
+    ('text', 'dates')
+    """
+    values = str(getattr(kind, "value_type", kind))
+    if values in ("string", "large_string", "string_view"):
+        return "text" if not str(kind).startswith(("list", "large_list")) else f"of type {kind}"
+    return "dates" if values.startswith(("date", "timestamp")) else f"of type {kind}"
+
+
+def mark(column: Any) -> Any:
+    """Return a column of names or times."""
+    if hasattr(column, "dictionary_decode"):
+        column = column.dictionary_decode()
+    return column.to_numpy(zero_copy_only=False)
+
+
+def frame_block(
+    frame: Any,
+    wanted: Wanted,
+    name: str,
+    dtype: Any = None,
+    first_row: int = 0,
+    stride: int = 1,
+) -> RowBlock:
+    """Return the wanted columns of a frame as a block; what is missing becomes NaN."""
+    labels = list(frame.columns)
+    places = range(len(labels)) if wanted.features is None else wanted.features
+    rows = np.empty((len(frame), len(places)), dtype or np.float64)
+    for at, place in enumerate(places):
+        column = frame[labels[place]]
+        try:
+            if "date" in str(column.dtype).lower():
+                raise TypeError
+            missing = {"na_value": np.nan} if hasattr(frame, "iloc") else {}
+            rows[:, at] = column.to_numpy(**missing)
+        except (TypeError, ValueError):
+            raise StreamError(
+                f"{name} holds {column.dtype} in column {labels[place]!r}, and numbers are due. "
+                "Select others with columns=[...], or name it with time= or sequence=."
+            ) from None
+    sequence, times = (
+        None if place is None else np.asarray(frame[labels[place]].to_numpy())
+        for place in (wanted.sequence, wanted.time)
+    )
+    taught = tuple(np.asarray(frame[labels[place]].to_numpy()) for place in wanted.labels)
+    return RowBlock(rows, sequence, times, first_row, stride, taught)
+
+
+#: Endings of the two kinds of files.
+PARQUET = (".parquet", ".pq")
+IPC = (".arrow", ".arrows", ".feather", ".ipc")
+
+
+class Arrow(RowTable):
+    """The rows of an Arrow dataset; partition folders (``year=2024/``) give columns, too."""
+
+    def __init__(self, file: File) -> None:
+        if file.part:
+            raise StreamError(f"{file.path} holds one table: leave out ::{file.part}.")
+        dataset = needed("pyarrow.dataset", "pyarrow", "Parquet and Arrow files")
+        # A server that gives no parts of files raises a plain ValueError.
+        self._errors = (needed("pyarrow", "pyarrow", "Parquet").ArrowException, OSError, ValueError)
+        self.file, self.name = file, file.name
+        if not file.is_folder and file.size() == 0:
+            raise StreamError(f"{self.name} is empty.")
+        if not file.is_folder:
+            self._check_start(file)
+        try:
+            if file.is_folder:
+                names = [one for one in within(file) if one.lower().endswith(PARQUET + IPC)]
+                if not names:
+                    raise StreamError(f"{self.name} is a folder without files that can be read.")
+                # A folder of both holds its Parquet files, and the others are somebody else's.
+                kinds = [one for one in names if one.lower().endswith(PARQUET)] or names
+                found = dataset.dataset(
+                    sorted(kinds, key=natural_order),
+                    format="parquet" if kinds[0].lower().endswith(PARQUET) else "ipc",
+                    filesystem=file.system,
+                    partitioning="hive",
+                    partition_base_dir=file.path,
+                )
+            else:
+                ipc = file.suffix in IPC or file.start(6) == b"ARROW1"
+                form = "ipc" if ipc else "parquet"
+                found = dataset.dataset(file.path, format=form, filesystem=file.system)
+            self.n_rows = found.count_rows()
+            self.data = self._in_common(found)
+        except StreamError:
+            raise
+        except self._errors as refusal:
+            raise self._said(refusal) from None
+        self._describe()
+
+    def _check_start(self, file: File) -> None:
+        """Refuse, with what mends it, two kinds of files that only look like those of Arrow."""
+        start = file.start(8)
+        if start.startswith(b"FEA1"):
+            raise StreamError(
+                f"{self.name} is Feather of version 1, which Arrow gives up. Write it again: "
+                "pandas.read_feather(path).to_feather(path)."
+            )
+        if file.suffix in IPC and start.startswith(b"\xff\xff\xff\xff"):
+            raise StreamError(
+                f"{self.name} is a stream of Arrow's, which has no index, and no file of it. Pass "
+                "lambda: pyarrow.ipc.open_stream(path), or write it by pyarrow.ipc.new_file."
+            )
+
+    def _in_common(self, data: Any) -> Any:
+        """Return a dataset with the columns of all its files, noting what some of them lack.
+
+        Arrow itself looks at the first file only: it fills in nothing for what others lack, passes
+        over what they have besides, and wants numbers of the first one's type.
+        """
+        files = list(data.get_fragments()) if hasattr(data, "files") else []
+        if len(files) < 2:
+            return data
+        pyarrow = needed("pyarrow", "pyarrow", "Parquet and Arrow files")
+        schema = data.schema
+        has = []
+        for file in files:
+            theirs = file.physical_schema
+            has.append((file.path, set(theirs.names)))
+            with suppress(pyarrow.ArrowException):  # who reads such a column will hear of it
+                schema = pyarrow.unify_schemas([schema, theirs], promote_options="permissive")
+        by_folder = set(data.schema.names) - has[0][1]
+        self.lacking = {
+            name: path
+            for path, names in reversed(has)
+            for name in schema.names
+            if name not in names | by_folder
+        }
+        if schema == data.schema:
+            return data
+        return type(data)(files, schema, data.format, data.filesystem)
+
+    def _describe(self) -> None:
+        """Take over names and types."""
+        schema = self.data.schema
+        self.columns = tuple(schema.names)
+        self.width = len(schema.names)
+        twice = [one for at, one in enumerate(self.columns) if one in self.columns[:at]]
+        if twice:
+            raise StreamError(f"{self.name} has two columns called {twice[0]!r}.")
+        if self.n_rows == 0:
+            raise StreamError(f"{self.name} has no rows.")
+        self.no_numbers = {
+            place: kind_of(field.type)
+            for place, field in enumerate(schema)
+            if not is_number(field.type)
+        }
+        kinds = {str(field.type) for field in schema}
+        self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
+
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
+        """Yield the wanted rows, reading the wanted columns only."""
+        skipped, data = self._behind(wanted.start)
+        stop = None if wanted.stop is None else wanted.stop - skipped
+        here = replace(wanted, start=wanted.start - skipped, stop=stop)
+        for block in rows_within(self._every(data, here), here):
+            yield replace(block, first_row=block.first_row + skipped)
+
+    def _behind(self, row: int) -> tuple[int, Any]:
+        """Return the data without the row groups before a row, and how many rows these have."""
+        if not row or not hasattr(self.data, "files"):
+            return 0, self.data
+        skipped = 0
+        pieces: list[Any] = []
+        for fragment in self.data.get_fragments():
+            parquet = hasattr(fragment, "split_by_row_group")
+            for piece in fragment.split_by_row_group() if parquet else [fragment]:
+                count = 0 if pieces else piece.count_rows()
+                if not pieces and skipped + count <= row:
+                    skipped += count
+                else:
+                    pieces.append(piece)
+        make = type(self.data)
+        return skipped, make(pieces, self.data.schema, self.data.format, self.data.filesystem)
+
+    def _every(self, data: Any, wanted: Wanted) -> Iterator[RowBlock]:
+        assert self.columns is not None
+        named = Named.of(wanted, self.columns)
+        try:
+            batches = data.to_batches(
+                columns=named.all,
+                batch_size=wanted.block_rows,
+                batch_readahead=2,
+                fragment_readahead=1,
+            )
+            for batch in batches:
+                if batch.num_rows:
+                    yield block_of(batch, named, self.name)
+        except StreamError:
+            raise
+        except self._errors as refusal:
+            raise self._said(refusal) from None
+
+    def _said(self, refusal: Exception) -> StreamError:
+        return StreamError(f"{self.name} cannot be read: {one_line(refusal, 200)}.")
+
+
+class Records(Arrow):
+    """The rows of a pyarrow table or dataset."""
+
+    def __init__(self, data: Any, name: str) -> None:
+        dataset = needed("pyarrow.dataset", "pyarrow", "Arrow tables")
+        pyarrow = needed("pyarrow", "pyarrow", "Arrow tables")
+        self._errors = (pyarrow.ArrowException, OSError, ValueError)
+        self.name = name
+        if not hasattr(data, "to_batches"):  # a single batch
+            data = pyarrow.Table.from_batches([data])
+        whole = data if hasattr(data, "count_rows") else dataset.dataset(data)
+        self.data = self._in_common(whole)
+        self.n_rows = self.data.count_rows()
+        self._describe()
+
+
+class DataFrameTable(RowTable):
+    """A pandas or polars data frame."""
+
+    def __init__(self, frame: Any, name: str) -> None:
+        self.frame, self.name = frame, name
+        self.columns = tuple(map(str, frame.columns))
+        twice = [one for at, one in enumerate(self.columns) if one in self.columns[:at]]
+        if twice:
+            raise StreamError(f"{name} has two columns called {twice[0]!r}.")
+        self.n_rows, self.width = len(frame), len(self.columns)
+        if self.n_rows == 0:
+            raise StreamError(f"{name} has no rows.")
+        kinds = {str(kind).lower() for kind in frame.dtypes}
+        self.dtype = np.dtype(np.float32 if kinds == {"float32"} else np.float64)
+
+    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
+        """Yield the wanted rows."""
+        numbers = wanted.numbers(self.n_rows or 0)
+        for at in range(0, len(numbers), wanted.block_rows):
+            part = numbers[at : at + wanted.block_rows]
+            rows = slice(part.start, part.stop, part.step)
+            frame = self.frame.iloc[rows] if hasattr(self.frame, "iloc") else self.frame[rows]
+            yield frame_block(frame, wanted, self.name, self.dtype, part.start, part.step)
