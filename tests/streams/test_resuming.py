@@ -168,3 +168,8 @@ def test_a_file_that_was_written_to_is_refused(tmp_path):
     rows[0] += 1
     with pytest.raises(StreamError, match="the source has changed: digest"):
         open_stream(rows).check_identity(told)
+
+
+def test_rows_behind_the_end_of_a_parquet_file(tmp_path):
+    with pytest.raises(StreamError, match="has no rows"):
+        list(open_stream(parquet(tmp_path), rows=slice(300, None)))

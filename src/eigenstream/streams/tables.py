@@ -264,7 +264,7 @@ class Arrow(RowTable):
 
     def _behind(self, row: int) -> tuple[int, Any]:
         """Return the data without the row groups before a row, and how many rows these have."""
-        if not row or not hasattr(self.data, "files"):
+        if not 0 < row < (self.n_rows or 0) or not hasattr(self.data, "files"):
             return 0, self.data
         skipped = 0
         pieces: list[Any] = []
