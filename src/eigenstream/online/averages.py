@@ -9,8 +9,8 @@ from eigenstream._state import State
 
 __all__ = ["ProjectorAverage", "RunningAnswer", "RunningMean", "Stateful"]
 
-#: Powers of the clock that weigh the terms in running estimates: of V^T T V, whose early terms saw
-#: another V, and of the comparison of the average with the last frame, which is about the present.
+#: Powers of the clock that weigh the terms in running estimates. RECENT is for V^T T V, whose early
+#: terms saw another V. PRESENT is for the comparison of the average with the last frame.
 RECENT, PRESENT = 3.0, 12.0
 
 #: The last frame is the answer where the average has a negative value and the last frame is better
@@ -77,10 +77,9 @@ class Stateful:
 class RunningAnswer(Stateful):
     """From the frames V_t of an orthonormal rule, with more rows than d, to one of d rows.
 
-    At each collection, the terms since the last one are added to a running estimate of V^T T V, and
-    the d directions of V that have most of it to a ``ProjectorAverage``. Its top d rows are
-    ``watched``: their responses to the terms that follow say what they are worth, as the weights'
-    responses do for the last frame. Weights are powers of a clock that shows the sum of the
+    A collection adds the terms since the last one to a running estimate of V^T T V. It adds the d
+    directions of V with the largest share of it to a ``ProjectorAverage``, whose top d rows are
+    ``watched``: their responses to later terms estimate their objective. Weights are powers of a clock that shows the sum of the
     rewarded |u|^2. The past loses ``1 - keep`` a step at least.
     """
 
@@ -159,7 +158,7 @@ class RunningAnswer(Stateful):
 
     @property
     def lags(self) -> bool:
-        """Whether the average is still worse than nothing and the last frame is better.
+        """The average is still worse than nothing, and the last frame is better.
 
         Rows near each other in time flatter the last frame, hence the margin.
         """

@@ -19,7 +19,7 @@ from eigenstream.schedules import Auto, Steps, as_schedule, restored
 
 __all__ = ["OnlineLearner", "Plan", "Progress", "check_options"]
 
-#: Steps of a block, at least: as many as components if there are more. Larger blocks take more work
+#: Steps of a block, at least; a block has one step for each learned vector or more. Larger blocks take more work
 #: on tables, smaller ones more passes over the weights.
 BLOCK = 24
 
@@ -30,7 +30,7 @@ STRIDE, OFTEN = 512, 10
 #: Numbers of rows that are copied at a time, at most, and steps that are taken at a time.
 NUMBERS, STRETCH = 2**23, 2048
 
-#: A start vector with less than this share outside the others gives no direction of its own.
+#: A start vector with less than this share outside the others gives no direction.
 NEW = 1e-7
 
 

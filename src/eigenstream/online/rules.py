@@ -1,8 +1,8 @@
 """Hebbian rules: compiled functions that take one learning step.
 
 A rule is a function ``step(W, U, Y, G, c, eta)`` that changes W, one weight vector a row, in place.
-U holds the input vectors of the step, one or two of them, Y = U W' and G = U U' their inner
-products, c their signed weights, and eta a learning rate for each unit. A step treats all columns
+U holds the one or two input vectors of the step, and Y = U W' and G = U U' their inner products.
+c has their signed weights, and eta a learning rate for each unit. A step treats all columns
 of (W, U) alike: it is the textbook's rule on long vectors, and serves the engine on short tables.
 """
 
@@ -25,7 +25,7 @@ __all__ = [
     "loops",
 ]
 
-#: How the compiled loops of the rules and of the engine are made.
+#: The decorator of the compiled loops of the rules and of the engine.
 loops = njit(cache=True, error_model="numpy", fastmath={"contract"})
 
 
