@@ -19,8 +19,8 @@ from eigenstream.schedules import Auto, Steps, as_schedule, restored
 
 __all__ = ["OnlineLearner", "Plan", "Progress", "check_options"]
 
-#: Steps of a block, at least; a block has one step for each learned vector or more. Larger blocks take more work
-#: on tables, smaller ones more passes over the weights.
+#: Steps of a block, at least; a block has one step for each learned vector or more. Larger blocks
+#: take more work on tables, smaller ones more passes over the weights.
 BLOCK = 24
 
 #: Steps between two collections: a tenth of those so far, and in the long run STRIDE, or 16 a
