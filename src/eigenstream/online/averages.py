@@ -80,7 +80,7 @@ class RunningAnswer(Stateful):
     A collection adds the terms since the last one to a running estimate of V^T T V. It adds the d
     directions of V with the largest share of it to a ``ProjectorAverage``, whose top d rows are
     ``watched``: their responses to later terms estimate their objective. Weights are powers
-    of a clock that shows the sum of the rewarded |u|^2. The past loses ``1 - keep`` a step at least.
+    of a clock that shows the sum of the rewarded |u|^2. The past loses ``1 - keep`` a step or more.
     """
 
     LEARNED = (
