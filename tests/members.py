@@ -590,7 +590,6 @@ MADE_BY_USERS = {
     reports.SeenRows: [lambda: reports.SeenRows.of(None), lambda: reports.SeenRows.of([ROWS, X0])],
     streams.Preprocessing: [
         lambda: streams.Preprocessing(["unit norm"]),
-        lambda: streams.Preprocessing.restored({"kinds": "magic"}),
         lambda: streams.Preprocessing([streams.Standardize()]).transform(ROWS),
     ],
     theory.Independent: [lambda: theory.Independent()([-1])],
