@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from eigenstream.cli._shapes import shape_of
+from eigenstream.cli._options import shape_of
 
 __all__ = ["Noted", "check_page", "page_written"]
 

@@ -10,6 +10,8 @@ from eigenstream.cli import _data
 from eigenstream.cli._keeping import KeepingOptions
 from eigenstream.cli._learning import (
     LearningOptions,
+    RepeatedOptions,
+    Turns,
     count,
     features_of,
     fitted,
@@ -20,7 +22,6 @@ from eigenstream.cli._learning import (
 from eigenstream.cli._maps import fit_som
 from eigenstream.cli._options import ReadingOptions, SavingOptions, grouped
 from eigenstream.cli._pairs import fit_pairs
-from eigenstream.cli._passes import RepeatedOptions, Turns
 from eigenstream.cli._prototypes import fit_kmeans
 from eigenstream.cli._steps import PreparingOptions
 

@@ -7,7 +7,7 @@ import typer
 
 from eigenstream._files import replacing
 from eigenstream.cli import _data
-from eigenstream.cli._shapes import Shape, shape_of
+from eigenstream.cli._options import Shape, shape_of
 from eigenstream.cli._waiting import waiting
 
 #: What a figure can be; a page has more on it, and tables.

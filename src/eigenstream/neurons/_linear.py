@@ -68,11 +68,8 @@ class LinearUnits(SupervisedNeurons):
         return np.asarray(rows @ weights[:, :-1].T + weights[:, -1], np.float64)
 
 
-class LinearClassifying(Classifying):
+class LinearClassifying(Classifying, LinearUnits):
     """One unit for two classes, or one a class against the rest."""
-
-    _answering: Any
-    _responses: Any
 
     @property
     def coef_(self) -> Float64s:

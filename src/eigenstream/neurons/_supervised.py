@@ -57,6 +57,14 @@ class SupervisedNeurons(BaseEstimator):
         """Refuse parameters that make no sense."""
         raise NotImplementedError
 
+    def _passes(self, rows: Float64s, targets: Any, weights: Float64s) -> None:
+        """Learn from all rows, pass by pass."""
+        raise NotImplementedError
+
+    def _chunk(self, rows: Float64s, targets: Any, weights: Float64s, first: bool) -> None:
+        """Learn from a chunk that follows those before it."""
+        raise NotImplementedError
+
     def _note_parameters(self) -> None:
         """Check the parameters and remember those that learning begins with."""
         self._check()
@@ -139,18 +147,10 @@ class SupervisedNeurons(BaseEstimator):
 
 
 @storable(classes_="names classes")
-class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
+class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unused-ignore]
     """Labels as codes; classes fixed when learning begins."""
 
     classes_: NDArray[Any]
-    _needed: Any
-    _as_many: Any
-    _rows: Any
-    _weights: Any
-    _note_parameters: Any
-    _begin: Any
-    _passes: Any
-    _chunk: Any
 
     @fits_streams
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -280,17 +280,9 @@ class Classifying(ClassifierMixin):  # type: ignore[misc, unused-ignore]
 
 
 @storable(_flat="bool", _targets_="int=targets")
-class Regressing(RegressorMixin):  # type: ignore[misc, unused-ignore]
+class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unused-ignore]
     """Targets as numbers, (rows, targets); of one dimension if they came so."""
 
-    _needed: Any
-    _as_many: Any
-    _rows: Any
-    _weights: Any
-    _note_parameters: Any
-    _begin: Any
-    _passes: Any
-    _chunk: Any
     _targets_: int
 
     @fits_streams
