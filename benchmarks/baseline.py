@@ -1,4 +1,4 @@
-"""How long a dozen pieces of work take, beside the times stored in ``baseline.json``.
+"""Time a dozen pieces of work and compare the times with those in ``baseline.json``.
 
 Times are in units of a fixed NumPy workload of the same process (products and a sort), so that a
 file made on another machine can be compared. One thread, processor time, the least of interleaved

@@ -46,7 +46,7 @@ IMAGES = np.random.default_rng(0).integers(0, 255, (10, 6, 5), dtype=np.uint8)
 
 
 def inside(call: Callable[[], object]) -> Callable[[], object]:
-    """Return the call, made in an empty folder of its own."""
+    """Return a function that calls ``call`` in a new empty folder."""
 
     def run() -> object:
         home = os.getcwd()
@@ -61,7 +61,7 @@ def inside(call: Callable[[], object]) -> Callable[[], object]:
 
 
 def read(source, *steps, **how):
-    """Return the rows of a stream in chunks of 17, where its sequences begin, and its weights."""
+    """Return a digest of a stream: shape, starts of sequences, weight, and projected rows."""
     chunks = list(open_stream(source, chunk_rows=17, **how).through(*steps))
     rows = np.concatenate(
         [one.rows.toarray() if sp.issparse(one.rows) else one.rows for one in chunks]
@@ -258,7 +258,7 @@ FILES = {
 
 
 def told(*commands):
-    """Run commands on the files; return all numbers that the last one prints as JSON."""
+    """Return a function that runs commands and returns the numbers of the last one's JSON."""
 
     def run():
         for name, write in FILES.items():
