@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from eigenstream._checks import check_finite, check_number, check_unmasked, unmasked
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import refuse_unread, unchanged_on_error
-from eigenstream._state import Restorable
+from eigenstream._storable import FITTED, storable
 from eigenstream._streams import fits_streams, maps_streams
 
 
-class ThresholdClassifier(Restorable, ClassifierMixin, BaseEstimator):
+@storable(**FITTED, examples_="float n D", classes_="names classes", _codes="i8 n")
+class ThresholdClassifier(ClassifierMixin, BaseEstimator):
     """Decide by the distance to the examples of each class ([HPCA] section 2).
 
     Of one example (x, y) alone, a row is of type y if it is nearer than the threshold, not of type

@@ -17,7 +17,6 @@ from eigenstream.estimators import (
     PairSubspace,
     SlowSubspace,
     StreamPCA,
-    ThresholdClassifier,
 )
 from eigenstream.estimators.base import Skipped, SubspaceEstimator
 from eigenstream.evaluation.base import PairCounts
@@ -36,7 +35,7 @@ def _named(*kinds: Any) -> dict[str, Any]:
 
 #: Made from parameters and what was learned with them.
 ESTIMATORS = _named(
-    *(StreamPCA, SlowSubspace, PairSubspace, ClassSubspace, PairMetric, ThresholdClassifier),
+    *(StreamPCA, SlowSubspace, PairSubspace, ClassSubspace, PairMetric),
     *(OjaNeuron, SangerNetwork),
 )
 
@@ -161,14 +160,8 @@ LAYOUT = {
     "negative.rows": "hx",
     "negative.weights": "h",
     # Attributes of estimators.
-    ".prototypes_": "qD",
-    ".whitening_": "qq",
-    "._collected": "qD",
     ".metric_": "DD",
     ".components_": "mD",
-    ".examples_": "xD",
-    "._codes": "x",
-    ".labels_": "x",
     "._latest": "uD",
     ".feature_names_in_": "D",
     ".classes_": "l",
@@ -265,8 +258,6 @@ def check_estimator(estimator: Any) -> None:
     check_state({name: one for name, one in learned.items() if name not in given}, width)
     if isinstance(estimator, SubspaceEstimator):
         _check_subspace(estimator)
-    if "_codes" in learned:
-        _check_indices("_codes", learned["_codes"], len(learned["classes_"]))
 
 
 def _check_subspace(estimator: Any) -> None:
