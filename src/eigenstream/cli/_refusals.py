@@ -28,7 +28,7 @@ OPTIONS = {
 }
 
 #: A parameter where a message begins with it, or gives a value for it.
-NAMED = re.compile(rf"^({'|'.join(OPTIONS)})\b|(?<![\w.-])(?<!the )({'|'.join(OPTIONS)})=")
+NAMED = re.compile(rf"^({'|'.join(OPTIONS)})\b|(?<![\w.(-])(?<!, )(?<!the )({'|'.join(OPTIONS)})=")
 
 #: The class of errors that typer raises about the command line; versions keep it elsewhere.
 UsageProblem: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
