@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from eigenstream.kernels.base import njit
+from eigenstream.theory.dynamics._gaussian import COMPILE, all_positive
 
-__all__ = ["COMPILE", "pair_winners", "soft_pair", "soft_several"]
-
-COMPILE: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
+__all__ = ["pair_winners", "several_winners", "soft_pair", "soft_several", "soft_triple"]
 
 #: The soft average of two is a sum over +-REACH standard deviations. The sigmoid's poles lie
 #: pi / steepness off the line, so that steps of FINE / steepness leave exp(-2 pi^2 / FINE) = 1e-17.
 REACH, FINE = 8.5, 0.5
+
+#: Sums inside sums take twice the step: exp(-2 pi^2 / 1) = 3e-9, and what is 2e-10 in reach.
+COARSE_REACH = 6.5
 
 #: A steeper sigmoid is its derivative, of width 1, times what is smooth on that scale; it is
 #: nothing to rounding beyond +-WIDE, and the same steps of FINE are as good.
@@ -55,6 +57,46 @@ def pair_winners(R: Any, Q: Any, clusters: Any, averages: Any) -> None:
 
 
 @njit(**COMPILE)
+def several_winners(R: Any, Q: Any, clusters: Any, averages: Any) -> None:
+    """Fill in the averages of one to five prototypes, winner takes all: exact orthants."""
+    centres, _, variances = clusters
+    P, A, products = averages
+    K = R.shape[0]
+    h, gap, spread = np.empty(K), np.empty(K - 1), np.empty((K - 1, K - 1))
+    left = max(K - 2, 0)
+    ahead, free = np.empty(left), np.empty((left, left))
+    others, rest = np.empty(K - 1, np.int64), np.empty(left, np.int64)
+    for n in range(centres.shape[0]):
+        v = variances[n]
+        _fields(R, Q, centres, n, h)
+        for k in range(K):
+            for at in range(K - 1):
+                others[at] = at if at < k else at + 1
+            for a in range(K - 1):
+                i = others[a]
+                gap[a] = h[k] - h[i]
+                for b in range(K - 1):
+                    j = others[b]
+                    spread[a, b] = v * (Q[k, k] - Q[k, i] - Q[k, j] + Q[i, j])
+            P[n, k] = products[n, k, k] = all_positive(gap, spread)
+            for at in range(k, K - 1):
+                # The density of a tie with a later prototype, and the rest given that tie.
+                variance = max(spread[at, at], 1e-300)
+                for a in range(K - 2):
+                    rest[a] = a if a < at else a + 1
+                for a in range(K - 2):
+                    i = rest[a]
+                    ahead[a] = gap[i] - spread[i, at] / variance * gap[at]
+                    for b in range(K - 2):
+                        j = rest[b]
+                        free[a, b] = spread[i, j] - spread[i, at] / variance * spread[j, at]
+                tie = np.exp(-0.5 * gap[at] ** 2 / variance) / np.sqrt(2.0 * np.pi * variance)
+                if tie > 0.0:
+                    tie *= all_positive(ahead, free)
+                A[n, k, others[at]] = A[n, others[at], k] = tie
+
+
+@njit(**COMPILE)
 def _sigmoid(x: float) -> Any:
     """Return 1 / (1 + exp(-x)), of any x."""
     small = np.exp(-abs(x))
@@ -62,13 +104,16 @@ def _sigmoid(x: float) -> Any:
 
 
 @njit(**COMPILE)
-def _sigmoid_averages(gap: float, scale: float, beta: float) -> Any:
-    """Return <p> and <p (1 - p)> of p = 1 / (1 + exp(-beta u)) for a normal u, to rounding."""
+def _sigmoid_averages(gap: float, scale: float, beta: float, coarse: int) -> Any:
+    """Return <p> and <p (1 - p)> of p = 1 / (1 + exp(-beta u)) for a normal u.
+
+    To rounding; with ``coarse`` = 2, twice the step and less reach, to about 1e-8.
+    """
     first, cross, total = 0.0, 0.0, 0.0
     steepness = beta * scale
     if steepness <= STEEP:
-        step = FINE / max(1.0, steepness)
-        half = int(np.ceil(REACH / step))
+        step = FINE * coarse / max(1.0 * coarse, steepness)
+        half = int(np.ceil((REACH if coarse == 1 else COARSE_REACH) / step))
         for i in range(-half, half + 1):
             z = i * step
             weight = np.exp(-0.5 * z * z)
@@ -78,7 +123,8 @@ def _sigmoid_averages(gap: float, scale: float, beta: float) -> Any:
             cross += weight * p * (1.0 - p)
         return first / total, cross / total
     # p is the chance that u is above a logistic variable / beta, and p (1 - p) its density.
-    for i in range(PLACES.shape[0]):
+    out = 0 if coarse == 1 else PLACES.shape[0] // 5
+    for i in range(out, PLACES.shape[0] - out, coarse):
         z = (gap + PLACES[i] / beta) / scale
         total += DENSITY[i]
         first += DENSITY[i] * 0.5 * erfc(-z / np.sqrt(2.0))
@@ -95,11 +141,56 @@ def soft_pair(R: Any, Q: Any, clusters: Any, beta: float, averages: Any) -> None
     for n in range(centres.shape[0]):
         _fields(R, Q, centres, n, h)
         scale = np.sqrt(max(variances[n] * (Q[0, 0] - 2.0 * Q[0, 1] + Q[1, 1]), 0.0))
-        first, cross = _sigmoid_averages(h[0] - h[1], scale, beta)
+        first, cross = _sigmoid_averages(h[0] - h[1], scale, beta, 1)
         P[n, 0], P[n, 1] = first, 1.0 - first
         products[n, 0, 0], products[n, 1, 1] = first - cross, 1.0 - first - cross
         products[n, 0, 1] = products[n, 1, 0] = cross
         A[n, 0, 1] = A[n, 1, 0] = beta * cross
+
+
+@njit(**COMPILE)
+def soft_triple(R: Any, Q: Any, clusters: Any, beta: float, averages: Any) -> None:
+    """Fill in the averages of three prototypes that share each example.
+
+    Given u = h_1 - h_2, the others count as one of field h_2 + log(1 + exp(beta u)) / beta, with
+    which prototype 0 shares as one of two does: a sum over u of the sums for two.
+    """
+    centres, _, variances = clusters
+    P, A, products = averages
+    h = np.empty(3)
+    for n in range(centres.shape[0]):
+        _fields(R, Q, centres, n, h)
+        v, found = variances[n], products[n]
+        u_scale = np.sqrt(max(v * (Q[1, 1] - 2.0 * Q[1, 2] + Q[2, 2]), 1e-300))
+        along = v * (Q[0, 1] - Q[0, 2] - Q[1, 2] + Q[2, 2]) / u_scale  # of h_0 - h_2, with u
+        left = np.sqrt(max(v * (Q[0, 0] - 2.0 * Q[0, 2] + Q[2, 2]) - along * along, 0.0))
+        step = 2.0 * FINE / max(2.0, beta * u_scale, beta * abs(along))
+        half = int(np.ceil(COARSE_REACH / step))
+        total = 0.0
+        found[:] = 0.0
+        for i in range(-half, half + 1):
+            z = i * step
+            weight = np.exp(-0.5 * z * z)
+            u = beta * (h[1] - h[2] + u_scale * z)
+            together = max(u, 0.0) + np.log1p(np.exp(-abs(u)))
+            gap = h[0] - h[2] + along * z - together / beta
+            first, cross = _sigmoid_averages(gap, left, beta, 2)
+            q, both = _sigmoid(u), 1.0 - first - cross
+            total += weight
+            found[0, 0] += weight * (first - cross)
+            found[0, 1] += weight * cross * q
+            found[0, 2] += weight * cross * (1.0 - q)
+            found[1, 1] += weight * both * q * q
+            found[1, 2] += weight * both * q * (1.0 - q)
+            found[2, 2] += weight * both * (1.0 - q) * (1.0 - q)
+        for k in range(3):
+            for j in range(k, 3):
+                found[k, j] /= total
+                found[j, k] = found[k, j]
+        for k in range(3):
+            P[n, k] = found[k].sum()
+            for j in range(3):
+                A[n, k, j] = beta * found[k, j] if j != k else 0.0
 
 
 @njit(**COMPILE)

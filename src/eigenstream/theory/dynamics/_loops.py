@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream.kernels.base import njit
-from eigenstream.theory.dynamics._assignments import COMPILE
+from eigenstream.theory.dynamics._gaussian import COMPILE
 
 
 @njit(**COMPILE)

@@ -1,17 +1,20 @@
-"""Averages of three and more prototypes: Gaussian orthants, and fixed quasi-random sets.
+"""More than five prototypes, and more than two that share: averages over fixed quasi-random sets.
 
-Orthants of up to two variables are exact, so the winners of three are. Other averages are sums over
-fixed points. They are smooth in the parameters, so adaptive integrators keep their step.
+They are smooth in the parameters, so that adaptive integrators keep their step.
 """
 
 from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri, owens_t
+from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
 from eigenstream.theory.base import Float64s
+from eigenstream.theory.dynamics._gaussian import all_positive
+
+#: Orthants of so many variables at most are exact (_gaussian).
+EXACT = 4
 
 #: Points of the fixed Sobol sets: of random states of six prototypes, chances are right to 6e-5 in
 #: the median and 5e-4 at worst (of 30, against 2^15 points), of seven to 2e-4 and 2e-3.
@@ -67,41 +70,16 @@ def winners(mean: Float64s, covariance: Float64s) -> tuple[Float64s, Float64s]:
 
 def orthant(mean: Float64s, covariance: Float64s) -> float:
     """Return the probability that all of several Gaussian variables are positive."""
-    if len(mean) == 0:
-        return 1.0
-    scale = np.sqrt(np.maximum(np.diag(covariance), TINY))
-    h = np.clip(mean / scale, -40.0, 40.0)
-    if len(mean) == 1:
-        return float(ndtr(h[0]))
-    if len(mean) == 2:
-        return two_below(h[0], h[1], covariance[0, 1] / (scale[0] * scale[1]))
+    if len(mean) <= EXACT:
+        return float(all_positive(mean, covariance))
     return separated(mean, covariance, sobol(len(mean) - 1, ORTHANT_POINTS))
-
-
-def two_below(h: float, k: float, rho: float) -> float:
-    """Return Pr(X < h, Y < k) for standard normals of correlation rho, by Owen's T.
-
-    >>> round(two_below(0.0, 0.0, 0.5), 12), round(two_below(1.0, 9.0, 0.0), 4)
-    (0.333333333333, 0.8413)
-    """
-    rho = min(max(rho, -1.0), 1.0)
-    if h == k == 0.0:
-        return float(0.25 + np.arcsin(rho) / (2.0 * np.pi))
-    root = np.sqrt(max((1.0 - rho) * (1.0 + rho), TINY))
-    found = (ndtr(h) + ndtr(k)) / 2.0
-    for a, b in ((h, k), (k, h)):
-        slope = b - rho * a
-        found -= owens_t(a, slope / (a * root)) if a != 0.0 else 0.25 * np.sign(slope)
-    return float(found - 0.5 if h * k < 0.0 or (h * k == 0.0 and h + k < 0.0) else found)
 
 
 def separated(mean: Float64s, covariance: Float64s, u: Float64s) -> float:
     """Return the same by Genz's separation of variables over points (count, variables - 1)."""
     scale = np.sqrt(np.maximum(np.diag(covariance), TINY))
     z = mean / scale
-    correlation = np.clip(covariance / np.outer(scale, scale), -1.0, 1.0)
-    np.fill_diagonal(correlation, 1.0)
-    L = _root(correlation)
+    L = _root(covariance / np.outer(scale, scale))
     chance = np.full(len(u), ndtr(z[0] / L[0, 0]))
     total, drawn = chance.copy(), np.empty((len(mean) - 1, len(u)))
     for i in range(1, len(mean)):
@@ -112,10 +90,12 @@ def separated(mean: Float64s, covariance: Float64s, u: Float64s) -> float:
 
 
 def _root(correlation: Float64s) -> Float64s:
-    """Return a lower triangular root; prototypes on a line have no Cholesky factor."""
-    values, vectors = np.linalg.eigh(correlation)
-    root = np.linalg.qr((vectors * np.sqrt(np.maximum(values, 1e-9))).T).R.T
-    return np.asarray(root * np.copysign(1.0, np.diag(root)), np.float64)
+    """Return the Cholesky factor; a hair of noise is added where prototypes lie on a line."""
+    try:
+        return np.asarray(np.linalg.cholesky(correlation), np.float64)
+    except np.linalg.LinAlgError:
+        nudged = correlation + 1e-12 * len(correlation) * np.eye(len(correlation))
+        return np.asarray(np.linalg.cholesky(nudged), np.float64)
 
 
 @cache

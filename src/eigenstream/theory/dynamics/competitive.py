@@ -11,8 +11,10 @@ from eigenstream._checks import check_number, check_whole, real_array
 from eigenstream.theory.base import Float64s
 from eigenstream.theory.dynamics._assignments import (
     pair_winners,
+    several_winners,
     soft_pair,
     soft_several,
+    soft_triple,
 )
 from eigenstream.theory.dynamics._checked import as_rates, as_times
 from eigenstream.theory.dynamics._loops import (
@@ -23,7 +25,7 @@ from eigenstream.theory.dynamics._loops import (
     turned_back,
     turned_drift,
 )
-from eigenstream.theory.dynamics._orthants import many_winners, root_of, soft_normals
+from eigenstream.theory.dynamics._orthants import EXACT, many_winners, root_of, soft_normals
 from eigenstream.theory.dynamics.base import (
     Annealing,
     Dynamics,
@@ -45,9 +47,9 @@ class CompetitiveDynamics(Dynamics):
 
     An example comes from cluster n with probability w_n: xi = sum_m D_nm B_m + sqrt(v_n) noise in N
     dimensions, B_m orthonormal. p picks the nearest prototype, or is soft. The equations close on
-    R_km = J_k.B_m and Q_kl = J_k.J_l ([DYN] eq. 2.6), for any numbers of prototypes and clusters.
-    Up to three winners and two that share are exact; more are averages over fixed quasi-random
-    sets, to about 3e-4.
+    R_km = J_k.B_m and Q_kl = J_k.J_l ([DYN] eq. 2.6), for any numbers of prototypes and clusters:
+    up to five winners and two or three that share exactly (to 1e-10, three to 1e-7), more over
+    fixed quasi-random sets (to about 3e-4 for six winners or four that share).
 
     Parameters
     ----------
@@ -203,11 +205,15 @@ class CompetitiveDynamics(Dynamics):
         found = np.zeros((clusters, K)), np.zeros((clusters, K, K)), np.zeros((clusters, K, K))
         if self.softness is not None and K == 2:
             soft_pair(R, Q, self._clusters, self.softness, found)
+        elif self.softness is not None and K == 3:
+            soft_triple(R, Q, self._clusters, self.softness, found)
         elif self.softness is not None:
             rule = (self.softness, soft_normals(K, self.softness), root_of(Q))
             soft_several(R, Q, self._clusters, rule, found)
         elif K == 2:
             pair_winners(R, Q, self._clusters, found)
+        elif K <= EXACT + 1:
+            several_winners(R, Q, self._clusters, found)
         else:
             many_winners(R, Q, self._clusters, found)
         return found
