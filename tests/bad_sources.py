@@ -86,12 +86,12 @@ NPY = {
     "text": (npy(np.array([["a"]])), "holds text"),
     "complex": (npy(ROWS + 1j), "complex"),
     "dates": (npy(np.array(["2020-01-01"], "M8[D]")), "holds dates"),
-    "records": (npy(np.zeros(3, [("x", "f8"), ("y", "f8")])), "records with fields 'x', 'y'"),
+    "records": (npy(np.zeros(3, [("x", "f8"), ("y", "f8")])), "holds records"),
     "records in UTF-8": (
         with_header(header("(3,)", "[('é你', '<f8')]"), (3, 0), body=bytes(24)),
         "records",
     ),
-    "void": (npy(np.zeros(3, "V8")), "real numbers are due"),
+    "void": (npy(np.zeros(3, "V8")), "not real numbers"),
 }
 
 
@@ -107,7 +107,7 @@ for _name, (_raw, _words) in NPY.items():
     case(_words, name=f"npy: {_name}")(_npy(_raw))
 
 
-@case("Python objects, which are pickled and never loaded")
+@case("Python objects")
 def npy_objects(tmp):
     np.save(tmp / "x.npy", np.array([[Bomb()]], object), allow_pickle=True)
     return tmp / "x.npy"

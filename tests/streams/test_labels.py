@@ -22,6 +22,7 @@ NAMES = np.array(["a", "b", "c"])
 )
 def test_every_row_keeps_its_label(lengths, holes, unnamed, missing, beside, delays, size):
     """The twin: number the rows, and look at which number each label has come with."""
+    lengths = [*lengths, delays]  # one sequence is long enough
     n = sum(lengths)
     numbers = np.arange(n, dtype=float)
     rows = np.column_stack([numbers, numbers])

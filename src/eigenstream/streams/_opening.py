@@ -265,7 +265,7 @@ def _kind_of(source: Any, name: str) -> tuple[str, str]:
     if is_sparse(source) or isinstance(source, np.ndarray):
         return "arrays", "Held"
     if hasattr(source, "dask"):
-        return "dask_arrays", "Dask"
+        return "arrays", "Dask"
     if hasattr(source, "to_batches") or hasattr(source, "num_rows"):
         return "tables", "Records"
     if hasattr(source, "columns") and hasattr(source, "dtypes"):

@@ -3,8 +3,9 @@
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from glob import has_magic
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,6 +15,7 @@ from eigenstream.streams.base import StreamError, needed
 __all__ = [
     "File",
     "Pipe",
+    "chosen",
     "inside",
     "natural_order",
     "one_line",
@@ -277,3 +279,34 @@ def inside(folder: File) -> Iterator[File]:
     for name in sorted(names, key=natural_order):
         if not os.path.basename(name).startswith((".", "_")):
             yield File(name, folder.part, folder.system)
+
+
+def chosen(file: File, shapes: Mapping[str, tuple[int, ...] | None]) -> list[str]:
+    """Return the names of the arrays that are asked for, in natural order.
+
+    ``shapes`` has them all, with None for those that hold no numbers. Without a name, it is the
+    only one of two dimensions or more, or the only one; ``*`` stands for several.
+
+    >>> chosen(File("runs.npz", "run*"), {"run10": (5, 2), "run9": (3, 2), "note": None})
+    ['run9', 'run10']
+    """
+    listed = ", ".join(map(repr, list(shapes)[:6])) + (", ..." if len(shapes) > 6 else "")
+    if file.part:
+        asked = file.part.strip("/") if file.part not in shapes else file.part
+        found = [name for name in shapes if name == asked or fnmatchcase(name, asked)]
+        if not found:
+            raise StreamError(f"{file.path} has no array {file.part!r}; it has {listed or 'none'}.")
+        return sorted(found, key=natural_order)
+    tables = [name for name, shape in shapes.items() if shape is not None and len(shape) > 1]
+    series = [name for name, shape in shapes.items() if shape is not None]
+    for some in (tables, series):
+        if len(some) == 1:
+            return some
+        if some:
+            raise StreamError(
+                f"{file.path} has {len(shapes)} arrays: {listed}. Say which one, such as "
+                f"{file.path}::{some[0]}, or ::* for all, each a sequence."
+            )
+    raise StreamError(
+        f"{file.path} holds no array of numbers" + (f": {listed}." if listed else ".")
+    )

@@ -8,16 +8,8 @@ from typing import Any, Self
 import numpy as np
 from scipy.io import netcdf_file
 
-from eigenstream.streams._places import File
-from eigenstream.streams._selection import chosen
-from eigenstream.streams.base import (
-    SlicedTable,
-    StreamError,
-    check_kind,
-    check_shape,
-    needed,
-    row_width,
-)
+from eigenstream.streams._places import File, chosen, one_line
+from eigenstream.streams.base import SlicedTable, StreamError, needed
 
 #: What stands where nothing was written, of variables of NetCDF that do not say it themselves
 #: (the NetCDF User's Guide, "Fill Values"); bytes have none.
@@ -104,8 +96,7 @@ class Converted:
             return self.conventions.applied(self.data[rows])
         except Exception as refusal:  # each library, and each codec, has errors of its own
             raise StreamError(
-                f"{self.name} is damaged at rows {rows.start} to {rows.stop}: "
-                f"{' '.join(str(refusal).split())[:160]}."
+                f"{self.name} is damaged at rows {rows.start} to {rows.stop}: {one_line(refusal)}."
             ) from None
 
 
@@ -129,16 +120,10 @@ class Hdf5(SlicedTable):
     def __init__(self, file: File) -> None:
         self.file, self.name = file, file.name
         with self._dataset() as data:
-            check_kind(data.dtype, self.name)
-            check_shape(data.shape, data.dtype.itemsize, self.name)
+            self.describe(data.shape, data.dtype)
             self.conventions = Conventions.of(data.attrs, data.dtype, netcdf=_is_netcdf(file, data))
-            self.n_rows = int(data.shape[0])
-            self.width = row_width(np.empty((0, *data.shape[1:])))
             self.dtype = self.conventions.dtype
-            self.row_shape = data.shape[1:] if data.ndim > 2 else None
             self.grain = data.chunks[0] if data.chunks else 1
-        if self.n_rows == 0:
-            raise StreamError(f"{self.name} has no rows: its shape is {data.shape}.")
 
     @classmethod
     def parts(cls, file: File) -> list[str]:
@@ -195,7 +180,7 @@ def _hdf5(file: File) -> Iterator[Any]:
         raise
     except OSError as refusal:
         raise StreamError(
-            f"{file.path} is no HDF5 file, or it is damaged: {' '.join(str(refusal).split())}."
+            f"{file.path} is no HDF5 file, or it is damaged: {one_line(refusal)}."
         ) from None
     with held:
         yield root
@@ -209,17 +194,11 @@ class NetCdf(SlicedTable):
         with _netcdf(file) as root:
             variable = root.variables[file.part]
             shape = (root._recs, *variable.shape[1:]) if variable.isrec else variable.shape
-            dtype = variable.data.dtype
-            check_kind(dtype, self.name)
-            check_shape(tuple(map(int, shape)), dtype.itemsize, self.name)
-            self.conventions = Conventions.of(dict(variable._attributes), dtype, netcdf=True)
-            self.n_rows = int(shape[0])
-            self.width = row_width(np.empty((0, *shape[1:])))
-            self.dtype = self.conventions.dtype
-            self.row_shape = tuple(shape[1:]) if len(shape) > 2 else None
+            stored, attributes = variable.data.dtype, dict(variable._attributes)
             del variable
-        if self.n_rows == 0:
-            raise StreamError(f"{self.name} has no rows: its shape is {shape}.")
+        self.describe(shape, stored)
+        self.conventions = Conventions.of(attributes, stored, netcdf=True)
+        self.dtype = self.conventions.dtype
 
     @classmethod
     def parts(cls, file: File) -> list[str]:
@@ -265,7 +244,7 @@ def _netcdf(file: File) -> Iterator[Any]:
         raise
     except Exception as refusal:
         raise StreamError(
-            f"{file.path} is no NetCDF file, or it is damaged: {' '.join(str(refusal).split())}."
+            f"{file.path} is no NetCDF file, or it is damaged: {one_line(refusal)}."
         ) from None
     with root:
         yield root
@@ -282,16 +261,10 @@ class Zarr(SlicedTable):
                 f"{self.name} is packed by pickle, which runs code and is never loaded here. Write "
                 "it with another codec."
             )
-        check_kind(np.dtype(data.dtype), self.name)
-        check_shape(data.shape, np.dtype(data.dtype).itemsize, self.name)
+        self.describe(data.shape, np.dtype(data.dtype))
         self.conventions = Conventions.of(dict(data.attrs), np.dtype(data.dtype))
-        self.n_rows = int(data.shape[0])
-        self.width = row_width(np.empty((0, *data.shape[1:])))
         self.dtype = self.conventions.dtype
-        self.row_shape = data.shape[1:] if data.ndim > 2 else None
         self.grain = int(data.chunks[0])
-        if self.n_rows == 0:
-            raise StreamError(f"{self.name} has no rows: its shape is {data.shape}.")
 
     @classmethod
     def parts(cls, file: File) -> list[str]:
@@ -325,8 +298,7 @@ def _root(file: File) -> Any:
     except PermissionError:
         raise
     except Exception as refusal:
-        reason = " ".join(str(refusal).split())[:160]
-        raise StreamError(f"{file.path} is no Zarr array or group: {reason}.") from None
+        raise StreamError(f"{file.path} is no Zarr array or group: {one_line(refusal)}.") from None
 
 
 def _found(file: File) -> Any:

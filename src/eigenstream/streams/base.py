@@ -1,10 +1,11 @@
 """What every reader gives: a table, that is rows in order with a name, read block by block."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
+from math import prod
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -167,6 +168,16 @@ class RowTable(ABC):
     #: Names of the options of ``open_stream`` that this reader takes.
     options: ClassVar[tuple[str, ...]] = ()
 
+    def describe(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        """Set what the shape and the type of an array tell, or raise if it holds no rows."""
+        shape = tuple(map(int, shape))
+        check_kind(dtype, self.name)
+        check_shape(shape, dtype.itemsize, self.name)
+        if shape[0] == 0:
+            raise StreamError(f"{self.name} has no rows: its shape is {shape}.")
+        self.n_rows, self.width, self.dtype = shape[0], row_width(shape), dtype
+        self.row_shape = shape[1:] if len(shape) > 2 else None
+
     @abstractmethod
     def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Start a pass: yield the wanted rows in blocks of at most ``wanted.block_rows``."""
@@ -266,53 +277,40 @@ def flat(values: Any) -> Any:
         values = np.asarray(values)
     if values.ndim == 2:
         return values
-    return values.reshape(len(values), -1) if len(values) else values.reshape(0, row_width(values))
+    return values.reshape(len(values), row_width(values.shape))
 
 
-def row_width(values: Any) -> int:
-    """Return how many numbers each row of an array has, which may have no rows."""
-    return int(np.prod(values.shape[1:], dtype=np.int64))
+def row_width(shape: Sequence[int]) -> int:
+    """Return how many numbers each row of an array of this shape has."""
+    return prod(map(int, shape[1:]))
 
 
 def check_shape(shape: tuple[int, ...], itemsize: int, name: str) -> None:
-    """Refuse an array that is no table, or whose rows no memory should be asked for."""
+    """Raise if an array has no rows of numbers, or rows larger than LARGEST_ROW."""
     if len(shape) == 0:
-        raise StreamError(f"{name} holds a single number, and rows are due.")
-    width = 1
-    for extent in shape[1:]:
-        width *= int(extent)
+        raise StreamError(f"{name} holds a single number. Pass rows.")
+    width = row_width(shape)
     if width == 0:
         raise StreamError(f"{name} has shape {shape}: its rows hold no numbers.")
     if width * max(itemsize, 1) > LARGEST_ROW:
         raise StreamError(
-            f"{name} has shape {shape}, so that one row takes {width * itemsize / 2**20:.0f} MB: "
-            "a stream has one row a moment, along the first axis. Transpose it, or select columns "
-            "when writing."
+            f"{name} has shape {shape}: one row takes {width * itemsize / 2**20:.0f} MB. Transpose "
+            "it, or write fewer columns."
         )
+
+
+#: Kinds of values that are no real numbers, by NumPy's letter.
+KINDS = {"O": "Python objects", "c": "complex numbers", "V": "records", "M": "dates", "m": "spans"}
 
 
 def check_kind(dtype: np.dtype[Any], name: str) -> None:
-    """Refuse what is not real numbers."""
-    if dtype.kind in "biuf":
-        return
-    if dtype.kind == "O":
+    """Raise if values of this type are not real numbers."""
+    if dtype.kind not in "biuf":
+        what = KINDS.get(dtype.kind, "text")
         raise StreamError(
-            f"{name} holds Python objects, which are pickled and never loaded here. Save numbers: "
-            "np.save(path, rows.astype(float))."
+            f"{name} holds {what} ({str(dtype)[:40]}), not real numbers. Convert it first; objects "
+            "are never unpickled."
         )
-    if dtype.kind == "c":
-        raise StreamError(
-            f"{name} holds complex numbers. Save the real and the imaginary parts side by side."
-        )
-    if dtype.kind == "V" and dtype.names:
-        raise StreamError(
-            f"{name} holds records with fields {', '.join(map(repr, dtype.names[:4]))}. Save plain "
-            "columns: numpy.lib.recfunctions.structured_to_unstructured(rows)."
-        )
-    what = {"M": "dates", "m": "time spans"}.get(dtype.kind, "text")
-    if dtype.kind not in "MmSUT":
-        what = f"values of type {dtype}"
-    raise StreamError(f"{name} holds {what}, and real numbers are due. Convert them first.")
 
 
 def as_floats(values: Any, dtype: np.dtype[Any] | None, name: str, first_row: int = 0) -> Any:

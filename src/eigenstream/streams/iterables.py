@@ -1,7 +1,7 @@
 """Whatever gives chunks one after the other: generators, readers of pandas, torch's loaders."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from eigenstream.streams.base import (
     row_width,
     rows_within,
 )
-from eigenstream.streams.tables import Named, block_of, frame_block
+from eigenstream.streams.tables import frame_block
 
 
 class Chunks(RowTable):
@@ -42,7 +42,7 @@ class Chunks(RowTable):
             self.columns = tuple(map(str, _labels(rows)))
             self.width, self.dtype = len(self.columns), np.dtype(np.float64)
         elif rows.ndim > 1:
-            self.width = rows.shape[1] if is_sparse(rows) else row_width(rows)
+            self.width = row_width(rows.shape)
             self.dtype = rows.dtype
             self.row_shape = rows.shape[1:] if rows.ndim > 2 else None
 
@@ -59,12 +59,15 @@ class Chunks(RowTable):
             name = f"chunk {number} of {self.name}"
             rows = _rows_of(chunk, name)
             if _is_named(rows):
-                yield from self._named(rows, wanted, name)
+                columns = self.columns or ()
+                if {str(label) for label in _labels(rows)} != set(columns):
+                    raise StreamError(f"{name} has other columns than the first chunk.")
+                yield frame_block(rows, wanted, columns, name)
                 continue
             if rows.ndim < 2:
                 raise StreamError(
-                    f"{name} has shape {rows.shape}, and rows (n, n_features) are due. Pass "
-                    "chunk[None] for a single row, chunk[:, None] for a series."
+                    f"{name} has shape {rows.shape}, not (n, n_features). Pass chunk[None] for a "
+                    "single row, chunk[:, None] for a series."
                 )
             rows = rows if is_sparse(rows) else flat(rows)
             if rows.shape[1] != self.width:
@@ -72,20 +75,6 @@ class Chunks(RowTable):
                     f"{name} has {rows.shape[1]} columns, and the first chunk has {self.width}."
                 )
             yield picked(rows, wanted)
-
-    def _named(self, rows: Any, wanted: Wanted, name: str) -> Iterator[RowBlock]:
-        """Yield a chunk whose columns have names, which may come in another order."""
-        theirs = {str(label): label for label in _labels(rows)}
-        if self.columns is None or set(theirs) != set(self.columns):
-            raise StreamError(f"{name} has other columns than the first chunk.")
-        if tuple(theirs) != self.columns:
-            order = [theirs[one] for one in self.columns]
-            rows = rows.select(order) if hasattr(rows, "num_rows") else rows[order]
-        if not hasattr(rows, "num_rows"):
-            yield frame_block(rows, wanted, name)
-            return
-        for batch in rows.to_batches() if hasattr(rows, "to_batches") else [rows]:
-            yield block_of(batch, Named.of(wanted, self.columns), name)
 
 
 def _is_named(rows: Any) -> bool:
@@ -110,14 +99,11 @@ def _rows_of(chunk: Any, name: str) -> Any:
     if hasattr(chunk, "columns") and (hasattr(chunk, "dtypes") or hasattr(chunk, "num_rows")):
         return chunk
     if isinstance(chunk, Mapping):
-        keys = ", ".join(f"{key!r:.20}" for key in islice(chunk, 4))
-        one = next(iter(chunk), "rows")
         raise StreamError(
-            f"{name} is a dict of entries {keys}, and rows of numbers are due. Pass those of one: "
-            f"lambda: (chunk[{one!r:.20}] for chunk in ...)."
+            f"{name} is a dict. Pass one entry: lambda: (chunk['x'] for chunk in ...)."
         )
     if isinstance(chunk, str | bytes):
-        raise StreamError(f"{name} is a {type(chunk).__name__}, and rows of numbers are due.")
+        raise StreamError(f"{name} is a {type(chunk).__name__}, not rows of numbers.")
     try:
         return np.asarray(chunk)
     except ValueError as refusal:

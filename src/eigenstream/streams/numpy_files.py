@@ -11,8 +11,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from eigenstream._memory import physical_memory
-from eigenstream.streams._places import File, one_line
-from eigenstream.streams._selection import chosen
+from eigenstream.streams._places import File, chosen, one_line
 from eigenstream.streams.base import (
     RowBlock,
     RowTable,
@@ -23,7 +22,6 @@ from eigenstream.streams.base import (
     check_shape,
     flat,
     picked,
-    row_width,
     rows_within,
 )
 
@@ -102,13 +100,6 @@ class _Counted:
         return found
 
 
-def _describe(table: RowTable, header: Header) -> None:
-    table.n_rows = header.shape[0]
-    table.width = row_width(np.empty((0, *header.shape[1:])))
-    table.dtype = header.dtype
-    table.row_shape = header.shape[1:] if len(header.shape) > 2 else None
-
-
 class Npy(SlicedTable):
     """The rows of an .npy file."""
 
@@ -122,7 +113,7 @@ class Npy(SlicedTable):
         else:
             with file.open() as stream:
                 self.header = read_header(stream, self.name, file.size())
-        _describe(self, self.header)
+        self.describe(self.header.shape, self.header.dtype)
 
     def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted rows."""
@@ -202,7 +193,7 @@ class Npz(RowTable):
         self.file, self.name = file, file.name
         with _archive(file) as archive:
             self.header = _header_in(archive, file, file.part)
-        _describe(self, self.header)
+        self.describe(self.header.shape, self.header.dtype)
 
     @classmethod
     def parts(cls, file: File) -> list[str]:

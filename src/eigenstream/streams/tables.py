@@ -6,14 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import pyarrow
+from pyarrow import dataset, types
 
 from eigenstream.streams._places import File, natural_order, one_line, within
-from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, needed, rows_within
-
-#: Types, as Arrow writes them, whose values can be features.
-NUMBERS = {"bool", "halffloat", "float", "double"} | {
-    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
-}
+from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, rows_within
 
 
 @dataclass(frozen=True)
@@ -71,83 +68,59 @@ def block_of(batch: Any, wanted: Named, name: str) -> RowBlock:
 def numbers(column: Any, label: str, name: str) -> Any:
     """Return a column as an array of numbers."""
     found = column.to_numpy(zero_copy_only=False)
-    if found.dtype.kind == "O":  # booleans with holes, for one
-        kind = str(column.type)
-        if kind != "bool":
-            raise StreamError(
-                f"{name} has values of type {kind} in column {label!r}, and numbers are due. "
-                "Select others with columns=[...], or name a column of labels with labels=."
-            )
+    if str(column.type) in ("bool", "null"):  # objects where values are missing
         found = found.astype(np.float64)
     if found.dtype.kind not in "biuf":
         raise StreamError(
-            f"{name} has values of type {column.type} in column {label!r}, and numbers are due. "
-            "Select others with columns=[...], or name it with labels=, time= or sequence=."
+            f"{name} has values of type {column.type} in column {label!r}, not numbers. Select "
+            "others with columns=[...], or name it with labels=, time= or sequence=."
         )
     return found
 
 
-def is_number(kind: Any) -> bool:
-    """Tell a type whose values can be features.
-
-    >>> import pyarrow
-    >>> is_number(pyarrow.int8()), is_number(pyarrow.string())
-    (True, False)
-    """
-    return str(kind) in NUMBERS
-
-
 def kind_of(kind: Any) -> str:
-    """Return in a word what is no number.
+    """Return in a word what values of a type are.
 
-    >>> import pyarrow
     >>> kind_of(pyarrow.dictionary(pyarrow.int8(), pyarrow.string())), kind_of(pyarrow.date32())
     ('text', 'dates')
     """
-    values = str(getattr(kind, "value_type", kind))
-    if values in ("string", "large_string", "string_view"):
-        return "text" if not str(kind).startswith(("list", "large_list")) else f"of type {kind}"
-    return "dates" if values.startswith(("date", "timestamp")) else f"of type {kind}"
+    values = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_string(values) or types.is_large_string(values):
+        return "text"
+    return "dates" if types.is_date(kind) or types.is_timestamp(kind) else f"of type {kind}"
 
 
 def mark(column: Any) -> Any:
     """Return a column of names or times."""
-    if hasattr(column, "dictionary_decode"):
-        column = column.dictionary_decode()
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     return column.to_numpy(zero_copy_only=False)
 
 
-def frame_block(
-    frame: Any,
-    wanted: Wanted,
-    name: str,
-    dtype: Any = None,
-    first_row: int = 0,
-    stride: int = 1,
-) -> RowBlock:
-    """Return the wanted columns of a frame as a block; what is missing becomes NaN."""
-    labels = list(frame.columns)
-    places = range(len(labels)) if wanted.features is None else wanted.features
-    rows = np.empty((len(frame), len(places)), dtype or np.float64)
-    for at, place in enumerate(places):
-        column = frame[labels[place]]
-        try:
-            if "date" in str(column.dtype).lower():
-                raise TypeError
-            missing = {"na_value": np.nan} if hasattr(frame, "iloc") else {}
-            rows[:, at] = column.to_numpy(**missing)
-        except (TypeError, ValueError):
-            raise StreamError(
-                f"{name} holds {column.dtype} in column {labels[place]!r}, and numbers are due. "
-                "Select others with columns=[...], or name it with time= or sequence=."
-            ) from None
-    sequence, times = (
-        None if place is None else np.asarray(frame[labels[place]].to_numpy())
-        for place in (wanted.sequence, wanted.time)
-    )
-    taught = tuple(np.asarray(frame[labels[place]].to_numpy()) for place in wanted.labels)
-    return RowBlock(rows, sequence, times, first_row, stride, taught)
+def records_of(rows: Any, wanted: Named, name: str) -> Any:
+    """Return the wanted columns of a data frame as an Arrow table; records stay as they are."""
+    if hasattr(rows, "num_rows"):
+        return rows
+    labels = {str(label): label for label in rows.columns}
+    try:
+        picked = rows[[labels[one] for one in wanted.all]]
+        if hasattr(rows, "iloc"):
+            return pyarrow.Table.from_pandas(picked, preserve_index=False)
+        return picked.to_arrow()
+    except pyarrow.ArrowException as error:
+        raise StreamError(
+            f"{name} has a column of mixed types: {one_line(error)}. Convert it first."
+        ) from None
 
+
+def frame_block(frame: Any, wanted: Wanted, columns: Sequence[str], name: str) -> RowBlock:
+    """Return the wanted columns of a data frame, or of records, as a block."""
+    named = Named.of(wanted, columns)
+    return block_of(records_of(frame, named, name), named, name)
+
+
+#: What reading raises; a server that gives no parts of files raises a plain ValueError.
+ERRORS = (pyarrow.ArrowException, OSError, ValueError)
 
 #: Endings of the two kinds of files.
 PARQUET = (".parquet", ".pq")
@@ -160,9 +133,6 @@ class Arrow(RowTable):
     def __init__(self, file: File) -> None:
         if file.part:
             raise StreamError(f"{file.path} holds one table: leave out ::{file.part}.")
-        dataset = needed("pyarrow.dataset", "pyarrow", "Parquet and Arrow files")
-        # A server that gives no parts of files raises a plain ValueError.
-        self._errors = (needed("pyarrow", "pyarrow", "Parquet").ArrowException, OSError, ValueError)
         self.file, self.name = file, file.name
         if not file.is_folder and file.size() == 0:
             raise StreamError(f"{self.name} is empty.")
@@ -190,7 +160,7 @@ class Arrow(RowTable):
             self.data = self._in_common(found)
         except StreamError:
             raise
-        except self._errors as refusal:
+        except ERRORS as refusal:
             raise self._said(refusal) from None
         self._describe()
 
@@ -217,7 +187,6 @@ class Arrow(RowTable):
         files = list(data.get_fragments()) if hasattr(data, "files") else []
         if len(files) < 2:
             return data
-        pyarrow = needed("pyarrow", "pyarrow", "Parquet and Arrow files")
         schema = data.schema
         has = []
         for file in files:
@@ -249,7 +218,7 @@ class Arrow(RowTable):
         self.no_numbers = {
             place: kind_of(field.type)
             for place, field in enumerate(schema)
-            if not is_number(field.type)
+            if not types.is_primitive(field.type) or types.is_temporal(field.type)
         }
         kinds = {str(field.type) for field in schema}
         self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
@@ -294,7 +263,7 @@ class Arrow(RowTable):
                     yield block_of(batch, named, self.name)
         except StreamError:
             raise
-        except self._errors as refusal:
+        except ERRORS as refusal:
             raise self._said(refusal) from None
 
     def _said(self, refusal: Exception) -> StreamError:
@@ -305,9 +274,6 @@ class Records(Arrow):
     """The rows of a pyarrow table or dataset."""
 
     def __init__(self, data: Any, name: str) -> None:
-        dataset = needed("pyarrow.dataset", "pyarrow", "Arrow tables")
-        pyarrow = needed("pyarrow", "pyarrow", "Arrow tables")
-        self._errors = (pyarrow.ArrowException, OSError, ValueError)
         self.name = name
         if not hasattr(data, "to_batches"):  # a single batch
             data = pyarrow.Table.from_batches([data])
@@ -334,9 +300,11 @@ class DataFrameTable(RowTable):
 
     def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
         """Yield the wanted rows."""
+        assert self.columns is not None
         numbers = wanted.numbers(self.n_rows or 0)
         for at in range(0, len(numbers), wanted.block_rows):
             part = numbers[at : at + wanted.block_rows]
             rows = slice(part.start, part.stop, part.step)
             frame = self.frame.iloc[rows] if hasattr(self.frame, "iloc") else self.frame[rows]
-            yield frame_block(frame, wanted, self.name, self.dtype, part.start, part.step)
+            block = frame_block(frame, wanted, self.columns, self.name)
+            yield replace(block, first_row=part.start, stride=part.step)
