@@ -21,14 +21,7 @@ State = dict[str, Any]
 
 
 class Restorable:
-    """An estimator that gives what it has learned, and is made anew from that.
-
-    >>> from eigenstream.features import RBFNetwork
-    >>> network = RBFNetwork(2, gamma=1.0).fit([[0.0], [1.0]])
-    >>> again = RBFNetwork.restored(network.get_params(deep=False), network.state())
-    >>> bool((again.prototypes_ == network.prototypes_).all())
-    True
-    """
+    """An estimator that gives what it has learned, and is made again from that."""
 
     #: What is found anew when it is read, so that no state holds it.
     FOUND_ANEW: ClassVar[tuple[str, ...]] = ()

@@ -9,7 +9,7 @@ from scipy.stats import binom
 from eigenstream import ClassSubspace, PairMetric, PairSubspace
 from oracles import with_sample_of
 
-PROBLEMS = 60
+PROBLEMS = 200
 DELTA = 0.2
 FRESH = 3000
 
