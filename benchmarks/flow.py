@@ -57,7 +57,7 @@ def against_the_loop(threads: int) -> None:
         rows = np.random.default_rng(0).standard_normal((many, D))
         single = rows.astype(np.float32)
         start = np.linalg.qr(rows[:d].T)[0]
-        block = max(24, d)
+        block = max(22, d)
         plan = {"center": False, "schedule": RATE, "init": start.T}
         times = race(
             {

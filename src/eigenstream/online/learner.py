@@ -21,7 +21,7 @@ __all__ = ["OnlineLearner", "Plan", "Progress", "check_options"]
 
 #: Steps of a block, at least; a block has one step for each learned vector or more. Larger blocks
 #: take more work on tables, smaller ones more passes over the weights.
-BLOCK = 24
+BLOCK = 22
 
 #: Steps between two collections: a tenth of those so far, and in the long run STRIDE, or 16 a
 #: column. Fewer would cost time, more would let the average lag.
