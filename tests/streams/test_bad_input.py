@@ -52,7 +52,7 @@ def test_no_permission(tmp_path, monkeypatch):
     (tmp_path / "x.npy").chmod(0)
     # Who may read everything, as root does, is told that he may not.
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(PermissionError, match=r"x\.npy: there is no permission"):
+    with pytest.raises(PermissionError, match=r"x\.npy: Permission denied"):
         open_stream(tmp_path / "x.npy")
 
 

@@ -34,7 +34,7 @@ def test_rows_that_weigh_nothing_are_nan(tmp_path):
 @pytest.mark.parametrize(
     ("ending", "how", "words"),
     [
-        (".doc", {}, "not to '.doc'"),
+        (".doc", {}, "no known ending"),
         (".npy", {"names": ["x"]}, "1 names were given for 3 columns"),
     ],
 )

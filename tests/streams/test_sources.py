@@ -669,7 +669,7 @@ def test_files_of_a_server(tmp_path):
     np.save(file, ROWS)
     with _Server(file.getvalue()) as place:
         check(f"{place}/x.npy")
-        with pytest.raises(FileNotFoundError, match="there is no such file"):
+        with pytest.raises(FileNotFoundError, match="No such file"):
             open_stream(f"{place}/none.npy")
         with pytest.raises(ValueError, match="download it first"):
             open_stream(f"{place}/x.npz")

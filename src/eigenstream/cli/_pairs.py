@@ -107,7 +107,7 @@ def pairs_of(stream: Any, path: Path) -> tuple[Any, NDArray[np.int64], NDArray[n
     """Return all rows of a stream, and the pairs of them that a table names, with their signs."""
     from eigenstream.streams import columns_of
 
-    first, second, kind = columns_of(path, 3, "pairs are", OPPOSITES)
+    first, second, kind = columns_of(path, 3, "pairs", OPPOSITES)
     signs = _signs(kind, path)
     rows, called = _items(stream)
     index = np.stack([_places(one, called, len(rows), path) for one in (first, second)], 1)

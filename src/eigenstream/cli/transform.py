@@ -1,6 +1,7 @@
 """``eigenstream transform``: the features of data of any length, by a model file."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,7 +33,7 @@ def transform(
     differences use up, so that every row keeps its place.
     """
     from eigenstream.streams import preprocessing_of
-    from eigenstream.streams.outputs import ENDINGS, rows_file
+    from eigenstream.streams.outputs import ENDINGS, write_rows
 
     _data.check_output(out, [str(model), *data], ENDINGS)
     estimator = _data.loaded(model)
@@ -61,13 +62,12 @@ def transform(
         replacing(out) as file,
         _data.Watched(stream) as watched,
     ):
-        written = rows_file(file.buffer, out.suffix.lower(), _names(estimator))
-        for chunk in watched.chunks():
-            for features in _features(estimator, steps, chunk):
-                written.write(features)
-        written.close()
+        blocks = chain.from_iterable(
+            _features(estimator, steps, chunk) for chunk in watched.chunks()
+        )
+        n_rows = write_rows(file.buffer, out.suffix.lower(), _names(estimator), blocks)
         seconds = watched.seconds
-    found = {"rows": written.n_rows, "features": len(_names(estimator)), "seconds": seconds}
+    found = {"rows": n_rows, "features": len(_names(estimator)), "seconds": seconds}
     if json:
         _data.print_json(found | {"output": str(out)})
     else:

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream.streams._chunks import plain
-from eigenstream.streams._formats import tables_of
+from eigenstream.streams._formats import format_of, tables_of
 from eigenstream.streams._places import resolved
-from eigenstream.streams.base import RowTable, StreamError, Wanted
+from eigenstream.streams.base import StreamError, Wanted
 
 __all__ = ["columns_of", "labels_of"]
 
@@ -19,37 +20,42 @@ BLOCK_ROWS = 1 << 16
 
 
 def columns_of(
-    path: str | PathLike[str], count: int, what: str, opposites: Mapping[str, str] | None = None
+    path: str | PathLike[str],
+    count: int,
+    what: str,
+    opposites: Mapping[str, str] = MappingProxyType({}),
 ) -> list[NDArray[Any]]:
-    """Return the columns of a table of so many, as numbers where all of one are, else as text.
+    """Return ``count`` columns of a table, as numbers if all values are numbers, else as text.
 
-    A first line of a text table that is no names, but one more row, is that row: where it holds a
-    number, or in the last column what that column holds below, too, or its opposite.
+    The first line of a text table is data if it holds a number, or if its last cell or
+    the opposite of that word occurs below. Otherwise it names the columns.
 
     >>> from tempfile import mkdtemp
     >>> path = mkdtemp() + "/pairs.csv"
     >>> _ = open(path, "w").write("0,1,equal\\n1,2,unequal\\n2,3,equal\\n")
-    >>> [column.tolist() for column in columns_of(path, 3, "pairs are")]
+    >>> [column.tolist() for column in columns_of(path, 3, "pairs")]
     [[0, 1, 2], [1, 2, 3], ['equal', 'unequal', 'equal']]
     """
-    tables = tables_of(resolved(str(path)), {}) if not _is_text_array(path) else []
-    if not tables:
-        return [_text_array(path)]
-    pieces: list[list[NDArray[Any]]] = [[] for _ in range(count)]
-    for table in tables:
-        if table.width is not None and table.width != count:
-            due = "one column" if count == 1 else f"{count} columns"
-            raise StreamError(f"{table.name} has {table.width} columns, and {due} of {what} due.")
-        wanted = Wanted(features=(), labels=tuple(range(count)), block_rows=BLOCK_ROWS)
-        blocks = [block.labels for block in table.blocks(wanted)]
-        for place, piece in enumerate(pieces):
-            piece.extend(plain(block[place]) for block in blocks)
-        for piece, cell in zip(
-            pieces, _first_row(table, pieces[-1], opposites or {}), strict=False
-        ):
-            numbers = all(one.dtype.kind not in "US" for one in piece) and _is_number(cell)
-            piece.insert(0, plain(np.array([float(cell) if numbers else cell], dtype=object)))
-    return [_joined(piece) for piece in pieces]
+    if str(path).endswith(".npy") and (found := _text_array(path)) is not None:
+        return [found]
+    wanted = Wanted(features=(), labels=tuple(range(count)), block_rows=BLOCK_ROWS)
+    pieces = []
+    for file in resolved(str(path)):
+        text = format_of(file).reader == "Text"
+        for table in tables_of([file], {"header": None} if text else {}):
+            if table.width is not None and table.width != count:
+                raise StreamError(
+                    f"{table.name} has {table.width} columns. Give a table of {what}: {count} "
+                    f"column{'s' * (count > 1)}."
+                )
+            blocks = [block.labels for block in table.blocks(wanted)]
+            columns = [
+                np.concatenate([plain(one) for one in each]) for each in zip(*blocks, strict=True)
+            ]
+            pieces.append(_without_names(columns, opposites) if text else columns)
+            if len(pieces[-1][0]) == 0:
+                raise StreamError(f"{table.name} has no rows.")
+    return [np.concatenate(each) for each in zip(*pieces, strict=True)]
 
 
 def labels_of(path: str | PathLike[str]) -> NDArray[Any]:
@@ -61,49 +67,36 @@ def labels_of(path: str | PathLike[str]) -> NDArray[Any]:
     >>> labels_of(path).tolist()
     ['setosa', 'virginica']
     """
-    return columns_of(path, 1, "labels is")[0]
+    return columns_of(path, 1, "labels")[0]
 
 
-def _first_row(
-    table: RowTable, last: Sequence[NDArray[Any]], opposites: Mapping[str, str]
-) -> Sequence[str]:
-    """Return the names of the columns if they are a row like the others, else nothing."""
-    if not getattr(getattr(table, "layout", None), "headed", False) or not table.columns:
-        return ()
-    known = any(_is_number(cell) for cell in table.columns)
-    end = table.columns[-1]
-    for word in {end, opposites.get(end.lower(), end)}:
-        known |= any(piece.dtype.kind in "US" and (piece == word).any() for piece in last)
-    return table.columns if known else ()
+def _without_names(
+    columns: Sequence[NDArray[Any]], opposites: Mapping[str, str]
+) -> list[NDArray[Any]]:
+    """Return the columns without a first row of names."""
+    last = columns[-1].astype(np.str_)
+    numbers = any(_numbers(one[:1]).dtype.kind != "U" for one in columns)
+    ends = [last[0], opposites.get(last[0].lower(), last[0])]
+    data = numbers or np.isin(ends, last[1:]).any()
+    return [_numbers(one if data else one[1:]) for one in columns]
 
 
-def _is_number(cell: str) -> bool:
+def _numbers(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of text as numbers if all values are; empty text is a missing number."""
     try:
-        float(cell)
+        return plain(np.where(column == "", "nan", column).astype(np.float64))
     except ValueError:
-        return False
-    return True
+        return column
 
 
-def _joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    kinds = {piece.dtype.kind in "US" for piece in pieces}
-    if len(kinds) > 1:  # a name above numbers, or the other way round
-        pieces = [piece.astype(np.str_) for piece in pieces]
-    return np.concatenate(pieces)
-
-
-def _is_text_array(path: Any) -> bool:
-    """Tell a .npy file of text, which no reader of numbers takes."""
-    if not str(path).endswith(".npy"):
-        return False
+def _text_array(path: Any) -> NDArray[Any] | None:
+    """Return the text in an .npy file, which readers of numbers reject; None if it holds none."""
     try:
-        return np.lib.format.open_memmap(path, mode="r").dtype.kind in "US"
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError):
-        return False  # the reader says what is wrong with it
-
-
-def _text_array(path: Any) -> NDArray[Any]:
-    found = np.array(np.lib.format.open_memmap(path, mode="r"))
+        return None  # the reader of numbers reports the cause
+    if found.dtype.kind not in "US":
+        return None
     if found.ndim != 1:
-        raise StreamError(f"{path} has shape {found.shape}, and one label a row is due.")
-    return found
+        raise StreamError(f"{path} has shape {found.shape}. Give one label a row.")
+    return np.array(found)

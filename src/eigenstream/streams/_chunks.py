@@ -1,7 +1,6 @@
 """Chunks of rows with their labels, and where one sequence ends and the next begins."""
 
 import datetime
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
@@ -192,42 +191,23 @@ def _times(block: RowBlock, source: str) -> NDArray[Any]:
 
 
 def _parsed(times: NDArray[Any]) -> NDArray[Any]:
-    """Return text as numbers or, failing that, as dates (ISO 8601)."""
-    text = np.array(["nan" if one is None else str(one) for one in times.tolist()])
-    try:
-        return text.astype(np.float64)
-    except ValueError:
-        return _dates(text)
+    """Return text as numbers or as dates (ISO 8601), in UTC if they have zones.
 
-
-#: How a date says in which zone its clock stands: Z, +01:00, -0530.
-ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
-
-
-def _dates(text: NDArray[Any]) -> NDArray[Any]:
-    """Return dates in UTC; NumPy's dates have no zones.
-
-    >>> _dates(np.array(["2024-05-31T18:00+02:00"])).astype(str).tolist()
+    >>> _parsed(np.array(["2024-05-31T18:00+02:00"])).astype(str).tolist()
     ['2024-05-31T16:00:00.000000000']
     """
-    dates: NDArray[Any]
-    zones = [ZONE.search(one) if ":" in one else None for one in text.tolist()]
-    clocks = [
-        one[: zone.start()] if zone else one for one, zone in zip(text.tolist(), zones, strict=True)
-    ]
-    ahead = np.array([_minutes(zone[1]) if zone else 0 for zone in zones])
-    dates = np.array(clocks).astype("datetime64[ns]") - ahead.astype("timedelta64[m]")
-    return dates
+    import pyarrow
 
-
-def _minutes(zone: str) -> int:
-    """Return the minutes by which the clock of a zone is ahead of UTC.
-
-    >>> _minutes("+02:00"), _minutes("-0530"), _minutes("Z")
-    (120, -330, 0)
-    """
-    digits = zone[1:].replace(":", "") or "0000"
-    return (60 * int(digits[:2]) + int(digits[2:])) * (-1 if zone[0] == "-" else 1)
+    text = pyarrow.array([None if one is None else str(one) for one in times.tolist()])
+    dates = pyarrow.timestamp("ns"), pyarrow.timestamp("ns", "UTC")
+    for kind in (pyarrow.float64(), *dates):
+        try:
+            found: NDArray[Any] = text.cast(kind).to_numpy(zero_copy_only=False)
+        except ValueError as error:
+            refusal = error
+        else:
+            return found
+    raise refusal
 
 
 # ---- labels --------------------------------------------------------------------------------------

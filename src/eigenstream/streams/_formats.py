@@ -9,7 +9,7 @@ from typing import Any
 from eigenstream.streams._places import File, Pipe, inside, within
 from eigenstream.streams.base import RowTable, StreamError
 
-__all__ = ["reader_of", "tables_of"]
+__all__ = ["format_of", "reader_of", "tables_of"]
 
 
 @dataclass(frozen=True)
@@ -55,24 +55,6 @@ FORMATS = (
         (b"fLaC",),
     ),
 )
-
-#: Endings of what is often asked for, and what to do about each.
-ELSEWHERE = {
-    ".pkl": "a pickle, which runs code and is never loaded here. Load it, and pass the array",
-    ".mat": "of MATLAB's. Pass scipy.io.loadmat(path)['name'], or save it as HDF5 (-v7.3), as .h5",
-    ".xlsx": "a spreadsheet. Save it as CSV",
-    ".json": "JSON. Load it, and pass the array, or save it as CSV",
-    ".db": "a data base. Pass pandas.read_sql(query, connection, chunksize=10_000)",
-    ".xz": "packed (.xz). Unpack it first, or pack it as .gz, .bz2 or .zst",
-    ".pt": "torch's, which is a pickle and never loaded here. Load it, and pass the tensor",
-    ".fits": "FITS. Pass astropy.io.fits.getdata(path)",
-    ".safetensors": "of safetensors. Pass safetensors.numpy.load_file(path)['name']",
-}
-ELSEWHERE |= dict.fromkeys((".pickle", ".joblib"), ELSEWHERE[".pkl"])
-ELSEWHERE |= dict.fromkeys((".xls", ".ods"), ELSEWHERE[".xlsx"])
-ELSEWHERE |= dict.fromkeys((".jsonl", ".ndjson"), ELSEWHERE[".json"])
-ELSEWHERE |= dict.fromkeys((".sqlite", ".sqlite3"), ELSEWHERE[".db"])
-ELSEWHERE |= {".pth": ELSEWHERE[".pt"]}
 
 BY_NAME = {form.reader: form for form in FORMATS}
 
@@ -135,7 +117,7 @@ def _kind(suffix: str) -> Any:
     return next((form.reader for form in FORMATS if suffix in form.suffixes), None)
 
 
-def _format(file: File) -> Format:
+def format_of(file: File) -> Format:
     """Return the format of a file: what its name says, unless its start says better."""
     if file.is_folder:
         zarr = file.suffix == ".zarr" or _is_zarr(file)
@@ -155,8 +137,6 @@ def _format(file: File) -> Format:
         return BY_NAME["Hdf5"]
     if named is not None:
         return named
-    if file.suffix in ELSEWHERE:
-        raise StreamError(f"{file.path} is {ELSEWHERE[file.suffix]}.")
     for form in FORMATS:
         if form.starts and start.startswith(form.starts):
             return form
@@ -166,8 +146,8 @@ def _format(file: File) -> Format:
         raise StreamError(f"{file.path} is empty.")
     known = " ".join(ending for form in FORMATS for ending in form.suffixes)
     raise StreamError(
-        f"{file.path} is of no kind that is known by its name or its first bytes. Known endings: "
-        f"{known}, and images."
+        f"{file.path} is of no known format. Load it and pass the array, or convert it to one of "
+        f"{known} or images."
     )
 
 
@@ -187,7 +167,7 @@ def reader_of(module: str, name: str, options: Mapping[str, Any], file: str) -> 
 
 
 def _opened(file: File, options: Mapping[str, Any]) -> list[RowTable]:
-    form = _format(file)
+    form = format_of(file)
     reader = reader_of(form.module, form.reader, options, file.name)
     if not form.has_parts:
         return [reader(file, **options)]

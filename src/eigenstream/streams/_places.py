@@ -1,6 +1,5 @@
 """Where files lie: here, behind an fsspec URL, or on standard input; and what a name stands for."""
 
-import errno
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -194,19 +193,13 @@ def _matches(pattern: str) -> list[str]:
 
 
 def _check_there(path: str) -> None:
-    """Refuse, in words, what is not there or may not be read."""
+    """Raise if there is no such file, or no permission to read it."""
     try:
         os.stat(path)
     except OSError as refusal:
-        reason = {
-            errno.ENOENT: "there is no such file",
-            errno.ELOOP: "its links lead round in a circle",
-            errno.ENOTDIR: "a part of it that should be a folder is a file",
-            errno.ENAMETOOLONG: "the name is too long",
-        }.get(refusal.errno or 0, refusal.strerror)
-        raise type(refusal)(f"cannot read {path:.200}: {reason}.") from None
+        raise type(refusal)(f"cannot read {path:.200}: {refusal.strerror}.") from None
     if not os.access(path, os.R_OK):
-        raise PermissionError(f"cannot read {path}: there is no permission to read it.")
+        raise PermissionError(f"cannot read {path}: Permission denied.")
 
 
 def _remote(url: str, part: str) -> list[File]:
@@ -239,7 +232,7 @@ def _check_reached(system: Any, path: str, url: str) -> None:
     if unreached is not None:
         raise StreamError(f"cannot read {url}: {one_line(unreached)}.") from None
     if not system.exists(path):
-        raise FileNotFoundError(f"cannot read {url}: there is no such file.")
+        raise FileNotFoundError(f"cannot read {url}: No such file.")
 
 
 def one_line(refusal: BaseException, most: int = 160) -> str:

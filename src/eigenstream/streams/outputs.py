@@ -1,134 +1,85 @@
 """Files of rows, written chunk by chunk: what ``transform`` makes of data of any length."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from eigenstream._files import replacing
-from eigenstream.streams.base import StreamError, needed
+from eigenstream.streams.base import StreamError
 
-__all__ = ["ENDINGS", "RowsFile", "rows_file", "write_stream"]
-
-
-class RowsFile(ABC):
-    """An open file of rows; ``close`` completes it."""
-
-    def __init__(self, file: Any, names: Sequence[str]) -> None:
-        self._file = file
-        self._names = tuple(names)
-        self.n_rows = 0
-
-    def write(self, rows: Any) -> None:
-        """Add rows, all of one type."""
-        if self.n_rows == 0:
-            self._begin(rows)
-        self._add(rows)
-        self.n_rows += len(rows)
-
-    @abstractmethod
-    def close(self) -> None:
-        """Write what ends the file."""
-
-    @abstractmethod
-    def _begin(self, rows: Any) -> None:
-        """Write what begins the file, now that the rows' type is known."""
-
-    @abstractmethod
-    def _add(self, rows: Any) -> None:
-        """Write rows."""
+__all__ = ["ENDINGS", "write_rows", "write_stream"]
 
 
-class NpyFile(RowsFile):
-    """An array: its header is written again once the number of rows is known."""
+def write_npy(file: Any, names: Sequence[str], dtype: Any, blocks: Iterator[Any]) -> None:
+    """Write an array; its header is written again once the number of rows is known."""
+    n_rows = 0
 
-    def _begin(self, rows: Any) -> None:
-        self._dtype = rows.dtype
-        self._header(0)
-
-    def _header(self, n_rows: int) -> None:
-        shape = (n_rows, len(self._names))
-        told = {
-            "descr": np.lib.format.dtype_to_descr(self._dtype),
-            "fortran_order": False,
-            "shape": shape,
-        }
+    def header() -> None:
+        descr, shape = np.lib.format.dtype_to_descr(dtype), (n_rows, len(names))
         # numpy leaves room for the first axis to grow.
-        np.lib.format.write_array_header_1_0(self._file, told)
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": descr, "fortran_order": False, "shape": shape}
+        )
 
-    def _add(self, rows: Any) -> None:
-        self._file.write(np.ascontiguousarray(rows).data)
-
-    def close(self) -> None:
-        """Say in the header how many rows there are."""
-        self._file.seek(0)
-        self._header(self.n_rows)
-
-
-class CsvFile(RowsFile):
-    """Text with a header: enough digits that reading gives the same numbers."""
-
-    def _begin(self, rows: Any) -> None:
-        self._format = "%.9g" if rows.dtype == np.float32 else "%.17g"
-        self._file.write((",".join(self._names) + "\n").encode())
-
-    def _add(self, rows: Any) -> None:
-        np.savetxt(self._file, rows, fmt=self._format, delimiter=",")
-
-    def close(self) -> None:
-        """Do nothing: text ends as it is."""
+    header()
+    for rows in blocks:
+        file.write(np.ascontiguousarray(rows).data)
+        n_rows += len(rows)
+    file.seek(0)
+    header()
 
 
-class ParquetFile(RowsFile):
-    """A column for each feature; a row group for each chunk."""
-
-    def _begin(self, rows: Any) -> None:
-        self._arrow = needed("pyarrow", "pyarrow", "or write Parquet files")
-        parquet = needed("pyarrow.parquet", "pyarrow", "or write Parquet files")
-        kind = self._arrow.from_numpy_dtype(rows.dtype)
-        self._schema = self._arrow.schema([(name, kind) for name in self._names])
-        self._writer = parquet.ParquetWriter(self._file, self._schema)
-
-    def _add(self, rows: Any) -> None:
-        columns = [self._arrow.array(np.ascontiguousarray(column)) for column in rows.T]
-        self._writer.write_table(self._arrow.Table.from_arrays(columns, schema=self._schema))
-
-    def close(self) -> None:
-        """Write the index of the row groups."""
-        self._writer.close()
+def write_csv(file: Any, names: Sequence[str], dtype: Any, blocks: Iterator[Any]) -> None:
+    """Write text with a header, with enough digits that reading gives the same numbers."""
+    file.write((",".join(names) + "\n").encode())
+    for rows in blocks:
+        np.savetxt(file, rows, fmt="%.9g" if dtype == np.float32 else "%.17g", delimiter=",")
 
 
-KINDS: dict[str, type[RowsFile]] = {".npy": NpyFile, ".csv": CsvFile, ".parquet": ParquetFile}
+def write_parquet(file: Any, names: Sequence[str], dtype: Any, blocks: Iterator[Any]) -> None:
+    """Write a column for each feature and a row group for each block."""
+    import pyarrow
+    from pyarrow import parquet
+
+    schema = pyarrow.schema([(name, pyarrow.from_numpy_dtype(dtype)) for name in names])
+    with parquet.ParquetWriter(file, schema) as writer:
+        for rows in blocks:
+            columns = [pyarrow.array(np.ascontiguousarray(column)) for column in rows.T]
+            writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+
+
+WRITERS = {".npy": write_npy, ".csv": write_csv, ".parquet": write_parquet}
 
 #: The endings of files that can be written.
-ENDINGS = tuple(KINDS)
+ENDINGS = tuple(WRITERS)
 
 
-def check_ending(ending: str) -> None:
-    """Refuse the ending of a file that cannot be written.
-
-    >>> check_ending(".npy")
-    """
-    if ending not in KINDS:
-        raise StreamError(f"rows are written to {', '.join(KINDS)}, and not to {ending!r}.")
-
-
-def rows_file(file: Any, ending: str, names: Sequence[str]) -> RowsFile:
-    """Return the writer of a kind of file, by its ending.
+def write_rows(file: Any, ending: str, names: Sequence[str], blocks: Iterator[Any]) -> int:
+    """Write blocks of rows, all of one type, into an open file; return how many rows they have.
 
     >>> from io import BytesIO
     >>> file = BytesIO()
-    >>> out = rows_file(file, ".csv", ["x", "y"])
-    >>> out.write(np.array([[1.0, 0.1]])); out.close()
+    >>> write_rows(file, ".csv", ["x", "y"], iter([np.array([[1.0, 0.1]])]))
+    1
     >>> file.getvalue()
     b'x,y\\n1,0.10000000000000001\\n'
     """
-    check_ending(ending)
-    return KINDS[ending](file, names)
+    first = next(blocks)
+    n_rows = 0
+
+    def counted() -> Iterator[Any]:
+        nonlocal n_rows
+        for rows in chain([first], blocks):
+            n_rows += len(rows)
+            yield rows
+
+    WRITERS[ending](file, names, first.dtype, counted())
+    return n_rows
 
 
 def write_stream(stream: Any, path: str | PathLike[str], names: Sequence[str] | None = None) -> int:
@@ -154,26 +105,28 @@ def write_stream(stream: Any, path: str | PathLike[str], names: Sequence[str] | 
     'x,y\\n1,0\\n0,1\\n'
     """
     place = Path(path)
-    check_ending(place.suffix.lower())
-    with replacing(place) as file, closing(stream.chunks()) as chunks:
-        written: RowsFile | None = None
+    ending = place.suffix.lower()
+    if ending not in WRITERS:
+        raise StreamError(f"{path} has no known ending. Use one of {', '.join(WRITERS)}.")
+    with replacing(place) as file, closing(_blocks(stream)) as blocks:
+        first = next(blocks, None)
+        if first is None:
+            raise StreamError(f"{stream!r} has no rows.")
+        own = names if names is not None else stream.feature_names
+        own = list(map(str, range(first.shape[1]))) if own is None else list(own)
+        if len(own) != first.shape[1]:
+            raise ValueError(f"{len(own)} names were given for {first.shape[1]} columns.")
+        binary: Any = file
+        return write_rows(binary.buffer, ending, own, chain([first], blocks))
+
+
+def _blocks(stream: Any) -> Generator[Any]:
+    """Yield the rows of chunks, with NaN in rows of weight zero."""
+    with closing(stream.chunks()) as chunks:
         for chunk in chunks:
             rows = np.asarray(chunk.rows)
             if rows.ndim != 2 or rows.dtype.kind not in "fiub":
-                raise StreamError(
-                    f"{stream!r} gives no rows of numbers, and {path} is due to hold them. Write "
-                    "its chunks yourself, such as with np.savetxt."
-                )
+                raise StreamError(f"{stream!r} has no rows of numbers. Write its chunks yourself.")
             if chunk.weights is not None:
                 rows = np.where(chunk.weights[:, None] > 0, rows, np.nan).astype(rows.dtype)
-            if written is None:
-                own = names if names is not None else stream.feature_names
-                own = [str(k) for k in range(rows.shape[1])] if own is None else list(own)
-                if len(own) != rows.shape[1]:
-                    raise ValueError(f"{len(own)} names were given for {rows.shape[1]} columns.")
-                written = rows_file(cast(Any, file).buffer, place.suffix.lower(), own)
-            written.write(rows)
-        if written is None:
-            raise StreamError(f"{stream!r} holds no rows.")
-        written.close()
-    return written.n_rows
+            yield rows

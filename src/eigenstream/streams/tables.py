@@ -136,8 +136,6 @@ class Arrow(RowTable):
         self.file, self.name = file, file.name
         if not file.is_folder and file.size() == 0:
             raise StreamError(f"{self.name} is empty.")
-        if not file.is_folder:
-            self._check_start(file)
         try:
             if file.is_folder:
                 names = [one for one in within(file) if one.lower().endswith(PARQUET + IPC)]
@@ -163,20 +161,6 @@ class Arrow(RowTable):
         except ERRORS as refusal:
             raise self._said(refusal) from None
         self._describe()
-
-    def _check_start(self, file: File) -> None:
-        """Refuse, with what mends it, two kinds of files that only look like those of Arrow."""
-        start = file.start(8)
-        if start.startswith(b"FEA1"):
-            raise StreamError(
-                f"{self.name} is Feather of version 1, which Arrow gives up. Write it again: "
-                "pandas.read_feather(path).to_feather(path)."
-            )
-        if file.suffix in IPC and start.startswith(b"\xff\xff\xff\xff"):
-            raise StreamError(
-                f"{self.name} is a stream of Arrow's, which has no index, and no file of it. Pass "
-                "lambda: pyarrow.ipc.open_stream(path), or write it by pyarrow.ipc.new_file."
-            )
 
     def _in_common(self, data: Any) -> Any:
         """Return a dataset with the columns of all its files, noting what some of them lack.
