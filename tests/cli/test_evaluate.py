@@ -128,9 +128,9 @@ def test_a_fit_leaves_a_page(files):
         page = (files / f"{name}.html").read_text(encoding="utf-8")
         assert "reading and learning" in page
         if name != "pairs":
-            assert "120, 0 of them with missing values" in page
+            assert "120, 0 with missing values" in page
         if name not in ("classes", "beside", "pairs"):
-            assert "The features over time" in page
+            assert "Features over time" in page
     shown = run("fit", "slow", "rows.npy", "--report", "slow.html").stdout
     assert "The report is in slow.html" in shown
     assert told("fit", "slow", "rows.npy")["report"] is None

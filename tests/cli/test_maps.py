@@ -57,7 +57,7 @@ def test_a_map_of_a_file_with_holes(tmp_path):
     result = run("fit", "som", tmp_path / "x.csv", *words)
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["rows_skipped"] == 1
-    assert "120, 15 of them with missing values" in page.read_text()
+    assert "120, 15 with missing values" in page.read_text()
     due = SelfOrganizingMap((4, 5), missing="partial", random_state=0)
     due.fit(open_stream(tmp_path / "x.csv"))
     np.testing.assert_array_equal(load(model).prototypes_, due.prototypes_)

@@ -1,7 +1,7 @@
-"""Pages about what was learned: self-contained HTML, for a desk and for a telephone."""
+"""Pages and figures about fitted estimators."""
 
 from eigenstream.reports._page import report
 from eigenstream.reports._picture import picture
-from eigenstream.reports._reading import SeenRows
+from eigenstream.reports._rows import SeenRows
 
 __all__ = ["SeenRows", "picture", "report"]

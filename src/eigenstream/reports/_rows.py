@@ -1,0 +1,127 @@
+"""Counts and a bounded sample of the rows of a pass."""
+
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._checks import is_sparse
+from eigenstream.streams import open_stream
+
+#: Sequences and rows in a sample: more are not visible in a drawing.
+MOST_SEQUENCES, MOST_ROWS = 4, 1200
+#: The sampled rows of each sequence take at most so many bytes.
+MOST_BYTES = 1 << 24
+
+
+class SeenRows:
+    """Counts of the rows of a pass, with a bounded sample of them.
+
+    Attributes
+    ----------
+    sources : tuple of str
+        The names of the files.
+    n_rows, n_missing : int
+        All rows, and the rows with missing values.
+    n_filled : int
+        The number of values that the stream interpolated.
+    lengths : (number, shortest, longest)
+        The number of sequences and their lengths.
+    whole : bool
+        Whether all rows have been read.
+    first : list of arrays
+        The first rows of the first sequences.
+    thin : array
+        Every ``step``-th row.
+
+    Examples
+    --------
+    >>> rows = SeenRows.of([np.zeros((3, 2)), np.ones((4, 2))])
+    >>> rows.n_rows, rows.lengths, [len(first) for first in rows.first]
+    (7, (2, 3, 4), [3, 4])
+    """
+
+    def __init__(self, sources: tuple[str, ...] = ()) -> None:
+        self.sources = sources
+        self.begin()
+
+    def begin(self) -> None:
+        """Reset all counts at the start of a pass."""
+        self.n_rows = self.n_missing = self.n_filled = 0
+        self.whole = True
+        self.step = 1
+        self._count = self._shortest = self._longest = self._running = 0
+        self._first: list[list[NDArray[Any]]] = []
+        self._kept: list[NDArray[Any]] = []
+
+    @classmethod
+    def of(cls, X: Any) -> "SeenRows":
+        """Read the input of ``fit``; of a stream, only the first rows.
+
+        A stream that can be read only once is not read.
+        """
+        given = hasattr(X, "chunks") and hasattr(X, "rereadable")
+        stream: Any = X if given else open_stream(X, missing="skip")
+        seen = cls(tuple(stream.sources) if given else ())
+        seen.whole = stream.rereadable
+        if not stream.rereadable:
+            return seen
+        with closing(stream.chunks()) as chunks:
+            for chunk in chunks:
+                seen.add(chunk)
+                if given and seen.n_rows >= 100 * MOST_ROWS:
+                    seen.whole = False
+                    break
+        seen.n_filled = getattr(stream, "n_filled", 0)
+        return seen
+
+    def add(self, chunk: Any) -> None:
+        """Count and sample the rows of the next chunk."""
+        if len(chunk) == 0:
+            return
+        rows = chunk.rows
+        if chunk.new_sequence or not self.n_rows:
+            self._count, self._shortest, self._longest = self.lengths
+            self._running = 0
+            self._first += [[]] * (len(self._first) <= MOST_SEQUENCES)
+        most = min(max(MOST_BYTES // (8 * rows.shape[1]), 16), MOST_ROWS)
+        if len(self._first) <= MOST_SEQUENCES and self._running < most:
+            self._first[-1].append(_dense(chunk, slice(most - self._running)))
+        missing = np.zeros(len(chunk), bool) if chunk.weights is None else chunk.weights == 0
+        if not is_sparse(rows) and np.isnan(rows.sum()):
+            missing |= np.isnan(rows).any(axis=1)
+        self.n_missing += int(missing.sum())
+        self._kept.append(_dense(chunk, slice(-self.n_rows % self.step, None, self.step)))
+        while sum(map(len, self._kept)) > 2 * most:
+            self._kept = [np.concatenate(self._kept)[::2].copy()]
+            self.step *= 2
+        self._running += len(chunk)
+        self.n_rows += len(chunk)
+
+    @property
+    def lengths(self) -> tuple[int, int, int]:
+        """Return the number of sequences, the shortest and the longest length."""
+        if not self._running:
+            return self._count, self._shortest, self._longest
+        shortest = min(self._shortest or self._running, self._running)
+        return self._count + 1, shortest, max(self._longest, self._running)
+
+    @property
+    def first(self) -> list[NDArray[Any]]:
+        """Return the first rows of the first sequences."""
+        return [np.concatenate(parts) for parts in self._first[:MOST_SEQUENCES] if parts]
+
+    @property
+    def thin(self) -> NDArray[Any]:
+        """Return every ``step``-th row."""
+        return np.concatenate(self._kept)
+
+
+def _dense(chunk: Any, which: slice) -> NDArray[Any]:
+    """Return a copy of rows of a chunk as a dense array; skipped rows are NaN."""
+    rows = chunk.rows[which]
+    rows = rows.toarray() if is_sparse(rows) else np.array(rows)
+    if chunk.weights is not None:
+        rows[chunk.weights[which] == 0] = np.nan
+    return rows
