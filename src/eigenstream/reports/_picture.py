@@ -39,6 +39,7 @@ def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from eigenstream import StreamPCA
     >>> from eigenstream.reports import picture
     >>> picture(StreamPCA(2).fit(np.diag([3.0, 2.0, 1.0]))).get_title("left")
