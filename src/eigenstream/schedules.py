@@ -1,7 +1,7 @@
-"""How large a step an online rule takes: learning rates as functions of the number of steps.
+"""Learning rates of online rules as functions of the step number.
 
-A schedule is a frozen description. The step count, and the running mean that ``Auto`` divides by,
-are state of the solver that uses it, so that they survive ``partial_fit`` and pickling.
+A schedule is a frozen description. The solver that uses it keeps the step count and the running
+mean that ``Auto`` divides by. Both therefore survive ``partial_fit`` and pickling.
 """
 
 from abc import ABC, abstractmethod
@@ -20,9 +20,7 @@ __all__ = ["Auto", "Constant", "Exponential", "Power", "Schedule", "Steps", "Ver
 
 
 class Verdict(NamedTuple):
-    """Whether a schedule meets the stochastic-approximation conditions, and why.
-
-    Its truth value is the answer, not that of a tuple.
+    """Result of ``converges``: true if the conditions hold, with the reason.
 
     >>> bool(Verdict(False, "the steps do not vanish"))
     False
@@ -43,23 +41,23 @@ class Schedule(ABC):
         """Return the learning rates of the steps ``first .. first + n - 1``, counted from 0."""
 
     def state(self) -> State:
-        """Return its kind and its numbers by name."""
+        """Return the name of the class and its numbers by name."""
         found = {name: value for name, value in vars(self).items() if value is not None}
         return {"kind": type(self).__name__} | found
 
     @abstractmethod
     def converges(self) -> Verdict:
-        """Say whether eta -> 0, sum eta = inf and sum eta^q < inf for some q > 1, and why.
+        """Check that eta -> 0, sum eta = inf and sum eta^q < inf for some q > 1.
 
-        These are the conditions of stochastic approximation for Oja's rule: steps that vanish,
-        that can still travel any distance, and whose noise adds up to something finite.
+        These are the conditions of stochastic approximation for Oja's rule. The steps vanish, they
+        can cover any distance, and their total noise is finite.
         """
 
 
 @storable(c="number")
 @dataclass(frozen=True)
 class Constant(Schedule):
-    """The same learning rate at every step: for drifting streams, never for a limit.
+    """The same learning rate at every step, for streams that drift.
 
     >>> Constant(0.01).converges()
     Verdict(holds=False, reason='the steps stay at 0.01 and do not vanish')
@@ -75,14 +73,14 @@ class Constant(Schedule):
         return np.full(n, float(self.c))
 
     def converges(self) -> Verdict:
-        """Return False: a constant step never settles."""
+        """Return False: constant steps do not converge."""
         return Verdict(False, f"the steps stay at {self.c:g} and do not vanish")
 
 
 @storable(c0="number", t0="number", p="number")
 @dataclass(frozen=True)
 class Power(Schedule):
-    """``c0 / (t0 + t)^p``; the slow-subspace paper ran with ``Power(100, 10_000)`` [SLOW] sec. 6.
+    """``c0 / (t0 + t)^p``. The slow-subspace paper uses ``Power(100, 10_000)`` ([SLOW] sec. 6).
 
     >>> Power(100, 10_000).gains(0, 2)
     array([0.01    , 0.009999])
@@ -101,14 +99,14 @@ class Power(Schedule):
 
     def gains(self, first: int, n: int) -> Float64s:
         """Return ``c0 / (t0 + t)^p`` for ``n`` steps from ``first`` on."""
-        # Whole numbers would overflow to wrong ones; a float becomes infinite, and the rate zero.
+        # Integers would wrap around. Floats overflow to infinity, which gives the rate 0.
         with np.errstate(over="ignore"):
             return float(self.c0) / (self.t0 + np.arange(first, first + n, dtype=float)) ** self.p
 
     def converges(self) -> Verdict:
         """Return True exactly for p in (0, 1]."""
         if self.p > 1:
-            return Verdict(False, f"sum eta is finite for p = {self.p:g} > 1: it stops on the way")
+            return Verdict(False, f"sum eta is finite for p = {self.p:g} > 1")
         return Verdict(
             True,
             f"eta falls as t^-{self.p:g}: sum eta diverges, sum eta^q is finite for "
@@ -119,7 +117,7 @@ class Power(Schedule):
 @storable(c0="number", tau="number")
 @dataclass(frozen=True)
 class Exponential(Schedule):
-    """``c0 exp(-t / tau)``: anneals in about ``tau`` steps, then stands still.
+    """``c0 exp(-t / tau)``, which anneals in about ``tau`` steps and then stops.
 
     >>> Exponential(0.1, 1000).gains(1000, 1)
     array([0.03678794])
@@ -139,9 +137,8 @@ class Exponential(Schedule):
         return np.asarray(self.c0 * np.exp(-np.arange(first, first + n) / self.tau), np.float64)
 
     def converges(self) -> Verdict:
-        """Return False: the steps add up to a finite length."""
-        length = self.c0 * self.tau
-        return Verdict(False, f"sum eta is finite, about {length:g}: it stops on the way")
+        """Return False: the sum of the steps is finite."""
+        return Verdict(False, f"sum eta is finite, about {self.c0 * self.tau:g}")
 
 
 @storable(c="number", averaging="number | None")
@@ -149,21 +146,20 @@ class Exponential(Schedule):
 class Auto(Schedule):
     """Scale-free steps ``eta_t = c / sqrt(t mean_{s <= t} |A_s V_s|^2)``, then an average.
 
-    The mean of the squared steps sets the unit, nearly as in AdaGrad and AdaOja, so that
-    multiplying the data by any factor changes nothing but rounding; it is one number for all
-    columns, so that the span does not depend on the basis. It has weights s^3 and counts no step
-    more than ten running medians, so that neither a poor start nor a single row spoils the rate,
-    which is also held where one more step would swing past what it turns away from.
+    The mean of the squared steps sets the unit, nearly as in AdaGrad and AdaOja. Multiplying the
+    data by a factor changes only rounding. There is one rate for all columns, so the span does not
+    depend on the basis. The mean has weights s^3, and no step counts more than ten running medians:
+    a poor start or a single row has little effect. The rate is also limited where a longer step
+    would overshoot.
 
-    The steps fall as t^-1/2. That is too slow for the last iterate to settle and right for an
-    average: with ``averaging = p`` the solver turns twice as many columns as are asked for, and the
-    answer is the top subspace of the average, with weights t^p, of the projectors on those of their
-    directions that carry most of T. This takes out the noise that the long steps leave [ADAOJA,
-    POLYAK]. ``averaging=None`` gives the last iterate.
+    The steps fall as t^-1/2. That is too slow for the last iterate to converge, and suits an
+    average. With ``averaging = p`` the solver learns more columns than ``n_components``. Of each
+    averaged frame it takes the directions with most of T. The answer is the top subspace of the
+    mean of their projectors, with weights t^p [ADAOJA, POLYAK]. ``averaging=None`` gives the last
+    iterate.
 
-    How near to the batch optimum that comes on what data is a table in docs/online.md; the defaults
-    are those of the figure in docs/pictures/schedule.png, which ``python -m benchmarks.schedules``
-    draws.
+    A table in docs/online.md compares the answers with the batch optimum. The figure
+    docs/pictures/schedule.png shows the choice of the defaults.
 
     >>> Auto()
     Auto(c=5.0, averaging=1.5)
@@ -178,7 +174,7 @@ class Auto(Schedule):
             check_number(self.averaging, "averaging", least=0)
 
     def gains(self, first: int, n: int) -> Float64s:
-        """Return ``n`` times ``c``, the numerator: the rule knows the denominator."""
+        """Return ``n`` times the numerator ``c``. The rule computes the denominator."""
         return np.full(n, float(self.c))
 
     def converges(self) -> Verdict:
@@ -192,7 +188,7 @@ class Auto(Schedule):
 
 @dataclass(frozen=True)
 class Steps(Schedule):
-    """A schedule given by a function of the step numbers (an int array, from 0 on).
+    """A schedule given by a function of the step numbers, an array of integers from 0.
 
     >>> import numpy as np
     >>> Steps(lambda t: 1 / np.sqrt(100 + t)).gains(0, 1)
@@ -202,36 +198,36 @@ class Steps(Schedule):
     function: Callable[[Any], Any]
 
     def state(self) -> State:
-        """Refuse: a function cannot be written down."""
+        """Raise TypeError: a function cannot be saved."""
         raise TypeError(
-            f"schedule={self.function!r} is a function, which cannot be saved. Use a schedule of "
+            f"schedule={self.function!r} is a function and cannot be saved. Use a schedule of "
             "eigenstream.schedules."
         )
 
     def gains(self, first: int, n: int) -> Float64s:
-        """Return what the function gives, refusing rates that are not positive numbers."""
-        values = real_array(self.function(np.arange(first, first + n)), "what the schedule gave")
+        """Return the values of the function. Negative, infinite and NaN rates raise an error."""
+        values = real_array(self.function(np.arange(first, first + n)), "the learning rates")
         if values.shape not in ((), (n,)):
             raise ValueError(
-                f"the schedule gave learning rates of shape {values.shape} for {n} steps: it must "
-                "give one a step number, or one for all."
+                f"the schedule gave learning rates of shape {values.shape} for {n} steps. Return "
+                "one rate for each step number, or one number."
             )
         gains = np.array(np.broadcast_to(values, (n,)), np.float64)
         bad = np.flatnonzero(~(np.isfinite(gains) & (gains >= 0)))
         if bad.size:
             raise ValueError(
                 f"the schedule gave the learning rate {float(gains[bad[0]])!r} at step "
-                f"{first + int(bad[0])}; it must give a finite number that is not negative."
+                f"{first + int(bad[0])}. Return finite numbers >= 0."
             )
         return gains
 
     def converges(self) -> Verdict:
-        """Return False: nothing is known about a function."""
-        return Verdict(False, "unknown: a function does not say how it goes on")
+        """Return False: the limit of a function is unknown."""
+        return Verdict(False, "unknown: the schedule is a function")
 
 
 def as_schedule(value: Any) -> Schedule:
-    """Return the schedule that a user's ``schedule=`` names.
+    """Return the schedule for a ``schedule=`` argument.
 
     >>> as_schedule("auto"), as_schedule(Constant(0.1))
     (Auto(c=5.0, averaging=1.5), Constant(c=0.1))
@@ -242,8 +238,7 @@ def as_schedule(value: Any) -> Schedule:
         return Auto()
     if isinstance(value, type) and issubclass(value, Schedule):
         raise TypeError(
-            f"schedule={value.__name__} is a class, and its rates are not known: give it its "
-            f"numbers, as {value.__name__}(...)."
+            f"schedule={value.__name__} is a class. Pass an object, {value.__name__}(...)."
         )
     if callable(value):
         return Steps(value)
@@ -261,7 +256,7 @@ def restored(state: State) -> Schedule:
     """
     kinds: dict[str, Any] = {kind.__name__: kind for kind in (Auto, Constant, Exponential, Power)}
     numbers = {name: np.asarray(value).item() for name, value in state.items() if name != "kind"}
-    if state["kind"] == "Auto":  # what is left out was None
+    if state["kind"] == "Auto":  # a state has no None
         numbers = {"averaging": None} | numbers
     made: Schedule = kinds[str(state["kind"])](**numbers)
     return made

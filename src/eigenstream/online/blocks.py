@@ -3,7 +3,7 @@
 A Hebbian rule sees an input vector u only through its inner products with the weights. It changes
 the weights by multiples of u and of the weights themselves. Over a block of inputs the weights stay
 in the span of themselves and the block. The engine forms the inner products of a block at once,
-takes the steps one after the other on short tables, and updates the weights by one matrix product.
+takes the steps in order on short tables, and updates the weights by one matrix product.
 The result is that of the sequential rule, to rounding.
 """
 
@@ -174,7 +174,7 @@ def _next_rate(rate, strength, penalty, adapt):
 
 @loops
 def _take_steps(step, W, U, Y, gram, limit, signs, rates, units, adapt):
-    """Take the steps of a block one after the other; return how many were sound."""
+    """Take the steps of a block in order. Return how many were sound."""
     d, (steps, r) = len(W), signs.shape
     G, eta = np.empty((r, r)), np.empty(d)
     for t in range(steps):

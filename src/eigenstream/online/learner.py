@@ -1,4 +1,4 @@
-"""Learning online by a rule: what is kept are the weights and the rows that later steps need."""
+"""Learning online by a rule. A learner keeps the weights and the rows that later steps need."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -160,8 +160,8 @@ class OnlineLearner(Stateful):
         self.mean = np.zeros(0)
         self.moment = np.zeros((0, 0))
         self._frame = np.zeros((0, 0))  # the weights, one a row, and a row for the engine
-        #: Rows that later steps need, their weights, and the terms that wait for the start: the
-        #: rows of each and the rows ``lag`` before.
+        #: Rows that later steps need, and their weights. Terms that wait for the start are indices
+        #: of their rows and of the rows ``lag`` before.
         self._rows, self._weights = np.zeros((0, 0)), np.zeros(0)
         self._now = self._past = np.zeros(0, np.int64)
         self._room = np.zeros((0, 0))
@@ -279,7 +279,7 @@ class OnlineLearner(Stateful):
         if plan.center:
             if total == 0.0:
                 self.mean[:] = rows[now[0]]  # any point near the data keeps the rows' digits
-            # A row counts W / (W + w) times and is centred by the mean of the rows before it: the
+            # A row counts W / (W + w) times and is centred by the mean of the rows before it. The
             # terms then add up to exactly the scatter about the final mean [CHAN].
             shares, totals = mean_shares(weights, total, keep)
             signs[:, 0] *= 1.0 - shares

@@ -1,8 +1,8 @@
 """Hebbian rules: compiled functions that take one learning step.
 
 A rule is a function ``step(W, U, Y, G, c, eta)`` that changes W, one weight vector a row, in place.
-U holds the one or two input vectors of the step, and Y = U W' and G = U U' their inner products.
-c has their signed weights, and eta a learning rate for each unit. A step treats all columns
+U holds the one or two input vectors of the step. Y = U W' and G = U U' are their inner products.
+c has their signed weights. eta has a learning rate for each unit. A step treats all columns
 of (W, U) alike: it is the textbook's rule on long vectors, and serves the engine on short tables.
 """
 

@@ -47,7 +47,7 @@ def scheduled(schedule: Schedule, name: str, first: int, n: int) -> Float64s:
     >>> scheduled(as_schedule(lambda t: -t), "radius", 1, 1)
     Traceback (most recent call last):
         ...
-    ValueError: the schedule gave the radius -1.0 at step 1; it must give a finite number that is...
+    ValueError: the schedule gave the radius -1.0 at step 1. Return finite numbers >= 0.
     """
     try:
         return schedule.gains(first, n)
