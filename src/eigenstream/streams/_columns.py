@@ -43,22 +43,31 @@ class Reading:
     width: int | None = None
     names: tuple[str, ...] | None = None
 
+    def features(self, table: RowTable) -> tuple[int, ...] | None:
+        """Return the places of the features in a table; None for all if its width is unknown."""
+        if self.columns is not None:
+            return tuple(place(one, table) for one in self.columns)
+        asked = (self.sequence, self.time, *self.labels)
+        marks = [place(one, table) for one in asked if one is not None]
+        if table.width is not None:
+            return tuple(one for one in range(table.width) if one not in marks)
+        if marks:
+            raise StreamError(f"{table.name} has an unknown width. Pass columns=[...] too.")
+        return None
+
     def wanted(self, table: RowTable, block_rows: int) -> Wanted:
         """Return what is asked of one table."""
         sequence, time = (
             None if one is None else place(one, table) for one in (self.sequence, self.time)
         )
         labels = tuple(place(one, table) for one in self.labels)
-        features: tuple[int, ...] | None = None
         if self.names is not None and table.columns is not None:
             # By name: files may have their columns in another order.
-            features = tuple(place(name, table) for name in self.names)
-            if features == tuple(range(len(table.columns))):
-                features = None
-        elif self.columns is not None:
-            features = tuple(place(one, table) for one in self.columns)
-        elif sequence is not None or time is not None or labels:
-            features = _others(table, (sequence, time, *labels))
+            features: Any = tuple(place(name, table) for name in self.names)
+        else:
+            features = self.features(table)
+        if table.width is not None and features == tuple(range(table.width)):
+            features = None
         rows = self.rows
         ends = rows.start or 0, rows.stop, rows.step or 1
         return Wanted(features, sequence, time, labels, *ends, block_rows)
@@ -88,40 +97,23 @@ def planned(plan: Reading, tables: Sequence[RowTable]) -> Reading:
 
 
 def _features(plan: Reading, table: RowTable) -> tuple[int | None, tuple[str, ...] | None]:
-    """Return how many features a table gives, and their names, where they are known."""
-    if table.width is None:
-        return (None if plan.columns is None else len(plan.columns)), None
-    labels = tuple(place(one, table) for one in plan.labels)
-    if plan.columns is not None:
-        places = tuple(place(one, table) for one in plan.columns)
-        for one, name in zip(labels, plan.labels, strict=True):
-            if one in places:
-                raise StreamError(
-                    f"{table.name}: column {name!r} is a label and a feature. Leave it out of "
-                    "columns=."
-                )
-    else:
-        marks = [None if one is None else place(one, table) for one in (plan.sequence, plan.time)]
-        places = _others(table, (*marks, *labels))
+    """Return how many features a table gives, and their names, if they are known."""
+    places = plan.features(table)
+    if places is None or table.width is None:
+        return (None if places is None else len(places)), None
+    for name in plan.labels:
+        if place(name, table) in places:
+            raise StreamError(
+                f"{table.name}: column {name!r} is a label and a feature. Leave it out of columns=."
+            )
     names = None if table.columns is None else tuple(table.columns[one] for one in places)
-    if table.lacking:
-        read = [*(names or ()), plan.sequence, plan.time, *plan.labels]
-        for name in read:
-            if name in table.lacking:
-                raise StreamError(
-                    f"{table.lacking[name]} has no column {name!r}, and other files of "
-                    f"{table.name} have it. Select common ones with columns=[...]."
-                )
+    for name in [*(names or ()), plan.sequence, plan.time, *plan.labels]:
+        if name in table.lacking:
+            raise StreamError(
+                f"{table.lacking[name]} has no column {name!r}, and other files of "
+                f"{table.name} have it. Select common ones with columns=[...]."
+            )
     return len(places), names
-
-
-def _others(table: RowTable, marks: tuple[int | None, ...]) -> tuple[int, ...]:
-    if table.width is None:
-        raise StreamError(
-            f"{table.name} does not say how many columns it has: name the features with "
-            "columns=[...] where a sequence, time or label column is given."
-        )
-    return tuple(one for one in range(table.width) if one not in marks)
 
 
 def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, dict[str | int, str]]:
@@ -129,7 +121,10 @@ def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, di
 
     Where no feature is left, the plan is as it was.
     """
-    asked = _asked(plan, tables[0])
+    first = tables[0]
+    asked: tuple[Any, ...] = plan.features(first) or ()
+    if first.columns is not None:
+        asked = tuple(first.columns[one] for one in asked)
     others: dict[str | int, str] = {}
     for table in tables:
         for one, what in sorted(table.no_numbers.items()):
@@ -142,41 +137,22 @@ def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, di
     return planned(replace(plan, columns=kept), tables), others
 
 
-def _asked(plan: Reading, table: RowTable) -> tuple[Any, ...]:
-    """Return the names, or else the numbers, of the features of a table."""
-    if table.width is None:
-        return ()
-    if plan.columns is not None:
-        places = tuple(place(one, table) for one in plan.columns)
-    else:
-        marks = (plan.sequence, plan.time, *plan.labels)
-        places = _others(table, tuple(None if one is None else place(one, table) for one in marks))
-    return places if table.columns is None else tuple(table.columns[one] for one in places)
-
-
 def place(column: Any, table: RowTable) -> int:
     """Return the number of a column that is given by its name or number."""
+    names, width = table.columns, table.width
     if isinstance(column, str):
-        if table.columns is None:
-            raise StreamError(
-                f"{table.name} has no column names, so that column {column!r} is not known. Give "
-                "its number, from 0."
-            )
-        if column not in table.columns:
-            some = ", ".join(map(repr, table.columns[:8]))
-            more = ", ..." if len(table.columns) > 8 else ""
-            raise StreamError(f"{table.name} has no column {column!r}; it has {some}{more}.")
-        return table.columns.index(column)
-    if isinstance(column, bool) or not isinstance(column, Integral):
+        if names is not None and column in names:
+            return names.index(column)
+    elif isinstance(column, bool) or not isinstance(column, int | np.integer):
         raise TypeError(f"a column is given by its name or its number, got {column!r}.")
-    number = int(column)
-    if table.width is not None:
-        if not -table.width <= number < table.width:
-            raise StreamError(f"{table.name} has {table.width} columns, and no column {number}.")
-        return number % table.width
-    if number < 0:
-        raise StreamError(f"{table.name} does not say its width: give column {number} from 0 on.")
-    return number
+    elif width is None and column >= 0:
+        return int(column)
+    elif width is not None and -width <= column < width:
+        return int(column) % width
+    known = f"{width or '?'} columns and no column names"
+    if names is not None:
+        known = ", ".join(map(repr, names[:8])) + ", ..." * (len(names) > 8)
+    raise StreamError(f"{table.name} has no column {column!r}; it has {known}.")
 
 
 def check_columns(
@@ -189,7 +165,7 @@ def check_columns(
         columns = (columns,)
     if isinstance(columns, slice):
         if tables[0].width is None:
-            raise StreamError(f"{tables[0].name} does not say its width: list the columns.")
+            raise StreamError(f"{tables[0].name} has an unknown width. List the columns.")
         columns = range(tables[0].width)[columns]
     listed = tuple(columns)
     if not listed:

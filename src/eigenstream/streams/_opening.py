@@ -1,10 +1,9 @@
 """``open_stream``: from whatever holds rows to a stream of them."""
 
+import inspect
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from difflib import get_close_matches
-from inspect import signature
 from io import IOBase
 from os import PathLike, fspath
 from typing import Any, Literal, TypedDict, Unpack
@@ -117,7 +116,11 @@ def open_stream(
     [[0.5, 2.0], [0.25, 3.0]] True
     [[4.0, 5.0]] True
     """
-    _check_known(options)
+    for name in options:
+        if name not in StreamOptions.__annotations__:
+            known = [*inspect.signature(open_stream).parameters][1:-1]
+            listed = ", ".join(f"{one}=" for one in [*known, *StreamOptions.__annotations__])
+            raise TypeError(f"open_stream has no {name}=. It takes {listed}.")
     check_choice(missing, "missing", POLICIES)
     formats: dict[str, Any] = dict(options)
     time, gap = formats.pop("time", None), formats.pop("gap", None)
@@ -142,19 +145,6 @@ def open_stream(
         several=isinstance(labels, list | tuple | slice),
     )
     return Stream(tables, planned(plan, tables))
-
-
-def _check_known(options: Mapping[str, Any]) -> None:
-    """Refuse a name that no source could know: a slip of the fingers, as a rule."""
-    asked = signature(open_stream).parameters.values()
-    known = [one.name for one in asked if one.kind is one.KEYWORD_ONLY]
-    known += StreamOptions.__annotations__
-    for name in options:
-        if name not in known:
-            near = get_close_matches(name, known, 1)
-            meant = f" Did you mean {near[0]}=?" if near else ""
-            listed = ", ".join(f"{one}=" for one in known)
-            raise TypeError(f"open_stream has no {name}=.{meant} It takes {listed}.")
 
 
 def _warn_of_header(tables: Sequence[RowTable]) -> None:
@@ -184,8 +174,8 @@ def _float_type(dtype: Any) -> np.dtype[Any] | None:
 
 def _tables(source: Any, options: Mapping[str, Any]) -> list[RowTable]:
     """Return the tables that a source stands for."""
-    several = hasattr(source, "data_vars")  # xarray's, whose variables are no sequences
-    if isinstance(source, Mapping) and not is_sparse(source) and not several:
+    dataset = hasattr(source, "data_vars")  # xarray's, whose variables are no sequences
+    if isinstance(source, Mapping) and not is_sparse(source) and not dataset:
         return _named(source, options)
     if isinstance(source, list | tuple) and not _is_numbers(source):
         if not source:
@@ -220,30 +210,13 @@ def _is_numbers(source: Any) -> bool:
 
 def _one(source: Any, name: str, options: Mapping[str, Any]) -> list[RowTable]:
     """Return the tables of a single source."""
-    if isinstance(source, bytes):
-        raise TypeError(f"{name} is bytes, and the name of a file is text.")
     if isinstance(source, str | PathLike):
         path = fspath(source)
         files = [Pipe("standard input", sys.stdin.buffer)] if path == "-" else resolved(path)
         return tables_of(files, options)
-    if isinstance(source, Stream):
-        raise TypeError(f"{name} is a stream already.")
     if isinstance(source, list | tuple):
         source = _array_of(source, name)
-    if isinstance(source, IOBase):
-        raise TypeError(
-            f"{name} is an open file, of which nothing says what is in it. Pass its path, or '-' "
-            "for standard input."
-        )
-    several = (
-        hasattr(source, "keys") and hasattr(source, "attrs") and not hasattr(source, "columns")
-    )
-    if several and (hasattr(source, "data_vars") or not hasattr(source, "dtypes")):
-        raise TypeError(
-            f"{name} is a {type(source).__name__} of several arrays. Pass one of them, such as "
-            "group['heat'], or a dict of those that are sequences."
-        )
-    if hasattr(source, "detach"):  # a tensor, wherever it lies
+    if hasattr(source, "detach") and not isinstance(source, IOBase):  # a tensor, wherever it lies
         source = source.detach().cpu().numpy()
     if hasattr(source, "to_frame") and hasattr(source, "dtype"):  # a column of a data frame
         source = source.to_frame()
@@ -272,9 +245,10 @@ def _kind_of(source: Any, name: str) -> tuple[str, str]:
         return "tables", "DataFrameTable"
     if all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
         return "arrays", "Held"  # h5py's and Zarr's own, too
-    if callable(source) or isinstance(source, Iterable):
+    no_rows = isinstance(source, bytes | IOBase | Stream) or hasattr(source, "data_vars")
+    if not no_rows and (callable(source) or isinstance(source, Iterable)):
         return "iterables", "Chunks"
     raise TypeError(
-        f"{name} is a {type(source).__name__}, which holds no rows. Pass a path, an array, a data "
-        "frame, or an iterable of chunks."
+        f"{name} is a {type(source).__name__}, not rows. Pass a path, an array, a data frame, or "
+        "an iterable of chunks."
     )
