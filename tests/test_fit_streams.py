@@ -103,10 +103,8 @@ def table(kind, folder):
     if kind in ("csv", "csv.gz"):
         frame.to_csv(path, index=False)
     elif kind == "parquet":
-        pytest.importorskip("pyarrow")
         frame.to_parquet(path)
     elif kind == "feather":
-        pytest.importorskip("pyarrow")
         frame.to_feather(path)
     elif kind == "frame":
         return frame
@@ -117,8 +115,6 @@ def table(kind, folder):
 
 @pytest.mark.parametrize("kind", ["csv", "frame", "npy"])
 def test_labels_in_a_column_of_the_file(kind, tmp_path):
-    if kind.startswith("csv"):
-        pytest.importorskip("pyarrow")
     path = table(kind, tmp_path)
     by_code = {"labels": -1} if kind == "npy" else {"labels": "code", "columns": NAMES}
     found = ClassSubspace(2, eta=2.0).fit(open_stream(path, **by_code, chunk_rows=31))
@@ -170,7 +166,6 @@ def test_a_map_learns_in_a_pass_of_its_own():
 
 def test_pairs_by_index(tmp_path):
     path = tmp_path / "pairs.csv"
-    pytest.importorskip("pyarrow")
     index = np.random.default_rng(0).integers(len(X), size=(200, 2))
     signs = np.where(Y[index[:, 0]] == Y[index[:, 1]], 1, -1)
     lines = [f"{a},{b},{s}" for (a, b), s in zip(index.tolist(), signs.tolist(), strict=True)]

@@ -13,8 +13,6 @@ ROWS = np.random.default_rng(0).standard_normal((30, 3))
 
 @pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet"])
 def test_what_is_written_is_read(tmp_path, ending):
-    if ending != ".npy":
-        pytest.importorskip("pyarrow")
     path = tmp_path / f"out{ending}"
     assert write_stream(open_stream(ROWS, chunk_rows=7), path, names=["x", "y", "z"]) == 30
     found = open_stream(path)

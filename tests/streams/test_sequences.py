@@ -168,7 +168,6 @@ def test_interpolation_agrees_with_pandas():
 
 
 def test_dates_and_spans(tmp_path):
-    pytest.importorskip("pyarrow")
     lines = ["when,v"]
     lines += [f"2024-01-01T00:{minute:02}:00,{minute}" for minute in (0, 1, 2, 30, 31)]
     (tmp_path / "x.csv").write_text("\n".join(lines))

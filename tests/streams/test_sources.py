@@ -1,7 +1,6 @@
 """Every kind of source gives the rows that are in it, whatever the chunks."""
 
 import gc
-import gzip
 import io
 import os
 import sys
@@ -15,9 +14,7 @@ from PIL import Image
 from scipy.io import netcdf_file
 
 from eigenstream import SlowSubspace, StreamPCA
-from eigenstream.streams import StreamError, open_stream
-from eigenstream.streams._places import File
-from eigenstream.streams.numpy_files import Npy
+from eigenstream.streams import StreamError, numpy_files, open_stream
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.standard_normal((57, 5))
@@ -64,13 +61,6 @@ def test_npy(tmp_path, dtype, order):
     assert stream.dtype == expected.dtype
 
 
-def test_npy_is_mapped_where_it_is_sliced(tmp_path):
-    np.save(tmp_path / "x.npy", ROWS)
-    with Npy(File(str(tmp_path / "x.npy"))).opened() as rows:
-        assert not rows[3:9:2].flags.owndata
-        assert not rows[3:9:2].flags.writeable
-
-
 def test_a_stack_of_images_is_rows(tmp_path):
     rng = np.random.default_rng(100)
     stack = rng.integers(0, 255, (12, 3, 4), dtype=np.uint8)
@@ -95,22 +85,6 @@ def test_npz(tmp_path, save):
 
 
 # ---- tables -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", " "])
-@pytest.mark.parametrize("headed", [True, False])
-def test_text(tmp_path, delimiter, headed):
-    header = delimiter.join("abcde") if headed else ""
-    how = {} if headed else {"header": None}
-    np.savetxt(tmp_path / "x.csv", ROWS, delimiter=delimiter, header=header, comments="")
-    text = (tmp_path / "x.csv").read_text()
-    (tmp_path / "x.csv").write_text(text.lstrip("\n"))
-    exact = np.loadtxt(io.StringIO(text), delimiter=delimiter, skiprows=int(headed), ndmin=2)
-    stream = check(tmp_path / "x.csv", exact, **how)
-    assert stream.feature_names == (tuple("abcde") if headed else None)
-    check(tmp_path / "x.csv", exact[:, [3, 1]], columns=["d", "b"] if headed else [3, 1], **how)
-    (tmp_path / "x.csv.gz").write_bytes(gzip.compress((tmp_path / "x.csv").read_bytes()))
-    check(tmp_path / "x.csv.gz", exact, **how)
 
 
 def test_text_packed_by_zstandard_and_in_several_blocks(tmp_path):
@@ -248,7 +222,7 @@ def test_netcdf(tmp_path):
     check(tmp_path / "4.nc")
 
 
-@pytest.mark.parametrize("kind", ["f4", "f8", "i2", "i4", "u2", "u8"])
+@pytest.mark.parametrize("kind", ["f4", "i2", "u8"])
 def test_what_netcdf_never_wrote_is_missing(tmp_path, kind):
     """Its library fills what was not written, and says nowhere by what, but in its guide."""
     from scipy.io import netcdf_file as version_3
@@ -549,17 +523,6 @@ def test_a_folder_of_tables_has_the_same_columns_in_all_of_them(tmp_path, ending
     )
 
 
-def test_partitions_of_a_folder_have_the_same_columns_too(tmp_path):
-    pd = pytest.importorskip("pandas")
-    for year in (2024, 2025):
-        (tmp_path / f"year={year}").mkdir()
-        pd.DataFrame({"x": [1.0, 2.0]}).to_parquet(tmp_path / f"year={year}" / "a.parquet")
-    assert open_stream(tmp_path).feature_names == ("x", "year")
-    pd.DataFrame({"y": [1.0]}).to_parquet(tmp_path / "year=2025" / "a.parquet")
-    with pytest.raises(StreamError, match=r"year=2025.a\.parquet has no column 'x'"):
-        open_stream(tmp_path)
-
-
 def test_standard_input(monkeypatch):
     def given(raw):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(raw))))
@@ -628,55 +591,6 @@ def test_what_is_not_installed_is_named(tmp_path, monkeypatch):
         open_stream(tmp_path / "x.h5")
 
 
-class _Server:
-    """A server of one file that gives it whole or not at all, as many do."""
-
-    def __init__(self, raw):
-        from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-        class Answers(BaseHTTPRequestHandler):
-            def do_HEAD(self, body=False):
-                found = self.path.startswith("/x")
-                self.send_response(200 if found else 404)
-                self.send_header("Content-Length", str(len(raw) if found else 0))
-                self.end_headers()
-                if body and found:
-                    self.wfile.write(raw)
-
-            def do_GET(self):
-                self.do_HEAD(body=True)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-
-    def __enter__(self):
-        self.thread.start()
-        return f"http://127.0.0.1:{self.server.server_port}"
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-
-def test_files_of_a_server(tmp_path):
-    pytest.importorskip("fsspec")
-    pytest.importorskip("aiohttp", reason="fsspec reads http by aiohttp, which is not installed")
-    file = io.BytesIO()
-    np.save(file, ROWS)
-    with _Server(file.getvalue()) as place:
-        check(f"{place}/x.npy")
-        with pytest.raises(FileNotFoundError, match="No such file"):
-            open_stream(f"{place}/none.npy")
-        with pytest.raises(ValueError, match="download it first"):
-            open_stream(f"{place}/x.npz")
-    with pytest.raises(ValueError, match=r"cannot read http://.*/x.npy: .*[Cc]onnect"):
-        open_stream(f"{place}/x.npy")
-
-
 def test_thousands_of_files_take_a_handle_at_a_time(tmp_path):
     resource = pytest.importorskip("resource", reason="handles are counted on Unix only")
     for k in range(300):
@@ -693,23 +607,12 @@ def test_thousands_of_files_take_a_handle_at_a_time(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="handles are counted on Linux only")
-@pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet", "feather", "h5", "wav", "png"])
-@pytest.mark.parametrize("end", ["stops early", "an error in a chunk"])
-def test_no_handle_and_no_thread_stays(tmp_path, frame, ending, end):
+@pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet", "h5", "wav", "png"])
+def test_no_handle_and_no_thread_stays(tmp_path, frame, ending):
     path = _written(tmp_path, frame, ending)
 
-    def started():
-        return open_stream(path, chunk_rows=1)
-
     def run():
-        stream = started()
-        try:
-            for _ in stream:
-                if end == "stops early":
-                    return
-                raise KeyError("the learner's own")
-        except KeyError:
-            pass
+        next(iter(open_stream(path, chunk_rows=1)))
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)
@@ -795,3 +698,10 @@ def test_dask_of_parts_that_are_not_there_yet():
     np.testing.assert_array_equal(read(stream), ROWS[:50])
     with pytest.raises(TypeError, match=r"dask\.array\.from_delayed"):
         open_stream(dask.delayed(lambda: ROWS)())
+
+
+def test_arrays_by_columns_in_an_archive_need_memory_for_all_rows(tmp_path, monkeypatch):
+    np.savez(tmp_path / "x.npz", X=np.asfortranarray(ROWS))
+    monkeypatch.setattr(numpy_files, "physical_memory", lambda: 1.0)
+    with pytest.raises(StreamError, match="lies by columns"):
+        list(open_stream(tmp_path / "x.npz"))
