@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 import eigenstream
 from eigenstream import SlowSubspace, StreamPCA
-from eigenstream.cli import _data, app
+from eigenstream.cli import app
+from eigenstream.cli._output import Watched
 from eigenstream.streams import open_stream
 
 
@@ -192,12 +193,11 @@ def write_iris(files, rows, species):
 def test_progress_shows_rows_and_rate(files):
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=True, width=100)
-    with _data.Watched(open_stream("all.npy", chunk_rows=100), console) as watched:
+    with Watched(open_stream("all.npy", chunk_rows=100), console) as watched:
         assert sum(len(chunk) for chunk in watched.chunks()) == 600
         assert shown.getvalue() == ""  # over within a second
-    with _data.Watched(open_stream("all.npy", chunk_rows=100), console, quiet=0.0) as watched:
-        blocks = sum(len(rows) - 1 for rows, _ in watched.lagged_blocks(1))
-    assert blocks == watched.rows == 599
+    with Watched(open_stream("all.npy", chunk_rows=100), console, quiet=0.0) as watched:
+        assert sum(len(chunk) for chunk in watched.chunks()) == watched.rows == 600
     assert " rows" in shown.getvalue()
     assert "rows/s" in shown.getvalue()
 
@@ -215,7 +215,7 @@ def test_warnings_are_one_line(files):
 ENDS = """
 import os, signal, sys
 from eigenstream import cli
-from eigenstream.cli import _data
+from eigenstream.cli import _output
 
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 sys.argv = ["eigenstream", *sys.argv[1:]]
@@ -223,7 +223,7 @@ sys.argv = ["eigenstream", *sys.argv[1:]]
 def advance(self, rows):
     os.kill(os.getpid(), signal.SIGINT)
 
-_data.Watched._advance = advance
+_output.Watched._advance = advance
 cli.main()
 """
 

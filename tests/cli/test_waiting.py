@@ -6,7 +6,7 @@ import time
 import pytest
 from rich.console import Console
 
-from eigenstream.cli._waiting import waiting
+from eigenstream.cli._output import waiting
 
 
 @pytest.mark.parametrize("refused", [False, True])

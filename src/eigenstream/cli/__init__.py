@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from collections.abc import Callable
 from typing import Annotated, NoReturn
 
 import typer
@@ -21,6 +22,7 @@ from eigenstream.cli import (
     transform,
 )
 from eigenstream.cli._refusals import OneLineErrors
+from eigenstream.cli._running import SIGNALS
 
 __all__ = ["app", "main"]
 
@@ -41,10 +43,8 @@ def main() -> None:
         sys.exit(128 + number)
 
     # Asked to end, clean up on the way out: no partial file stays.
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        # Under nohup a signal is ignored, and so it stays.
-        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, end)
     try:
         app()
@@ -74,22 +74,19 @@ def eigenstream(
         print(context.get_help())
 
 
-app.command("demo", epilog="Example: eigenstream demo --seed 1 --out other.html")(demo.demo)
-app.command("look", epilog="Example: eigenstream look runs/*.csv --sequence day")(look.look)
-app.add_typer(fit.app, name="fit")
-app.command(
-    "transform", epilog="Example: eigenstream transform model.eigs new.csv -o features.npy"
-)(transform.transform)
-app.command("inspect", epilog="Example: eigenstream inspect model.eigs")(inspect.inspect)
-app.command("export", epilog="Example: eigenstream export model.eigs -o components.csv")(
-    export.export
-)
-app.command(
-    "evaluate", epilog="Example: eigenstream evaluate model.eigs test.csv --labels species"
-)(evaluate.evaluate)
-app.command("plot", epilog="Example: eigenstream plot model.eigs -o figure.png")(plot.plot)
-app.command("merge", epilog="Example: eigenstream merge monday.eigs tuesday.eigs -o both.eigs")(
-    merge.merge
-)
-app.add_typer(bound.app, name="bound")
-app.add_typer(advise.app, name="advise")
+#: Each command with the arguments of its example.
+COMMANDS: dict[Callable[..., None], str] = {
+    demo.demo: "--seed 1 --out other.html",
+    look.look: "runs/*.csv --sequence day",
+    transform.transform: "model.eigs new.csv -o features.npy",
+    inspect.inspect: "model.eigs",
+    export.export: "model.eigs -o components.csv",
+    evaluate.evaluate: "model.eigs test.csv --labels species",
+    plot.plot: "model.eigs -o figure.png",
+    merge.merge: "monday.eigs tuesday.eigs -o both.eigs",
+}
+for command, example in COMMANDS.items():
+    name = command.__name__
+    app.command(name, epilog=f"Example: eigenstream {name} {example}")(command)
+for group in fit, bound, advise:
+    app.add_typer(group.app, name=group.__name__.rpartition(".")[2])

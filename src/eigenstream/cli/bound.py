@@ -8,8 +8,8 @@ from typing import Annotated, TypeVar
 import typer
 
 from eigenstream._files import replacing
-from eigenstream.cli import _data
-from eigenstream.cli._options import grouped
+from eigenstream.cli._options import Json, grouped
+from eigenstream.cli._output import print_json
 
 Answer = TypeVar("Answer")
 
@@ -74,7 +74,7 @@ def bound_slow(
         Path | None,
         typer.Option(help="Draw the gap against m into this file (.png, .svg).", dir_okay=False),
     ] = None,
-    json: _data.Json = False,
+    json: Json = False,
 ) -> None:
     """Bound the gap between a slow subspace's objective on the data and the true one."""
     from eigenstream import theory
@@ -101,7 +101,7 @@ def bound_slow(
     if json:
         drawing = None if picture is None else str(picture)
         found_each = {text: asdict(found) for text, found in answers.items()}
-        _data.print_json({"mixing": found_each, "picture": drawing})
+        print_json({"mixing": found_each, "picture": drawing})
         return
     print(f"The gap of the objective, {d} directions, data of norm at most 1/2:")
     for text, found in answers.items():
@@ -120,7 +120,7 @@ def bound_pairs(
     *,
     wanted: CertaintyOptions,
     risk: Annotated[float, typer.Option(help="The margin risk on the data.")] = 0.0,
-    json: _data.Json = False,
+    json: Json = False,
 ) -> None:
     """Bound the risk of a projection learned from pairs by its margin risk on the data."""
     from eigenstream import theory
@@ -133,7 +133,7 @@ def bound_pairs(
         lambda m, gap: theory.pair_confidence(m, d, margin, gap, empirical_risk=risk),
     )
     if json:
-        _data.print_json({**asdict(found), "value": found.value})
+        print_json({**asdict(found), "value": found.value})
         return
     print(f"The risk of any projection on {d} directions, pairs at most 1 apart:")
     print(f"  {found}")

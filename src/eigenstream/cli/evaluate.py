@@ -1,19 +1,23 @@
 """``eigenstream evaluate``: what the features of a model are worth on labelled rows."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from eigenstream.cli import _data
-from eigenstream.cli._options import ReadingOptions, grouped
+from eigenstream.cli._options import (
+    Data,
+    Json,
+    Missing,
+    ModelFile,
+    ReadingOptions,
+    column,
+    grouped,
+)
+from eigenstream.cli._output import Watched, print_facts, print_json, waiting
 from eigenstream.cli._pairs import pairs_of
-from eigenstream.cli._waiting import waiting
-
-#: Of more rows than this a sample is judged: measures over all pairs take time with their square.
-MOST_ROWS = 4000
+from eigenstream.cli.transform import check_width, feature_model
 
 #: The measures, as they are called in JSON and in words.
 WORDS = {
@@ -24,90 +28,67 @@ WORDS = {
 }
 
 
-@dataclass
-class JudgingOptions:
-    """What features are judged by, and by how many rows."""
-
+@grouped
+def evaluate(
+    model: ModelFile,
+    data: Data,
+    *,
     labels: Annotated[
         str | None,
         typer.Option(help="The column of class labels, by name or number, or a file of them."),
-    ] = None
+    ] = None,
     pairs: Annotated[
         Path | None,
         typer.Option(help="Instead of labels a table of pairs of these rows, as fit pairs takes."),
-    ] = None
+    ] = None,
     names: Annotated[
         str | None, typer.Option(help="With --pairs: the column that holds the rows' names.")
-    ] = None
+    ] = None,
     most: Annotated[
-        int, typer.Option("--most", help="Of more rows, so many are drawn and judged.")
-    ] = MOST_ROWS
-    seed: Annotated[int, typer.Option(help="Of the rows that are drawn.")] = 0
-
-    def check(self) -> None:
-        """Refuse what makes no sense before anything is read."""
-        from eigenstream._checks import check_whole
-
-        check_whole(self.most, "--most", least=3)
-        check_whole(self.seed, "--seed", least=0)
-
-    @property
-    def known_by(self) -> str | None:
-        """Return what is beside the rows: the column of labels, or that of names."""
-        if (self.labels is None) == (self.pairs is None):
-            raise ValueError("say what is to be told: --labels of the rows, or --pairs of them.")
-        if self.pairs is None and self.names is not None:
-            raise ValueError("--names is for --pairs: labels go with the rows as they come.")
-        return self.names if self.labels is None else self.labels
-
-
-@grouped
-def evaluate(
-    model: Annotated[Path, typer.Argument(help="A file that fit -o has written.")],
-    data: _data.Data,
-    *,
-    by: JudgingOptions,
+        int, typer.Option(min=3, help="The largest number of rows; of more, a sample is drawn.")
+    ] = 4000,  # the measures compare all pairs of rows
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the sample.")] = 0,
     reading: ReadingOptions,
-    missing: _data.Missing = "raise",
-    json: _data.Json = False,
+    missing: Missing = "raise",
+    json: Json = False,
 ) -> None:
-    """Say how well distances between features tell which rows have the same label, or are a pair.
+    """Measure how well distances between features tell which rows have the same label.
 
-    Beside them, the same of the columns themselves. One-shot error: of the nearest neighbour when
-    one example of each class is known. R*: the least balanced risk of a distance threshold. ROC
-    area: the chance that two rows of a class are nearer than two of different ones.
+    The same measures of the columns themselves are printed beside. One-shot error: of the nearest
+    neighbour if one example of each class is known. R*: the least balanced risk of a distance
+    threshold. ROC area: the chance that two rows of a class are nearer than two of different ones.
     """
-    by.check()
-    estimator = _data.loaded(model)
-    due = getattr(estimator, "n_features_in_", None)
-    if not hasattr(estimator, "transform") or due is None:
-        kind = type(estimator).__name__
-        raise ValueError(f"{model} holds a {kind} that makes no features, or has learned nothing.")
-    stream = _labelled(estimator, data, by.known_by, reading, missing)
-    if by.pairs is not None and (lost := stream.preprocessing.lost):
+    from eigenstream.streams import labels_of
+
+    if (labels is None) == (pairs is None):
+        raise ValueError("Pass --labels or --pairs, one of them.")
+    if pairs is None and names is not None:
+        raise ValueError("--names is for --pairs. Leave it out.")
+    estimator = feature_model(model)
+    file = labels if labels is not None and Path(labels).is_file() else None
+    known_by = labels or names
+    more = {"labels": column(known_by)} if known_by is not None and file is None else {}
+    # Labels pass through the steps with their rows.
+    stream = reading.matching(estimator, data, missing, **more).prepared(estimator)
+    if file is not None:
+        stream = stream.with_labels(labels_of(file))
+    if pairs is not None and (lost := stream.preprocessing.lost):
         raise ValueError(
-            f"{model} has learned behind {stream.preprocessing!r}, which use up {lost} rows of "
-            "each sequence, so that --pairs does not say which rows are meant: give --labels."
+            f"--pairs: the steps {stream.preprocessing!r} use up {lost} rows of each sequence, so "
+            "that the numbers of rows change. Use --labels."
         )
-    if stream.n_features not in (None, due):
-        raise ValueError(
-            f"{stream.sources[0]} gives {stream.n_features} columns, and {model} has learned from "
-            f"{due}: choose them with --columns."
-        )
-    with _data.Watched(stream) as watched:
-        if by.pairs is None:
-            judged: Any = _drawn(watched, by.most, by.seed)
-        else:
-            judged = pairs_of(watched, by.pairs)
+    check_width(stream.n_features, estimator, stream)
+    with Watched(stream) as watched:
+        judged: Any = _drawn(watched, most, seed) if pairs is None else pairs_of(watched, pairs)
     with waiting("comparing distances"):
-        if by.pairs is None:
+        if pairs is None:
             known, facts, found = _of_labels(estimator, *judged)
         else:
-            known, facts, found = _of_pairs(estimator, by.pairs, *judged)
+            known, facts, found = _of_pairs(estimator, pairs, *judged)
     if json:
-        _data.print_json(known | found)
+        print_json(known | found)
         return
-    _data.print_facts(f"{model}: {type(estimator).__name__}", facts)
+    print_facts(f"{model}: {type(estimator).__name__}", facts)
     print()
     print(f"  {'':24}{'features':>12}{'columns':>12}")
     for name, words in WORDS.items():
@@ -115,24 +96,6 @@ def evaluate(
             beside = found["columns"].get(name)
             shown = "" if beside is None else f"{beside:12.4f}"
             print(f"  {words:24}{found['features'][name]:12.4f}{shown}")
-
-
-def _labelled(
-    estimator: Any, data: list[str], labels: str | None, reading: ReadingOptions, missing: str
-) -> Any:
-    """Return the stream of rows with their labels; columns by name where the model knows names."""
-    from eigenstream.streams import labels_of
-
-    beside = labels if labels is not None and Path(labels).is_file() else None
-    given = labels is not None and beside is None
-    how: dict[str, Any] = {"labels": _data.column(labels)} if given else {}
-    stream = reading.opened(data, missing, **how)
-    names = _data.read_by(estimator)
-    if reading.columns is None and names is not None and stream.feature_names is not None:
-        stream = reading.opened(data, missing, **how, columns=list(map(str, names)))
-    # Labels go through the steps with their rows.
-    stream = stream.prepared(estimator)
-    return stream if beside is None else stream.with_labels(labels_of(beside))
 
 
 def _drawn(stream: Any, most: int, seed: int) -> tuple[Any, Any, int]:

@@ -5,28 +5,27 @@ from typing import Annotated
 
 import typer
 
-from eigenstream.cli import _data
+from eigenstream.cli._options import Json, ModelFile
+from eigenstream.cli._output import check_output, print_json
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="A file that fit -o has written.")],
+    model: ModelFile,
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", "-o", help="Components as .npy or .csv, or what projects rows as .onnx."
-        ),
+        typer.Option("--out", "-o", help="Components as .npy or .csv, or the projection as .onnx."),
     ],
-    json: _data.Json = False,
+    json: Json = False,
 ) -> None:
-    """Write components as numbers, or the projection as an ONNX graph, by the file's ending."""
+    """Write components as numbers or, by the ending .onnx, the projection as an ONNX graph."""
+    from eigenstream.persistence import load
     from eigenstream.persistence.exports import ENDINGS
     from eigenstream.persistence.exports import export as write
 
-    _data.check_output(out, [str(model)], ENDINGS)
-    estimator = _data.loaded(model)
-    write(estimator, out)
+    check_output(out, [str(model)], ENDINGS)
+    write(load(model), out)
     if json:
-        _data.print_json({"model": str(model), "output": str(out), "bytes": out.stat().st_size})
+        print_json({"model": str(model), "output": str(out), "bytes": out.stat().st_size})
     else:
-        what = "The projection" if out.suffix.lower() == ".onnx" else "The components"
-        print(f"{what} of {model} is in {out}." if what[-1] == "n" else f"{what} are in {out}.")
+        what = "projection is" if out.suffix.lower() == ".onnx" else "components are"
+        print(f"The {what} in {out}.")

@@ -5,19 +5,20 @@ from typing import Annotated, Any
 
 import typer
 
-from eigenstream.cli import _data
+from eigenstream.cli._options import Json
+from eigenstream.cli._output import names_of, print_facts, print_json
 
 
 def inspect(
     model: Annotated[Path, typer.Argument(help="A model file.")],
-    json: _data.Json = False,
+    json: Json = False,
 ) -> None:
-    """Say what a model file holds: its class and parameters, its spectrum, where it comes from."""
-    from eigenstream.persistence import describe
+    """Show what a model file holds: its class and parameters, its spectrum, where it comes from."""
+    from eigenstream.persistence import describe, load
     from eigenstream.persistence.checkpoints import held
 
     told = describe(model)
-    estimator = _data.loaded(model)
+    estimator = load(model)
     parameters = _given(estimator)
     values = getattr(estimator, "eigenvalues_", None)
     names = getattr(estimator, "feature_names_in_", None)
@@ -29,7 +30,7 @@ def inspect(
         "eigenvalues": values,
     }
     if json:
-        _data.print_json(found)
+        print_json(found)
         return
     facts = {}
     if found["columns"] is not None:
@@ -41,11 +42,11 @@ def inspect(
     facts |= _origin(told["provenance"])
     if "checkpoint" in told:
         whole = told["checkpoint"]["complete"]
-        over = "of its stream; the fit is over" if whole else "are learned; fit --resume goes on"
+        over = "of its stream; the fit is over" if whole else "are learned; fit --resume continues"
         facts["checkpoint"] = f"{held(**told['checkpoint'])} {over}"
     facts["made by"] = ", ".join(f"{name} {one}" for name, one in told["versions"].items())
     facts["memory"] = f"{told['n_arrays']} arrays, {told['n_bytes'] / 1e6:.3g} MB in the file"
-    _data.print_facts(f"{model}: {told['class']}", facts, values)
+    print_facts(f"{model}: {told['class']}", facts, values)
 
 
 def _origin(told: dict[str, Any]) -> dict[str, str]:
@@ -55,9 +56,7 @@ def _origin(told: dict[str, Any]) -> dict[str, str]:
         if value is None or name in ("n_sources", "columns"):
             continue
         if name == "sources":
-            more = told["n_sources"] - len(value[: _data.MOST_NAMED])
-            listed = ", ".join(value[: _data.MOST_NAMED]) + (f" and {more} more" if more else "")
-            facts[name] = f"{told['n_sources']}: {listed}"
+            facts[name] = names_of(value, told["n_sources"])
         elif isinstance(value, list):
             facts[name] = ", ".join(map(str, value))
         else:

@@ -1,15 +1,15 @@
 """``eigenstream merge``: one model of what several have learned."""
 
-from functools import reduce
 from inspect import signature
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from eigenstream.cli import _data
-from eigenstream.cli._waiting import waiting
+from eigenstream.cli._options import Json
+from eigenstream.cli._output import check_output, print_json, waiting
 
 
 def merge(
@@ -21,53 +21,51 @@ def merge(
         bool,
         typer.Option(
             "--follows",
-            help="Each model's rows follow the last one's in time, with no break between.",
+            help="The rows of each model follow those of the last one in time, without a break.",
         ),
     ] = False,
-    json: _data.Json = False,
+    json: Json = False,
 ) -> None:
-    """Merge models that have learned from different rows, as if one had learned from all.
+    """Merge models that have learned from different rows into one that knows all rows.
 
-    The parameters of the first one are kept. Exact where models keep scatters (solver dense).
+    The parameters of the first model are kept. The result is exact with --solver dense.
     """
+    from eigenstream.persistence import load, save
+
     if len(models) < 2:
         raise ValueError(f"merge takes two models or more, and {len(models)} is given.")
-    _data.check_output(out, list(map(str, models)), (".eigs",))
-    with waiting("reading the models"):
-        found = [(path, _data.loaded(path)) for path in models]
-    for path, model in found:
-        if not hasattr(model, "merge"):
-            raise ValueError(f"{path} holds a {type(model).__name__}, which does not merge.")
-
-    def both(one: tuple[Path, Any], other: tuple[Path, Any]) -> tuple[Path, Any]:
-        (path, ours), (file, theirs) = one, other
-        _check_names(path, ours, file, theirs)
-        timed = "new_sequence" in signature(ours.merge).parameters
-        how = {"new_sequence": not follows} if timed else {}
-        try:
-            return path, ours.merge(theirs, **how)
-        except (ValueError, TypeError) as refusal:
-            raise ValueError(f"{path} and {file} do not merge: {refusal}") from None
-
+    check_output(out, list(map(str, models)), (".eigs",))
     with waiting("merging"):
-        _, merged = reduce(both, found)
-        _data.saved(merged, out)
+        first, *others = models
+        merged = load(first)
+        for path in others:
+            other = load(path)
+            for file, one in (first, merged), (path, other):
+                if not hasattr(one, "merge"):
+                    raise ValueError(f"{file} holds a {type(one).__name__}, which does not merge.")
+            _check_names(first, merged, path, other)
+            timed = "new_sequence" in signature(merged.merge).parameters
+            how = {"new_sequence": not follows} if timed else {}
+            try:
+                merged = merged.merge(other, **how)
+            except (ValueError, TypeError) as problem:
+                raise ValueError(f"{first} and {path} do not merge: {problem}") from None
+        save(merged, out)
     seen = getattr(merged, "n_samples_seen_", None)
     if json:
-        _data.print_json({"models": list(map(str, models)), "rows": seen, "model": str(out)})
+        print_json({"models": list(map(str, models)), "rows": seen, "model": str(out)})
     else:
         rows = "" if seen is None else f", of {seen:,} rows in all"
         print(f"{len(models)} models are merged in {out}{rows}.")
 
 
 def _check_names(path: Path, ours: Any, file: Path, theirs: Any) -> None:
-    """Refuse models of the same width and of other columns."""
+    """Raise an error if two models have learned from columns with other names."""
     names, others = (getattr(one, "feature_names_in_", None) for one in (ours, theirs))
     if names is None or others is None or np.array_equal(names, others):
         return
-    if len(names) == len(others):
-        place = int(np.flatnonzero(np.asarray(names) != np.asarray(others))[0])
-        raise ValueError(
-            f"{path} and {file} have learned from other columns: column {place} is "
-            f"{names[place]!r} in the first and {others[place]!r} in the second."
-        )
+    one, other = next((a, b) for a, b in zip_longest(names, others) if a != b)
+    raise ValueError(
+        f"{path} and {file} do not merge: they have learned from other columns, such as {one!r} "
+        f"and {other!r}. Fit both with the same --columns."
+    )

@@ -1,7 +1,6 @@
 """``eigenstream transform``: the features of data of any length, by a model file."""
 
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,84 +9,85 @@ import typer
 
 from eigenstream._files import full_disk_named, replacing
 from eigenstream._memory import chunk_rows
-from eigenstream.cli import _data
-from eigenstream.cli._options import ReadingOptions, grouped
+from eigenstream.cli._options import Data, Json, Missing, ModelFile, ReadingOptions, grouped
+from eigenstream.cli._output import Watched, check_output, print_json
 
 
 @grouped
 def transform(
-    model: Annotated[Path, typer.Argument(help="A file that fit -o has written.")],
-    data: _data.Data,
+    model: ModelFile,
+    data: Data,
     out: Annotated[
         Path,
         typer.Option("--out", "-o", help="The file of features: .npy, .csv or .parquet."),
     ],
     reading: ReadingOptions,
-    missing: _data.Missing = "raise",
-    json: _data.Json = False,
+    missing: Missing = "raise",
+    json: Json = False,
 ) -> None:
     """Write the features of every row into a file, in the order of the rows.
 
-    The steps of preprocessing that the model has learned behind go first. A file comes out whole or
-    not at all. Rows that --missing skip leaves out become NaN, and so do those that delays and
-    differences use up, so that every row keeps its place.
+    The model's steps of preprocessing are applied first. The file is written whole or not at all.
+    Rows without features become NaN, so that every row keeps its place: rows that --missing skip
+    leaves out, and those that delays and differences use up.
     """
     from eigenstream.streams import preprocessing_of
     from eigenstream.streams.outputs import ENDINGS, write_rows
 
-    _data.check_output(out, [str(model), *data], ENDINGS)
-    estimator = _data.loaded(model)
-    if not hasattr(estimator, "transform"):
-        raise ValueError(f"{model} holds a {type(estimator).__name__}, which makes no features.")
-    due = getattr(estimator, "n_features_in_", None)
-    if due is None:
-        raise ValueError(f"{model} holds a {type(estimator).__name__} that has learned nothing.")
-    names, steps = _data.read_by(estimator), preprocessing_of(estimator).fresh()
-    stream = reading.opened(data, missing)
-    if reading.columns is None and names is not None and stream.feature_names is not None:
-        # By name, whatever other columns there are.
-        stream = reading.opened(data, missing, columns=list(map(str, names)))
+    estimator = feature_model(model)
+    steps = preprocessing_of(estimator).fresh()
+    stream = reading.matching(estimator, data, missing)
     if missing == "raise" and getattr(estimator, "missing", None) == "partial":
         stream = stream.keeping_holes()
-    _data.check_output(out, list(stream.sources), ENDINGS)
+    check_output(out, [str(model), *data, *stream.sources], ENDINGS)
     width = stream.n_features
-    if width is not None and steps.widths(width)[-1] != due:
-        behind = f" behind {steps!r}" if steps.steps else ""
-        raise ValueError(
-            f"{stream.sources[0]} gives {width} columns, and {model} has learned from {due}"
-            f"{behind}: choose them with --columns."
-        )
-    with (
-        full_disk_named(out),
-        replacing(out) as file,
-        _data.Watched(stream) as watched,
-    ):
-        blocks = chain.from_iterable(
-            _features(estimator, steps, chunk) for chunk in watched.chunks()
-        )
+    check_width(None if width is None else steps.widths(width)[-1], estimator, stream)
+    with full_disk_named(out), replacing(out) as file, Watched(stream) as watched:
+        blocks = _features(estimator, steps, watched.chunks())
         n_rows = write_rows(file.buffer, out.suffix.lower(), _names(estimator), blocks)
         seconds = watched.seconds
     found = {"rows": n_rows, "features": len(_names(estimator)), "seconds": seconds}
     if json:
-        _data.print_json(found | {"output": str(out)})
+        print_json(found | {"output": str(out)})
     else:
         print(f"{found['rows']:,} rows of {found['features']} features are in {out}.")
 
 
-def _features(estimator: Any, steps: Any, chunk: Any) -> Iterator[Any]:
-    """Yield the features of the rows of a chunk, NaN where a row has none."""
-    size = len(chunk)
-    if steps.steps:  # which may make rows wider
-        size = chunk_rows(max(steps.widths(chunk.rows.shape[1])))
-    for at in range(0, len(chunk), size):
-        made = steps.follow(chunk, at, at + size)
-        lost = min(at + size, len(chunk)) - at - len(made)
-        features = np.full((lost + len(made), len(_names(estimator))), np.nan, made.rows.dtype)
-        if len(made):
-            features[lost:] = estimator.transform(made.rows)
-            if made.weights is not None:
-                features[lost:][made.weights == 0] = np.nan
-        yield features
+def _features(estimator: Any, steps: Any, chunks: Iterator[Any]) -> Iterator[Any]:
+    """Yield the features of blocks of rows, NaN for rows that have none."""
+    for chunk in chunks:
+        size = len(chunk)
+        if steps.steps:  # steps may make rows wider
+            size = chunk_rows(max(steps.widths(chunk.rows.shape[1])))
+        for at in range(0, len(chunk), size):
+            made = steps.follow(chunk, at, at + size)
+            lost = min(at + size, len(chunk)) - at - len(made)
+            features = np.full((lost + len(made), len(_names(estimator))), np.nan, made.rows.dtype)
+            if len(made):
+                features[lost:] = estimator.transform(made.rows)
+                if made.weights is not None:
+                    features[lost:][made.weights == 0] = np.nan
+            yield features
+
+
+def feature_model(path: Path) -> Any:
+    """Return the model of a file, if it makes features."""
+    from eigenstream.persistence import load
+
+    estimator = load(path)
+    if not hasattr(estimator, "transform") or not hasattr(estimator, "n_features_in_"):
+        kind = type(estimator).__name__
+        raise ValueError(f"{path} holds a {kind} that makes no features. Use a fitted transformer.")
+    return estimator
+
+
+def check_width(width: int | None, estimator: Any, stream: Any) -> None:
+    """Raise an error if rows have another number of columns than the model has learned from."""
+    if width not in (None, estimator.n_features_in_):
+        raise ValueError(
+            f"{stream.sources[0]} gives {width} columns, and the model has learned from "
+            f"{estimator.n_features_in_}. Choose them with --columns."
+        )
 
 
 def _names(estimator: Any) -> list[str]:
