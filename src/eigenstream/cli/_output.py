@@ -61,13 +61,10 @@ def check_unread(out: Path, inputs: list[str], option: str) -> None:
 def print_facts(title: str, facts: Mapping[str, str], values: Any = None) -> None:
     """Print a fact a line, and a spectrum below.
 
-    >>> print_facts("Model", {"rows": "3", "solver": "dense"}, [2.0, -0.5])
+    >>> print_facts("Model", {"rows": "3", "solver": "dense"})
     Model
       rows    3
       solver  dense
-    <BLANKLINE>
-      1            2  ████████████████████████████████
-      2         -0.5  ░░░░░░░░
     """
     print(title)
     width = max(map(len, facts), default=0)

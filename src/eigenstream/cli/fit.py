@@ -198,11 +198,16 @@ def fit_pairs(
 
 
 def _subspace(
-    estimator: Any, stream: Any, seconds: float, keeper: Any, unit: str = "rows", passes: int = 1
+    estimator: Any,
+    stream: Any,
+    seconds: float,
+    keeper: Any,
+    unit: str = "rows",
+    passes: int | None = None,
 ) -> Found:
     """Return the components that were learned, as numbers and in words."""
     rows = estimator.n_samples_seen_
-    found, facts = counted(estimator, stream, seconds, keeper, rows, unit, passes)
+    found, facts = counted(estimator, stream, seconds, keeper, rows, unit, passes or 1)
     optional = ("alpha", "eta", "risk", "threshold")
     found |= {"rows": rows, "passes": passes, "solver": estimator.solver_}
     found |= {name: getattr(estimator, f"{name}_", None) for name in optional}
