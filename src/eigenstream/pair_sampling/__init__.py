@@ -1,7 +1,6 @@
 """Pairs of the same and of different classes: drawn from labels, or from rows in time."""
 
 from eigenstream.pair_sampling._drawing import sample_pairs
-from eigenstream.pair_sampling._labelled import LabelledPairs
-from eigenstream.pair_sampling._temporal import TemporalPairs
+from eigenstream.pair_sampling._streams import LabelledPairs, TemporalPairs
 
 __all__ = ["LabelledPairs", "TemporalPairs", "sample_pairs"]

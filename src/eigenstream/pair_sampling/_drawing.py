@@ -1,4 +1,4 @@
-"""Pairs of labelled rows, drawn independently."""
+"""Independent pairs of labelled rows."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from eigenstream._checks import check_names, check_whole
 from eigenstream._memory import check_fits
 
-#: What drawing a pair takes at its height: two indices and a sign, several times over.
+#: Peak memory of a pair: several copies of two indices and a sign.
 PAIR_BYTES = 100
 
 #: Signed index pairs: shape (n, 2), and +1 or -1 for each.
@@ -23,10 +23,10 @@ def sample_pairs(
     groups: ArrayLike | None = None,
     random_state: Any = None,
 ) -> IndexPairs:
-    """Draw pairs of labelled rows, independently ([HPCA] section 3).
+    """Draw independent pairs of labelled rows ([HPCA] section 3).
 
-    A task is drawn uniformly, then two different rows of it. Balanced, positive and negative pairs
-    are one half each, either half drawn by the law above given its sign.
+    Each draw takes a uniform random task and then two different rows of that task. With
+    ``balanced=True`` half of the pairs are positive and half are negative.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def sample_pairs(
     n_pairs : int
     balanced : bool
     groups : array of shape (n,), optional
-        The learning task of each row; by default there is one.
+        The learning task of each row; a single task by default.
     random_state : int, generator or None
 
     Returns
@@ -51,7 +51,7 @@ def sample_pairs(
     ((6, 2), [-1, -1, -1, 1, 1, 1])
     """
     if np.ndim(labels) != 1 or np.size(labels) < 2:
-        raise ValueError(f"labels must hold one label a row, of two rows at least; got {labels!r}.")
+        raise ValueError(f"labels={labels!r} is not a list of labels. Pass at least two labels.")
     names = check_names(labels, "labels", np.size(labels))
     n_pairs = check_whole(n_pairs, "n_pairs")
     check_fits(PAIR_BYTES * n_pairs, f"drawing n_pairs={n_pairs} pairs", "Draw fewer at a time.")
@@ -68,12 +68,12 @@ def sample_pairs(
     n_same = (n_pairs + 1) // 2
     pairs = np.concatenate([drawing.same(n_same), drawing.different(n_pairs - n_same)])
     signs = np.repeat([1, -1], [n_same, n_pairs - n_same])
-    mixed = drawing.rng.permutation(n_pairs)  # any part of them holds both signs
+    mixed = drawing.rng.permutation(n_pairs)  # any slice holds both signs
     return pairs[mixed], signs[mixed]
 
 
 class _Drawing:
-    """Rows sorted by class, classes by task: pairs are drawn as places in that order."""
+    """Rows sorted by task and class; pairs are drawn as positions in that order."""
 
     def __init__(
         self, codes: NDArray[np.intp], tasks: NDArray[np.intp], rng: np.random.Generator
@@ -95,18 +95,18 @@ class _Drawing:
     def any(self, n: int) -> NDArray[np.intp]:
         able = np.flatnonzero(self.task_sizes >= 2)
         if len(able) == 0:
-            raise ValueError("no group has two rows, so that there is no pair to draw.")
+            raise ValueError("No group has two rows. Pass larger groups.")
         task = self.rng.choice(able, n)
         return self._distinct(self.task_start[task], self.task_sizes[task])
 
     def same(self, n: int) -> NDArray[np.intp]:
         m, of_task = self.sizes.astype(float), self.task_sizes[self.task_of_class]
-        # The chance of a class under a uniform task and two different rows of it.
+        # The probability of a class for a uniform task and two different rows of it.
         chance = m * (m - 1) / np.maximum(of_task * (of_task - 1.0), 1.0)
         if not chance.any():
             raise ValueError(
-                "every class has a single row, so that no pair is of one class; use more rows, or "
-                "balanced=False."
+                "Every class has a single row, so there are no positive pairs. "
+                "Use more rows or balanced=False."
             )
         drawn = self.rng.choice(len(m), n, p=chance / chance.sum())
         return self._distinct(self.class_start[drawn], self.sizes[drawn])
@@ -116,8 +116,8 @@ class _Drawing:
         chance = m * (of_task - m) / np.maximum(of_task * (of_task - 1.0), 1.0)
         if n and not chance.any():
             raise ValueError(
-                "every task has a single class, so that no pair is of different ones; use rows of "
-                "more classes, or balanced=False."
+                "Every task has a single class, so there are no negative pairs. "
+                "Use more classes or balanced=False."
             )
         if n == 0:
             return np.empty((0, 2), np.intp)
