@@ -22,8 +22,8 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
     ThresholdClassifier,
+    _streams,
 )
-from eigenstream._streams import _passes
 from eigenstream.features import GradientOrientation
 from eigenstream.streams import LagEmbedding, open_stream
 from members import DATA, MEMBERS, SLOW, TIMES
@@ -291,7 +291,7 @@ def test_a_refused_stream_changes_nothing():
 
 
 def test_what_would_not_fit_in_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(_passes, "physical_memory", lambda: 1.0)
+    monkeypatch.setattr(_streams, "physical_memory", lambda: 1.0)
     refused(lambda: Perceptron().fit(streamed(X, Y)), ValueError, "in memory.*partial_fit")
     chunks = lambda rows: iter(np.array_split(rows, 9))  # noqa: E731
     refused(lambda: Perceptron().fit(streamed(X, Y, chunks)), ValueError, "in memory")
