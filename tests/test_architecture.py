@@ -26,7 +26,6 @@ FLOORS = {
     "_streams": 1,
     "kernels": 1,
     "pair_sampling": 1,
-    "rules": 1,
     "scatters": 1,
     "schedules": 1,
     "terms": 1,

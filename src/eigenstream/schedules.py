@@ -229,11 +229,13 @@ class Steps(Schedule):
 def as_schedule(value: Any) -> Schedule:
     """Return the schedule for a ``schedule=`` argument.
 
-    >>> as_schedule("auto"), as_schedule(Constant(0.1))
+    >>> as_schedule("auto"), as_schedule(0.1)
     (Auto(c=5.0, averaging=1.5), Constant(c=0.1))
     """
     if isinstance(value, Schedule):
         return value
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return Constant(check_number(value, "schedule", above=0))
     if isinstance(value, str) and value == "auto":
         return Auto()
     if isinstance(value, type) and issubclass(value, Schedule):
@@ -243,7 +245,7 @@ def as_schedule(value: Any) -> Schedule:
     if callable(value):
         return Steps(value)
     raise TypeError(
-        "schedule must be 'auto', a schedule of eigenstream.schedules (Constant, Power, "
+        "schedule must be a number, 'auto', a schedule of eigenstream.schedules (Constant, Power, "
         f"Exponential, Auto) or a function of the step number, got {value!r}."
     )
 

@@ -203,7 +203,7 @@ def test_several_targets_learn_beside_each_other():
     ("call", "message"),
     [
         (lambda X, y: AdalineRegressor(schedule="auto").fit(X, y), "Hebbian"),
-        (lambda X, y: AdalineRegressor(schedule="0.1").fit(X, y), "a number, a schedule .*'0.1'"),
+        (lambda X, y: AdalineRegressor(schedule="0.1").fit(X, y), "a number, .*'0.1'"),
         (lambda X, y: AdalineRegressor().fit(X, np.ma.masked_less(y, y[2])), "y contains NaN at"),
         (lambda X, y: AdalineRegressor(schedule=-1.0).fit(X, y), "schedule must be a number"),
         (lambda X, y: AdalineRegressor().fit(X, y * np.nan), "y contains NaN at row 0"),

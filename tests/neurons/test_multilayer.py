@@ -303,8 +303,11 @@ def test_who_has_learned_is_not_warned():
         (lambda X, y: MultilayerPerceptron(batch_size="auto").fit(X, y), "batch_size must be"),
         (lambda X, y: MultilayerPerceptron(schedule="auto").fit(X, y), "Hebbian"),
         (lambda X, y: MultilayerPerceptron().fit(X, y * 0), "one class only"),
-        (lambda X, y: MultilayerPerceptron().fit(X), "requires y .* give one class label a row"),
-        (lambda X, y: MultilayerPerceptronRegressor().partial_fit(X), "give one number a row"),
+        (lambda X, y: MultilayerPerceptron().fit(X), "requires y .* Give one label"),
+        (
+            lambda X, y: MultilayerPerceptronRegressor().partial_fit(X),
+            "Give one label or number a row",
+        ),
         (lambda X, y: MultilayerPerceptron().partial_fit(X, y), "classes must be passed"),
         (lambda X, y: MultilayerPerceptron().fit(X, y).partial_fit(X, y + 1), "none of the cl"),
         (

@@ -3,33 +3,55 @@
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigvalsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_flag, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
 from eigenstream._streams import maps_streams
-from eigenstream.neurons._documented import documented
-from eigenstream.neurons._linear import LinearClassifying, LinearUnits, check_tolerance
+from eigenstream.kernels.base import njit
+from eigenstream.neurons._linear import LinearClassifying, LinearUnits, Units, response
 from eigenstream.neurons._supervised import Regressing, orders, rates_of
 from eigenstream.online import UnstableStepError
-from eigenstream.rules.supervised import Units, adaline_steps
 
 __all__ = ["Adaline", "AdalineRegressor"]
+
+#: An error this many times the largest target means that the weights diverge.
+EXPLODED = 1e12
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def adaline_steps(
+    units: Units, rows: Any, targets: Any, order: Any, gains: Any, factors: Any, largest: float
+) -> Any:
+    """Take steps of w_k += eta c e_k x, with e_k = d_k - <w_k, x>; return steps done and |e|^2.
+
+    The factors c are the rows' weights, divided by |x|^2 in the normalised form. The number of
+    steps falls short of that of the rows where an error was not finite or exploded.
+    """
+    n_units, last = units.weights.shape[0], rows.shape[1]
+    limit, total = EXPLODED * largest, 0.0
+    for s in range(order.shape[0]):
+        i = order[s]
+        row, f = rows[i], gains[s] * factors[i]
+        for k in range(n_units):
+            w = units.weights[k]
+            e = targets[i, k] - response(w, row)
+            if not abs(e) <= limit:
+                return s, total
+            total += e * e
+            step = f * e
+            for j in range(last):
+                w[j] += step * row[j]
+            w[last] += step * units.bias
+    units.seen[0] += order.shape[0]
+    return order.shape[0], total
 
 
 @storable(safe_rate_="number", rate_limit_="number?")
 class _WidrowHoff(LinearUnits):
     """The rule of both: w += eta e x / |x|^2, or w += eta e x, with e = d - <w, x> - b."""
-
-    schedule: Any
-    normalize: bool
-    tol: float
-    n_iter_no_change: int
-    safe_rate_: float
 
     def __init__(
         self,
@@ -57,14 +79,16 @@ class _WidrowHoff(LinearUnits):
     def _check(self) -> None:
         super()._check()
         check_flag(self.normalize, "normalize")
-        check_tolerance(self.tol, self.n_iter_no_change)
-        rates_of(self.schedule)
 
     def _passes(self, rows: Float64s, targets: Float64s, weights: Float64s) -> None:
         """Learn until the error of a pass falls no longer, or for ``max_iter`` passes."""
         random = check_random_state(self.random_state)
-        units = self._new_units(targets.shape[1], rows.shape[1])
-        factors = self._limits(rows, weights)
+        units = self._begin(targets.shape[1], rows.shape[1])
+        factors, lengths = self._factors(rows, weights)
+        extended = np.column_stack([rows, np.full(len(rows), units.bias)])
+        top = np.linalg.norm(extended * np.sqrt(factors / len(rows))[:, None], 2) ** 2
+        self.rate_limit_ = float(2.0 / top) if top > 0 else np.inf
+        self.safe_rate_ = _safe(lengths)
         losses: list[float] = []
         best, idle, settled = np.inf, 0, False
         for order in orders(len(rows), self.shuffle, random):
@@ -73,37 +97,30 @@ class _WidrowHoff(LinearUnits):
             best, settled = min(best, losses[-1]), idle >= self.n_iter_no_change
             if settled or len(losses) == self.max_iter or losses[-1] == 0.0:
                 break
-        least = self._least(rows, targets, factors, int(units.seen[0]))
         self.n_iter_, self.loss_curve_, self._units = len(losses), losses, units
-        self.converged_ = losses[-1] == 0.0 or (settled and losses[-1] <= least)
-        if settled and not self.converged_:
+        used, steps = factors > 0, int(units.seen[0])
+        most = self._most(extended[used], targets[used], factors[used], lengths[used], steps)
+        self.converged_ = losses[-1] == 0.0 or (settled and losses[-1] <= most)
+        if not self.converged_:
+            why = "stopped far above the least error" if settled else "did not converge"
             warn_user(
-                f"Adaline stopped at a mean squared error of {losses[-1]:.3g}, and a least-squares "
-                "fit has much less. Scale the features to about one, or raise the learning rate.",
-                ConvergenceWarning,
-            )
-        elif not self.converged_:
-            warn_user(
-                f"Adaline did not converge: the mean squared error still fell by more than "
-                f"tol={self.tol:g} of it within {self.n_iter_no_change} passes, the last of "
-                f"{self.n_iter_}. Raise max_iter, or the learning rate: it is stable below "
-                f"{self.safe_rate_:.3g}.",
+                f"Adaline {why}: {losses[-1]:.3g} in the mean square after {self.n_iter_} passes. "
+                "Scale the features to about one, or raise max_iter or the learning rate: it is "
+                f"stable below {self.safe_rate_:.3g}.",
                 ConvergenceWarning,
             )
 
-    def _least(self, rows: Float64s, targets: Float64s, factors: Float64s, steps: int) -> float:
-        """Return the mean squared error to expect of a fit that has converged.
+    def _most(
+        self, rows: Float64s, targets: Float64s, factors: Float64s, lengths: Float64s, steps: int
+    ) -> float:
+        """Return the largest mean squared error of a fit that has converged.
 
         A constant rate eta has 2 / (2 - s) times the least error, s = eta times the mean of the
         squared lengths of the rows. The bound is twice that, and at least 1e-3 of the variance.
         """
-        used = factors > 0
-        rows, targets, factors = rows[used], targets[used], factors[used]
-        bias = np.full((len(rows), 1), float(self.fit_intercept))
-        lengths = factors * _squares(rows, float(self.fit_intercept))
         rate = float(rates_of(self.schedule).gains(steps, 1)[0]) * float(lengths.mean())
         largest = np.abs(rows).max(axis=0)
-        rows = np.hstack([rows / np.where(largest > 0, largest, 1.0), bias])
+        rows = rows / np.where(largest > 0, largest, 1.0)
         heavy = np.sqrt(factors)[:, None]
         errors = targets - rows @ np.linalg.lstsq(heavy * rows, heavy * targets, rcond=None)[0]
         least = 2.0 / max(2.0 - rate, 1e-2) * float((errors**2).mean())
@@ -111,17 +128,14 @@ class _WidrowHoff(LinearUnits):
 
     def _chunk(self, rows: Float64s, targets: Float64s, weights: Float64s, first: bool) -> None:
         """Learn from a chunk that follows those before it."""
-        units = self._new_units(targets.shape[1], rows.shape[1]) if first else self._copied()
-        self.loss_curve_ = [] if first else list(self.loss_curve_)
-        squares = _squares(rows, units.bias)
-        factors = self._factors(squares, weights)
-        self.safe_rate_ = min(_safe(factors * squares), np.inf if first else self.safe_rate_)
+        units = self._begin(targets.shape[1], rows.shape[1], first)
+        factors, lengths = self._factors(rows, weights)
+        self.safe_rate_ = min(_safe(lengths), np.inf if first else self.safe_rate_)
         self.__dict__.pop("rate_limit_", None)
         loss = self._show(units, rows, targets, np.arange(len(rows)), factors)
-        self.loss_curve_.append(loss)
+        self.loss_curve_ = [loss] if first else [*self.loss_curve_, loss]
         self.n_iter_ = 1 if first else self.n_iter_ + 1
-        self.converged_ = False
-        self._units = units
+        self._units, self.converged_ = units, False
 
     def _show(
         self, units: Units, rows: Float64s, targets: Float64s, order: Any, factors: Float64s
@@ -130,44 +144,27 @@ class _WidrowHoff(LinearUnits):
         schedule, total = rates_of(self.schedule), 0.0
         largest = float(np.abs(targets).max()) or 1.0
         for start, stop in self._stretches(int(units.seen[0]), len(order)):
-            first = int(units.seen[0])
+            first, part = int(units.seen[0]), order[start:stop]
             gains = schedule.gains(first, stop - start)
-            part = order[start:stop]
             done, errors = adaline_steps(units, rows, targets, part, gains, factors, largest)
             if done < stop - start:
                 raise UnstableStepError(
                     first + done,
                     float(gains[done]),
-                    f"Stay below {self.safe_rate_:.3g}: no step is then longer than twice that "
-                    "which makes its own error zero. The neuron is as it was before the call.",
+                    f"Stay below {self.safe_rate_:.3g}, where every step is stable. The neuron is "
+                    "as it was before the call.",
                 )
             total += errors
-            self._record(units)
+            self._record(int(units.seen[0]), units.parts)
         return total / targets.size
 
-    def _factors(self, squares: Float64s, weights: Float64s) -> Float64s:
-        if not self.normalize:
-            return weights
-        return np.divide(weights, squares, out=np.zeros(len(weights)), where=squares > 0)
-
-    def _limits(self, rows: Float64s, weights: Float64s) -> Float64s:
-        """Note the rates at which learning ceases to be stable; return the factors of the steps."""
-        squares = _squares(rows, 1.0 if self.fit_intercept else 0.0)
-        factors = self._factors(squares, weights)
-        self.safe_rate_ = _safe(factors * squares)
-        extended = np.column_stack([rows, np.ones(len(rows))]) if self.fit_intercept else rows
-        n, width = extended.shape
-        scaled = extended * np.sqrt(factors / n)[:, None]
-        # The rows' or the columns' products have the same largest eigenvalue.
-        gram = scaled.T @ scaled if width <= n else scaled @ scaled.T
-        top = float(eigvalsh(gram, subset_by_index=[len(gram) - 1, len(gram) - 1])[0])
-        self.rate_limit_ = 2.0 / top if top > 0 else np.inf
-        return factors
-
-
-def _squares(rows: Float64s, bias: float) -> Float64s:
-    """Return |x|^2 of the rows, the intercept's input included."""
-    return np.asarray(np.einsum("ij,ij->i", rows, rows) + bias, np.float64)
+    def _factors(self, rows: Float64s, weights: Float64s) -> tuple[Float64s, Float64s]:
+        """Return the factors of the steps, and these times |x|^2."""
+        squares = (rows**2).sum(axis=1) + float(self.fit_intercept)
+        factors = weights
+        if self.normalize:
+            factors = np.divide(weights, squares, out=np.zeros(len(rows)), where=squares > 0)
+        return factors, factors * squares
 
 
 def _safe(lengths: Float64s) -> float:
@@ -177,7 +174,6 @@ def _safe(lengths: Float64s) -> float:
 
 
 @storable()
-@documented
 class AdalineRegressor(Regressing, _WidrowHoff):
     """Adaline for numbers: a linear neuron for each target [ADALINE].
 
@@ -187,12 +183,37 @@ class AdalineRegressor(Regressing, _WidrowHoff):
 
     Parameters
     ----------
-    <adaline, shuffle, history>
+    schedule : number, a schedule of ``eigenstream.schedules``, or a function of the step number
+        Learning rates eta; default 0.1.
+    normalize : bool, default=True
+        Widrow and Hoff's w += eta e x / |x|^2: a step with eta = 1 makes its own error zero, and
+        any eta below 2 is stable. False: w += eta e x, plain LMS. |x|^2 counts the intercept's 1.
+    fit_intercept : bool, default=True
+    max_iter : int, default=1000
+        Largest number of passes in ``fit``.
+    tol : float, default=1e-3
+        A pass makes progress if its mean squared error is below the best one by this share.
+    n_iter_no_change : int, default=5
+        Number of passes without progress after which the fit ends.
+    shuffle : bool, default=True
+        Draw a new order of the rows for each pass of ``fit``.
+    history_every : int, optional
+        Append ``(step, weights, intercepts)`` to ``history_`` every ``history_every`` rows.
+    random_state : int, RandomState or None
 
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (n_features,) and () for targets of one dimension
-    <rates>
+    rate_limit_ : float
+        2 / the largest eigenvalue of the mean of x x^T (of x x^T / |x|^2 if normalised) over the
+        rows of ``fit``: with a larger constant rate the mean weight diverges when rows are drawn
+        independently.
+    safe_rate_ : float
+        2 / the largest |x|^2 (2 if normalised): up to this rate no step increases the distance to
+        weights that fit its row.
+    loss_curve_ : list of float
+        Mean squared error of each pass (or chunk), measured before each step.
+    converged_, n_iter_, n_steps_, history_
 
     Examples
     --------
@@ -204,28 +225,17 @@ class AdalineRegressor(Regressing, _WidrowHoff):
     (array([ 1., -2.]), 3.0)
     """
 
-    @property
-    def coef_(self) -> Float64s:
-        """The weights: of one target a vector, of more one row a target."""
-        check_is_fitted(self)
-        found = self._answering()[:, :-1].copy()
-        return found[0] if self._flat else found
-
-    @property
-    def intercept_(self) -> Any:
-        """The intercepts, one a target."""
-        check_is_fitted(self)
-        found = self._answering()[:, -1].copy()
+    def _found(self, part: Any) -> Any:
+        found = super()._found(part)
         return found[0] if self._flat else found
 
     @maps_streams
     def predict(self, X: Any) -> Float64s:
         """Return the neurons' responses to the rows."""
-        return np.asarray(self._shaped(self._responses(X)), np.float64)
+        return self._shaped(self._responses(X))
 
 
 @storable()
-@documented
 class Adaline(LinearClassifying, _WidrowHoff):
     """Adaline for classes: a linear neuron that learns +1 and -1 [ADALINE].
 
@@ -236,13 +246,38 @@ class Adaline(LinearClassifying, _WidrowHoff):
 
     Parameters
     ----------
-    <adaline, shuffle, history>
+    schedule : number, a schedule of ``eigenstream.schedules``, or a function of the step number
+        Learning rates eta; default 0.1.
+    normalize : bool, default=True
+        Widrow and Hoff's w += eta e x / |x|^2: a step with eta = 1 makes its own error zero, and
+        any eta below 2 is stable. False: w += eta e x, plain LMS. |x|^2 counts the intercept's 1.
+    fit_intercept : bool, default=True
+    max_iter : int, default=1000
+        Largest number of passes in ``fit``.
+    tol : float, default=1e-3
+        A pass makes progress if its mean squared error is below the best one by this share.
+    n_iter_no_change : int, default=5
+        Number of passes without progress after which the fit ends.
+    shuffle : bool, default=True
+        Draw a new order of the rows for each pass of ``fit``.
+    history_every : int, optional
+        Append ``(step, weights, intercepts)`` to ``history_`` every ``history_every`` rows.
+    random_state : int, RandomState or None
 
     Attributes
     ----------
     classes_ : array
     coef_, intercept_ : arrays of shape (n_units, n_features) and (n_units,)
-    <rates>
+    rate_limit_ : float
+        2 / the largest eigenvalue of the mean of x x^T (of x x^T / |x|^2 if normalised) over the
+        rows of ``fit``: with a larger constant rate the mean weight diverges when rows are drawn
+        independently.
+    safe_rate_ : float
+        2 / the largest |x|^2 (2 if normalised): up to this rate no step increases the distance to
+        weights that fit its row.
+    loss_curve_ : list of float
+        Mean squared error of each pass (or chunk), measured before each step.
+    converged_, n_iter_, n_steps_, history_
 
     Examples
     --------
@@ -254,6 +289,4 @@ class Adaline(LinearClassifying, _WidrowHoff):
 
     def _targets(self, codes: Any) -> Float64s:
         """Return +1 and -1, one column a unit."""
-        if len(self.classes_) == 2:
-            return np.where(codes == 1, 1.0, -1.0)[:, None]
-        return np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        return 2.0 * self._one_column_a_unit(codes) - 1.0

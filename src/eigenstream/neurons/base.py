@@ -22,7 +22,6 @@ from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
 from eigenstream._state import Restorable, State, joined, part
 from eigenstream._streams import Course, fits_streams_by, maps_streams
-from eigenstream.neurons._rates import constant_of
 from eigenstream.online import OnlineLearner, Plan, Progress, Rule
 from eigenstream.schedules import Auto
 
@@ -227,7 +226,7 @@ class OnlineNeurons(
 
     def _schedule(self) -> Any:
         automatic = isinstance(self.schedule, str) and self.schedule == "auto"
-        return self.AUTO if automatic else constant_of(self.schedule)
+        return self.AUTO if automatic else self.schedule
 
     def _new_learner(self) -> OnlineLearner:
         hook = None

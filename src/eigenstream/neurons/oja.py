@@ -4,7 +4,6 @@ from typing import Any
 
 from eigenstream._checks import check_choice
 from eigenstream._linalg import Float64s
-from eigenstream.neurons._documented import documented
 from eigenstream.neurons.base import OnlineNeurons
 from eigenstream.online import HEBB, OJA_LINEAR, OJA_NORMALIZED, Rule
 from eigenstream.schedules import Auto
@@ -14,7 +13,6 @@ __all__ = ["OjaNeuron"]
 FORMS = {"normalized": OJA_NORMALIZED, "linear": OJA_LINEAR, "hebb": HEBB}
 
 
-@documented
 class OjaNeuron(OnlineNeurons):
     """One linear neuron that learns the first principal component [OJA].
 
@@ -27,7 +25,17 @@ class OjaNeuron(OnlineNeurons):
     schedule : "auto", number, schedule of ``eigenstream.schedules`` or function of the step number
         Learning rates. The linear form is stable for eta y^2 well below 2 only: a rate that makes
         it explode raises ``UnstableStepError``.
-    <hebbian>
+    center : bool, default=True
+        Centre each observation by the mean of those before it.
+    init : "random", "data" or array of shape (units, n_features), default="random"
+    max_iter : int, default=10
+        Largest number of passes over the data in ``fit``.
+    tol : float, default=1e-2
+        Relative change of the weights in a pass (or in a ``partial_fit``) below which they have
+        converged.
+    history_every : int, optional
+        Append ``(step, weights)`` to ``history_`` every ``history_every`` steps.
+    random_state : int, RandomState or None
 
     Attributes
     ----------

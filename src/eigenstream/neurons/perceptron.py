@@ -1,8 +1,9 @@
-"""Rosenblatt's perceptron: it learns from its mistakes, and stops making them if it can."""
+"""Rosenblatt's perceptron: units that change their weights after mistakes only."""
 
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -10,20 +11,87 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_flag, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
-from eigenstream.neurons._documented import documented
-from eigenstream.neurons._linear import LinearClassifying, LinearUnits
-from eigenstream.neurons._separability import VANISHES, vanishing
-from eigenstream.neurons._supervised import orders, plain
-from eigenstream.rules.supervised import Units, perceptron_steps
+from eigenstream.kernels.base import njit
+from eigenstream.neurons._linear import LinearClassifying, Units, response
+from eigenstream.neurons._supervised import orders
 
 __all__ = ["Perceptron"]
+
+#: Rows times columns up to which ``separable_`` is computed: a fraction of a second.
+LARGEST = 200_000
+
+#: A mean of rows of length one that is this short counts as zero.
+VANISHES = 1e-9
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def perceptron_steps(
+    units: Units, rows: Any, classes: Any, order: Any, weights: Any, active: Any, ratchet: bool
+) -> None:
+    """Show the rows in this order to the units that are ``active``.
+
+    Unit k answers +1 to class k, a single unit to class 1; a response of zero is a mistake. On a
+    mistake w += c y x, with the row's weight c and y = +1 or -1. With a pocket, the weights that
+    were right for the longest run of rows are kept [GALLANT]; with the ratchet they are only
+    exchanged for weights that err on less of all the rows.
+    """
+    n_units, last = units.weights.shape[0], rows.shape[1]
+    for s in range(order.shape[0]):
+        row, c = rows[order[s]], weights[order[s]]
+        mine = classes[order[s]] - (1 if n_units == 1 else 0)
+        for k in range(n_units):
+            if not active[k] or c == 0.0:
+                continue
+            y = 1.0 if mine == k else -1.0
+            w = units.weights[k]
+            if y * response(w, row) > 0.0:
+                if units.kept.size:
+                    _survived(units, k, rows, classes, weights, ratchet)
+                continue
+            units.mistakes[k] += 1
+            step = c * y
+            for j in range(last):
+                w[j] += step * row[j]
+            w[last] += step * units.bias
+            if units.sums.size:
+                before = step * (units.seen[0] + s)
+                for j in range(last):
+                    units.sums[k, j] += before * row[j]
+                units.sums[k, last] += before * units.bias
+            units.marks[0, k] = 0
+            units.marks[2, k] = 0
+    units.seen[0] += order.shape[0]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _survived(units: Units, k: int, rows: Any, classes: Any, weights: Any, ratchet: bool) -> None:
+    """Count a right answer; put the weights into the pocket if they are better than what it has."""
+    marks = units.marks
+    marks[0, k] += 1
+    if marks[0, k] <= marks[1, k]:
+        return
+    if marks[2, k] == 0:
+        errors = 0.0
+        if ratchet:
+            first = 1 if units.weights.shape[0] == 1 else 0
+            for i in range(rows.shape[0]):
+                y = 1.0 if classes[i] - first == k else -1.0
+                if y * response(units.weights[k], rows[i]) <= 0.0:
+                    errors += weights[i]
+        if ratchet and errors >= units.errors[k]:
+            marks[2, k] = 2
+            return
+        units.errors[k] = errors if ratchet else np.inf
+        units.kept[k] = units.weights[k]
+        marks[2, k] = 1
+    if marks[2, k] == 1:
+        marks[1, k] = marks[0, k]
 
 
 @storable(
     margin_="f8 units?", radius_="number?", mistake_bound_="f8 units?", separable_="bool | None?"
 )
-@documented
-class Perceptron(LinearClassifying, LinearUnits):
+class Perceptron(LinearClassifying):
     """Threshold units that add a row, with the sign of its class, when they are wrong [ROSENBLATT].
 
     With y = +1 or -1 and the response v = <w, x> + b, a row with y v <= 0 is a mistake, and
@@ -43,7 +111,14 @@ class Perceptron(LinearClassifying, LinearUnits):
     pocket : bool, default=False
         Answer by the weights that were right for the longest run of rows; in ``fit`` they are
         exchanged only for weights with fewer mistakes on all rows [GALLANT]. For inseparable data.
-    <fit_intercept, max_iter, shuffle, history>
+    fit_intercept : bool, default=True
+    max_iter : int, default=1000
+        Largest number of passes in ``fit``.
+    shuffle : bool, default=True
+        Draw a new order of the rows for each pass of ``fit``.
+    history_every : int, optional
+        Append ``(step, weights, intercepts)`` to ``history_`` every ``history_every`` rows.
+    random_state : int, RandomState or None
 
     Attributes
     ----------
@@ -95,6 +170,17 @@ class Perceptron(LinearClassifying, LinearUnits):
         self.history_every = history_every
         self.random_state = random_state
 
+    def _check(self) -> None:
+        super()._check()
+        check_flag(self.average, "average")
+        check_flag(self.pocket, "pocket")
+        if self.average and self.pocket:
+            raise ValueError("average=True excludes pocket=True: choose one of them.")
+
+    def _targets(self, codes: Any) -> Any:
+        """Return the places of the classes: a unit finds +1 and -1 in them."""
+        return codes
+
     def _passes(self, rows: Float64s, codes: Any, weights: Float64s) -> None:
         """Learn until a pass has no mistake, or for ``max_iter`` passes."""
         random = check_random_state(self.random_state)
@@ -102,52 +188,35 @@ class Perceptron(LinearClassifying, LinearUnits):
         active = np.ones(len(units.weights), bool)
         for passes, order in enumerate(orders(len(rows), self.shuffle, random), 1):
             before = units.mistakes.copy()
-            self._show(units, rows, codes, order, weights, active)
+            self._show(units, rows, codes, order, weights, active, True)
             active &= units.mistakes > before
             if not active.any() or passes == self.max_iter:
                 break
-        if self.pocket:  # what makes no mistake needs no pocket
+        if self.pocket:  # units without a mistake need no pocket
             units.kept[~active] = units.weights[~active]
         self.n_iter_, self.converged_, self._units = passes, not active.any(), units
-        self._judge(rows, codes, weights)
-        if not self.converged_:
-            taught = weights > 0
-            self._warn(units, active, rows[taught], codes[taught], _unevenness(weights[taught]))
+        self._judge(rows[weights > 0], codes[weights > 0], weights[weights > 0], active)
 
     def _chunk(self, rows: Float64s, codes: Any, weights: Float64s, first: bool) -> None:
         """Learn from a chunk that follows those before it."""
-        units = self._new(rows.shape[1]) if first else self._copied()
-        before = units.mistakes.copy()
-        everyone = np.ones(len(units.weights), bool)
-        self._show(units, rows, codes, np.arange(len(rows)), weights, everyone, ratchet=False)
+        units = self._new(rows.shape[1], first)
+        before, everyone = units.mistakes.copy(), np.ones(len(units.weights), bool)
+        self._show(units, rows, codes, np.arange(len(rows)), weights, everyone, False)
         self.n_iter_ = 1 if first else self.n_iter_ + 1
         self.converged_ = bool((units.mistakes == before).all())
         self._units = units
         for name in ("margin_", "radius_", "mistake_bound_", "separable_"):
-            self.__dict__.pop(name, None)  # they spoke of the rows of a fit
-
-    def _targets(self, codes: Any) -> Any:
-        """Return the places of the classes: a unit finds +1 and -1 in them."""
-        return codes
+            self.__dict__.pop(name, None)  # properties of the rows of a fit
 
     @property
     def n_mistakes_(self) -> Any:
-        """How often each unit was wrong while it learned."""
+        """The number of mistakes of each unit while it learned."""
         check_is_fitted(self)
         return self._units.mistakes.copy()
 
-    def _check(self) -> None:
-        super()._check()
-        check_flag(self.average, "average")
-        check_flag(self.pocket, "pocket")
-        if self.average and self.pocket:
-            raise ValueError(
-                "average=True and pocket=True both say which weights answer: choose one of them."
-            )
-
-    def _new(self, n_features: int) -> Units:
+    def _new(self, n_features: int, first: bool = True) -> Units:
         count = 1 if len(self.classes_) == 2 else len(self.classes_)
-        return self._new_units(count, n_features, average=self.average, pocket=self.pocket)
+        return self._begin(count, n_features, first, average=self.average, pocket=self.pocket)
 
     def _show(
         self,
@@ -157,73 +226,76 @@ class Perceptron(LinearClassifying, LinearUnits):
         order: Any,
         weights: Float64s,
         active: Any,
-        ratchet: bool = True,
+        ratchet: bool,
     ) -> None:
         for start, stop in self._stretches(int(units.seen[0]), len(order)):
-            part = order[start:stop]
-            perceptron_steps(units, rows, codes, part, weights, active, ratchet)
-            self._record(units)
+            perceptron_steps(units, rows, codes, order[start:stop], weights, active, ratchet)
+            self._record(int(units.seen[0]), units.parts)
 
     def _answering(self) -> Float64s:
         units = self._units
         if units.sums.size:
             return np.asarray(units.weights - units.sums / units.seen[0], np.float64)
-        return np.asarray(units.kept if units.kept.size else units.weights, np.float64)
+        return np.array(units.kept if units.kept.size else units.weights)
 
-    def _signed(self, codes: Any, unit: Any) -> Float64s:
-        """Return +1 for the rows that a unit is to say yes to, and -1 for the others."""
-        mine = unit + (1 if len(self.classes_) == 2 else 0)
-        return np.where(codes == mine, 1.0, -1.0)
-
-    def _judge(self, rows: Float64s, codes: Any, weights: Float64s) -> None:
-        """Measure the planes found, and what the theorem says of them."""
-        taught = weights > 0
-        rows, codes = rows[taught], codes[taught]
+    def _judge(self, rows: Float64s, codes: Any, weights: Float64s, active: Any) -> None:
+        """Measure the planes; warn if the last pass had a mistake."""
         found = self._units.weights
+        signs = 2.0 * self._one_column_a_unit(codes) - 1.0
+        smallest = (signs * (rows @ found[:, :-1].T + found[:, -1])).min(axis=0)
         length = np.linalg.norm(found, axis=1)
-        responses = rows @ found[:, :-1].T + found[:, -1]
-        signed = np.stack([self._signed(codes, k) for k in range(len(found))], axis=1)
-        smallest = (signed * responses).min(axis=0)
         self.margin_ = np.divide(smallest, length, out=np.full(len(found), -0.0), where=length > 0)
-        squares = np.einsum("ij,ij->i", rows, rows) + self._units.bias
-        self.radius_ = float(np.sqrt(squares.max()))
-        uneven = _unevenness(weights[taught])
+        self.radius_ = float(np.sqrt(((rows**2).sum(axis=1) + self._units.bias).max()))
+        # Rows of unequal weight increase the theorem's count by the square of this ratio.
+        uneven = weights.max() / weights.min()
         with np.errstate(divide="ignore"):
             ratio = np.where(self.margin_ > 0, self.radius_ * uneven / self.margin_, np.inf)
         self.mistake_bound_ = ratio**2
         self.separable_: bool | None = True if self.converged_ else None
-
-    def _warn(self, units: Units, active: Any, rows: Float64s, codes: Any, uneven: float) -> None:
-        """Say that there was no pass without a mistake, and why if that is quickly found out."""
-        for unit in np.flatnonzero(active):
-            short = vanishing(rows, self._signed(codes, unit), self.fit_intercept)
-            if short is not None and short < VANISHES:
-                self.separable_ = False
-                break
-        whose = f" of class {plain(self.classes_[unit])!r}" if len(active) > 1 else ""
-        if self.separable_ is False:
-            why = (
-                "no plane separates the rows. average=True or pocket=True give an answer that does "
-                "not depend on the last rows"
-            )
-        else:
-            most = self.radius_ * uneven / np.sqrt(units.mistakes[active].max())
-            why = (
-                f"if a plane separates the rows, its margin is {most:.3g} at most, and the longest "
-                f"row has {self.radius_:.3g}. Scale the features to about one, raise max_iter, or "
-                "try average=True or pocket=True"
-            )
+        if self.converged_:
+            return
+        advice = (
+            "Scale the features to about one, raise max_iter, or use average=True or pocket=True."
+        )
+        most = self.radius_ * uneven / np.sqrt(self._units.mistakes[active].max())
+        why = f"If a plane separates the rows, its margin is {most:.3g} at most"
+        if any(_inseparable(rows, signs[:, k], self.fit_intercept) for k in np.flatnonzero(active)):
+            self.separable_ = False
+            why, advice = "no plane separates the rows", "Use average=True or pocket=True."
         warn_user(
-            f"the perceptron{whose} did not converge: each of {self.n_iter_} passes had a mistake "
-            f"({int(units.mistakes.max())} in all): {why}.",
+            f"the perceptron did not converge in {self.n_iter_} passes: {why}. {advice}",
             ConvergenceWarning,
         )
 
 
-def _unevenness(weights: Float64s) -> float:
-    """Return the largest weight over the smallest: the theorem's count grows by its square.
+def _inseparable(rows: Float64s, signs: Float64s, intercept: bool) -> bool:
+    """Return True if a linear program shows that no plane separates the rows.
 
-    >>> _unevenness(np.array([1.0, 3.0]))
-    3.0
+    A row x of sign y becomes y (x, 1), or y x without an intercept. By Gordan's theorem either some
+    w has <w, row> > 0 for all, or a weighted mean of them is zero: then no plane separates them.
+    Columns are divided by their root mean square, and rows by their lengths.
+
+    >>> _inseparable(np.array([[1.0], [2.0]]), np.array([1.0, -1.0]), intercept=False)
+    True
+    >>> _inseparable(np.array([[1e-8], [2e-8]]), np.array([1.0, -1.0]), intercept=True)
+    False
     """
-    return float(weights.max() / weights.min())
+    if rows.size > LARGEST:
+        return False
+    rows = rows - rows.mean(axis=0) if intercept else rows
+    for power in (np.inf, 2):  # the largest first: squares of tiny numbers are zero
+        scale = np.linalg.norm(rows, power, axis=0)
+        rows = rows / np.where(scale > 0, scale, 1.0)
+    rows = rows * np.sqrt(len(rows))
+    rows = signs[:, None] * (np.column_stack([rows, np.ones(len(rows))]) if intercept else rows)
+    lengths = np.linalg.norm(rows, axis=1)
+    if not lengths.all():
+        return True
+    units = rows / lengths[:, None]
+    equal = np.vstack([units.T, np.ones(len(units))])
+    right = np.append(np.zeros(units.shape[1]), 1.0)
+    found = linprog(np.zeros(len(units)), A_eq=equal, b_eq=right, method="highs")
+    if found.status != 0:
+        return False
+    shares = np.maximum(np.asarray(found.x), 0.0)
+    return bool(np.linalg.norm(shares @ units) < VANISHES * shares.sum())

@@ -6,7 +6,6 @@ import numpy as np
 
 from eigenstream._checks import check_flag, check_whole
 from eigenstream._linalg import Float64s
-from eigenstream.neurons._documented import documented
 from eigenstream.neurons.base import OnlineNeurons
 from eigenstream.online import SANGER, SANGER_NORMALIZED, Rule
 from eigenstream.schedules import Auto
@@ -14,7 +13,6 @@ from eigenstream.schedules import Auto
 __all__ = ["SangerNetwork"]
 
 
-@documented
 class SangerNetwork(OnlineNeurons):
     """A layer of linear units that learns the principal components in order [SANGER].
 
@@ -31,7 +29,17 @@ class SangerNetwork(OnlineNeurons):
     schedule : "auto", number, schedule of ``eigenstream.schedules`` or function of the step number
         Learning rates. Stable for eta |y|^2 well below 2 only: a rate that makes it explode raises
         ``UnstableStepError``.
-    <hebbian>
+    center : bool, default=True
+        Centre each observation by the mean of those before it.
+    init : "random", "data" or array of shape (units, n_features), default="random"
+    max_iter : int, default=10
+        Largest number of passes over the data in ``fit``.
+    tol : float, default=1e-2
+        Relative change of the weights in a pass (or in a ``partial_fit``) below which they have
+        converged.
+    history_every : int, optional
+        Append ``(step, weights)`` to ``history_`` every ``history_every`` steps.
+    random_state : int, RandomState or None
 
     Attributes
     ----------

@@ -1,1 +1,0 @@
-"""Rules of supervised units: compiled loops over rows."""

@@ -1,0 +1,105 @@
+"""The compiled loops take the steps of ten lines of NumPy."""
+
+import numpy as np
+import pytest
+
+from eigenstream.neurons._linear import Units
+from eigenstream.neurons._network import ACTIVATIONS, OUTPUTS, Network, backpropagation_steps
+from eigenstream.neurons.adaline import adaline_steps
+from eigenstream.neurons.perceptron import perceptron_steps
+
+N, D = 203, 12
+RNG = np.random.default_rng(0)
+ROWS = RNG.standard_normal((N, D)) + 0.3
+SIGNS = np.sign(ROWS @ RNG.standard_normal(D) + RNG.standard_normal(N))
+GAINS = 1.0 / (5 + np.arange(N))
+
+
+def perceptron(w, x, y, eta):
+    return w + eta * y * x if y * (w @ x) <= 0 else w
+
+
+def adaline(w, x, d, eta):
+    return w + eta * (d - w @ x) * x / (x @ x)
+
+
+def by_hand(rule):
+    w = np.zeros(D + 1)
+    for x, y, eta in zip(ROWS, SIGNS, GAINS, strict=True):
+        w = rule(w, np.append(x, 1.0), y, eta)
+    return w
+
+
+def test_the_loops_take_the_same_steps():
+    order = np.arange(N)
+    units = Units.zeros(1, D)
+    squares = (ROWS**2).sum(axis=1) + 1
+    done, _ = adaline_steps(units, ROWS, SIGNS[:, None], order, GAINS, 1 / squares, 1.0)
+    assert done == N
+    np.testing.assert_allclose(units.weights[0], by_hand(adaline), rtol=0, atol=203 * 1e-15)
+    units = Units.zeros(1, D)
+    classes = (SIGNS > 0).astype(np.int64)
+    # The rates are the rows' weights here.
+    perceptron_steps(units, ROWS, classes, order, GAINS, np.ones(1, bool), True)
+    np.testing.assert_allclose(units.weights[0], by_hand(perceptron), rtol=0, atol=203 * 1e-15)
+
+
+PHI = {
+    "identity": (lambda v: v, lambda y: np.ones_like(y)),
+    "logistic": (lambda v: 1 / (1 + np.exp(-v)), lambda y: y * (1 - y)),
+    "tanh": (np.tanh, lambda y: 1 - y**2),
+    "relu": (lambda v: np.maximum(v, 0), lambda y: (y > 0) * 1.0),
+}
+
+
+def backpropagation(net, batches, targets, gains, weights):
+    """The textbook's steps, a batch at a time; return the sum of the losses."""
+    (phi, slope), total, v = PHI[ACTIVATIONS[net.activation]], 0.0, 0.0
+    output = OUTPUTS[net.output]
+    for picks, gain in zip(batches, gains, strict=True):
+        layers, x, d, c = net.layers(), [ROWS[picks]], targets[picks], weights[picks, None]
+        for W, b in layers[:-1]:
+            x.append(phi(x[-1] @ W + b))
+        z = x[-1] @ layers[-1][0] + layers[-1][1]
+        y = PHI["logistic"][0](z) if output.startswith("logistic") else z
+        y = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True) if output == "softmax" else y
+        loss = -(d * np.log(y)) if output in ("softmax", "logistic") else (d - y) ** 2 / 2
+        total += (c * (loss - (output == "logistic") * (1 - d) * np.log(1 - y))).sum()
+        delta = c * (d - y) * (y * (1 - y) if output == "logistic_squared" else 1)
+        change = []
+        for (W, _), before in zip(layers[::-1], x[::-1], strict=True):
+            change = [*(before.T @ delta).ravel(), *delta.sum(axis=0), *change]
+            delta = delta @ W.T * slope(before)
+        step = gain / len(picks) * np.array(change)
+        v = net.momentum * v + step
+        net.weights[:] += net.momentum * v + step if net.nesterov else v
+    return total
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize(("momentum", "nesterov"), [(0.0, False), (0.7, False), (0.7, True)])
+@pytest.mark.parametrize("size", [1, 8])
+def test_backpropagation_equals_the_textbook(activation, output, momentum, nesterov, size):
+    rng = np.random.default_rng(100)
+    net = Network.zeros((D, 5, 4, 3), activation, output, momentum, nesterov)
+    net.weights[:] = rng.standard_normal(net.weights.size) / 3
+    other = net.copy()
+    targets, weights = np.eye(3)[rng.integers(3, size=N)], rng.uniform(0, 2, N)
+    order, n_steps = rng.permutation(N), -(-N // size)
+    gains = GAINS[:n_steps] / 5
+    done, loss = backpropagation_steps(net, ROWS, targets, order, gains, weights, size)
+    assert done == n_steps
+    batches = np.split(order, range(size, N, size))
+    assert loss == pytest.approx(backpropagation(other, batches, targets, gains, weights))
+    np.testing.assert_allclose(net.weights, other.weights, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_loss_that_is_not_finite_ends_the_steps(output, size):
+    net = Network.zeros((D, 3), "tanh", output)
+    targets, rows = np.eye(3)[np.zeros(N, int)], ROWS.copy()
+    rows[7, 0] = np.nan
+    steps = backpropagation_steps(net, rows, targets, np.arange(N), GAINS, np.ones(N), size)
+    assert steps[0] == 7 // size
