@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from eigenstream._checks import (
     check_finite,
@@ -138,11 +138,6 @@ class SupervisedNeurons(BaseEstimator):
         weights = np.ones(n) if sample_weight is None else check_weights(sample_weight, n).copy()
         if not weights.any():
             raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
-        if np.ndim(y) and len(y) != n:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {n} rows and "
-                f"y has {len(y)}."
-            )
         return rows, self._read_targets(y, weights, first), weights
 
     def _rows(self, X: Any, *, reset: bool) -> Float64s:
@@ -213,6 +208,7 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
     def _read_targets(self, y: Any, weights: Float64s, first: bool) -> Any:
         check_unmasked(y, "y")
         labels = column_or_1d(y, warn=True)
+        check_consistent_length(weights, labels)
         if labels.dtype.kind == "f":
             check_finite(labels[:, None], name="y")
         labels = check_names(labels, "y", len(labels))
@@ -280,6 +276,7 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         values = real_array(y, "y").astype(np.float64)
         if values.ndim not in (1, 2):
             raise ValueError(f"y must have one or two dimensions, got shape {values.shape}.")
+        check_consistent_length(weights, values)
         targets = np.ascontiguousarray(values.reshape(len(values), -1))
         check_finite(targets, name="y")
         if first:

@@ -378,7 +378,8 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     @maps_streams
     def predict(self, X: Any) -> Any:
         """Return the class with the largest answer."""
-        return self.classes_[_winners(self._answers(X))]
+        winners = _winners(self._answers(X))
+        return self.classes_[winners]
 
     def _check(self) -> None:
         super()._check()
