@@ -25,7 +25,7 @@ from eigenstream.reports.base import Drawing, PageTable, Report, Section, Tiles
 
 #: Side of a view, in pixels.
 SIZE = 28
-#: How many features are learned.
+#: The number of learned features.
 FEATURES = 10
 #: Fewer views do not show ten slow directions of 784.
 FEWEST_VIEWS = 1000
@@ -33,7 +33,7 @@ FEWEST_VIEWS = 1000
 CHUNK = 2048
 #: Examples of each digit that the report shows.
 EXAMPLES = 3
-#: Where the objective is solved anew from the same two scatters.
+#: The alphas for which the two scatter matrices are solved again.
 ALPHAS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
 
 
@@ -69,7 +69,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Judged:
-    """How well distances in some features tell classes."""
+    """The errors of distances in one feature space."""
 
     curve: PairROC
     #: Of the nearest neighbour among one example of each class, over all choices of the examples.
@@ -94,7 +94,7 @@ def judge(features: Floats, labels: NDArray[Any]) -> Judged:
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo saw, learned and found."""
+    """The data and the results of the demo."""
 
     views: int
     seed: int
@@ -122,7 +122,7 @@ def run(views: int = 20_000, seed: int = 0, clock: Clock | None = None) -> Demo:
     Parameters
     ----------
     views : int
-        How many views to learn from.
+        The number of views to learn from.
     seed : int
         Of the page, the walk and the digits.
     clock : Clock, optional

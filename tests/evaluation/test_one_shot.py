@@ -79,7 +79,7 @@ def test_bad_input():
     Z = np.arange(8.0).reshape(4, 2)
     with pytest.raises(ValueError, match="at least two classes"):
         one_shot_error(Z, [1, 1, 1, 1])
-    with pytest.raises(ValueError, match="every class has a single example"):
+    with pytest.raises(ValueError, match="Every class has a single example"):
         one_shot_error(Z, [1, 2, 3, 4])
     with pytest.raises(ValueError, match="n_draws must be a whole number of at least 1"):
         one_shot_error(Z, [1, 1, 2, 2], n_draws=0)

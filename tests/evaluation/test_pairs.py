@@ -139,7 +139,7 @@ def test_bad_input(measure):
     Z = np.arange(8.0).reshape(4, 2)
     with pytest.raises(ValueError, match="at least two classes, found only 1"):
         measure(Z, [1, 1, 1, 1])
-    with pytest.raises(ValueError, match="every class has a single example"):
+    with pytest.raises(ValueError, match="Every class has a single example"):
         measure(Z, [1, 2, 3, 4])
     with pytest.raises(ValueError, match="one label a row of Z, 4 in all"):
         measure(Z, [1, 2, 3])

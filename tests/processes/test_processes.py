@@ -80,7 +80,7 @@ def test_spiked_has_its_covariance():
     X = process.take(m)
     # An entry of the sample covariance deviates by at most sqrt(2) * 6.5 / sqrt(m).
     np.testing.assert_allclose(X.T @ X / m, process.covariance, atol=5 * 9.2 / m**0.5)
-    with pytest.raises(ValueError, match="positive and descending"):
+    with pytest.raises(ValueError, match="positive, descending"):
         SpikedGaussian(8, (1.0, 2.0))
     with pytest.raises(ValueError, match="between 1 and n_features = 2"):
         SpikedGaussian(2, (3.0, 2.0, 1.0))
@@ -110,11 +110,11 @@ def test_autoregressive_subspace_is_that_of_its_loadings():
     assert process.n_features == 3
     np.testing.assert_allclose(np.abs(process.subspace(1)), [[1.0], [0.0], [0.0]], atol=1e-15)
     assert not process.take(10)[:, 2].any()
-    with pytest.raises(ValueError, match="2 sources, fewer than d = 3"):
+    with pytest.raises(ValueError, match="d=3 exceeds the 2 sources"):
         process.subspace(3)
-    with pytest.raises(ValueError, match="a column for each of the 3 sources"):
+    with pytest.raises(ValueError, match="one column for each of the 3 sources"):
         Autoregressive((0.9, 0.5, 0.1), loadings=loadings)
-    with pytest.raises(ValueError, match=r"lie in \(-1, 1\) and descend"):
+    with pytest.raises(ValueError, match=r"descending values in \(-1, 1\)"):
         Autoregressive((0.1, 0.9))
     with pytest.raises(ValueError, match="n_features must be a whole number of at least 2"):
         Autoregressive((0.9, 0.1), n_features=1)

@@ -1,4 +1,4 @@
-"""What every measure on labelled features checks and prepares: classes, and pairs by distance."""
+"""Labelled features, and counts of pairs by distance, for all measures."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -60,16 +60,16 @@ def labelled(Z: ArrayLike, labels: ArrayLike) -> Labelled:
     if len(classes) < 2:
         found = f"only {classes.tolist()[0]!r}" if len(classes) else "none"
         raise ValueError(
-            f"labels must name at least two classes, found {found}: "
-            "without a second class there is nothing to tell apart."
+            f"labels must name at least two classes, found {found}. "
+            "Pass examples of a second class."
         )
     if sizes.max() < 2:
         raise ValueError(
-            "every class has a single example, so no pair is of the same class; "
-            "give at least one class two examples."
+            "Every class has a single example, so no pair is of the same class. "
+            "Pass two examples of at least one class."
         )
     points = np.array(features.T, dtype=np.float64, order="C")
-    # A power of two rescales exactly, and keeps squares from overflow and underflow.
+    # Rescaling by a power of two is exact and prevents overflow of squares.
     largest = max(points.max(initial=0.0), -points.min(initial=0.0))
     scale = 2.0 ** np.frexp(largest)[1] if largest > 0 else 1.0
     points /= scale
@@ -78,15 +78,15 @@ def labelled(Z: ArrayLike, labels: ArrayLike) -> Labelled:
 
 @dataclass(frozen=True)
 class PairCounts:
-    """Cumulative weights of the pairs of either kind with a distance of at most each of ``ends``.
+    """Cumulative weights of same and of different pairs, at distances up to each of ``ends``.
 
-    A pair that came k times, or with the weight k, counts k times.
+    A pair of weight k counts k times.
     """
 
     ends: Float64s
     same: Float64s
     different: Float64s
-    #: No distance is further than this below the end that it is counted at: 0 when exact.
+    #: The width of the bins of distances; 0 for exact distances.
     width: float
 
     def state(self) -> State:
@@ -103,12 +103,12 @@ class PairCounts:
 
     @property
     def exact(self) -> bool:
-        """Whether every distance was held."""
+        """True if the distances are exact."""
         return self.width == 0.0
 
     @property
     def shares(self) -> tuple[Float64s, Float64s]:
-        """The shares of same and of different pairs at most so far apart."""
+        """The shares of same and of different pairs up to each distance."""
         return tuple(  # type: ignore[return-value]
             kind / kind[-1] if kind[-1] > 0 else kind for kind in (self.same, self.different)
         )
@@ -161,12 +161,11 @@ def counts_of_classes(
     exact_pairs: int = EXACT_PAIRS,
     bins: int = BINS,
 ) -> PairCounts:
-    """Return the counts of all pairs inside tasks, all tasks weighing the same, or all pairs.
+    """Return the counts of all pairs inside tasks.
 
-    Weights of rows count as repetitions: a row of weight k also makes k (k - 1) / 2 pairs with
-    itself, at distance zero. These count ``repeats`` times: a sample that holds a share of all rows
-    holds the same share of these pairs, but its square of all other pairs. More pairs than
-    ``exact_pairs`` are counted in bins.
+    Weights of rows count as repetitions: a row of weight k also forms k (k - 1) / 2 pairs with
+    itself at distance zero, which are multiplied by ``repeats``. In a sample, ``repeats`` is the
+    sampled share of the rows. Above ``exact_pairs`` pairs, distances are counted in bins.
     """
     of_pairs, own_pairs = pairs_of_tasks(tasks, weights, repeats, group_weights)
     weights = np.ones(len(Z)) if weights is None else weights
@@ -197,7 +196,7 @@ def counts_of_classes(
 def pairs_of_tasks(
     tasks: NDArray[np.intp], weights: Float64s | None, repeats: float, group_weights: str
 ) -> tuple[Float64s, Float64s]:
-    """Return what each pair of a task weighs, and how many pairs rows make with themselves."""
+    """Return the weight of each pair of a task, and the number of pairs of equal rows."""
     w = np.ones(len(tasks)) if weights is None else weights
     of_row = np.unique(tasks, return_inverse=True)[1]
     alone = np.bincount(of_row, np.maximum(w * (w - 1.0), 0.0))
@@ -216,6 +215,6 @@ def all_pairs(data: Labelled, *, exact_pairs: int = EXACT_PAIRS, bins: int = BIN
 
 
 def roc_area(counts: PairCounts) -> float:
-    """Return the chance that a same pair is nearer than a different one; ties count one half."""
+    """Return the probability that a same pair is nearer than a different one (ties: 1/2)."""
     near, far = (np.concatenate([[0.0], share]) for share in counts.shares)
     return float((near[1:] + near[:-1]) @ np.diff(far)) / 2.0

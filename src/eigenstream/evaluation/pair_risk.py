@@ -21,23 +21,23 @@ from eigenstream.evaluation.base import (
 )
 from eigenstream.theory.bounds.pairs import margin_risks
 
-#: Thresholds that a margin risk is tried at when there are too many corners to try all.
+#: Thresholds of a margin risk if there are more corners than this.
 MARGIN_THRESHOLDS = 2**16
 
-#: Rows whose distances to all others are held at a time.
+#: Rows whose distances to all rows are computed at a time.
 QUERIES = 256
 
 
 @dataclass(frozen=True, eq=False)
 class BalancedRisk:
-    """The risk of telling same from different by one threshold, either kind weighing one half.
+    """The risk of a distance threshold, with weight one half for each kind of pairs.
 
     Attributes
     ----------
     risk : float
         The smallest risk over all thresholds ([HPCA] R(P)).
     risk_error : float
-        The exact smallest risk is at most this much smaller: 0 when all distances were sorted.
+        A bound on ``risk`` minus the exact smallest risk; 0 for sorted distances.
     threshold : float
         A threshold that attains ``risk``.
     thresholds, risks : arrays
@@ -57,10 +57,10 @@ class BalancedRisk:
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Projected rows that were learned from, all of them or a sample in true proportions.
+    """The projected training rows, or a representative sample of them.
 
-    ``weights`` count as repetitions, ``total`` is that of all rows, and ``n_distinct`` the number
-    of different ones.
+    ``weights`` count as repetitions. ``total`` is the weight of all rows and ``n_distinct`` the
+    number of different rows.
     """
 
     Z: Float64s
@@ -91,7 +91,7 @@ class TrainingRows:
         )
 
     def counts(self, repeats: float = 1.0) -> PairCounts:
-        """Return all their pairs by distance, those of a row with itself ``repeats`` times."""
+        """Return the counts of their pairs; see ``counts_of_classes``."""
         share = 1.0 if self.complete else float(self.weights.sum()) / self.total
         repeats *= share
         return counts_of_classes(
@@ -99,7 +99,7 @@ class TrainingRows:
         )
 
     def risk_error(self, threshold: float) -> float:
-        """Return the standard error of the balanced risk at a threshold: 0 from all rows."""
+        """Return the standard error of the balanced risk at a threshold; 0 for all rows."""
         if self.complete:
             return 0.0
         left = max(1.0 - len(self.Z) / self.n_distinct, 0.0)
@@ -114,11 +114,11 @@ def balanced_risk(
 ) -> BalancedRisk:
     """Return the least balanced risk of a distance threshold, and the whole curve.
 
-    A threshold c errs on a pair of the same class at distance >= c and on one of different classes
-    at distance <= c: an undecided pair counts as an error ([HPCA]). Each kind weighs one half.
+    Errors of a threshold c are same pairs at distance >= c and different pairs at distance <= c, so
+    a pair at distance c is always an error ([HPCA]). Each kind of pairs has the weight one half.
 
-    Exact up to ``exact_pairs`` pairs (by default those of 1448 examples); above that from a
-    histogram of so many ``bins``, with the bound ``risk_error``.
+    The result is exact up to ``exact_pairs`` pairs, by default those of 1448 examples. Above that,
+    it uses a histogram with ``bins`` bins, and ``risk_error`` bounds the error.
 
     >>> found = balanced_risk([[0.0], [1.0], [5.0], [7.0]], ["a", "a", "b", "b"])
     >>> found.risk, found.threshold  # all same pairs are nearer than 3, all others from 4 on
@@ -135,19 +135,19 @@ def balanced_risk(
 
 
 def risk_curve(counts: PairCounts) -> BalancedRisk:
-    """Return the balanced risk of every threshold; an undecided pair counts as an error."""
+    """Return the balanced risk of every threshold."""
     near, fooled = (np.concatenate([[0.0], share]) for share in counts.shares)
     missed = (1.0 - near) if counts.same[-1] > 0 else np.zeros_like(near)
     risks, ends = (missed + fooled) / 2.0, counts.ends
     bound = 0.0
     if counts.exact:
-        # Between two neighbouring distances the risk is constant: stand in the middle.
+        # The risk is constant between neighbouring distances, so use their midpoints.
         beyond = 2.0 * ends[-1] if ends[-1] > 0 else 1.0
         between = np.concatenate([[ends[0] / 2.0], (ends[:-1] + ends[1:]) / 2.0, [beyond]])
     else:
         between = np.concatenate([[0.0], ends])
         bound = float(risks.min() - ((missed[1:] + fooled[:-1]) / 2.0).min())
-    if ends[0] == 0.0:  # no threshold stands below a distance of zero
+    if ends[0] == 0.0:  # a threshold is not negative
         between, risks = between[1:], risks[1:]
     best = int(np.argmin(risks))
     return BalancedRisk(
@@ -162,13 +162,13 @@ def risk_curve(counts: PairCounts) -> BalancedRisk:
 
 
 def accuracy_threshold(counts: PairCounts) -> float:
-    """Return the threshold with the fewest wrong decisions, every pair counting the same."""
+    """Return the threshold with the fewest errors, with equal weights of all pairs."""
     near, far = (np.concatenate([[0.0], side]) for side in (counts.same, counts.different))
     return _middle(counts.ends, int(np.argmin(counts.same[-1] - near + far)))
 
 
 def rate_threshold(counts: PairCounts, rate: float) -> float:
-    """Return the largest threshold that calls at most this share of different pairs same."""
+    """Return the largest threshold that accepts at most this share of different pairs."""
     fooled = np.concatenate([[0.0], counts.shares[1]])
     return _middle(counts.ends, int(np.searchsorted(fooled, rate, side="right")) - 1)
 
@@ -184,7 +184,7 @@ def _middle(ends: Float64s, place: int) -> float:
 
 @dataclass(frozen=True)
 class MarginRisk:
-    """The least balanced margin risk over thresholds, where it is, and how exact it is."""
+    """The least margin risk over thresholds, its threshold and a bound on its error."""
 
     risk: float
     threshold: float
@@ -201,8 +201,8 @@ def margin_risk(
 ) -> MarginRisk:
     """Return inf over c of R^_margin(P, c), distances in units of the diameter.
 
-    ``balanced``: same and different pairs weigh one half each, where there are both; else every
-    pair weighs the same. c^2 is tried up to ``largest``.
+    With ``balanced``, same and different pairs have the weight one half each if both exist.
+    Otherwise all pairs have the same weight. c^2 is at most ``largest``.
     """
     unit = diameter if diameter > 0 else 1.0
     q = (counts.ends / unit) ** 2
@@ -220,7 +220,7 @@ def margin_risk(
         share = 0.5
     risks = margin_risks(q, share * steps[0], (1.0 - share) * steps[1], t, margin)
     best = int(np.argmin(risks))
-    # f has the slope 1/margin; q is known to within its bin, t to within half its spacing.
+    # f has slope 1/margin; errors of q are up to a bin, errors of t up to half its spacing.
     blur = 0.0 if counts.exact else float(np.diff(np.minimum(q, largest)).max(initial=0.0))
     error = (blur + spacing / 2.0) / margin
     return MarginRisk(float(risks[best]), float(np.sqrt(t[best])) * unit, min(error, 1.0))
@@ -234,9 +234,9 @@ def sampling_error(
     threshold: float,
     group_weights: str = "uniform",
 ) -> float:
-    """Return the standard error of the balanced risk at a threshold, from rows that are a sample.
+    """Return the standard error of the balanced risk at a threshold, from a sample of rows.
 
-    The infinitesimal jackknife: how much the risk changes with the weight of each row.
+    It is the infinitesimal jackknife, from the derivative of the risk by the weight of each row.
     """
     errors = np.zeros((4, len(Z)))
     of_pairs, _ = pairs_of_tasks(tasks, weights, 1.0, group_weights)
@@ -265,9 +265,9 @@ def pairs_error(
     n_distinct: Sequence[float],
     threshold: float,
 ) -> float:
-    """Return the standard error of the balanced risk at a threshold, from pairs that are a sample.
+    """Return the standard error of the balanced risk at a threshold, from a sample of pairs.
 
-    ``n_distinct`` are the numbers of different same and different pairs that they were drawn from.
+    ``n_distinct`` are the numbers of distinct same and different pairs of the population.
     """
     variance = 0.0
     for sign, n_all in zip((1, -1), n_distinct, strict=True):

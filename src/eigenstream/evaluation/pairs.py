@@ -27,7 +27,7 @@ CURVE_BINS = 2**14
 
 @dataclass(frozen=True, eq=False)
 class PairROC:
-    """How well a small distance detects that two examples are of the same class.
+    """The ROC curve of distances as detectors of the same class.
 
     Attributes
     ----------
@@ -72,26 +72,26 @@ def pair_roc(
 ) -> PairROC:
     """Return the ROC curve of distance as a detector of class equality, over all pairs.
 
-    Of few examples all distances are sorted and the area is exact. Above that they go into a
-    histogram, in memory that does not grow with their number: the points of the curve stay exact,
-    the area is known up to the pairs of both kinds that share a bin (``area_error``).
+    The distances of few examples are sorted, and the area is exact. Those of more examples are
+    counted in a histogram of constant size. The points of the curve remain exact, and the error of
+    the area is at most ``area_error``.
 
-    Pairs share examples, so they are far from independent. The standard error is the infinitesimal
-    jackknife over EXAMPLES: how much the area changes with the weight of each, the classes and
-    their sizes held fixed. It speaks of fresh examples of the same classes, not of other classes.
+    Pairs share examples, so they are not independent. The standard error is the infinitesimal
+    jackknife over examples, with fixed sizes of the classes. It covers new examples of the same
+    classes, not other classes.
 
     Parameters
     ----------
     Z : array (n, n_features)
         Features; their euclidean distance is the detector.
     labels : array (n,)
-        At least two classes, at least one of them with two examples.
+        Two or more classes, one of them with two examples.
     level : float
         The level of the confidence interval (normal, cut to [0, 1]).
     exact_pairs : int
-        Up to so many pairs all distances are sorted; by default those of 1448 examples.
+        Up to this number of pairs, all distances are sorted; by default those of 1448 examples.
     bins : int
-        Of the histogram.
+        The number of bins of the histogram.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How characters are drawn: their style, their faces, and images of them in any pose."""
+"""Images of characters in a given style and pose."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,25 +16,25 @@ from eigenstream.processes._fonts import POLARITIES, Polarity, font, glyph
 
 __all__ = ["FONT", "STYLE", "Poses", "Style", "drawn", "faces_of", "finished", "moved"]
 
-#: The font of the papers' figures, or one like it.
+#: A font like that of the papers' figures.
 FONT = "DejaVuSerif-Bold"
 
 
 @dataclass(frozen=True)
 class Style:
-    """How characters are drawn, whichever they are and however they move.
+    """The style in which characters are drawn.
 
     Parameters
     ----------
     size : int
-        An image has ``size`` x ``size`` pixels, its character centred by its box.
+        An image has ``size`` x ``size`` pixels with the character at the centre.
     height : float
-        How many pixels high a ``0`` of the font stands at magnification 1.
+        The height of the digit 0 in pixels at magnification 1.
     polarity : "black_on_white" or "white_on_black"
     supersample : int
-        Drawn this many times larger and averaged down.
+        The factor by which drawings are larger before pixels are averaged.
     unit_norm : bool
-        Whether to divide each image by its euclidean norm; else gray values are in [0, 1].
+        Divide each image by its Euclidean norm. Otherwise gray values are in [0, 1].
 
     Examples
     --------
@@ -60,21 +60,23 @@ class Style:
         check_flag(self.unit_norm, "unit_norm")
 
 
-#: What the papers' digits and letters are drawn in here.
+#: The style of the papers' digits and letters.
 STYLE = Style()
 
 
 def faces_of(symbols: str, fonts: Sequence[str | Path], style: Style) -> list[Any]:
-    """Open the fonts to draw the symbols with; refuse what cannot be drawn."""
+    """Return the opened fonts after checking the symbols."""
     if len(set(symbols)) != len(symbols) or not symbols:
-        raise ValueError(f"symbols must be distinct characters, at least one, got {symbols!r}.")
+        raise ValueError(
+            f"symbols={symbols!r} is empty or repeats a character. Pass distinct characters."
+        )
     if not fonts:
-        raise ValueError("fonts is empty: give at least one bundled name or font file.")
+        raise ValueError("fonts is empty. Pass at least one bundled name or font file.")
     return [_face_of_height(name, style.height * style.supersample) for name in fonts]
 
 
 class Poses(NamedTuple):
-    """Of every image: which symbol, in which face, turned and magnified how."""
+    """The symbol, font, angle and magnification of each image."""
 
     codes: NDArray[np.intp]
     faces: NDArray[np.intp]
@@ -101,16 +103,16 @@ def drawn(symbols: str, faces: list[Any], poses: Poses, style: Style) -> Float64
 def moved(
     source: Float64s, size: int, supersample: int, angles: Float64s, spacing: Float64s
 ) -> Float64s:
-    """Return turned views of a source, centred on it, zero outside it; one a row.
+    """Return rotated views of a source image, one in each row, zero outside the source.
 
-    A view samples the source on a grid ``supersample`` times finer than its own pixels and
-    averages; ``spacing`` is that grid's step in pixels of the source.
+    A view is the mean of ``supersample`` x ``supersample`` samples for each pixel. ``spacing`` is
+    the distance of these samples in pixels of the source.
     """
     fine = size * supersample
     out = np.empty((len(angles), size * size))
     if not len(angles):
         return out
-    # The canvas must hold the farthest corner of every view, and a neighbour for the bilinear.
+    # The canvas holds the farthest corner of every view and its bilinear neighbour.
     reach = (fine - 1) / sqrt(2) * float(spacing.max())
     height, width = source.shape
     margin = max(0, ceil(reach - (min(height, width) - 1) / 2)) + 2
@@ -128,7 +130,7 @@ def moved(
 
 
 def finished(images: Float64s, unit_norm: bool) -> Float64s:
-    """Divide each image by its norm, if asked to; a blank image stays as it is."""
+    """Divide each image by its norm if ``unit_norm``; blank images are unchanged."""
     if unit_norm:
         norms = np.linalg.norm(images, axis=1, keepdims=True)
         np.divide(images, norms, out=images, where=norms > 0)
@@ -136,9 +138,9 @@ def finished(images: Float64s, unit_norm: bool) -> Float64s:
 
 
 def _face_of_height(name: str | Path, pixels: float) -> Any:
-    """Open a font at the size at which its ``0`` stands so many pixels high."""
+    """Open a font at the size for which its digit 0 has a given height in pixels."""
     probe = 1000.0
     _, top, _, bottom = font(name, probe).getbbox("0")
     if bottom <= top:
-        raise ValueError(f"the font {str(name)!r} has no digit 0 to measure its height by.")
+        raise ValueError(f"The font {str(name)!r} has no digit 0. Use another font.")
     return font(name, probe * pixels / (bottom - top))

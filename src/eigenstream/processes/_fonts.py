@@ -1,4 +1,4 @@
-"""Fonts: the ones that matplotlib ships, found without importing it, or any font file."""
+"""The fonts of matplotlib, found without importing it, and other font files."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +12,7 @@ from eigenstream._linalg import Float64s
 Polarity = Literal["black_on_white", "white_on_black"]
 POLARITIES = ("black_on_white", "white_on_black")
 
-#: Faces with letters and digits among those that matplotlib ships, fit for running text.
+#: The text fonts of matplotlib.
 TEXT_FACES = (
     "DejaVuSans",
     "DejaVuSans-Bold",
@@ -37,13 +37,13 @@ def font_file(name: str | Path) -> Path:
         return bundled
     known = ", ".join(TEXT_FACES)
     raise ValueError(
-        f"there is no font {str(name)!r}: give the path of a font file, or one of {known}."
+        f"There is no font {str(name)!r}. Pass the path of a font file, or one of {known}."
     )
 
 
 def font(name: str | Path, size: float) -> ImageFont.FreeTypeFont:
     """Open a font at a size in pixels."""
-    # The basic layout needs no shaping library, so every machine draws the same.
+    # The basic layout needs no optional library, so images do not depend on the machine.
     return ImageFont.truetype(str(font_file(name)), size, layout_engine=ImageFont.Layout.BASIC)
 
 
@@ -52,8 +52,8 @@ def glyph(symbol: str, face: ImageFont.FreeTypeFont) -> Float64s:
     left, top, right, bottom = face.getbbox(symbol)
     if right <= left or bottom <= top:
         raise ValueError(
-            f"the symbol {symbol!r} leaves no ink in the font {face.getname()[0]!r}; "
-            "leave it out or take another font."
+            f"The symbol {symbol!r} is blank in the font {face.getname()[0]!r}. "
+            "Leave it out or use another font."
         )
     box = Image.new("L", (int(right - left), int(bottom - top)))
     ImageDraw.Draw(box).text((-left, -top), symbol, fill=255, font=face)

@@ -1,4 +1,4 @@
-"""Slow sources, mixed: first-order autoregressions whose every average is known."""
+"""Mixtures of first-order autoregressions with known covariances."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ from eigenstream.theory.base import Int64s
 
 @dataclass(frozen=True)
 class SourcesMixing(MixingProfile):
-    """The mixing profile of independent Gaussian AR(1) sources seen together.
+    """The mixing profile of several independent Gaussian AR(1) sources.
 
-    The smaller of two bounds: the sum of the sources' exact coefficients, and one from their
-    mutual information. The sources are Markov, so beta(k) is the total variation distance between
-    the joint law of (s_0, s_k) and the product of its marginals, by Pinsker's inequality at most
-    sqrt(I / 2) with I = -1/2 sum_j ln(1 - a_j^(2 k)): the better one when many sources are slow.
+    It is the smaller of two bounds. The first is the sum of the sources' exact coefficients. The
+    second uses that the sources are Markov: beta(k) is the total variation distance between the
+    law of (s_0, s_k) and the product of its marginals. By Pinsker's inequality it is at most
+    sqrt(I / 2) with I = -1/2 sum_j ln(1 - a_j^(2 k)). It is smaller if many sources are slow.
 
     >>> SourcesMixing((0.9, 0.9))([1, 10, 100]).round(4)
     array([0.9112, 0.2391, 0.    ])
@@ -40,7 +40,7 @@ class SourcesMixing(MixingProfile):
     def _beta(self, lags: Int64s) -> Float64s:
         sums = np.sum([autoregressive_mixing(a)(lags) for a in self.coefficients], axis=0)
         squares = np.power.outer(np.square(self.coefficients), lags)
-        with np.errstate(divide="ignore"):  # at lag 0 the past is the future: no bound
+        with np.errstate(divide="ignore"):  # infinite at lag 0
             information = -0.5 * np.log1p(-squares).sum(axis=0)
         return np.asarray(np.minimum(sums, np.sqrt(information / 2)), np.float64)
 
@@ -48,15 +48,15 @@ class SourcesMixing(MixingProfile):
 class Autoregressive(Process):
     """Independent AR(1) sources mixed linearly: ``x_t = loadings @ s_t + noise``.
 
-    Source j follows ``s_t = a_j s_{t-1} + e_t``, normal and stationary from the first row on, with
-    variance ``variances[j]``.
+    Source j follows ``s_t = a_j s_{t-1} + e_t``. It is normal and stationary with the variance
+    ``variances[j]``.
 
     Parameters
     ----------
     coefficients : sequence of float
-        The a_j, each in (-1, 1), descending: slowest first.
+        The a_j in (-1, 1), in descending order.
     n_features : int, optional
-        How many numbers a row holds; by default, as many as there are sources.
+        The number of columns; by default, the number of sources.
     variances : float or sequence
         The variances of the sources.
     loadings : array (n_features, n_sources), optional
@@ -64,15 +64,15 @@ class Autoregressive(Process):
     noise : float
         The variance of white noise along every axis, independent at every step.
     random_state : int, generator or None
-        None draws a seed once: reading again still gives the same rows.
+        None draws one seed; reading again gives the same rows.
 
     Attributes
     ----------
     loadings : array (n_features, n_sources)
     covariance : array (n_features, n_features)
-        E[x_t x_t^T], exactly.
+        The exact E[x_t x_t^T].
     mixing : MixingProfile
-        How fast the process forgets, for :mod:`eigenstream.theory`'s bounds.
+        The mixing profile, for the bounds of :mod:`eigenstream.theory`.
 
     Examples
     --------
@@ -102,11 +102,11 @@ class Autoregressive(Process):
         self.coefficients = real_array(coefficients, "coefficients").astype(np.float64)
         if self.coefficients.ndim != 1 or not self.coefficients.size:
             raise ValueError(
-                f"coefficients must be a sequence of numbers, got shape {self.coefficients.shape}."
+                f"coefficients has shape {self.coefficients.shape}. Pass a sequence of numbers."
             )
         if not (np.abs(self.coefficients) < 1).all() or (np.diff(self.coefficients) > 0).any():
             raise ValueError(
-                f"coefficients must lie in (-1, 1) and descend, got {self.coefficients}."
+                f"coefficients={self.coefficients} is invalid. Pass descending values in (-1, 1)."
             )
         sources = self.coefficients.size
         self.variances = one_each(variances, sources, "variances")
@@ -121,13 +121,13 @@ class Autoregressive(Process):
             self.loadings = real_array(loadings, "loadings").astype(np.float64)
             if self.loadings.ndim != 2 or self.loadings.shape[1] != sources:
                 raise ValueError(
-                    f"loadings must have a column for each of the {sources} sources, "
-                    f"got shape {self.loadings.shape}."
+                    f"loadings has shape {self.loadings.shape}. "
+                    f"Pass one column for each of the {sources} sources."
                 )
             check_finite(self.loadings, name="loadings")
             self.n_features = len(self.loadings)
         self.covariance = self.lagged_covariance(0)
-        # Fixed loadings and noise that is new at every step can only make it forget faster.
+        # Loadings and independent noise cannot increase the mixing coefficients.
         self.mixing = SourcesMixing(tuple(self.coefficients.tolist()))
 
     def lagged_covariance(self, lag: int) -> Float64s:
@@ -148,7 +148,9 @@ class Autoregressive(Process):
         """Return an orthonormal basis of the span of the d slowest sources' loadings."""
         d = check_whole(d, "d")
         if d > self.coefficients.size:
-            raise ValueError(f"there are {self.coefficients.size} sources, fewer than d = {d}.")
+            raise ValueError(
+                f"d={d} exceeds the {self.coefficients.size} sources. Use a smaller d."
+            )
         basis: Float64s = np.linalg.qr(self.loadings[:, :d])[0]
         return basis
 
@@ -162,7 +164,7 @@ class Autoregressive(Process):
             steps = drive.standard_normal((BLOCK, sources))
             path = np.empty((BLOCK, sources))
             for t in range(BLOCK):
-                # The first row is drawn from the stationary law itself.
+                # The first row is drawn from the stationary law.
                 state = (
                     spread * steps[0]
                     if state is None

@@ -1,4 +1,4 @@
-"""What every process shares: reading a stream of rows in any chunks, always the same stream."""
+"""Streams of rows with a known law, the same rows in any chunks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -10,19 +10,19 @@ from numpy.typing import DTypeLike, NDArray
 from eigenstream._checks import check_whole, real_array
 from eigenstream._linalg import Float64s, Floats, orthonormalized
 
-#: Rows drawn at a time, whatever the reader asks for: randomness and rounding then do not depend
-#: on the chunking. 1024 views of 28 x 28 are 6 MB.
+#: Rows drawn at a time, so that random numbers do not depend on the chunks. 1024 views of 28 x 28
+#: take 6 MB.
 BLOCK = 1024
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """Fix a seed once: a process read twice gives the same rows twice, even when seeded by None.
+    """Return a fixed seed: reading a process again gives the same rows, even with None.
 
     >>> seed_sequence(3).entropy
     3
     """
     if isinstance(random_state, np.random.SeedSequence):
-        # Rebuilt, since spawning counts up inside the object that it is given.
+        # A copy, because spawning changes its counter.
         return np.random.SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key)
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence(int(random_state.integers(2**63)))
@@ -34,7 +34,7 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
 
 
 def generators(seed: np.random.SeedSequence, count: int) -> list[np.random.Generator]:
-    """Return ``count`` independent generators, the same ones at every call."""
+    """Return ``count`` independent generators, the same at every call."""
     fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
     return [np.random.default_rng(child) for child in fresh.spawn(count)]
 
@@ -60,12 +60,12 @@ def one_each(values: Any, count: int, name: str) -> Float64s:
     if numbers.ndim == 0:
         numbers = np.full(count, float(numbers))
     if numbers.shape != (count,):
-        raise ValueError(f"{name} must be a number or {count} of them, got shape {numbers.shape}.")
+        raise ValueError(f"{name} has shape {numbers.shape}. Pass one number or {count} numbers.")
     bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
     if bad.size:
         raise ValueError(
-            f"{name} must be finite and not negative, got {float(numbers[bad[0]])!r} "
-            f"at place {bad[0]}."
+            f"{name} has the value {float(numbers[bad[0]])!r} at index {bad[0]}. "
+            "Pass finite values of 0 or more."
         )
     return numbers
 
@@ -81,16 +81,16 @@ def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 class Process(ABC):
     """A source of rows with a known law.
 
-    A process is a recipe, not a tap: every ``take`` and every ``chunks`` starts again at its first
-    row, so the same object (and the same ``random_state``) gives the same rows in any chunking.
+    Every ``take`` and every ``chunks`` starts at the first row. The same object, or the same
+    ``random_state``, gives the same rows in any chunks.
     """
 
-    #: How many numbers a row holds.
+    #: The number of columns.
     n_features: int
 
     @abstractmethod
     def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
-        """Yield the rows from the first on, ``BLOCK`` at a time, without end."""
+        """Yield the rows from the first one, ``BLOCK`` at a time, without end."""
 
     def chunks(
         self, m: int, rows: int = BLOCK, dtype: DTypeLike = np.float64
@@ -122,7 +122,7 @@ def fill(out: NDArray[Any], blocks: Iterator[NDArray[Any]]) -> None:
 
 
 def _recut(blocks: Iterator[NDArray[Any]], m: int, rows: int) -> Iterator[NDArray[Any]]:
-    """Cut a stream of blocks anew, ``rows`` at a time, up to ``m`` rows."""
+    """Yield the first ``m`` rows of a stream of blocks, ``rows`` at a time."""
     held: NDArray[Any] = np.empty((0, 0))
     done = 0
     while done < m:
@@ -134,7 +134,7 @@ def _recut(blocks: Iterator[NDArray[Any]], m: int, rows: int) -> Iterator[NDArra
             pieces.append(held[:want])
             held = held[want:]
             want -= len(pieces[-1])
-        # Each row is handed out once, so a reader may write into a slice of a block.
+        # Each row is yielded once, so the caller may write into a slice of a block.
         chunk = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
         done += len(chunk)
         yield chunk

@@ -1,4 +1,4 @@
-"""Printed characters, rotated and scaled: what learned invariances are tested on."""
+"""Printed characters, rotated and scaled, to test learned invariances."""
 
 from collections.abc import Sequence
 from math import pi
@@ -33,15 +33,15 @@ from eigenstream.processes.base import generators, seed_sequence
 Invariance = Literal["rotation", "scale", "both"]
 Labels = NDArray[np.str_]
 
-#: What each invariance moves: angles up to +-rotation, magnifications in an interval.
+#: The ranges of angles and magnifications for each invariance.
 MOTIONS: dict[str, dict[str, Any]] = {
     "rotation": {"rotation": pi},
     "scale": {"magnification": (0.5, 1.5)},
     "both": {"rotation": pi, "magnification": (0.5, 1.5)},
 }
 
-# Turned far enough, 6 is 9, and b d n m h i are q p u w y l (or near); scaled, some capitals are
-# the small letter. One of each such couple is left out, as many as the papers' counts ask for.
+# Some rotated or scaled characters look like others, such as 6 and 9. One of each such couple is
+# left out, which gives the numbers of classes of the papers.
 _DIGITS = {"rotation": digits[:9], "scale": digits, "both": digits[:9]}
 _TURNING = "".join(c for c in ascii_lowercase if c not in "pquwyl")
 _SCALING = ascii_uppercase + "".join(c for c in ascii_lowercase if c not in "cosuvwxz")
@@ -65,22 +65,22 @@ def characters(
     symbols : str
         The classes, one character each.
     n_per_class : int
-        How many examples of each.
+        The number of examples of each class.
     fonts : sequence
-        Bundled names or paths of font files; each example takes one at random.
+        Bundled names or paths of font files; each example uses a random font.
     rotation : float
         Angles are uniform on [-rotation, rotation], in radians.
     magnification : (float, float)
         Magnifications are uniform on this interval.
     style : Style
-        How they are drawn: how large, in which colours.
+        The size and colours of the images.
     random_state : int, generator or None
 
     Returns
     -------
     images : array (n, size * size)
     labels : array of str (n,)
-        In the order of ``symbols``, class after class.
+        Sorted by class, in the order of ``symbols``.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def digit_set(
     """Draw the digits that test an invariance: 0-8 for rotation or both, 0-9 for scale.
 
     [SLOW] section 6 tests on 100 states of each class, [HPCA] section 7 on 100 (rotation),
-    30 (scale) and 200 (both). Each takes one of ``fonts`` at random, and is drawn in ``style``.
+    30 (scale) and 200 (both). Each example uses a random font of ``fonts``.
 
     >>> images, labels = digit_set("rotation", 2, style=Style(size=14, height=9), random_state=0)
     >>> images.shape, "9" in labels
@@ -131,8 +131,8 @@ def letter_set(
 ) -> tuple[Float64s, Labels]:
     """Draw the letters that train an invariance from pairs: 20 classes, for scale 44.
 
-    [HPCA] section 7 takes 100 examples of each class (rotation), 30 (scale) and 200 (both). Each
-    takes one of ``fonts`` at random, and is drawn in ``style``.
+    [HPCA] section 7 uses 100 examples of each class (rotation), 30 (scale) and 200 (both). Each
+    example uses a random font of ``fonts``.
 
     >>> images, labels = letter_set("scale", 1, style=Style(size=14, height=9), random_state=0)
     >>> images.shape
@@ -153,12 +153,11 @@ def turning_characters(
     style: Style = STYLE,
     random_state: Any = None,
 ) -> tuple[Float64s, Labels]:
-    """Film one character after another, each turning steadily until the next takes its place.
+    """Draw a film of rotating characters that replace one another.
 
     [HPCA] section 7 proposes to learn from such a film without labels. Each character stays for a
-    geometric time, ``hold`` frames on average, then a random one of the others follows; it turns by
-    the same angle each frame, uniform on [-speed, speed]. Nothing in the frames says when it is
-    replaced.
+    geometric time with the mean ``hold``, and then another random character follows. Each
+    character rotates by a constant angle per frame, uniform on [-speed, speed].
 
     Parameters
     ----------
@@ -166,21 +165,21 @@ def turning_characters(
         At least two characters; by default the letters of ``letter_set("rotation")``.
     n_frames : int
     hold : float
-        Mean number of frames that one stays.
+        The mean number of frames of one character.
     speed : float
         The largest angle between two frames, in radians.
     font : str or path
         The bundled name or the path of a font file.
     style : Style
-        How they are drawn: how large, in which colours.
+        The size and colours of the images.
     random_state : int, generator or None
 
     Returns
     -------
     frames : array (n_frames, size * size)
-        In the order of time.
+        In temporal order.
     labels : array of str (n_frames,)
-        To judge by, not to learn from.
+        The character in each frame, for evaluation.
 
     Examples
     --------
@@ -194,9 +193,7 @@ def turning_characters(
     speed = check_number(speed, "speed", above=0)
     faces = faces_of(symbols, (font,), style)
     if len(symbols) < 2:
-        raise ValueError(
-            f"symbols must be two characters at least, to take turns; got {symbols!r}."
-        )
+        raise ValueError(f"symbols={symbols!r} has fewer than two characters. Pass two or more.")
     when, which, how = generators(seed_sequence(random_state), 3)
     starts = when.random(n_frames) < 1.0 / hold
     starts[0] = True
@@ -223,7 +220,7 @@ def move_images(
     unit_norm: bool = True,
     random_state: Any = None,
 ) -> Float64s:
-    """Rotate and scale given gray images about their centres, each by a motion of its own.
+    """Rotate and scale given gray images about their centres by separate random motions.
 
     Parameters
     ----------
@@ -238,9 +235,9 @@ def move_images(
     fill : float
         The gray value outside the given images.
     supersample : int
-        Moved at this many times the resolution and averaged down.
+        The factor by which the resolution is larger before pixels are averaged.
     unit_norm : bool
-        Whether to divide each result by its euclidean norm.
+        Divide each result by its Euclidean norm.
     random_state : int, generator or None
 
     Returns
@@ -257,10 +254,7 @@ def move_images(
     """
     given = real_array(images, "images").astype(np.float64, copy=False)
     if given.ndim != 3:
-        raise ValueError(
-            f"images must have shape (n, height, width), got {given.shape}; "
-            "reshape rows of pixels first."
-        )
+        raise ValueError(f"images has shape {given.shape}. Pass shape (n, height, width).")
     side = given.shape[2] if size is None else check_whole(size, "size")
     supersample = check_whole(supersample, "supersample")
     check_finite(given.reshape(len(given), -1), name="images")

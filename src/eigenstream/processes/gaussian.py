@@ -32,12 +32,12 @@ class GaussianMixture(Process):
     weights : array (k,), optional
         The probabilities of the components; equal by default.
     random_state : int, generator or None
-        None draws a seed once: reading again still gives the same rows.
+        None draws one seed; reading again gives the same rows.
 
     Attributes
     ----------
     means, spread, weights : arrays
-        As given, one entry a component.
+        As given, one entry for each component.
     mean : array (n_features,)
         The mean of a row.
     covariance : array (n_features, n_features)
@@ -62,13 +62,13 @@ class GaussianMixture(Process):
     ) -> None:
         self.means = real_array(means, "means").astype(np.float64)
         if self.means.ndim != 2 or not self.means.size:
-            raise ValueError(f"means must have shape (k, n_features), got {self.means.shape}.")
+            raise ValueError(f"means has shape {self.means.shape}. Pass (k, n_features).")
         check_finite(self.means, name="means")
         k, self.n_features = self.means.shape
         self.spread = one_each(spread, k, "spread")
         self.weights = one_each(1.0 / k if weights is None else weights, k, "weights")
         if abs(self.weights.sum() - 1.0) > 1e-9:
-            raise ValueError(f"weights must add up to 1, they add up to {self.weights.sum()!r}.")
+            raise ValueError(f"weights has the sum {self.weights.sum()!r}. The sum must be 1.")
         self.mean = self.weights @ self.means
         gaps = self.means - self.mean
         within = float(self.weights @ self.spread**2)
@@ -76,7 +76,7 @@ class GaussianMixture(Process):
         self._seed = seed_sequence(random_state)
 
     def labels(self, m: int) -> NDArray[np.intp]:
-        """Return which component each of the first ``m`` rows came from."""
+        """Return the component of each of the first ``m`` rows."""
         out = np.empty(check_whole(m, "m", least=0), dtype=np.intp)
         fill(out, (labels for labels, _ in self._draws()))
         return out
@@ -104,7 +104,7 @@ class SpikedGaussian(Process):
     noise : float
         The variance of the noise along every axis.
     random_state : int, generator or None
-        None draws a seed once: reading again still gives the same rows.
+        None draws one seed; reading again gives the same rows.
 
     Attributes
     ----------
@@ -134,11 +134,11 @@ class SpikedGaussian(Process):
         self.spikes = real_array(spikes, "spikes").astype(np.float64)
         if self.spikes.ndim != 1 or not 0 < self.spikes.size <= self.n_features:
             raise ValueError(
-                f"spikes must hold between 1 and n_features = {self.n_features} variances, "
-                f"got shape {self.spikes.shape}."
+                f"spikes has shape {self.spikes.shape}. "
+                f"Pass between 1 and n_features = {self.n_features} variances."
             )
         if not (self.spikes > 0).all() or (np.diff(self.spikes) > 0).any():
-            raise ValueError(f"spikes must be positive and descending, got {self.spikes}.")
+            raise ValueError(f"spikes={self.spikes} is invalid. Pass positive, descending values.")
         self.noise = check_number(noise, "noise", least=0)
         self._seed = seed_sequence(random_state)
         self.subspace = random_basis(self._seed, self.n_features, self.spikes.size)

@@ -59,7 +59,7 @@ def page_image(
     smallest = check_number(smallest, "the smaller font size", above=0)
     largest = check_number(largest, "the larger font size", least=smallest)
     if not alphabet or not fonts:
-        raise ValueError("a page needs at least one symbol and one font.")
+        raise ValueError("alphabet or fonts is empty. Pass at least one symbol and one font.")
     (rng,) = generators(seed_sequence(random_state), 1)
 
     side = size * supersample
@@ -81,7 +81,7 @@ def page_image(
                 symbol = " "
             if x > 0 and x + face.getlength(symbol) > side:
                 break
-            # What hangs over a border, as slanted letters do, comes back at the other side.
+            # Letters across a border continue at the opposite border.
             for column in (x, x - side):
                 for row in (y, y - side):
                     pen.text((column, row), symbol, fill=255, font=face)

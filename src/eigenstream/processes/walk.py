@@ -1,4 +1,4 @@
-"""Views of a periodic image by random walks of position, rotation, scale ([SLOW] section 6)."""
+"""Random views of a periodic image ([SLOW] section 6)."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -27,16 +27,16 @@ from eigenstream.processes.base import (
     seed_sequence,
 )
 
-#: A law of increments: called with a generator and a count, it returns that many increments.
+#: A function of a generator and a count that returns increments.
 Law = Callable[[np.random.Generator, int], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
 class ViewStates:
-    """Where each view looks.
+    """Positions, angles and scales of views.
 
-    ``positions`` (m, 2) hold (row, column) in pixels, wrapped into the image; ``angles`` lie in
-    [-pi, pi); ``scales`` are above 1 where a view covers more of the image than its own size.
+    ``positions`` (m, 2) are (row, column) in pixels, wrapped into the image. ``angles`` are in
+    [-pi, pi). A view with a scale above 1 covers an area larger than its size.
     """
 
     positions: Float64s
@@ -44,12 +44,12 @@ class ViewStates:
     scales: Float64s
 
     def __len__(self) -> int:
-        """Return how many views there are."""
+        """Return the number of views."""
         return len(self.angles)
 
 
 class ViewProcess(Process):
-    """A stream of views of one periodic gray image; what moves them, the heirs decide."""
+    """A stream of views of one periodic gray image; subclasses define the states."""
 
     def __init__(
         self, image: ArrayLike, size: int, bounds: tuple[float, float], random_state: Any
@@ -59,21 +59,21 @@ class ViewProcess(Process):
         pixels = _checked_image(image, self.size)
         self.shape = pixels.shape
         self.n_features = self.size**2
-        # The farthest corner of a view, and a pixel more for its bilinear neighbour and rounding.
+        # The farthest corner of a view, its bilinear neighbour, and one pixel for rounding.
         self._margin = ceil((self.size - 1) / sqrt(2) * self.bounds[1]) + 2
         self._padded = np.pad(pixels, self._margin, mode="wrap")
         self._seed = seed_sequence(random_state)
 
     @abstractmethod
     def _state_blocks(self) -> Iterator[ViewStates]:
-        """Yield the states from the first on, ``BLOCK`` at a time, without end."""
+        """Yield the states from the first one, ``BLOCK`` at a time, without end."""
 
     def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
         for states in self._state_blocks():
             yield self._sampled(states, dtype)
 
     def states(self, m: int) -> ViewStates:
-        """Return where the first ``m`` views look."""
+        """Return the states of the first ``m`` views."""
         m = check_whole(m, "m", least=0)
         table = np.empty((m, 4))
         fill(
@@ -86,14 +86,14 @@ class ViewProcess(Process):
         return ViewStates(table[:, :2].copy(), table[:, 2].copy(), table[:, 3].copy())
 
     def view(self, states: ViewStates, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Return the views at the given states, one a row; scales must keep to the bounds."""
+        """Return the views at the given states, one in each row."""
         table = np.column_stack([states.positions, states.angles, states.scales])
         if table.shape[1] != 4:
             raise ValueError(
-                f"states must hold positions of shape (m, 2), got {np.shape(states.positions)}."
+                f"states.positions has shape {np.shape(states.positions)}. Pass shape (m, 2)."
             )
         table = table.astype(np.float64)
-        # The kernel trusts its coordinates: what is not finite would send it out of the image.
+        # The kernel does not check its coordinates.
         check_finite(table, name="states (row, column, angle, scale)")
         positions, angles, scales = np.mod(table[:, :2], self.shape), *table[:, 2:].T.copy()
         low, high = self.bounds
@@ -101,8 +101,8 @@ class ViewProcess(Process):
         if outside.size:
             at = int(outside[0])
             raise ValueError(
-                f"the scale {float(scales[at])!r} of view {at} is outside the bounds "
-                f"[{low:g}, {high:g}]; build the process with wider bounds."
+                f"The scale {float(scales[at])!r} of view {at} is outside the bounds "
+                f"[{low:g}, {high:g}]. Create the process with wider bounds."
             )
         return self._sampled(ViewStates(positions, angles, scales), check_dtype(dtype))
 
@@ -118,19 +118,19 @@ class ViewProcess(Process):
 class ImageViews(ViewProcess):
     """Independent views of a periodic gray image: uniform positions, angles and scales.
 
-    The stationary companion of :class:`ImageWalk`, for means and for tests. The walk has the same
-    law except for its scale, which is clipped and so sometimes rests on a bound.
+    This is the stationary law of :class:`ImageWalk`, except for scales. The walk clips its scale,
+    so its scale is at a bound with positive probability.
 
     Parameters
     ----------
     image : array (height, width)
-        Finite gray values; beyond its borders the image goes on periodically.
+        Finite gray values; the image continues periodically beyond its borders.
     size : int
         A view has ``size`` x ``size`` pixels; the image must be at least as large.
     bounds : (float, float)
         The interval of scales.
     random_state : int, generator or None
-        None draws a seed once: reading again still gives the same views.
+        None draws one seed; reading again gives the same views.
 
     Examples
     --------
@@ -163,16 +163,15 @@ class ImageViews(ViewProcess):
 class ImageWalk(ViewProcess):
     """Views of a periodic gray image by random walks of position, rotation and scale.
 
-    View t shows ``image(x_t + s_t R(r_t) p)`` for p on a centred grid of ``size`` x ``size``
-    points one pixel apart, sampled bilinearly and divided by its euclidean norm (a view that is
-    zero everywhere stays zero). The walk starts at position (0, 0), angle 0 and scale 1 (or the
-    bound nearest to 1). It is a recipe, not a tap: ``take`` and ``chunks`` always start at the
-    first view, and give the same views however they are cut.
+    View t is ``image(x_t + s_t R(r_t) p)`` for p on a centred grid of ``size`` x ``size`` points
+    one pixel apart. It is sampled bilinearly and divided by its Euclidean norm if that is positive.
+    The walk starts at position (0, 0), angle 0 and scale 1, or the bound nearest to 1. ``take`` and
+    ``chunks`` always start at the first view.
 
     Parameters
     ----------
     image : array (height, width)
-        Finite gray values; beyond its borders the image goes on periodically.
+        Finite gray values; the image continues periodically beyond its borders.
     size : int
         A view has ``size`` x ``size`` pixels; the image must be at least as large.
     rotation : float
@@ -183,9 +182,9 @@ class ImageWalk(ViewProcess):
         Increments of the position are normal, with this standard deviation in pixels; or a function
         ``(rng, n) -> increments`` of shape (n, 2).
     bounds : (float, float)
-        The interval that the scale is clipped to.
+        The scale is clipped to this interval.
     random_state : int, generator or None
-        None draws a seed once: reading again still gives the same views.
+        None draws one seed; reading again gives the same views.
 
     Examples
     --------
@@ -223,8 +222,8 @@ class ImageWalk(ViewProcess):
     def stationary(self) -> ImageViews:
         """Return independent views of the same image at uniform positions, angles and scales.
 
-        Their mean is the one to centre by: a walk of small steps explores the image slowly, and
-        the mean of its own first views is that of one corner.
+        Their mean is suitable for centring. A walk with small steps explores the image slowly, so
+        the mean of its first views is biased.
         """
         margin = self._margin
         seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, 3))
@@ -244,7 +243,7 @@ class ImageWalk(ViewProcess):
             moves = self._moves(where)
             turns = turn.uniform(-self.rotation, self.rotation, BLOCK)
             zooms = zoom.uniform(-self.scale, self.scale, BLOCK)
-            if first:  # the walk starts where it stands
+            if first:  # the first view is the initial state
                 moves[0], turns[0], zooms[0], first = 0.0, 0.0, 0.0, False
             positions = np.mod(position + np.cumsum(moves, axis=0), self.shape)
             angles = np.mod(angle + np.cumsum(turns) + pi, 2 * pi) - pi
@@ -269,14 +268,11 @@ class ImageWalk(ViewProcess):
 def _checked_image(image: ArrayLike, size: int) -> Float64s:
     pixels = real_array(image, "image").astype(np.float64, copy=False)
     if pixels.ndim != 2:
-        raise ValueError(
-            f"image must be one gray image (height, width), got shape {pixels.shape}; "
-            "average the colours of a colour image."
-        )
+        raise ValueError(f"image has shape {pixels.shape}. Pass one gray image (height, width).")
     if min(pixels.shape) < size:
         raise ValueError(
-            f"the image, {pixels.shape[0]} x {pixels.shape[1]}, is smaller than a view of "
-            f"{size} x {size}; give a larger image or a smaller size."
+            f"The image of {pixels.shape[0]} x {pixels.shape[1]} pixels is smaller than a view of "
+            f"{size} x {size}. Use a larger image or a smaller size."
         )
     check_finite(pixels, name="image", remedy="Fill such pixels first.")
     return pixels
@@ -288,7 +284,7 @@ def _checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     high = check_number(high, "the upper bound of the scale", above=0)
     if not low < high:
         raise ValueError(
-            f"bounds ({low:g}, {high:g}) leave no interval for the scale: the lower must be below "
-            "the upper. For a scale that never changes give scale=0."
+            f"bounds=({low:g}, {high:g}) is not an interval. The lower bound must be below the "
+            "upper bound. For a constant scale pass scale=0."
         )
     return low, high
