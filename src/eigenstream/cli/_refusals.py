@@ -1,4 +1,4 @@
-"""Refusals: one line that says what was wrong, and exit code 2."""
+"""Errors in one line, with exit code 2."""
 
 import re
 import sys
@@ -35,10 +35,10 @@ UsageProblem: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == 
 
 
 class OneLineErrors(TyperGroup):
-    """A command whose refusals are one line and exit code 2, never a traceback."""
+    """A command that prints expected errors in one line, without a traceback."""
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run the command line; what is wrong with it or with its files is said in one line."""
+        """Run the command line, and print errors of the command or its files."""
         options["standalone_mode"] = False
         try:
             with warnings_in_one_line():
@@ -70,7 +70,7 @@ def with_option(message: str) -> str:
 
 
 def refuse(message: str) -> NoReturn:
-    """End the command with one line that says what was wrong.
+    """Print an error in one line and exit with code 2.
 
     >>> refuse("views must be a whole number of at least 1000, got 3.")
     Traceback (most recent call last):
@@ -83,7 +83,7 @@ def refuse(message: str) -> NoReturn:
 
 @contextmanager
 def warnings_in_one_line() -> Iterator[None]:
-    """Say warnings as refusals are said, one line each, and go on."""
+    """Print each warning in one line."""
 
     def say(message: Warning | str, *_: Any, **__: Any) -> None:
         print("eigenstream: warning:", with_option(str(message)), file=sys.stderr)
@@ -96,7 +96,7 @@ def warnings_in_one_line() -> Iterator[None]:
 
 
 def _without_number(problem: OSError) -> str:
-    """Return what the system refused in words: which file, where it is known, and why."""
+    """Return the file and the reason of an error of the system."""
     if problem.strerror is None:
         return str(problem)
     place = "" if problem.filename is None else f"{problem.filename}: "

@@ -1,75 +1,59 @@
-"""``eigenstream bound``: what the theory promises for so much data."""
+"""``eigenstream bound``: error bounds for a number of rows."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from eigenstream._files import replacing
-from eigenstream.cli._options import Json, grouped
+from eigenstream.cli._options import Json
 from eigenstream.cli._output import print_json
 
 Answer = TypeVar("Answer")
 
-#: The chance of failing where none is given.
+#: The default probability of failing.
 DELTA = 0.05
 
 app = typer.Typer(
-    help="How much data is enough? What the theory promises.",
+    help="How much data is enough? Bounds of the theory.",
     epilog="Example: eigenstream bound slow --d 3 --m 1000000 --mixing geometric:1,0.9",
 )
 
-Directions = Annotated[int, typer.Option("--d", help="How many directions are learned.")]
+Directions = Annotated[int, typer.Option("--d", help="The number of directions.")]
 
 
-@dataclass
-class CertaintyOptions:
-    """How near, and how sure: one of these two, or the rows, is left out and asked for."""
-
-    precision: Annotated[
-        float | None, typer.Option(help="The gap wanted: how much data? With --m: how sure?")
-    ] = None
-    delta: Annotated[
-        float | None, typer.Option(help="The chance of failing; 0.05 if left out.")
-    ] = None
-
-    @property
-    def chance(self) -> float:
-        """Return the chance of failing."""
-        return DELTA if self.delta is None else self.delta
-
-
-@dataclass
-class TheoremOptions:
-    """What is known of how slow features are learned."""
-
-    alpha: Annotated[
-        float | None, typer.Option(help="An alpha fixed before the data is sharper.")
-    ] = None
-    lag: Annotated[int, typer.Option(help="The time step of the velocity.")] = 1
-    tight: Annotated[bool, typer.Option("--tight", help="Skip the proof's last rounding.")] = False
+Precision = Annotated[
+    float | None, typer.Option(help="The gap to reach: how many rows? With --m: how sure?")
+]
+Delta = Annotated[
+    float | None, typer.Option(help="The probability of failing.", show_default=str(DELTA))
+]
 
 
 @app.command(
     "slow",
     epilog="Example: eigenstream bound slow --d 3 --m 1000000 --mixing geometric:1,0.9",
 )
-@grouped
 def bound_slow(
     d: Directions,
     mixing: Annotated[
         list[str],
         typer.Option(
-            help="How fast the process forgets: independent, finite:a0, geometric:c,rho, "
+            help="The mixing of the process: independent, finite:a0, geometric:c,rho, "
             "algebraic:c,r, table:beta(0),beta(1),... or a sum of these. Repeat it to compare."
         ),
     ],
-    m: Annotated[int | None, typer.Option("--m", help="How many rows there are.")] = None,
+    m: Annotated[int | None, typer.Option("--m", help="The number of rows.")] = None,
     *,
-    wanted: CertaintyOptions,
-    known: TheoremOptions,
+    precision: Precision = None,
+    delta: Delta = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="An alpha fixed before the data gives a sharper bound.")
+    ] = None,
+    lag: Annotated[int, typer.Option(help="The time step of the velocity.")] = 1,
+    tight: Annotated[bool, typer.Option("--tight", help="Skip the proof's last rounding.")] = False,
     picture: Annotated[
         Path | None,
         typer.Option(help="Draw the gap against m into this file (.png, .svg).", dir_okay=False),
@@ -79,12 +63,13 @@ def bound_slow(
     """Bound the gap between a slow subspace's objective on the data and the true one."""
     from eigenstream import theory
 
-    how = asdict(known)
+    how: Any = {"alpha": alpha, "lag": lag, "tight": tight}
 
     def answer(mixing: theory.MixingProfile) -> theory.Deviation:
         return _answered(
             m,
-            wanted,
+            precision,
+            delta,
             lambda m, delta: theory.slow_bound(m, d, delta, mixing, **how),
             lambda precision, delta: theory.slow_samples(precision, d, delta, mixing, **how),
             lambda m, precision: theory.slow_confidence(m, d, precision, mixing, **how),
@@ -96,7 +81,7 @@ def bound_slow(
         from eigenstream import plotting
 
         with replacing(picture) as file:
-            drawn = plotting.bounds(profiles, d, delta=wanted.chance, **how)
+            drawn = plotting.bounds(profiles, d, delta=DELTA if delta is None else delta, **how)
             plotting.save(drawn, file.buffer, picture.suffix[1:])
     if json:
         drawing = None if picture is None else str(picture)
@@ -112,13 +97,13 @@ def bound_slow(
     "pairs",
     epilog="Example: eigenstream bound pairs --d 3 --margin 0.1 --precision 0.1 --risk 0.05",
 )
-@grouped
 def bound_pairs(
     d: Directions,
     margin: Annotated[float, typer.Option(help="In (0, 1), chosen before seeing the data.")],
-    m: Annotated[int | None, typer.Option("--m", help="How many independent pairs.")] = None,
+    m: Annotated[int | None, typer.Option("--m", help="The number of independent pairs.")] = None,
     *,
-    wanted: CertaintyOptions,
+    precision: Precision = None,
+    delta: Delta = None,
     risk: Annotated[float, typer.Option(help="The margin risk on the data.")] = 0.0,
     json: Json = False,
 ) -> None:
@@ -127,7 +112,8 @@ def bound_pairs(
 
     found = _answered(
         m,
-        wanted,
+        precision,
+        delta,
         lambda m, delta: theory.pair_bound(m, d, margin, delta, empirical_risk=risk),
         lambda gap, delta: theory.pair_samples(gap, d, margin, delta, empirical_risk=risk),
         lambda m, gap: theory.pair_confidence(m, d, margin, gap, empirical_risk=risk),
@@ -141,19 +127,20 @@ def bound_pairs(
 
 def _answered(
     m: int | None,
-    wanted: CertaintyOptions,
+    precision: float | None,
+    delta: float | None,
     gap_of: Callable[[int, float], Answer],
     m_of: Callable[[float, float], Answer],
     delta_of: Callable[[int, float], Answer],
 ) -> Answer:
-    """Answer for the one of m, precision and delta that is left open."""
-    precision = wanted.precision
+    """Answer for the one of m, precision and delta that is not given."""
+    chance = DELTA if delta is None else delta
     if m is not None and precision is not None:
-        if wanted.delta is not None:
-            raise ValueError("--m and --precision together ask for delta: leave out --delta.")
+        if delta is not None:
+            raise ValueError("--m and --precision together ask for delta. Leave out --delta.")
         return delta_of(m, precision)
     if m is not None:
-        return gap_of(m, wanted.chance)
+        return gap_of(m, chance)
     if precision is not None:
-        return m_of(precision, wanted.chance)
+        return m_of(precision, chance)
     raise ValueError("give --m (how far off?), --precision (how much data?) or both (how sure?).")

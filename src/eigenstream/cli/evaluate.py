@@ -1,4 +1,4 @@
-"""``eigenstream evaluate``: what the features of a model are worth on labelled rows."""
+"""``eigenstream evaluate``: measures of the features of a model on labelled rows."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -99,46 +99,38 @@ def evaluate(
 
 
 def _drawn(stream: Any, most: int, seed: int) -> tuple[Any, Any, int]:
-    """Return at most so many rows with their labels, each alike, and how many there are."""
+    """Return a random sample of rows with their labels, in order, and the number of all rows."""
     rng = np.random.default_rng(seed)
-    rows, names, keys, n_rows = [], [], [], 0
+    kept: tuple[Any, ...] = ()
+    n_rows = 0
     for chunk in stream.chunks():
         there = slice(None) if chunk.weights is None else chunk.weights > 0
         part = chunk.rows[there]
-        rows.append(part.toarray() if hasattr(part, "toarray") else np.array(part))
-        names.append(np.asarray(chunk.labels)[there])
-        keys.append(rng.random(len(rows[-1])))
-        n_rows += len(rows[-1])
-        if sum(map(len, keys)) > 2 * most:
-            # The least keys so far are a sample in which every row is alike.
-            rows, names, keys = _least(rows, names, keys, most)
+        part = part.toarray() if hasattr(part, "toarray") else np.asarray(part)
+        more = part, np.asarray(chunk.labels)[there], rng.random(len(part))
+        kept = tuple(map(np.concatenate, zip(kept, more, strict=True))) if kept else more
+        n_rows += len(part)
+        # The rows with the smallest keys are a uniform sample of the rows so far.
+        smallest = np.sort(np.argsort(kept[2], kind="stable")[:most])
+        kept = tuple(one[smallest] for one in kept)
     if n_rows == 0:
-        raise ValueError(f"{stream.sources[0]} has no row to judge by.")
-    rows, names, keys = _least(rows, names, keys, most)
-    return rows[0], names[0], n_rows
-
-
-def _least(rows: Any, names: Any, keys: Any, most: int) -> tuple[Any, Any, Any]:
-    """Return the rows with the least keys, in their order."""
-    all_rows, all_names, all_keys = (np.concatenate(parts) for parts in (rows, names, keys))
-    kept = np.sort(np.argsort(all_keys, kind="stable")[:most])
-    return [all_rows[kept]], [all_names[kept]], [all_keys[kept]]
+        raise ValueError(f"{stream.sources[0]} has no rows without missing values.")
+    return kept[0], kept[1], n_rows
 
 
 def _of_labels(estimator: Any, rows: Any, names: Any, n_rows: int) -> tuple[Any, Any, Any]:
-    """Return what labelled rows say: in numbers, in words, and the measures of two spaces."""
+    """Return counts as numbers and in words, and the measures of features and columns."""
     from eigenstream.evaluation import one_shot_error
     from eigenstream.evaluation.base import all_pairs, labelled
 
     found = {}
-    for space, points in _spaces(estimator, rows):
+    for space, points, threshold in _spaces(estimator, rows):
         data = labelled(points, names)
-        found[space] = {"one_shot_error": one_shot_error(points, names).error}
-        threshold = _threshold(estimator, space)
         unit = None if threshold is None else threshold / data.scale
+        found[space] = {"one_shot_error": one_shot_error(points, names).error}
         found[space] |= _measures(all_pairs(data), unit)
     classes = len(np.unique(names))
-    drawn = "" if n_rows == len(names) else f", {len(names):,} drawn of them"
+    drawn = "" if n_rows == len(names) else f", a sample of {len(names):,}"
     known = {"rows": n_rows, "judged": len(names), "classes": classes}
     return known, {"rows": f"{n_rows:,}{drawn}", "classes": str(classes)}, found
 
@@ -146,48 +138,41 @@ def _of_labels(estimator: Any, rows: Any, names: Any, n_rows: int) -> tuple[Any,
 def _of_pairs(
     estimator: Any, path: Path, items: Any, index: Any, signs: Any
 ) -> tuple[Any, Any, Any]:
-    """Return the same of a table of pairs; those of rows that lack values are left out."""
+    """Return the same for a table of pairs, without pairs of rows that lack values."""
     from eigenstream.evaluation.base import counts_of_pairs, distances_of
 
     there = np.isfinite(items).all(axis=1)
     kept = there[index].all(axis=1)
     index, signs = index[kept], signs[kept]
     if len(np.unique(signs)) < 2:
-        raise ValueError(f"{path} must hold equal and unequal pairs, to tell them apart.")
-    found = {}
-    # Only rows that are there go through the model; those of a pair that counts are.
+        raise ValueError(f"{path} has pairs of one kind only. It needs equal and unequal pairs.")
     places = np.cumsum(there) - 1
-    for space, points in _spaces(estimator, items[there]):
+    found = {}
+    for space, points, threshold in _spaces(estimator, items[there]):
         counts = counts_of_pairs(distances_of(points, places[index]), signs)
-        found[space] = _measures(counts, _threshold(estimator, space))
-    known = {"rows": len(items), "pairs": len(signs), "equal": int((signs > 0).sum())}
-    facts = {
-        "rows": f"{len(items):,}",
-        "pairs": f"{len(signs):,}, {known['equal']:,} of them equal",
-    }
-    return known, facts, found
+        found[space] = _measures(counts, threshold)
+    equal = int((signs > 0).sum())
+    facts = {"rows": f"{len(items):,}", "pairs": f"{len(signs):,}, {equal:,} of them equal"}
+    return {"rows": len(items), "pairs": len(signs), "equal": equal}, facts, found
 
 
 def _spaces(estimator: Any, rows: Any) -> Any:
-    """Return the features of rows, and the rows themselves."""
+    """Return the features with the threshold of the model, and the columns without one."""
     features = np.asarray(estimator.transform(rows), np.float64)
-    return (("features", features), ("columns", np.asarray(rows, np.float64)))
-
-
-def _threshold(estimator: Any, space: str) -> float | None:
-    """Return the threshold that a model has learned for its features."""
-    return getattr(estimator, "threshold_", None) if space == "features" else None
+    threshold = getattr(estimator, "threshold_", None)
+    columns = np.asarray(rows, np.float64)
+    return (("features", features, threshold), ("columns", columns, None))
 
 
 def _measures(counts: Any, threshold: float | None) -> dict[str, float]:
-    """Return what pairs that were counted by distance say of it."""
+    """Return the measures of pairs that were counted by distance."""
     from eigenstream.evaluation.base import roc_area
     from eigenstream.evaluation.pair_risk import risk_curve
 
     found = {"risk": risk_curve(counts).risk, "roc_area": roc_area(counts)}
     if threshold is None:
         return found
-    # Nearer than the threshold is said to be the same; either kind weighs one half, as in R*.
+    # Pairs below the threshold count as equal; both kinds have weight one half, as in R*.
     below = int(np.searchsorted(counts.ends, threshold, side="left"))
     near, far = (share[below - 1] if below else 0.0 for share in counts.shares)
     return found | {"error": float(1.0 - near + far) / 2.0}
