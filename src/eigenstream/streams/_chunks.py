@@ -273,7 +273,7 @@ class LabelsBeside:
             )
 
     def check(self, n_rows: int, *, at_least: bool = False) -> None:
-        """Refuse another number of labels than rows."""
+        """Raise if there are not as many labels as rows."""
         if n_rows > len(self.values) or (n_rows < len(self.values) and not at_least):
             raise StreamError(
                 f"{self.name} has {len(self.values)} labels, and the stream has "

@@ -210,7 +210,7 @@ def common_dtype(tables: Sequence[RowTable]) -> np.dtype[Any] | None:
 
 
 def check_width(widths: Sequence[int]) -> None:
-    """Refuse steps of preprocessing that make rows which no memory should be asked for."""
+    """Raise if steps of preprocessing make rows larger than LARGEST_ROW."""
     if max(widths) * 8 > LARGEST_ROW:
         raise StreamError(
             f"these steps make rows of {max(widths)} numbers out of {widths[0]}, which is "

@@ -60,7 +60,7 @@ def open_stream(
 ) -> Stream:
     """Open whatever holds rows in time order as a stream of chunks.
 
-    Opening reads headers only, and refuses what cannot be read before anything is learned.
+    Opening reads headers only. A source that cannot be read raises an error at once.
 
     Parameters
     ----------
@@ -81,10 +81,10 @@ def open_stream(
     rows : int, slice or range
         Of every file, the first so many rows, or these.
     missing : {"raise", "skip", "interpolate"}
-        NaN and infinity are refused with their place; or their rows become zeros that weigh
+        NaN and infinity raise an error with their place; or their rows become zeros that weigh
         nothing; or they are interpolated between the rows before and after in their sequence (a
         hole at an end of it, or longer than a chunk of "auto", is skipped). A row without a label
-        is refused, or weighs nothing.
+        raises an error, or weighs nothing.
     labels : name or number of a column, or a list of them
         What each row is to be learned as: a class, or numbers; text where it is not all numbers.
         A ``fit`` that needs labels takes them from there. For labels that are held elsewhere see

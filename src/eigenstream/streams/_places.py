@@ -220,7 +220,7 @@ def _remote(url: str, part: str) -> list[File]:
 
 
 def _check_reached(system: Any, path: str, url: str) -> None:
-    """Refuse what is not there, or whose server does not answer."""
+    """Raise if the file does not exist, or its server does not answer."""
     try:
         system.info(path)
         return

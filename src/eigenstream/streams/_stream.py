@@ -275,7 +275,7 @@ class Stream:
             step.learned()
 
     def keeping_holes(self) -> "Stream":
-        """Return the stream with NaN where a value is missing, if it would refuse that."""
+        """Return the stream with NaN for missing values, if it would raise an error for them."""
         if self._plan.missing != "raise" or self._answers:
             return self
         if self.preprocessing.steps:
@@ -315,7 +315,7 @@ class Stream:
         return {"sources": sources, "reading": reading, "steps": steps}
 
     def check_identity(self, expected: Mapping[str, Any]) -> None:
-        """Refuse, by name, what differs from the ``identity`` of an earlier stream."""
+        """Raise if anything differs from the ``identity`` of an earlier stream."""
         found = self.identity()
         for old, new in zip(expected["sources"], found["sources"], strict=False):
             if old != new:

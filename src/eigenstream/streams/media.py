@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from eigenstream.streams.base import (
     RowTable,
     StreamError,
     Wanted,
+    flat,
     needed,
     picked,
     rows_within,
@@ -35,7 +37,7 @@ def check_size(size: Any) -> tuple[int, int] | None:
 
 
 def check_pixels(height: int, width: int, name: str) -> None:
-    """Refuse pictures that no row should hold."""
+    """Raise if a picture is larger than a row may be."""
     if height * width * 4 > LARGEST_ROW:
         raise StreamError(
             f"{name} has pictures of {height} x {width} pixels, which is "
@@ -45,25 +47,10 @@ def check_pixels(height: int, width: int, name: str) -> None:
 
 def gathered(frames: Iterable[Any], wanted: Wanted) -> Iterator[RowBlock]:
     """Yield gray frames as blocks of rows."""
-    yield from rows_within(_stacks(frames, wanted), wanted)
-
-
-def _stacks(frames: Iterable[Any], wanted: Wanted) -> Iterator[RowBlock]:
-    held: list[Any] = []
-    for frame in frames:
-        held.append(frame)
-        if len(held) == wanted.block_rows:
-            yield _rows(held, wanted)
-            held = []
-    if held:
-        yield _rows(held, wanted)
-
-
-def _rows(frames: list[Any], wanted: Wanted) -> RowBlock:
-    rows = np.empty((len(frames), frames[0].size), np.float32)
-    for row, frame in zip(rows, frames, strict=True):
-        row[:] = frame.ravel()
-    return picked(rows, wanted)
+    some = iter(frames)
+    stacks = iter(lambda: list(islice(some, wanted.block_rows)), [])
+    rows = (flat(np.stack(stack).astype(np.float32, copy=False)) for stack in stacks)
+    yield from rows_within((picked(values, wanted) for values in rows), wanted)
 
 
 class ImageTable(RowTable):
@@ -103,7 +90,7 @@ class ImageTable(RowTable):
         if file.size() == 0:
             raise StreamError(f"{file.name} is empty.")
         try:
-            # Pillow warns of decompression bombs from half of what it refuses on.
+            # Pillow warns of decompression bombs from half of the size that raises an error.
             with warnings.catch_warnings(), file.open() as stream, Image.open(stream) as image:
                 warnings.simplefilter("error", Image.DecompressionBombWarning)
                 for page in ImageSequence.Iterator(image):

@@ -238,8 +238,6 @@ def _archive(file: File) -> Iterator[zipfile.ZipFile]:
         try:
             archive = zipfile.ZipFile(opened)
         except (*_DAMAGE, ValueError, OSError) as error:
-            if "range requests" in str(error):
-                raise StreamError(f"{file.path} cannot be read: {one_line(error)}.") from None
             raise StreamError(
                 f"{file.path} is no .npz file, or it is damaged: {one_line(error)}."
             ) from None

@@ -336,7 +336,7 @@ class Standardize(Step):
         return (apart - mean) / _scale(variance, mean)
 
     def to_sklearn(self, n_features: int) -> Any:
-        """Return a StandardScaler; ``running`` scales every row in another way, and is refused."""
+        """Return a StandardScaler; raise for ``running``, which scales every row differently."""
         if self.running or self._n == 0:
             return super().to_sklearn(n_features)
         scaler = StandardScaler()
