@@ -1,8 +1,7 @@
-"""The multilayer perceptron: gradients by differences, scikit-learn's trajectories, results."""
+"""The multilayer perceptron: the trajectories of scikit-learn, and results."""
 
 import pickle
 import warnings
-from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -19,109 +18,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 IRIS = load_iris(return_X_y=True)
 
 
-PHI = {
-    "tanh": (np.tanh, lambda y: 1 - y**2),
-    "logistic": (lambda v: 1 / (1 + np.exp(-v)), lambda y: y * (1 - y)),
-    "relu": (lambda v: np.maximum(v, 0), lambda y: (y > 0) * 1.0),
-}
-
-
-def twin(net, rows, targets, rates, activation, loss):
-    """Backpropagation as textbooks write it, an example at a time."""
-    (phi, slope), logistic = PHI[activation], PHI["logistic"]
-    W, b = (list(map(np.copy, part)) for part in net)
-    for x, d, eta in zip(rows, targets, rates, strict=True):
-        y = [x]
-        for coefs, intercepts in zip(W[:-1], b[:-1], strict=True):
-            y.append(phi(y[-1] @ coefs + intercepts))
-        v = y[-1] @ W[-1] + b[-1]
-        if loss == "identity":
-            delta = d - v
-        elif loss == "softmax":
-            delta = d - np.exp(v) / np.exp(v).sum()
-        else:
-            out = logistic[0](v)
-            delta = (d - out) * (1 if loss == "logistic" else logistic[1](out))
-        for at in range(len(W) - 1, -1, -1):
-            before = slope(y[at]) * (W[at] @ delta)
-            W[at] += eta * np.outer(y[at], delta)
-            b[at] += eta * delta
-            delta = before
-    return W, b
-
-
-def started(model, rows, labels):
-    """The weights that a model starts from: after a step of no length."""
-    return model.set_params(schedule=lambda t: 0.0 * t).partial_fit(rows, labels, **CLASSES(model))
-
-
-def CLASSES(model):
-    return {"classes": [0, 1, 2]} if isinstance(model, MultilayerPerceptron) else {}
-
-
 def assert_layers_close(ours, theirs, tolerance):
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=tolerance)
-
-
-@pytest.mark.parametrize("activation", ["tanh", "logistic", "relu"])
-@pytest.mark.parametrize("output", ["identity", "softmax", "logistic_squared"])
-def test_sequential_mode_equals_the_textbook(activation, output):
-    rows, labels = IRIS
-    hidden, schedule = (5, 4), Power(1, 20)
-    if output == "identity":
-        model = MultilayerPerceptronRegressor(hidden, activation, random_state=3)
-        targets = rows[:, 3:] - 1.0
-        rows, given = rows[:, :3], targets[:, 0]
-    else:
-        loss = "log_loss" if output == "softmax" else "squared_error"
-        model = MultilayerPerceptron(hidden, activation, loss=loss, random_state=3)
-        targets, given = np.eye(3)[labels], labels
-    start = started(model, rows, given)
-    net = start.coefs_, start.intercepts_
-    expected = twin(net, rows, targets, schedule.gains(0, 150), activation, output)
-    fresh = type(model)(**model.set_params(schedule=schedule).get_params())
-    ours = fresh.partial_fit(rows, given, **CLASSES(fresh))
-    # 150 steps of a few hundred roundings each, on numbers of order one.
-    assert_layers_close(ours.coefs_, expected[0], 1e-12)
-    assert_layers_close(ours.intercepts_, expected[1], 1e-12)
-
-
-@pytest.mark.parametrize("activation", ["tanh", "logistic", "relu"])
-@pytest.mark.parametrize("loss", ["log_loss", "squared_error", "regression"])
-@pytest.mark.parametrize("batch", [1, 6])
-def test_gradients_equal_finite_differences(activation, loss, batch):
-    """A step of rate eta has length -eta times the gradient; differences are central."""
-    rows, labels = IRIS[0][::25], IRIS[1][::25]
-    kind = {"hidden_layer_sizes": (4, 3), "activation": activation, "batch_size": batch}
-    if loss == "regression":
-        targets = np.random.default_rng(0).standard_normal((6, 2))
-        model = MultilayerPerceptronRegressor(**kind, random_state=1)
-    else:
-        targets = labels
-        model = MultilayerPerceptron(**kind, loss=loss, random_state=1)
-    rows, targets = rows[:batch], targets[:batch]
-    model = started(model, rows, targets)
-
-    def mean_loss(flat):
-        probe = deepcopy(model)
-        probe._net.weights[:] = flat
-        answers = probe._answers(rows)
-        if loss == "regression":
-            return 0.5 * ((answers - targets) ** 2).sum() / batch
-        wanted = np.eye(3)[targets]
-        if loss == "squared_error":
-            return 0.5 * ((answers - wanted) ** 2).sum() / batch
-        return -(wanted * np.log(answers)).sum() / batch
-
-    flat, h = model._net.weights.copy(), 1e-6
-    slopes = [
-        (mean_loss(flat + h * e) - mean_loss(flat - h * e)) / (2 * h) for e in np.eye(flat.size)
-    ]
-    model.schedule = model._begun["schedule"] = 0.5
-    model.partial_fit(rows, targets)
-    # Central differences err by h^2 and by rounding over h: 1e-16 / 1e-6, times some digits.
-    np.testing.assert_allclose((flat - model._net.weights) / 0.5, slopes, rtol=0, atol=2e-8)
 
 
 @pytest.mark.parametrize("batch", [1, 32, 200])
@@ -222,30 +121,6 @@ def test_any_chunking_gives_the_same(batch):
         assert_layers_close(whole.coefs_, other.coefs_, 0 if batch == 1 else 1e-13)
         assert other.n_steps_ == whole.n_steps_ == -(-150 // batch)
     assert [step for step, *_ in parts.history_] == list(range(10, 150 // batch + 1, 10))
-
-
-@pytest.mark.parametrize("batch", [1, 5])
-def test_weights_make_steps_longer(batch):
-    """A row of weight c counts c times in the mean over the batch; one of zero not at all."""
-    rows, labels = IRIS[0][::15], IRIS[1][::15]
-    weights = np.array([1.0, 2, 0, 3, 0.5, 1, 1, 0, 2, 1])
-    model = MultilayerPerceptronRegressor(4, batch_size=batch, random_state=0, schedule=0.01)
-    ours = deepcopy(model).partial_fit(rows, labels, weights)
-    steps = deepcopy(model).set_params(batch_size=1)
-    if batch == 1:
-        steps.set_params(schedule=lambda t: 0.01 * weights[t]).partial_fit(rows, labels)
-        assert_layers_close(ours.coefs_, steps.coefs_, 1e-14)
-    else:
-        start = started(deepcopy(model), rows, labels)
-        W, b = start.coefs_, start.intercepts_
-        for part in (slice(0, 5), slice(5, 10)):
-            x, c = rows[part], weights[part]
-            y = np.tanh(x @ W[0] + b[0])
-            delta = (c * (labels[part] - (y @ W[1] + b[1])[:, 0]))[:, None]
-            back = (1 - y**2) * (delta @ W[1].T)
-            W = [W[0] + 0.002 * x.T @ back, W[1] + 0.002 * y.T @ delta]
-            b = [b[0] + 0.002 * back.sum(axis=0), b[1] + 0.002 * delta.sum(axis=0)]
-        assert_layers_close(ours.coefs_, W, 1e-13)
 
 
 @pytest.mark.parametrize("batch", [1, 20])

@@ -197,12 +197,6 @@ def test_refusals(call, message):
         call(rows, labels)
 
 
-def test_constant_features_are_no_trouble():
-    rows, labels = blobs(spread=0.5)
-    rows[:, 1] = 7.0
-    assert Perceptron(random_state=0).fit(rows, labels).score(rows, labels) == 1.0
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("make", [Perceptron, Adaline, MultilayerPerceptron])
 def test_a_chunk_of_weight_zero_changes_nothing(make):

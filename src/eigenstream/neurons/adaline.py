@@ -151,7 +151,7 @@ class _WidrowHoff(LinearUnits):
                 raise UnstableStepError(
                     first + done,
                     float(gains[done]),
-                    f"Stay below {self.safe_rate_:.3g}, where every step is stable. The neuron is "
+                    f"Stay below {self.safe_rate_:.3g}: then every step is stable. The neuron is "
                     "as it was before the call.",
                 )
             total += errors

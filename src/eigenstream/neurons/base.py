@@ -36,29 +36,18 @@ class OnlineNeurons(
     #: What schedule="auto" is: single units need another rate than the flow's frames.
     AUTO: Auto
 
+    schedule: Any
+    center: bool
+    init: Any
+    max_iter: int
+    tol: float
+    history_every: int | None
+    random_state: Any
+
     # What learning sets.
     _learner: OnlineLearner
     _latest: Float64s
     _begun: dict[str, Any] | None = None
-
-    def __init__(
-        self,
-        *,
-        schedule: Any,
-        center: bool,
-        init: Any,
-        max_iter: int,
-        tol: float,
-        history_every: int | None,
-        random_state: Any,
-    ) -> None:
-        self.schedule = schedule
-        self.center = center
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.history_every = history_every
-        self.random_state = random_state
 
     @abstractmethod
     def _rule(self) -> Rule:

@@ -68,15 +68,13 @@ class OjaNeuron(OnlineNeurons):
         random_state: Any = None,
     ) -> None:
         self.form = form
-        super().__init__(
-            schedule=schedule,
-            center=center,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            history_every=history_every,
-            random_state=random_state,
-        )
+        self.schedule = schedule
+        self.center = center
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.history_every = history_every
+        self.random_state = random_state
 
     def _rule(self) -> Rule:
         check_choice(self.form, "form", tuple(FORMS))

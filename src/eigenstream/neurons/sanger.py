@@ -76,15 +76,13 @@ class SangerNetwork(OnlineNeurons):
         self.n_components = n_components
         self.normalize = normalize
         self.unit_rates = unit_rates
-        super().__init__(
-            schedule=schedule,
-            center=center,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            history_every=history_every,
-            random_state=random_state,
-        )
+        self.schedule = schedule
+        self.center = center
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.history_every = history_every
+        self.random_state = random_state
 
     def _rule(self) -> Rule:
         return SANGER_NORMALIZED if check_flag(self.normalize, "normalize") else SANGER
