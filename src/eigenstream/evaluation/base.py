@@ -43,7 +43,7 @@ class Labelled:
 
 
 def labelled(Z: ArrayLike, labels: ArrayLike) -> Labelled:
-    """Check features and labels; refuse labels that leave no pair of either kind."""
+    """Check features and labels; raise if the labels have no pair of either kind."""
     features = real_array(Z, "Z")
     if features.ndim != 2:
         raise ValueError(f"Z must have shape (n, n_features), got {features.shape}.")

@@ -64,7 +64,7 @@ def one_shot_error(
     ----------
     Z : array (n, n_features)
     labels : array (n,)
-        Two or more classes, one of them with two examples.
+        Two or more classes, at least one with two examples.
     n_draws : int, optional
         Also draw this many choices at random, for their mean and spread.
     random_state : int, generator or None

@@ -85,7 +85,7 @@ def pair_roc(
     Z : array (n, n_features)
         Features; their euclidean distance is the detector.
     labels : array (n,)
-        Two or more classes, one of them with two examples.
+        Two or more classes, at least one with two examples.
     level : float
         The level of the confidence interval (normal, cut to [0, 1]).
     exact_pairs : int

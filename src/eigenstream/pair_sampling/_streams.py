@@ -32,8 +32,8 @@ class LabelledPairs:
 
     Each row is paired with random rows up to ``memory`` steps back. Pairs of the same sign inside
     that window are equally likely. With groups, both rows of a pair belong to one group. Unbalanced
-    pairs keep the proportion of the signs in the window. Balanced pairs have as many of each sign
-    on average. New classes may appear at any time.
+    pairs keep the proportion of the signs in the window. Balanced pairs have each sign equally
+    often on average. New classes may appear at any time.
 
     Only the last ``memory`` rows are kept. Any chunking of the stream gives the same pairs. The
     window should hold several rows of every class, so shuffle a stream that is sorted by class.

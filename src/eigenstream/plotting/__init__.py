@@ -1,7 +1,7 @@
-"""Pictures of what was learned: curves on matplotlib axes, filters and views as small images.
+"""Curves on matplotlib axes, and small images.
 
-Every function that draws takes ``ax`` and returns it, so that pictures combine; without one it
-makes a figure of its own. Nothing here touches pyplot or any global state.
+Every drawing function takes ``ax`` and returns it. Without ``ax`` it makes a new figure. Nothing
+here uses pyplot or global state.
 """
 
 from eigenstream.plotting._axes import axes, panels

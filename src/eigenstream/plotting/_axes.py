@@ -1,4 +1,4 @@
-"""What every drawing shares: axes, colours, legends."""
+"""Axes, colours and legends of all drawings."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -52,7 +52,7 @@ def axes(width: float = 4.4, height: float = 3.4) -> Axes:
 
 
 def panels(rows: Sequence[int], heights: Sequence[float], width: float = 8.6) -> list[Axes]:
-    """Return the empty axes of a new figure, so many in each row, row after row.
+    """Return the empty axes of a new figure, for a number of axes in each row.
 
     ``heights`` of the rows and ``width`` are in inches.
 
@@ -84,7 +84,7 @@ def colours(count: int) -> Sequence[str]:
 def thinned(
     across: NDArray[np.float64], up: NDArray[np.float64], points: int = 400
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return at most about twice so many points of a curve, evenly spread along it."""
+    """Return about ``2 * points`` points of a curve at most, evenly spread along it."""
     if len(across) <= 2 * points:
         return across, up
     # Half of the points evenly over each axis: a curve that rises steeply keeps its corner.

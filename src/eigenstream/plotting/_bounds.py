@@ -1,4 +1,4 @@
-"""How fast the bounds of the theory fall with the number of rows."""
+"""Bounds of the theory against the number of rows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ def bounds(
 ) -> Axes:
     """Draw the bound of [SLOW] Theorem 2 against the number of rows, a curve for each profile.
 
-    Above the dotted line the bound says nothing. ``known`` goes to ``theory.slow_bound``: alpha,
+    Above the dotted line the bound is vacuous. ``known`` goes to ``theory.slow_bound``: alpha,
     lag, tight.
 
     Examples

@@ -45,7 +45,7 @@ def overlaps(course: Any, recorded: Any = None, *, ax: Axes | None = None) -> Ax
     Parameters
     ----------
     course : Trajectory
-        What ``solve`` of a model of ``eigenstream.theory`` returns.
+        The result of ``solve`` of a model of ``eigenstream.theory``.
     recorded : OrderParameters, optional
         Such as ``order_parameters_`` of a ``CompetitiveLearning``, as points.
 

@@ -41,7 +41,7 @@ def gray(images: ArrayLike, size: int | tuple[int, int]) -> NDArray[np.uint8]:
 def signed(filters: ArrayLike, size: int | tuple[int, int]) -> NDArray[np.uint8]:
     """Return rows of weights as colour images (n, height, width, 3): blue minus, white 0, red plus.
 
-    Each filter has a scale of its own. ``size`` is the side of square ones, or (height, width).
+    Each filter has a separate scale. ``size`` is the side of square images, or (height, width).
 
     >>> signed([[-1.0, 0.0, 0.5, 1.0]], 2).shape
     (1, 2, 2, 3)

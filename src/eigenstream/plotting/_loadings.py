@@ -1,4 +1,4 @@
-"""Which of the data's own columns a component weighs, and how."""
+"""The weights of the columns in each component."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def loadings(
     ----------
     components : array of shape (n_components, n_features)
     names : of the columns, optional
-        Written below the bars where there are few enough to be read.
+        Written below the bars of up to 24 columns.
 
     Examples
     --------

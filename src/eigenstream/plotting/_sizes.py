@@ -1,4 +1,4 @@
-"""How many rows each prototype stands for."""
+"""The number of rows of each prototype."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 
 from eigenstream.plotting._axes import COLOURS, axes
 
-#: Bars beyond so many would be thinner than a line.
+#: The most bars: more would be thinner than a line.
 MOST_BARS = 200
 
 
 def sizes(counts: ArrayLike, dead: Sequence[int] = (), *, ax: Axes | None = None) -> Axes:
-    """Draw counts from the largest to the smallest; ``dead`` numbers stand out.
+    """Draw counts from the largest to the smallest; ``dead`` prototypes have another colour.
 
     Examples
     --------

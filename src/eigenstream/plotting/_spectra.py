@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend
 
-#: Up to so many eigenvalues stand side by side on a plain axis.
+#: The most eigenvalues on a linear axis.
 FEW = 40
 
 
@@ -37,7 +37,7 @@ def spectrum(eigenvalues: ArrayLike, n_kept: int, *, ax: Axes | None = None) -> 
         ax.set_xscale("log")
     else:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    # Where one power of ten holds them all there would be no tick but zero.
+    # Inside one power of ten, a logarithmic axis would have no tick but zero.
     if near_zero > 0 and float(np.abs(values).max()) > 100.0 * near_zero:
         ax.set_yscale("symlog", linthresh=near_zero)
         limits = ax.get_ylim()
@@ -79,10 +79,10 @@ def sweep(
 
 
 def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw what ``SlowSubspace.path`` found at each alpha, and what the two rules choose.
+    """Draw the result of ``SlowSubspace.path``, and the alphas of "auto" and "bound".
 
-    The eigenvalues of T and their sum L are drawn relative to the largest L, on one scale with
-    the share of the wanted eigenvalues that are positive and with Theorem 5's bound.
+    The eigenvalues of T and their sum L are divided by the largest L. The other curves are the
+    share of the n_components eigenvalues that are positive, and the bound of Theorem 5.
 
     Examples
     --------
@@ -112,8 +112,8 @@ def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
 def lags(path: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the time scale of each feature that ``lag_path`` found, against the lag.
 
-    A feature that forgets at one rate has a level line. In the shade, where a time scale is below
-    its lag, little is left to measure.
+    A feature with exponential autocorrelation has a horizontal line. Time scales in the shaded
+    area are below their lag, so their estimates are unreliable.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
         shown = np.isfinite(scales) & (scales > 0)
         ax.plot(path.lags[shown], scales[shown], "-o", ms=3.5, lw=1.5, color=colour)
         if shown.any():
-            # The name beside the last point.
+            # The name next to the last point.
             at = np.flatnonzero(shown)[-1]
             where = (float(path.lags[at]), float(scales[at]))
             ax.annotate(str(k + 1), where, (5, 0), textcoords="offset points", color=colour)

@@ -1,4 +1,4 @@
-"""What happens along a stream: learning curves, and features over time."""
+"""Learning curves and features over time."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from eigenstream.plotting._axes import COLOURS, axes, colours
 
 
 def traces(series: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
-    """Draw series over the same moments, each on a scale of its own, one below the other.
+    """Draw series one below the other, each with a separate scale.
 
     Examples
     --------
@@ -38,15 +38,15 @@ def runs(
     first: Sequence[int] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw features over time, each on a scale of its own, one below the other.
+    """Draw features over time one below the other, each with a separate scale.
 
     Parameters
     ----------
     sequences : arrays of shape (n_rows, n_features)
-        Sequences stand side by side; no line leads from one to the next.
+        Sequences are drawn side by side without connecting lines.
     names : of the features
     step : int
-        How many rows of the data lie between two rows here.
+        The number of rows of the data from one row to the next.
     first : of each sequence, the place along the axis of its first row; by default side by side.
 
     Examples

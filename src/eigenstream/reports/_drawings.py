@@ -40,7 +40,7 @@ class Vectors(NamedTuple):
     kind: str
     rows: Float64s
     labels: list[str]
-    #: What the bars show: the vectors, or their differences from the mean.
+    #: The values of the bars: the vectors, or their differences from the mean.
     bars: Float64s
     #: The colours of images: ``plotting.signed`` or ``plotting.gray``.
     images: Callable[..., Any]

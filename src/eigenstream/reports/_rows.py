@@ -11,7 +11,7 @@ from eigenstream.streams import open_stream
 
 #: Sequences and rows in a sample: more are not visible in a drawing.
 MOST_SEQUENCES, MOST_ROWS = 4, 1200
-#: The sampled rows of each sequence take at most so many bytes.
+#: The most bytes of the sampled rows of a sequence.
 MOST_BYTES = 1 << 24
 
 
@@ -29,7 +29,7 @@ class SeenRows:
     lengths : (number, shortest, longest)
         The number of sequences and their lengths.
     whole : bool
-        Whether all rows have been read.
+        True if all rows have been read.
     first : list of arrays
         The first rows of the first sequences.
     thin : array

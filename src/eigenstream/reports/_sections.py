@@ -19,11 +19,11 @@ from eigenstream.reports.base import PageTable, Section, Tiles
 
 #: Components in a table, columns named in it, and features drawn over time.
 MOST_LISTED, MOST_NAMED, MOST_FEATURES = 12, 10, 8
-#: The page draws at most about so many points of each feature.
+#: The most points drawn of each feature: more make the page slow.
 MOST_POINTS = 1200
-#: A sample of at most so many labelled rows, about a million pairs, is evaluated.
+#: The most labelled rows in the evaluation: about a million pairs.
 MOST_LABELLED = 1448
-#: More classes cannot be told apart by colour.
+#: The most classes drawn: the colours of more are not distinguishable.
 MOST_CLASSES = 20
 #: Rows of images of a map: larger maps make large pages.
 MOST_UNITS = 900

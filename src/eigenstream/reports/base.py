@@ -1,4 +1,4 @@
-"""What a page holds, the page itself (HTML that loads nothing from elsewhere), and JSON."""
+"""Pages and their blocks as HTML that loads nothing from the network, and JSON."""
 
 import json
 from base64 import b64encode
@@ -20,16 +20,16 @@ class PageTable:
     highlighted: frozenset[int] = frozenset()
     caption: str = ""
     wide: bool = True
-    #: Whether cells hold sentences, to be wrapped.
+    #: True if the cells are sentences to be wrapped.
     prose: bool = False
-    #: Whether no cell is broken, so that a narrow screen scrolls the table.
+    #: True if cells are not wrapped; narrow screens scroll the table.
     unbroken: bool = False
     kind: str = "table"
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """An SVG from ``plotting.svg`` with what it shows, for those who see and those who do not."""
+    """An SVG from ``plotting.svg`` with a title and a caption."""
 
     svg: str
     title: str
@@ -48,11 +48,11 @@ class Tiles:
     caption: str
     #: Tiles in a row.
     columns: int = 5
-    #: Whether the grid takes the whole width of the page, where there is room.
+    #: True for the whole width of the page.
     wide: bool = False
-    #: Whether narrow screens have as many in a row as fit, instead of as many as ``columns``.
+    #: True if narrow screens may show fewer than ``columns`` in a row.
     flows: bool = False
-    #: Whether they are drawings, which are smoothed where they are shown small, and no pixels.
+    #: True for drawings, which are smoothed, in contrast to pixels.
     smooth: bool = False
     kind: str = "tiles"
 
@@ -64,7 +64,7 @@ class Frames:
     Each is an SVG from ``plotting.svg`` with the moment that it shows. No script is needed.
     """
 
-    #: Keeps the steps of several such blocks on a page apart.
+    #: A unique name on the page.
     name: str
     frames: Sequence[tuple[str, str]]
     title: str
@@ -77,10 +77,10 @@ class Film:
     """Pictures of one thing at several moments that follow each other by themselves.
 
     The stills are images as data URIs.
-    Who asks for little motion sees the last one. No script is needed.
+    With reduced motion, only the last one is shown. No script is needed.
     """
 
-    #: Keeps several films on a page apart.
+    #: A unique name on the page.
     name: str
     stills: Sequence[str]
     title: str
@@ -91,9 +91,9 @@ class Film:
 
 @dataclass(frozen=True)
 class Live:
-    """What readers can change: a fragment of HTML and the script that moves it.
+    """An interactive block: a fragment of HTML and its script.
 
-    The page lets this script run and no other (by its hash), and it can load nothing.
+    The page allows this script alone, by its hash. The script cannot load anything.
     """
 
     html: str
@@ -106,7 +106,7 @@ class Live:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a few sentences and what they speak of."""
+    """A heading with a text and blocks."""
 
     title: str
     text: str = ""
@@ -115,12 +115,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A page: what was asked, what came out, and how to get it again."""
+    """A page with its title, sections and the command that makes it."""
 
     title: str
     lead: str
     sections: Sequence[Section]
-    #: Short facts by name, under the lead: what was run, how long it took.
+    #: Short facts by name, below the lead.
     facts: Sequence[tuple[str, str]] = ()
     #: The command that makes this page again.
     command: str = ""
