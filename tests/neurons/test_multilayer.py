@@ -11,6 +11,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from eigenstream import MultilayerPerceptron, MultilayerPerceptronRegressor
 from eigenstream.online import UnstableStepError
+from eigenstream.persistence import ModelError, load, save
 from eigenstream.schedules import Power
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -210,3 +211,17 @@ def test_deep_networks_and_constant_features():
     assert model.fit(rows, labels).score(rows, labels) > 0.9
     assert [one.shape for one in model.coefs_] == [(4, 8), (8, 7), (7, 6), (6, 5), (5, 3)]
     assert model.n_layers_ == 6
+
+
+def test_waiting_rows_of_another_shape_cannot_be_loaded(tmp_path):
+    rows, labels = IRIS
+    model = MultilayerPerceptron(4, batch_size=7, random_state=0)
+    model.partial_fit(rows, labels, classes=[0, 1, 2])
+    save(model, tmp_path / "good.eigs")
+    np.testing.assert_array_equal(load(tmp_path / "good.eigs").predict(rows), model.predict(rows))
+    X, y, c = model._waiting
+    for k, waiting in enumerate([(X[:, 1:], y, c), (X, y[:, 1:], c), (X, y[1:], c), (X, y)]):
+        model._waiting = waiting
+        save(model, tmp_path / f"{k}.eigs")
+        with pytest.raises(ModelError):
+            load(tmp_path / f"{k}.eigs")

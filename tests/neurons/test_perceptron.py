@@ -188,7 +188,7 @@ def test_rows_of_weight_zero_teach_nothing():
         (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y + 1), "2 at row .* none of the"),
         (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y.astype(str)), "text and numbers"),
         (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y, [0, 1, 2]), "comes too late"),
-        (lambda X, y: Perceptron(average=True, pocket=True).fit(X, y), "choose one"),
+        (lambda X, y: Perceptron(average=True, pocket=True).fit(X, y), "Choose one"),
     ],
 )
 def test_refusals(call, message):

@@ -26,15 +26,15 @@ __all__ = ["LinearClassifying", "LinearUnits", "Units", "response"]
     seen="i8 1",
 )
 class Units(NamedTuple):
-    """Units that see the same rows: weights, and what is kept of their past; all are updated.
+    """Units that see the same rows. The loops update all arrays in place.
 
     >>> Units.zeros(1, 2).weights
     array([[0., 0., 0.]])
     """
 
-    weights: Any  # (units, D + 1): the last is the intercept
-    bias: float  # what the intercept's input is: 1, or 0 for none
-    sums: Any  # sum over the steps s of s times the change: what the average lacks; or empty
+    weights: Any  # (units, D + 1); the last column is the intercept
+    bias: float  # the input of the intercept: 1, or 0 without intercept
+    sums: Any  # for the average: sum over the steps s of s times the change; or empty
     kept: Any  # the weights in the pocket; or empty
     marks: Any  # (3, units): length of the run, of the pocket's; whether the weights were judged
     errors: Any  # (units,): the weight of the rows on which the pocket's weights err

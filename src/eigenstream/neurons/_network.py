@@ -11,10 +11,10 @@ from eigenstream.kernels.base import njit
 
 __all__ = ["OUTPUTS", "Network", "backpropagation_steps", "network_answers"]
 
-#: How a hidden unit answers to its input.
+#: Activation functions of the hidden units.
 ACTIVATIONS = ("identity", "logistic", "tanh", "relu")
-#: The answers of the last layer, and the loss: the cross-entropy of shares or of logistic answers,
-#: half the squared error of linear answers, and half the squared error of logistic answers.
+#: Activation functions of the last layer. The first two have the cross-entropy as loss, the others
+#: half the squared error.
 OUTPUTS = ("softmax", "logistic", "identity", "logistic_squared")
 
 #: Shares are clipped this far from 0 and 1 before their logarithm, as in scikit-learn.

@@ -141,7 +141,7 @@ class SupervisedNeurons(BaseEstimator):
         return rows, self._read_targets(y, weights, first), weights
 
     def _rows(self, X: Any, *, reset: bool) -> Float64s:
-        """Return rows as they are learned: float64, one behind the other in memory."""
+        """Return the rows as float64, contiguous in memory."""
         rows = validated_rows(self, X, reset=reset)
         check_finite(rows)
         return np.ascontiguousarray(rows, np.float64)

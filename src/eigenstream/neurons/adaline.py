@@ -206,7 +206,7 @@ class AdalineRegressor(Regressing, _WidrowHoff):
     coef_, intercept_ : arrays of shape (n_features,) and () for targets of one dimension
     rate_limit_ : float
         2 / the largest eigenvalue of the mean of x x^T (of x x^T / |x|^2 if normalised) over the
-        rows of ``fit``: with a larger constant rate the mean weight diverges when rows are drawn
+        rows of ``fit``. With a larger constant rate the mean weight diverges if rows are drawn
         independently.
     safe_rate_ : float
         2 / the largest |x|^2 (2 if normalised): up to this rate no step increases the distance to
@@ -270,7 +270,7 @@ class Adaline(LinearClassifying, _WidrowHoff):
     coef_, intercept_ : arrays of shape (n_units, n_features) and (n_units,)
     rate_limit_ : float
         2 / the largest eigenvalue of the mean of x x^T (of x x^T / |x|^2 if normalised) over the
-        rows of ``fit``: with a larger constant rate the mean weight diverges when rows are drawn
+        rows of ``fit``. With a larger constant rate the mean weight diverges if rows are drawn
         independently.
     safe_rate_ : float
         2 / the largest |x|^2 (2 if normalised): up to this rate no step increases the distance to

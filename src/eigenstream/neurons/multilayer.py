@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._blas import blas_threads
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s
-from eigenstream._storable import storable
+from eigenstream._storable import check_form, storable
 from eigenstream._streams import maps_streams
 from eigenstream.neurons._network import OUTPUTS, Network, backpropagation_steps, network_answers
 from eigenstream.neurons._supervised import (
@@ -263,6 +263,14 @@ class _Backpropagating(SupervisedNeurons):
         """The number of steps, one a batch."""
         check_is_fitted(self)
         return self._steps + (self._waiting is not None)
+
+    def _loaded(self) -> None:
+        super()._loaded()
+        if getattr(self, "_waiting", None) is not None:
+            sizes = dict(zip(("inputs", "outputs"), self._sizes(), strict=True))
+            forms = "f8 n inputs", "f8 n outputs", "f8 n"
+            for form, one in zip(forms, self._waiting or (), strict=True):
+                check_form(form, one, sizes, "_waiting")
 
     def _sizes(self) -> tuple[int, int]:
         return int(self._net.sizes[0]), int(self._net.sizes[-1])

@@ -175,7 +175,7 @@ class Perceptron(LinearClassifying):
         check_flag(self.average, "average")
         check_flag(self.pocket, "pocket")
         if self.average and self.pocket:
-            raise ValueError("average=True excludes pocket=True: choose one of them.")
+            raise ValueError("average=True excludes pocket=True. Choose one of them.")
 
     def _targets(self, codes: Any) -> Any:
         """Return the places of the classes: a unit finds +1 and -1 in them."""
