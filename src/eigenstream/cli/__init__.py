@@ -49,7 +49,7 @@ def main() -> None:
     try:
         app()
     except BaseException:
-        # A compiler that is interrupted raises an error of its own instead.
+        # An interrupted compiler raises another error.
         if asked:
             sys.exit(128 + asked[0])
         raise
@@ -66,7 +66,7 @@ def eigenstream(
     context: typer.Context,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Say which version."),
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """Learn low-dimensional features from streams, from time and from pairs."""

@@ -130,7 +130,7 @@ def sides(text: str | None, option: str) -> tuple[int, int] | None:
 
 
 def rows_of(text: str) -> int | slice:
-    """Return the rows that are asked for.
+    """Return a number of rows, or a slice.
 
     >>> rows_of("100"), rows_of("10:20"), rows_of("::2")
     (100, slice(10, 20, None), slice(None, None, 2))
@@ -235,7 +235,7 @@ def steps_of(text: str) -> list[Any]:
 
 @dataclass
 class ReadingOptions:
-    """How data are read."""
+    """Options for reading data."""
 
     columns: Annotated[
         str | None,
@@ -291,14 +291,12 @@ class ReadingOptions:
             "missing": missing,
         } | more
         # Only some formats know these, so that they are passed only if they are given.
-        header = None if self.header is None else {True: 0, False: None}[self.header]
-        special = {
-            "size": (self.size, sides(self.size, "--size")),
-            "delimiter": (self.delimiter, self.delimiter),
-            "decimal": (self.decimal, self.decimal),
-            "header": (self.header, header),
-        }
-        how |= {name: value for name, (given, value) in special.items() if given is not None}
+        some = {"delimiter": self.delimiter, "decimal": self.decimal}
+        how |= {name: value for name, value in some.items() if value is not None}
+        if self.size is not None:
+            how["size"] = sides(self.size, "--size")
+        if self.header is not None:
+            how["header"] = 0 if self.header else None
         return open_stream(data[0] if len(data) == 1 else data, **how)
 
     def matching(self, estimator: Any, data: list[str], missing: str, **more: Any) -> Any:
@@ -314,7 +312,7 @@ class ReadingOptions:
 
 @dataclass
 class RunOptions(ReadingOptions):
-    """How a fit reads its data, and which files it leaves."""
+    """Options for reading data and for the files of a fit."""
 
     #: The option that gives the size of images.
     pixels: ClassVar[str] = "--shape"
@@ -404,7 +402,7 @@ class FitOptions(RunOptions):
 
 @dataclass
 class LearningOptions:
-    """How a subspace is learned."""
+    """Options of a subspace."""
 
     solver: Annotated[
         str, typer.Option(help="How to learn: auto, dense, krylov, flow, sketch, where it applies.")
@@ -428,7 +426,7 @@ class LearningOptions:
 
 @dataclass
 class RepeatedOptions(LearningOptions):
-    """How a subspace is learned, and in how many passes."""
+    """Options of a subspace, and its number of passes."""
 
     passes: Annotated[
         int,

@@ -1,10 +1,9 @@
-"""What the commands print and write: facts, JSON, a spectrum, progress and output files."""
+"""Output of the commands: facts, JSON, a spectrum, progress and files."""
 
 import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from datetime import timedelta
 from math import isfinite
 from pathlib import Path
 from threading import Timer
@@ -13,7 +12,14 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 __all__ = [
     "MOST_NAMED",
@@ -209,18 +215,16 @@ class Watched:
             return
         done, total, share = self._skipped + self.rows, self._stream.n_rows, self._stream.share_read
         if total is None and share is not None:
-            total = done / share  # if the rest of the file has rows as long as those so far
-        rate = self.rows / self.seconds
-        # The time left that rich computes restarts when the total changes.
-        left = "" if total is None else str(timedelta(seconds=round(max(total - done, 0) / rate)))
+            total = done / share  # an estimate from the bytes read so far
         if self._progress is None:
             columns = (
                 TextColumn("{task.completed:,.0f} rows"),
                 BarColumn(24),
                 TextColumn("{task.description}"),
+                TimeRemainingColumn(),
             )
             self._progress = Progress(*columns, console=self._console, transient=True)
             self._task = self._progress.add_task("")
             self._progress.start()
-        shown = f"{rate:,.0f} rows/s {left}"
-        self._progress.update(self._task, completed=done, total=total, description=shown)
+        rate = f"{self.rows / self.seconds:,.0f} rows/s"
+        self._progress.update(self._task, completed=done, total=total, description=rate)

@@ -84,7 +84,7 @@ def finished(
 def counted(
     estimator: Any, stream: Any, seconds: float, keeper: Any, rows: int, unit: str, passes: int = 1
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return what every fit reports: numbers, and the same in words."""
+    """Return the results that every fit reports, as numbers and as text."""
     skipped = estimator.n_samples_skipped_
     found = {
         "sources": list(stream.sources),

@@ -29,7 +29,7 @@ app = typer.Typer(
     epilog="Example: eigenstream fit slow runs/*.csv -d 3 -o model.eigs",
 )
 
-#: Numbers for machines, and the same in words.
+#: Results as numbers, and as text.
 Found = tuple[dict[str, Any], dict[str, str]]
 
 Standardize = Annotated[
