@@ -53,7 +53,7 @@ def work(folder: Path) -> dict[str, Callable[[], object]]:
     np.savetxt(folder / "rows.csv", X[:3000], delimiter=",", header=names, comments="")
 
     def flow(d: int) -> Callable[[], object]:
-        return lambda: SlowSubspace(d, alpha=0.9, solver="flow", random_state=0).fit(X)
+        return lambda: SlowSubspace(d, alpha=0.9, solver="flow").fit(X)
 
     def som(training: str) -> Callable[[], object]:
         return lambda: SelfOrganizingMap(
@@ -69,8 +69,8 @@ def work(folder: Path) -> dict[str, Callable[[], object]]:
         "PCA, dense": lambda: StreamPCA(10).fit(X),
         "slow, dense": lambda: SlowSubspace(10).fit(X),
         "classes, dense": lambda: ClassSubspace(10, eta=1.0).fit(Y, labels),
-        "PCA, sketch": lambda: StreamPCA(10, solver="sketch", random_state=0).fit(X),
-        "slow, sketch": lambda: SlowSubspace(10, alpha=0.9, solver="sketch", random_state=0).fit(X),
+        "PCA, sketch": lambda: StreamPCA(10, solver="sketch").fit(X),
+        "slow, sketch": lambda: SlowSubspace(10, alpha=0.9, solver="sketch").fit(X),
         "slow, flow, 10 of 300": flow(10),
         "slow, flow, 50 of 300": flow(50),
         "map, a sequential pass": som("sequential"),

@@ -15,9 +15,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._tools import race, show
 from eigenstream import SlowSubspace
-from eigenstream.learners.online import FlowSolver
 from eigenstream.processes import ImageWalk, page_image
 from eigenstream.schedules import Power
+from eigenstream.subspace.flow_solver import FlowSolver
 
 #: (features, components, rows for the flow, rows for the loop)
 SHAPES = [(784, 10, 10_000, 400), (784, 50, 6000, 60), (100_000, 10, 640, 8)]

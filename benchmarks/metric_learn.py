@@ -13,6 +13,8 @@ import venv
 from pathlib import Path
 from time import perf_counter
 
+from eigenstream import Kernel
+
 PINNED = ("metric-learn==0.7.0", "scikit-learn>=1.6,<1.8")
 HOME = Path(__file__).resolve().parent.parent
 ENVIRONMENT = HOME / ".venv-metric-learn"
@@ -93,7 +95,7 @@ def inside() -> None:
     learners = {
         "raw": None,
         "ClassSubspace": ClassSubspace(24),
-        "ClassSubspace(kernel='rbf')": ClassSubspace(24, kernel="rbf"),
+        "ClassSubspace(kernel='rbf')": ClassSubspace(24, solver=Kernel("rbf")),
         "ClassSubspace(criterion='ratio')": ClassSubspace(24, criterion="ratio", shrinkage=0.1),
         "LDA (scikit-learn)": LinearDiscriminantAnalysis(n_components=24),
         "RCA": ml.RCA_Supervised(n_components=24, n_chunks=1000, chunk_size=2, random_state=0),

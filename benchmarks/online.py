@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._tools import console, show
-from eigenstream import ClassSubspace, SlowSubspace, StreamPCA
+from eigenstream import ClassSubspace, Flow, SlowSubspace, StreamPCA
 from eigenstream.schedules import Auto
 
 SEEDS = (0, 1, 2)
@@ -148,7 +148,7 @@ def share(case: Case, seed: int, schedule: Any = "auto") -> float:
     """Return what one pass captures of a case's optimum."""
     rows = case.rows(seed)
     T, best = best_of(rows, case.alpha, case.d)
-    options = {"solver": "flow", "schedule": schedule, "random_state": seed}
+    options = {"solver": Flow(schedule, random_state=seed)}
     if case.alpha == 1.0:
         estimator = StreamPCA(case.d, **options)
     else:
@@ -165,8 +165,8 @@ def letters(eta: float, seed: int) -> float:
         X, y = file["images"].reshape(-1, 784) / 255.0, file["labels"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few eigenvalues are positive
-        T = ClassSubspace(10, eta=eta, solver="dense").fit(X, y).contrast_.matrix()
-        V = ClassSubspace(10, eta=eta, solver="flow", random_state=seed).fit(X, y).components_
+        T = ClassSubspace(10, eta=eta, solver="dense").fit(X, y).operator_.matrix()
+        V = ClassSubspace(10, eta=eta, solver="flow").fit(X, y).components_
     values = np.linalg.eigvalsh(T)[-10:]
     return float(np.trace(V @ T @ V.T) / values[values > 0].sum())
 

@@ -6,17 +6,17 @@ import tracemalloc
 from time import perf_counter
 
 import numpy as np
+from eigenstream.learners.pairs import _gram
+from eigenstream.learners.pairs._eta import ETAS, FOLDS, top
+from eigenstream.scatters.laplacians import ClassLaplacian
+from eigenstream.solvers import dense, dual
 from scipy.linalg import blas, eigh
 from threadpoolctl import threadpool_limits
 
 from benchmarks._tools import race, show
-from eigenstream import ClassSubspace, PairSubspace, RBFNetwork
+from eigenstream import ClassSubspace, Kernel, PairSubspace, RBFNetwork
 from eigenstream.evaluation import balanced_risk, pair_roc
-from eigenstream.learners.pairs import _gram
-from eigenstream.learners.pairs._eta import ETAS, FOLDS, top
 from eigenstream.processes.characters import letter_set
-from eigenstream.scatters.laplacians import ClassLaplacian
-from eigenstream.solvers import dense, dual
 
 COMPONENTS = 20
 
@@ -177,7 +177,7 @@ def large_kernel() -> None:
     rows, labels = labelled_rows(10_000, 50, 20)
     start = perf_counter()
     with threadpool_limits(1):
-        ClassSubspace(COMPONENTS, eta=1.0, kernel="rbf").fit(rows, labels)
+        ClassSubspace(COMPONENTS, eta=1.0, solver=Kernel("rbf")).fit(rows, labels)
     seconds = perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
         1 if sys.platform == "darwin" else 1024

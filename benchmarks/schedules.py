@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks._tools import show
-from eigenstream import SlowSubspace, StreamPCA
+from eigenstream import Flow, SlowSubspace, StreamPCA
 from eigenstream.processes import ImageWalk, page_image
 from eigenstream.schedules import Auto
 
@@ -56,12 +56,11 @@ def shares(rows: np.ndarray, estimator: StreamPCA | SlowSubspace) -> np.ndarray:
     """Return the captured share of the batch optimum, for every averaging and factor."""
     alpha = getattr(estimator, "alpha", 1.0)
     exact = estimator.set_params(solver="dense").fit(rows)
-    T, best = exact.contrast_.matrix((alpha, 1.0 - alpha)), exact.eigenvalues_.sum()
+    T, best = exact.operator_.matrix((alpha, 1.0 - alpha)), exact.eigenvalues_.sum()
     found = np.empty((len(AVERAGING), len(FACTORS)))
-    estimator.set_params(solver="flow")
     for i, power in enumerate(AVERAGING):
         for j, c in enumerate(FACTORS):
-            V = estimator.set_params(schedule=Auto(c, power)).fit(rows).components_
+            V = estimator.set_params(solver=Flow(Auto(c, power))).fit(rows).components_
             found[i, j] = np.trace(V @ T @ V.T) / best
     return found
 

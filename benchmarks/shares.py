@@ -12,25 +12,36 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.decomposition import IncrementalPCA
 
 from benchmarks import online
 from benchmarks._tools import console, show
 from benchmarks.online import Case, best_of
-from eigenstream import ClassSubspace, PairSubspace, SlowSubspace, StreamPCA, sample_pairs
+from eigenstream import (
+    ClassSubspace,
+    Dense,
+    Flow,
+    Krylov,
+    PairSubspace,
+    Sketch,
+    SlowSubspace,
+    StreamPCA,
+    sample_pairs,
+)
 from eigenstream.processes import ImageWalk, page_image
 from eigenstream.schedules import Auto
 
 SEEDS = (0, 1, 2)
 
-#: How each column learns: parameters of an estimator, and those of its ``fit``.
-WAYS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "dense": ({"solver": "dense"}, {}),
-    "krylov": ({"solver": "krylov"}, {}),
-    "sketch": ({"solver": "sketch"}, {}),
-    "sketch, two passes": ({"solver": "sketch"}, {"passes": 2}),
-    "flow": ({"solver": "flow"}, {}),
-    "flow, last iterate": ({"solver": "flow", "schedule": Auto(averaging=None)}, {}),
+#: The solver of each column.
+WAYS: dict[str, Any] = {
+    "dense": Dense(),
+    "krylov": Krylov(),
+    "sketch": Sketch(),
+    "sketch, two passes": Sketch(passes=2),
+    "flow": Flow(),
+    "flow, last iterate": Flow(Auto(averaging=None)),
 }
 PEER = "IncrementalPCA"
 
@@ -177,7 +188,7 @@ class Problem:
     T: Any
     best: float
     d: int
-    learned: Callable[[dict[str, Any], dict[str, Any]], Any]
+    learned: Callable[[Any], Any]
     peer: Callable[[], Any] | None = None
 
     @property
@@ -193,11 +204,10 @@ def of_stream(case: Case, seed: int) -> Problem:
     rows = case.rows(seed)
     T, best = best_of(rows, case.alpha, case.d)
 
-    def learned(how: dict[str, Any], fit: dict[str, Any]) -> Any:
-        given = {**how, "random_state": seed}
+    def learned(solver: Any) -> Any:
         if case.alpha == 1.0:
-            return StreamPCA(case.d, **given).fit(rows, **fit).components_
-        return SlowSubspace(case.d, alpha=case.alpha, **given).fit(rows, **fit).components_
+            return StreamPCA(case.d, solver=solver).fit(rows).components_
+        return SlowSubspace(case.d, alpha=case.alpha, solver=solver).fit(rows).components_
 
     def peer() -> Any:
         return IncrementalPCA(case.d, batch_size=max(100, case.d)).fit(rows).components_
@@ -214,10 +224,10 @@ def of_drift(angle: float, seed: int) -> Problem:
     now = now - w @ now
     T = 0.3 * now.T @ (w[:, None] * now) - 0.7 * moved.T @ (w[:, None] * moved)
 
-    def learned(how: dict[str, Any], fit: dict[str, Any]) -> Any:
-        forgets = {} if how["solver"] in ("dense", "krylov") else {"forgetting": 1 - keep}
-        given = {**how, **forgets, "random_state": seed}
-        return SlowSubspace(5, alpha=0.3, **given).fit(rows, **fit).components_
+    def learned(solver: Any) -> Any:
+        if not isinstance(solver, Dense | Krylov):
+            solver = clone(solver).set_params(forgetting=1 - keep)
+        return SlowSubspace(5, alpha=0.3, solver=solver).fit(rows).components_
 
     return Problem(T, float(np.linalg.eigvalsh(T)[-5:].sum()), 5, learned)
 
@@ -235,10 +245,11 @@ def positive_sum(T: Any, d: int) -> float:
 def of_labels(eta: float, seed: int) -> Problem:
     """Return all pairs of letters: no more than the directions that gain are asked for."""
     X, y = images("letters.npz")
-    T = ClassSubspace(10, eta=eta, solver="dense").fit(X, y).contrast_.matrix()
+    operator = ClassSubspace(10, eta=eta, solver="dense").fit(X, y).operator_
+    T = operator.matrix(operator.weights)
 
-    def learned(how: dict[str, Any], fit: dict[str, Any]) -> Any:
-        return ClassSubspace(10, eta=eta, random_state=seed, **how).fit(X, y, **fit).components_
+    def learned(solver: Any) -> Any:
+        return ClassSubspace(10, eta=eta, solver=solver).fit(X, y).components_
 
     return Problem(T, positive_sum(T, 10), 10, learned)
 
@@ -248,11 +259,11 @@ def of_pairs(eta: float, n: int, seed: int) -> Problem:
     X, y = images("letters.npz")
     pairs, signs = sample_pairs(y, 2 * n, random_state=seed)
     pairs = X[pairs]
-    T = PairSubspace(10, eta=eta, solver="dense").fit(pairs, signs).contrast_.matrix()
+    operator = PairSubspace(10, eta=eta, solver="dense").fit(pairs, signs).operator_
+    T = operator.matrix(operator.weights)
 
-    def learned(how: dict[str, Any], fit: dict[str, Any]) -> Any:
-        given = {**how, "random_state": seed}
-        return PairSubspace(10, eta=eta, **given).fit(pairs, signs, **fit).components_
+    def learned(solver: Any) -> Any:
+        return PairSubspace(10, eta=eta, solver=solver).fit(pairs, signs).components_
 
     return Problem(T, positive_sum(T, 10), 10, learned)
 
@@ -283,7 +294,7 @@ def shares(problem: Problem, ways: list[str]) -> list[float]:
             elif name == "krylov" and problem.crowded:
                 found.append(np.nan)
             else:
-                found.append(problem.share(problem.learned(*WAYS[name])))
+                found.append(problem.share(problem.learned(WAYS[name])))
     return found
 
 

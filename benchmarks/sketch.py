@@ -7,13 +7,13 @@ from time import thread_time
 from typing import Any
 
 import numpy as np
+from eigenstream.learners.sketch import OperatorSketch
 from sklearn.decomposition import IncrementalPCA
 
 from benchmarks._tools import console, race, show
 from benchmarks.online import Case, best_of
 from benchmarks.shares import SEEDS, STREAMS
-from eigenstream.learners.online import FlowSolver
-from eigenstream.learners.sketch import OperatorSketch
+from eigenstream.subspace.flow_solver import FlowSolver
 
 
 def runs_of(rows: Any) -> list[Any]:

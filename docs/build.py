@@ -81,7 +81,7 @@ PACKAGES = (
     "eigenstream.evaluation",
     "eigenstream.features",
     "eigenstream.persistence",
-    "eigenstream.learners.online",
+    "eigenstream.subspace",
     "eigenstream.online",
     "eigenstream.theory",
     "eigenstream.schedules",

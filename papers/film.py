@@ -8,10 +8,10 @@ import numpy as np
 
 from eigenstream import PairSubspace, RBFNetwork, TemporalPairs, plotting
 from eigenstream.demo import Clock, judge
-from eigenstream.estimators import median_square
 from eigenstream.evaluation import balanced_risk
 from eigenstream.processes import Style, digit_set, turning_characters
 from eigenstream.reports.base import PageTable, Report, Section
+from eigenstream.subspace import median_square
 from papers.base import Effort, Outcome, Paper, mean_with_spread, pictures, summary
 from papers.hpca import LANDMARKS, PAGES, neighbours
 

@@ -14,11 +14,11 @@ from scipy import ndimage
 
 from eigenstream import ClassSubspace, RBFNetwork, plotting
 from eigenstream.demo import Clock, judge
-from eigenstream.estimators import median_square
 from eigenstream.evaluation import balanced_risk
 from eigenstream.features import GradientOrientation
 from eigenstream.processes import Style, digit_set, letter_set
 from eigenstream.reports.base import PageTable, Report, Section, Tiles
+from eigenstream.subspace import Kernel, median_square
 from papers import data
 from papers._plots import risks
 from papers.base import (
@@ -190,7 +190,7 @@ def learned(task: Task, way: Way, column: Column, effort: Effort) -> tuple[Any, 
         if criterion == "ratio":
             how["shrinkage"] = SHRINKAGE
         if way.space == "kernel":
-            how |= {"kernel": "rbf", "gamma": gamma}
+            how["solver"] = Kernel("rbf", gamma)
         elif way.space == "landmarks":
             count = min(LANDMARKS[effort], len(task.rows))
             how["features"] = RBFNetwork(count, gamma=gamma or 1.0, random_state=0)

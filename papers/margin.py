@@ -7,9 +7,9 @@ import numpy as np
 
 from eigenstream import ClassSubspace, plotting
 from eigenstream.demo import Clock
-from eigenstream.estimators import median_square
 from eigenstream.evaluation import balanced_risk, one_shot_error
 from eigenstream.reports.base import PageTable, Report, Section
+from eigenstream.subspace import Kernel, median_square
 from eigenstream.theory import pair_bound
 from papers.base import NARROW, Effort, Outcome, Paper, drawing, mean_with_spread
 from papers.hpca import BOTH, rendered_task
@@ -33,11 +33,13 @@ def eta_of(c: float, margin: float) -> float:
     return min(1.0 / (1.0 - c**2), 1.0 / margin) / min(1.0 / c**2, 1.0 / margin)
 
 
-def figures(learned: ClassSubspace, rows: Any, labels: Any) -> tuple[float, float, float]:
+def figures(
+    learned: ClassSubspace, rows: Any, labels: Any, margin: float = 0.01
+) -> tuple[float, float, float]:
     """Return the margin risk on the training pairs, and error and R* on the test."""
     after = learned.transform(rows)
     risk = balanced_risk(after, labels).risk
-    return float(learned.margin_risk_), one_shot_error(after, labels).error, risk
+    return learned.margin_risk(margin), one_shot_error(after, labels).error, risk
 
 
 def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
@@ -52,13 +54,13 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
         flat = PRODUCT / median_square(np.asarray(task.rows, np.float64))
         clock.begin(f"seed {seed}", len(found) * len(MARGINS))
         for name, scale in zip(found, (BOTH.column.scale, flat), strict=True):
-            how: dict[str, Any] = {"kernel": "rbf", "gamma": scale}
+            how: dict[str, Any] = {"solver": Kernel("rbf", scale)}
             grid = []
             for margin in MARGINS:
                 row = []
                 for c in THRESHOLDS:
-                    learner = ClassSubspace(DIRECTIONS, **how, margin=(c, margin))
-                    row.append(figures(learner.fit(task.rows, task.labels), *test))
+                    learner = ClassSubspace(DIRECTIONS, **how, eta=eta_of(c, margin))
+                    row.append(figures(learner.fit(task.rows, task.labels), *test, margin))
                 grid.append(row)
                 clock.advance(1)
             found[name].append(grid)

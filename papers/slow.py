@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from eigenstream import RBFNetwork, SlowSubspace, plotting
+from eigenstream import Flow, RBFNetwork, SlowSubspace, plotting
 from eigenstream.demo import Clock, judge
 from eigenstream.processes import ImageWalk, Style, digit_set, page_image
 from eigenstream.reports.base import PageTable, Report, Section, Tiles
@@ -126,9 +126,7 @@ def batch(center: bool = True) -> dict[str, SlowSubspace]:
 def online() -> dict[str, SlowSubspace]:
     """Return a learner for each rule: 0.2 on the variance, one step a view."""
     return {
-        name: SlowSubspace(
-            FEATURES, alpha=0.2, solver="flow", center=center, schedule=rate, random_state=0
-        )
+        name: SlowSubspace(FEATURES, alpha=0.2, solver=Flow(rate), center=center)
         for name, (center, rate) in RULES.items()
     }
 

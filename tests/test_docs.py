@@ -17,7 +17,7 @@ def build():
     [
         "eigenstream.SlowSubspace",
         "eigenstream.features.GradientOrientation",
-        "eigenstream.learners.online.FlowMonitor",
+        "eigenstream.subspace.FlowMonitor",
         "eigenstream.online.UnstableStepError",
     ],
 )

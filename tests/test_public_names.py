@@ -17,7 +17,6 @@ MODULES = [
     "eigenstream.reports",
     "eigenstream.schedules",
     "eigenstream.processes",
-    "eigenstream.scatters",
     "eigenstream.streams",
     "eigenstream.testing",
     "eigenstream.theory",
@@ -56,7 +55,7 @@ import eigenstream
 assert "sklearn" not in sys.modules
 for name in eigenstream.__all__:
     assert name in dir(eigenstream) and getattr(eigenstream, name) is not None, name
-assert eigenstream.StreamPCA is eigenstream.estimators.StreamPCA
+assert eigenstream.StreamPCA is eigenstream.subspace.StreamPCA
 assert eigenstream.plotting.__name__ == "eigenstream.plotting"
 assert not hasattr(eigenstream, "StreamPCB") and not hasattr(eigenstream, "_nothing")
 """

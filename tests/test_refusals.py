@@ -7,13 +7,11 @@ from sklearn.base import BaseEstimator, clone
 
 from members import (
     LABELS,
-    LEARNED,
     MADE_BY_USERS,
     NO_ROWS,
     OTHERS,
     PAIRS,
     ROWS,
-    SCATTERS,
     SIGNS,
     keeping,
 )
@@ -101,9 +99,6 @@ def test_nonsense_parameters_are_refused_and_change_nothing(member):
 
 def learners():
     """What learns and is no estimator: the class, one that has learned, and what it refuses."""
-    for kind, scatter in SCATTERS.items():
-        learned = scatter.makers[0](16).update(*LEARNED[scatter.data])
-        yield pytest.param(learned, scatter.refuses, id=kind.__name__)
     for kind, (make, calls) in OTHERS.items():
         yield pytest.param(make(), calls, id=kind.__name__)
 

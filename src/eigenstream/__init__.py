@@ -7,19 +7,6 @@ from typing import TYPE_CHECKING, Any
 from eigenstream import _hooks
 
 if TYPE_CHECKING:
-    from eigenstream.contrast import Contrast
-    from eigenstream.estimators import (
-        AlphaPath,
-        ClassSubspace,
-        LagPath,
-        PairMetric,
-        PairSubspace,
-        SlowSubspace,
-        StreamPCA,
-        SubspaceBound,
-        ThresholdClassifier,
-        lag_path,
-    )
     from eigenstream.features import RBFNetwork
     from eigenstream.neurons import (
         Adaline,
@@ -34,15 +21,24 @@ if TYPE_CHECKING:
     from eigenstream.persistence import load, save
     from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
     from eigenstream.reports import report
-    from eigenstream.scatters import (
-        ClassScatter,
-        PairScatter,
-        Scatter,
-        VarianceScatter,
-        VelocityScatter,
-        merge,
-    )
     from eigenstream.streams import open_stream
+    from eigenstream.subspace import (
+        AlphaPath,
+        ClassSubspace,
+        Dense,
+        Flow,
+        Kernel,
+        Krylov,
+        LagPath,
+        PairMetric,
+        PairSubspace,
+        Sketch,
+        SlowSubspace,
+        StreamPCA,
+        SubspaceBound,
+        ThresholdClassifier,
+        lag_path,
+    )
 
 from eigenstream._checkpoints import Keeper, made_by
 
@@ -52,34 +48,32 @@ __all__ = [
     "Adaline",
     "AdalineRegressor",
     "AlphaPath",
-    "ClassScatter",
     "ClassSubspace",
     "CompetitiveLearning",
-    "Contrast",
+    "Dense",
+    "Flow",
+    "Kernel",
+    "Krylov",
     "LabelledPairs",
     "LagPath",
     "MultilayerPerceptron",
     "MultilayerPerceptronRegressor",
     "OjaNeuron",
     "PairMetric",
-    "PairScatter",
     "PairSubspace",
     "Perceptron",
     "RBFNetwork",
     "SangerNetwork",
-    "Scatter",
     "SelfOrganizingMap",
+    "Sketch",
     "SlowSubspace",
     "StreamPCA",
     "SubspaceBound",
     "TemporalPairs",
     "ThresholdClassifier",
-    "VarianceScatter",
-    "VelocityScatter",
     "__version__",
     "lag_path",
     "load",
-    "merge",
     "open_stream",
     "report",
     "sample_pairs",
@@ -89,12 +83,10 @@ __all__ = [
 #: Where these names are at home.
 _HOMES = (
     "pair_sampling",
-    "contrast",
-    "scatters",
+    "subspace",
     "features",
     "neurons",
     "prototypes",
-    "estimators",
     "streams",
     "persistence",
     "reports",

@@ -99,10 +99,13 @@ def first_nonfinite(values: Any) -> tuple[int, int] | None:
     return row, int(np.flatnonzero(~np.isfinite(values[row]))[0])
 
 
-def check_finite(values: Any, *, name: str = "X", first_row: int = 0, remedy: str = "") -> None:
+def check_finite(
+    values: Any, *, name: str = "X", first_row: int = 0, remedy: str = "", members: int = 1
+) -> None:
     """Refuse NaN, infinity and numbers whose squares would overflow, naming row and column.
 
     ``first_row`` is the number of the first row where the values are a part of something larger.
+    With ``members`` 2, a row holds the two rows of a pair side by side.
 
     >>> check_finite(np.array([[0.0, np.inf]]), first_row=7)
     Traceback (most recent call last):
@@ -133,7 +136,11 @@ def check_finite(values: Any, *, name: str = "X", first_row: int = 0, remedy: st
     row, column = where
     what = "NaN" if np.isnan(values[row, column]) else "infinity"
     remedy = remedy or "Remove or impute such rows."
-    raise ValueError(f"{name} contains {what} at row {row + first_row}, column {column}. {remedy}")
+    place = f"row {row + first_row}, column {column}"
+    if members > 1:
+        member, column = divmod(column, values.shape[1] // members)
+        place = f"pair {row + first_row}, member {member}, column {column}"
+    raise ValueError(f"{name} contains {what} at {place}. {remedy}")
 
 
 def weighed_rows(

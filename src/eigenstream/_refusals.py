@@ -95,7 +95,9 @@ def unchanged_on_error(learner: Any) -> Iterator[None]:
     before = dict(vars(learner))
     try:
         yield
-    except BaseException:
+    except BaseException as error:
+        if getattr(error, "keeps", False):  # a fit that has learned, and stops early
+            raise
         # scikit-learn's own bookkeeping of callbacks must stay, for their teardown.
         after = {k: v for k, v in vars(learner).items() if k.startswith(("_skl", "_callback"))}
         vars(learner).clear()

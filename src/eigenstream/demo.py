@@ -18,10 +18,10 @@ from threadpoolctl import threadpool_limits
 from eigenstream import plotting
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s, Floats
-from eigenstream.estimators import SlowSubspace, StreamPCA
 from eigenstream.evaluation import PairROC, one_shot_error, pair_roc
 from eigenstream.processes import ImageWalk, Style, digit_set, page_image
 from eigenstream.reports.base import Drawing, PageTable, Report, Section, Tiles
+from eigenstream.subspace import SlowSubspace, StreamPCA
 
 #: Side of a view, in pixels.
 SIZE = 28
@@ -217,7 +217,7 @@ def report(found: Demo) -> Report:
     """Return the page about the demo."""
     slow, best = found.slow, found.judged["slow subspace"]
     total = sum(found.seconds.values())
-    values = np.linalg.eigvalsh(slow.contrast_.matrix())
+    values = np.linalg.eigvalsh(slow.operator_.matrix())
     command = f"eigenstream demo --views {found.views} --seed {found.seed}"
     return Report(
         title="Learning to see past rotation, from watching alone",

@@ -226,8 +226,8 @@ class Steps(Schedule):
         return Verdict(False, "unknown: the schedule is a function")
 
 
-def as_schedule(value: Any) -> Schedule:
-    """Return the schedule for a ``schedule=`` argument.
+def as_schedule(value: Any, name: str = "schedule") -> Schedule:
+    """Return the schedule that a parameter stands for; errors use its name.
 
     >>> as_schedule("auto"), as_schedule(0.1)
     (Auto(c=5.0, averaging=1.5), Constant(c=0.1))
@@ -235,17 +235,17 @@ def as_schedule(value: Any) -> Schedule:
     if isinstance(value, Schedule):
         return value
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        return Constant(check_number(value, "schedule", above=0))
+        return Constant(check_number(value, name, above=0))
     if isinstance(value, str) and value == "auto":
         return Auto()
     if isinstance(value, type) and issubclass(value, Schedule):
         raise TypeError(
-            f"schedule={value.__name__} is a class. Pass an object, {value.__name__}(...)."
+            f"{name}={value.__name__} is a class. Pass an object, {value.__name__}(...)."
         )
     if callable(value):
         return Steps(value)
     raise TypeError(
-        "schedule must be a number, 'auto', a schedule of eigenstream.schedules (Constant, Power, "
+        f"{name} must be a number, 'auto', a schedule of eigenstream.schedules (Constant, Power, "
         f"Exponential, Auto) or a function of the step number, got {value!r}."
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from eigenstream import RBFNetwork, SlowSubspace, StreamPCA, load, open_stream
+from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, load, open_stream
 from eigenstream.cli import app
 from eigenstream.persistence import Checkpoint
 from eigenstream.persistence.checkpoints import Interrupted
@@ -14,7 +14,7 @@ from eigenstream.streams import Standardize, Stream
 from stopping import stops_behind
 
 #: Wider than any frame here: where nothing is cut off, no second pass is made.
-ROWS = np.random.default_rng(0).standard_normal((600, 120)).cumsum(axis=0)
+ROWS = np.random.default_rng(0).standard_normal((600, 600)).cumsum(axis=0)
 
 
 def run(*arguments, given=None):
@@ -51,14 +51,14 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("file", ["x.npy", "x.csv"])
 def test_the_numbers_are_those_of_as_many_passes_in_python(passes, file, folder):
     found = told("fit", "pca", file, "-d", 1, "--solver", "sketch", "--passes", passes)
-    same = StreamPCA(1, solver="sketch", random_state=0).fit(open_stream(file), passes=passes)
+    same = StreamPCA(1, solver=Sketch(passes=passes)).fit(open_stream(file))
     assert (found["rows"], found["passes"], found["solver"]) == (600, passes, "sketch")
     assert found["eigenvalues"] == same.eigenvalues_.tolist()
 
 
 def test_a_further_pass_comes_nearer_to_the_best_answer(folder):
     """Noise has no directions that stand out: one pass cuts off some that matter."""
-    rows = np.random.default_rng(1).standard_normal((1000, 300))
+    rows = np.random.default_rng(1).standard_normal((1000, 600))
     np.save("noise.npy", rows)
     best = np.sort(np.linalg.eigvalsh(np.cov(rows.T)))[-5:].sum()
     found = []
@@ -79,11 +79,8 @@ def test_behind_a_map_and_behind_steps(more, folder):
         features = RBFNetwork(30, gamma="median", random_state=0)
     else:
         stream = stream.through(Standardize())
-    same = StreamPCA(2, solver="sketch", features=features, random_state=0).fit(stream, passes=2)
+    same = StreamPCA(2, solver=Sketch(passes=2), features=features).fit(stream)
     assert found["eigenvalues"] == same.eigenvalues_.tolist()
-
-
-# ---- what is refused -----------------------------------------------------------------------
 
 
 # ---- checkpoints and progress --------------------------------------------------------------
@@ -95,11 +92,11 @@ def chunks(folder, monkeypatch):
     monkeypatch.setitem(Stream.__init__.__kwdefaults__, "chunk_bytes", 50 * ROWS[0].nbytes)
 
 
-def stopped_at(rows, path, model, passes):
+def stopped_at(rows, path, model):
     """Stop a fit behind so many rows, all passes counted, with a checkpoint."""
     keeper = stops_behind(Checkpoint(path, every=50), rows)
     with pytest.raises(Interrupted):
-        model.fit(open_stream("x.npy"), passes=passes, checkpoint=keeper)
+        model.fit(open_stream("x.npy"), checkpoint=keeper)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -107,10 +104,10 @@ def test_a_fit_goes_on_in_its_second_pass(chunks):
     """Stopped 100 rows into the second pass of two: the model is that of an undisturbed one."""
     fit = ["fit", "slow", "x.npy", "--alpha", 0.5, "--solver", "sketch", "--passes", 2]
     kept = [*fit, "-o", "resumed.eigs", "--checkpoint", "c.eigs"]
-    model = SlowSubspace(2, alpha=0.5, solver="sketch", random_state=0)
-    stopped_at(700, "c.eigs", model, passes=2)
+    model = SlowSubspace(2, alpha=0.5, solver=Sketch(passes=2))
+    stopped_at(700, "c.eigs", model)
     other = refused(*kept, "--resume", "--passes", 3)
-    assert "passes=3 is asked for, 2 was there" in other
+    assert "solver=Sketch(passes=3) is asked for, Sketch(passes=2) was there" in other
     assert "holds a fit that is not over" in refused(*kept)
     assert told(*kept, "--resume")["passes"] == 2
     told(*fit, "-o", "whole.eigs")

@@ -12,6 +12,7 @@ import eigenstream
 from eigenstream import (
     ClassSubspace,
     CompetitiveLearning,
+    Kernel,
     MultilayerPerceptron,
     OjaNeuron,
     PairMetric,
@@ -46,7 +47,7 @@ MADE = {
     "ratio": lambda: SlowSubspace(2, criterion="ratio").fit(images()),
     "krylov": lambda: StreamPCA(2, solver="krylov").fit(images()),
     "mapped": lambda: StreamPCA(2, features=RBFNetwork(5)).fit(images()),
-    "kernel": lambda: ClassSubspace(2, kernel="rbf").fit(images(), LABELS),
+    "kernel": lambda: ClassSubspace(2, solver=Kernel("rbf")).fit(images(), LABELS),
     "metric": lambda: PairMetric(max_iter=9, tol=0.9).fit(
         np.stack([images()[:45], images()[:44:-1]], 1),
         np.where(LABELS[:45] == LABELS[:44:-1], 1, -1),

@@ -57,7 +57,7 @@ def test_steps_are_those_of_python_in_their_order(asked, steps, lost, folder):
     )
     assert (code, said) == (0, "")
     stream = open_stream(folder / "x.csv").through(*steps)
-    due = SlowSubspace(2, random_state=0).fit(stream)
+    due = SlowSubspace(2).fit(stream)
     found = load(folder / "m.eigs")
     assert found.components_.tobytes() == due.components_.tobytes()
     assert repr(found.preprocessing_) == repr(due.preprocessing_)
@@ -74,7 +74,7 @@ def test_steps_are_those_of_python_in_their_order(asked, steps, lost, folder):
 @pytest.mark.parametrize(
     ("command", "estimator"),
     [
-        (["pca"], StreamPCA(2, random_state=0)),
+        (["pca"], StreamPCA(2)),
         (["kmeans", "-k", 3], CompetitiveLearning(3, random_state=0)),
     ],
     ids=lambda one: one[0] if isinstance(one, list) else "",

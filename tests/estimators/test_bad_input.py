@@ -56,19 +56,17 @@ class TestRows:
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (StreamPCA(0), "n_components must be a whole number of at least 1, got 0"),
-        (StreamPCA(1.5), r"share of the variance\) must be a number in \(0, 1\), got 1\.5"),
+        (StreamPCA(0), "'n_components' parameter of StreamPCA must be an int.*Got 0"),
+        (StreamPCA(1.5), r"Got 1\.5"),
         (StreamPCA(9), "n_components=9 is more than the number of features, 8"),
         (SlowSubspace(9), "n_components=9 is more than the number of features, 8"),
-        (SlowSubspace(0.5), "n_components must be a whole number"),
-        (StreamPCA(8, solver="krylov"), "below the number of features, 8"),
+        (SlowSubspace(0.5), r"Got 0\.5"),
         (StreamPCA(0.5, solver="krylov"), "solver='dense'"),
-        (SlowSubspace(2, alpha=0), r"alpha must be a number in \(0, 1\], got 0"),
-        (SlowSubspace(2, alpha=float("nan")), "got nan"),
-        (SlowSubspace(2, alpha="best"), "'auto', 'bound', got 'best'"),
+        (SlowSubspace(2, alpha=0), "Got 0 instead"),
+        (SlowSubspace(2, alpha=float("nan")), "Got nan"),
+        (SlowSubspace(2, alpha="best"), "Got 'best'"),
         (SlowSubspace(2, lag=60), "n_samples=60.*lag=60 takes at least 61 rows"),
         (SlowSubspace(2, criterion="ratio", solver="krylov"), "solver='dense'"),
-        (StreamPCA(2, forgetting=0.01), r"forgetting=0\.01 is for solver='flow'"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -107,9 +105,9 @@ def test_weights():
 
 def test_merging_what_does_not_belong_together():
     left = SlowSubspace(2).fit(ROWS)
-    with pytest.raises(ValueError, match="only scatters of one kind merge"):
+    with pytest.raises(ValueError, match="with lag=1, the other with lag=2"):
         left.merge(SlowSubspace(2, lag=2).fit(ROWS))
-    with pytest.raises(ValueError, match="only scatters of one kind merge"):
+    with pytest.raises(ValueError, match="8 features, the other 5"):
         left.merge(SlowSubspace(2).fit(ROWS[:, :5]))
 
 
@@ -120,9 +118,5 @@ def test_a_new_sequence_is_true_or_false(solver):
         model.partial_fit(ROWS[30:], new_sequence="no")
     assert model.n_samples_seen_ == 30
     if solver == "dense":
-        for whole in (model, model.contrast_, model.contrast_.reward):
-            with pytest.raises(TypeError, match="new_sequence must be True or False"):
-                whole.merge(whole, new_sequence=1)
-        for learner in (model.contrast_, model.contrast_.penalty):
-            with pytest.raises(TypeError, match="new_sequence must be True or False"):
-                learner.update(ROWS, new_sequence=None)
+        with pytest.raises(TypeError, match="new_sequence must be True or False"):
+            model.merge(model, new_sequence=1)

@@ -39,7 +39,7 @@ def test_from_one_in_ten_on_there_is_a_warning_with_the_cause(learner, container
         model = clone(learner).fit(container(with_holes(0.1)))
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    assert "In 20 of them column 3 alone is missing: leave it out" in str(caught[0].message)
+    assert "In 20 of them column 3 alone is missing. Leave it out" in str(caught[0].message)
     assert (model.n_samples_skipped_, model.n_samples_seen_) == (20, 180)
 
 

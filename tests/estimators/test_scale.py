@@ -44,7 +44,7 @@ def test_slow_subspaces_of_scaled_rows(alpha):
     plain = SlowSubspace(2, alpha=alpha).fit(scaled)
     np.testing.assert_allclose(ours.components_, plain.components_, atol=1e-8)
     np.testing.assert_allclose(ours.eigenvalues_, plain.eigenvalues_, atol=1e-9)
-    np.testing.assert_allclose(ours.contrast_.matrix(), plain.contrast_.matrix(), atol=1e-9)
+    np.testing.assert_allclose(ours.operator_.matrix(), plain.operator_.matrix(), atol=1e-9)
     assert ours.alpha_ == pytest.approx(plain.alpha_)
     np.testing.assert_allclose(ours.transform(ROWS), plain.transform(scaled), atol=1e-8)
     assert ours.score(ROWS[:300]) == pytest.approx(plain.score(scaled[:300]))

@@ -68,7 +68,7 @@ def test_equals_the_slow_obvious_way(shape, cells, orientations, power):
     assert len(ours.get_feature_names_out()) == found.shape[1]
 
 
-def test_brightness_and_contrast_do_not_matter():
+def test_brightness_and_operator_do_not_matter():
     images = np.random.default_rng(1).random((3, 64))
     step = GradientOrientation(4).fit(images)
     expected = step.transform(images)

@@ -5,6 +5,7 @@ import numpy as np
 import oracles
 from eigenstream import (
     ClassSubspace,
+    Kernel,
     LabelledPairs,
     PairMetric,
     PairSubspace,
@@ -60,10 +61,9 @@ for name, parameters, rows in [
     ("ratio", {"criterion": "ratio"}, X),
     ("ratio with shrinkage", {"criterion": "ratio", "shrinkage": 0.1}, X),
     ("scaled", {"eta": 2.0, "scale": True}, X),
-    ("in proportion", {"eta": 2.0, "balanced": False}, X),
     ("missing", {"eta": 2.0, "missing": "skip"}, HOLES),
     ("krylov", {"eta": 2.0, "solver": "krylov"}, X),
-    ("dual", {"eta": 2.0, "solver": "dual"}, X),
+    ("dual", {"eta": 2.0, "solver": Kernel("linear")}, X),
 ]:
     add(
         f"classes/{name}",
@@ -73,13 +73,10 @@ for name, parameters, rows in [
         ),
         1e-6 if name in ("krylov", "dual") else 1e-8,
     )
-for how in ("uniform", "pairs"):
-    add(
-        f"classes/groups, {how}",
-        lambda how=how: subspace(
-            ClassSubspace(2, eta=2.0, group_weights=how).fit(X, LABELS, groups=TASKS)
-        ),
-    )
+add(
+    "classes/groups, uniform",
+    lambda: subspace(ClassSubspace(2, eta=2.0).fit(X, LABELS, groups=TASKS)),
+)
 add(
     "classes/weights",
     lambda: subspace(ClassSubspace(3, eta=2.0).fit(X, LABELS, sample_weight=WEIGHTS)),
@@ -110,7 +107,7 @@ for kernel in ("rbf",):
     add(
         f"classes/{kernel} kernel",
         lambda kernel=kernel: (
-            (model := ClassSubspace(2, eta=2.0, kernel=kernel, gamma=0.05).fit(X, LABELS)).risk_,
+            (model := ClassSubspace(2, eta=2.0, solver=Kernel(kernel, 0.05)).fit(X, LABELS)).risk_,
             model.eigenvalues_,
             model.pair_distance(OTHERS),
         ),
@@ -121,18 +118,14 @@ for eta in (0.3, 2.0):
         quality(
             f"classes/{solver}, eta {eta}",
             lambda eta=eta, solver=solver: share(
-                ClassSubspace(2, eta=eta, solver=solver, random_state=0).fit(X, LABELS),
+                ClassSubspace(2, eta=eta, solver=solver).fit(X, LABELS),
                 labels_T(eta),
             ),
             allowance,
         )
 quality(
     "classes/automatic eta",
-    lambda: (
-        -one_shot_error(
-            ClassSubspace(2, random_state=0).fit(X, LABELS).transform(FRESH), FRESH_LABELS
-        ).error
-    ),
+    lambda: -one_shot_error(ClassSubspace(2).fit(X, LABELS).transform(FRESH), FRESH_LABELS).error,
     0.02,
 )
 
@@ -144,9 +137,8 @@ for name, parameters in {
     "ratio": {"criterion": "ratio"},
     "ratio with shrinkage": {"criterion": "ratio", "shrinkage": 0.2},
     "by index": {"eta": 2.0, "preprocessor": X},
-    "in proportion": {"eta": 2.0, "balanced": False},
     "krylov": {"eta": 2.0, "solver": "krylov"},
-    "dual": {"eta": 2.0, "solver": "dual"},
+    "dual": {"eta": 2.0, "solver": Kernel("linear")},
 }.items():
     add(
         f"pairs/{name}",
@@ -207,18 +199,14 @@ for solver, allowance in (("sketch", 0.03), ("flow", 0.15)):
     quality(
         f"pairs/{solver}",
         lambda solver=solver: share(
-            PairSubspace(2, eta=2.0, solver=solver, random_state=0).fit(PAIRS, SIGNS),
+            PairSubspace(2, eta=2.0, solver=solver).fit(PAIRS, SIGNS),
             (lambda unlike, like, *_: 2.0 * unlike - like)(*oracles.pair_scatters(X, INDEX, SIGNS)),
         ),
         allowance,
     )
 quality(
     "pairs/automatic eta",
-    lambda: (
-        -one_shot_error(
-            PairSubspace(2, random_state=0).fit(PAIRS, SIGNS).transform(FRESH), FRESH_LABELS
-        ).error
-    ),
+    lambda: -one_shot_error(PairSubspace(2).fit(PAIRS, SIGNS).transform(FRESH), FRESH_LABELS).error,
     0.02,
 )
 METRIC = PairMetric(max_iter=100).fit(PAIRS, SIGNS)
@@ -238,18 +226,18 @@ def drawn(index):
     return 1 - abs((LABELS[index[:, 0]] == LABELS[index[:, 1]]).mean() - 0.5), -counts.std()
 
 
-quality("drawing/balanced pairs", lambda: drawn(sample_pairs(LABELS, 4000, random_state=0)[0]), 3)
+quality("drawing/balanced pairs", lambda: drawn(sample_pairs(LABELS, 4000)[0]), 3)
 quality(
     "drawing/labelled stream",
     lambda: (
-        -abs(np.mean((s := LabelledPairs(memory=50, random_state=0).pairs(X, LABELS))[1])),
+        -abs(np.mean((s := LabelledPairs(memory=50).pairs(X, LABELS))[1])),
         min(len(s[1]), 200),
     ),
     0.15,
 )
 quality(
     "drawing/stream in time",
-    lambda: -abs(np.mean(TemporalPairs(far=20, memory=99, random_state=0).pairs(X)[1])),
+    lambda: -abs(np.mean(TemporalPairs(far=20, memory=99).pairs(X)[1])),
     0.15,
 )
 

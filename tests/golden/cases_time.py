@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
 import oracles
-from eigenstream import RBFNetwork, SlowSubspace, StreamPCA, lag_path
+from eigenstream import Flow, RBFNetwork, Sketch, SlowSubspace, StreamPCA, lag_path
 from eigenstream.schedules import Constant, Power
 from eigenstream.theory import FiniteMemory, Geometric, Independent
 from golden.table import add, quality, share, subspace
@@ -84,20 +84,20 @@ for d in (2, 5):
     T = scatter_of(WIDE)
     quality(
         f"pca/sketch {d}",
-        lambda d=d, T=T: share(StreamPCA(d, solver="sketch", random_state=0).fit(WIDE), T),
+        lambda d=d, T=T: share(StreamPCA(d, solver="sketch").fit(WIDE), T),
         0.01,
     )
     quality(
         f"pca/flow {d}",
-        lambda d=d, T=T: share(StreamPCA(d, solver="flow", random_state=0).fit(WIDE), T),
+        lambda d=d, T=T: share(StreamPCA(d, solver="flow").fit(WIDE), T),
         0.05,
     )
 quality(
     "pca/sketch, merged",
     lambda: share(
-        StreamPCA(3, solver="sketch", random_state=0)
+        StreamPCA(3, solver="sketch")
         .fit(WIDE[:1500])
-        .merge(StreamPCA(3, solver="sketch", random_state=0).fit(WIDE[1500:])),
+        .merge(StreamPCA(3, solver="sketch").fit(WIDE[1500:])),
         scatter_of(WIDE),
     ),
     0.01,
@@ -106,12 +106,7 @@ for name, rate in (("constant", Constant(0.002)), ("power", Power(0.5, 50.0))):
     add(
         f"pca/flow at a {name} rate",
         lambda rate=rate: (
-            (
-                V := StreamPCA(2, solver="flow", schedule=rate, init=np.eye(2, 8))
-                .fit(X)
-                .components_
-            ).T
-            @ V
+            (V := StreamPCA(2, solver=Flow(rate, init=np.eye(2, 8))).fit(X).components_).T @ V
         ),
     )
 
@@ -207,14 +202,14 @@ for d, alpha in ((2, 0.8), (5, 0.9)):
         quality(
             f"slow/{solver} {d}",
             lambda d=d, alpha=alpha, T=T, solver=solver: share(
-                SlowSubspace(d, alpha=alpha, solver=solver, random_state=0).fit(WIDE), T
+                SlowSubspace(d, alpha=alpha, solver=solver).fit(WIDE), T
             ),
             allowance,
         )
 quality(
     "slow/sketch, two passes",
     lambda: share(
-        SlowSubspace(5, alpha=0.9, solver="sketch", random_state=0).fit(WIDE, passes=2),
+        SlowSubspace(5, alpha=0.9, solver=Sketch(passes=2)).fit(WIDE),
         scatter_of(WIDE, 0.9),
     ),
     0.005,

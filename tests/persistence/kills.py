@@ -19,6 +19,7 @@ from eigenstream import (
     OjaNeuron,
     SelfOrganizingMap,
     SlowSubspace,
+    Sketch,
     StreamPCA,
 )
 from eigenstream.persistence import load, model_file
@@ -57,7 +58,7 @@ def fits(folder):
         "map": lambda **how: SelfOrganizingMap((3, 3), max_iter=2, random_state=0).fit(
             stream(), **how
         ),
-        "sketch": lambda **how: StreamPCA(3, solver="sketch").fit(stream(), passes=2, **how),
+        "sketch": lambda **how: StreamPCA(3, solver=Sketch(passes=2)).fit(stream(), **how),
     }
 
 

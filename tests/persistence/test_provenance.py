@@ -8,6 +8,7 @@ from eigenstream import (
     CompetitiveLearning,
     Perceptron,
     SlowSubspace,
+    Sketch,
     StreamPCA,
     open_stream,
 )
@@ -99,15 +100,15 @@ def test_sequences_are_counted_across_an_interruption(tmp_path):
     def made():
         return open_stream(np.array_split(ROWS, 10), chunk_rows=7).through(Standardize())
 
-    for model, passes in [(StreamPCA(1), 1), (StreamPCA(1, solver="sketch"), 2)]:
+    for model in [StreamPCA(1), StreamPCA(1, solver=Sketch(passes=2))]:
         path = tmp_path / "fit.eigs"
         path.unlink(missing_ok=True)
         with pytest.raises(Interrupted):
-            model.fit(made(), passes=passes, checkpoint=Stopping(path, 13))
+            model.fit(made(), checkpoint=Stopping(path, 13))
         assert load(path).provenance_["sequences"] == 3
         assert repr(load(path).preprocessing_) == "Preprocessing([Standardize(running=False)])"
         for _ in range(2):  # the second time it is over
-            model.fit(made(), passes=passes, checkpoint=path, resume=True)
+            model.fit(made(), checkpoint=path, resume=True)
             assert model.provenance_["sequences"] == 10
             assert model.preprocessing_.learned
 

@@ -6,6 +6,7 @@ import pytest
 import oracles
 from eigenstream import (
     ClassSubspace,
+    Kernel,
     PairMetric,
     PairSubspace,
     RBFNetwork,
@@ -35,7 +36,11 @@ MADE = {
     "sketch": lambda: (StreamPCA(2, solver="sketch").fit(ROWS), ROWS, None),
     "pca": lambda: (StreamPCA(0.9, scale=True).fit(ROWS), open_stream(ROWS), None),
     "classes": lambda: (ClassSubspace(2).fit(CLASSES, LABELS), CLASSES, LABELS),
-    "kernel": lambda: (ClassSubspace(2, kernel="rbf").fit(CLASSES, LABELS), CLASSES, LABELS),
+    "kernel": lambda: (
+        ClassSubspace(2, solver=Kernel("rbf")).fit(CLASSES, LABELS),
+        CLASSES,
+        LABELS,
+    ),
     "pairs": lambda: (PairSubspace(2, eta=1.0).fit(PAIRS, SIGNS), PAIRS, SIGNS),
     "metric": lambda: (PairMetric(max_iter=9, tol=0.9).fit(PAIRS, SIGNS), PAIRS, SIGNS),
 }

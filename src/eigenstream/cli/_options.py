@@ -405,7 +405,7 @@ class LearningOptions:
     """Options of a subspace."""
 
     solver: Annotated[
-        str, typer.Option(help="How to learn: auto, dense, krylov, flow, sketch, where it applies.")
+        str, typer.Option(help="How to learn: auto, dense, sketch, krylov, flow or kernel.")
     ] = "auto"
     features: Annotated[
         str | None,
@@ -435,3 +435,16 @@ class RepeatedOptions(LearningOptions):
             "Standard input allows one."
         ),
     ] = 1
+
+    def chosen(self) -> Any:
+        """Return the solver, with its passes over the rows."""
+        if self.passes == 1:
+            return self.solver
+        from eigenstream import Sketch
+
+        if self.solver != "sketch":
+            raise ValueError(
+                f"passes={self.passes} is for the sketch, not for {self.solver}. Add --solver "
+                "sketch."
+            )
+        return Sketch(passes=self.passes)

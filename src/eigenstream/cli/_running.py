@@ -24,13 +24,12 @@ def fitted(
     keeper: Any,
     run: RunOptions,
     found: Callable[..., tuple[dict[str, Any], dict[str, str]]],
-    **how: Any,
 ) -> None:
-    """Learn from a stream, with checkpoints, and finish. ``how`` goes to ``fit``."""
+    """Learn from a stream, with checkpoints, and finish."""
     begun = perf_counter()
     with stoppable(keeper):
         with watched(stream, run) as rows:
-            estimator.fit(rows, checkpoint=keeper, **how)
+            estimator.fit(rows, checkpoint=keeper)
         seconds = perf_counter() - begun
         finished(estimator, rows, keeper, run, found, seconds)
 

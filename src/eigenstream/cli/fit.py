@@ -65,9 +65,8 @@ def fit_slow(
         count(d),
         alpha=number(alpha, "--alpha", "auto", "bound"),
         lag=lag,
-        solver=learning.solver,
+        solver=learning.chosen(),
         scale=standardize,
-        random_state=run.seed,
     )
     _fitted_again(estimator, data, learning, run)
 
@@ -87,9 +86,7 @@ def fit_pca(
     """Find the principal components of rows, in one pass or several."""
     from eigenstream import StreamPCA
 
-    estimator = StreamPCA(
-        count(d, shares=True), solver=learning.solver, scale=standardize, random_state=run.seed
-    )
+    estimator = StreamPCA(count(d, shares=True), solver=learning.chosen(), scale=standardize)
     _fitted_again(estimator, data, learning, run)
 
 
@@ -100,7 +97,7 @@ def _fitted_again(
     stream, keeper = run.started(data)
     learning.put_in_front(estimator, stream, run.seed)
     found = partial(_subspace, passes=learning.passes)
-    fitted(estimator, stream, keeper, run, found, passes=learning.passes)
+    fitted(estimator, stream, keeper, run, found)
 
 
 @app.command(
@@ -129,7 +126,6 @@ def fit_classes(
         eta=number(eta, "--eta", "auto", "margin_risk"),
         solver=learning.solver,
         scale=standardize,
-        random_state=run.seed,
     )
     if Path(labels).is_file():
         stream, keeper = run.started(data, [labels])
@@ -176,7 +172,6 @@ def fit_pairs(
         eta=number(eta, "--eta", "auto", "margin_risk"),
         solver=learning.solver,
         missing="raise" if run.missing == "raise" else "skip",
-        random_state=run.seed,
     )
     learning.put_in_front(estimator, stream, run.seed)
     begun = perf_counter()

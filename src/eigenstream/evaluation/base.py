@@ -11,7 +11,6 @@ from eigenstream._checks import check_finite, check_names, real_array
 from eigenstream._linalg import Float64s
 from eigenstream._state import State
 from eigenstream.kernels.pairs import pair_histogram
-from eigenstream.scatters.classes import weights_of_pairs
 
 #: Up to this many pairs (of 1448 examples) all distances are held and sorted; above, they are
 #: counted in bins.
@@ -218,3 +217,18 @@ def roc_area(counts: PairCounts) -> float:
     """Return the probability that a same pair is nearer than a different one (ties: 1/2)."""
     near, far = (np.concatenate([[0.0], share]) for share in counts.shares)
     return float((near[1:] + near[:-1]) @ np.diff(far)) / 2.0
+
+
+def weights_of_pairs(n_pairs: Float64s, group_weights: str) -> Float64s:
+    """Return what each pair of a task weighs, given how many pairs every task has.
+
+    "uniform": all tasks have the same weight, as where a task is drawn first ([HPCA] section 3).
+
+    >>> weights_of_pairs(np.array([1.0, 3.0, 0.0]), "uniform")
+    array([2.        , 0.66666667, 0.        ])
+    """
+    if group_weights == "pairs":
+        return np.ones(len(n_pairs))
+    some = n_pairs > 0
+    mean = n_pairs.sum() / max(np.count_nonzero(some), 1)
+    return np.asarray(np.divide(mean, n_pairs, out=np.zeros(len(n_pairs)), where=some))

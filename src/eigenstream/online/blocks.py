@@ -24,9 +24,9 @@ PANEL = 1024
 #: orthonormal again at this strain. A larger value costs digits, a smaller one time.
 STRAIN = 2.0
 
-#: The weights explode if the square of their responses exceeds that of the rows by EXPLODED, or the
-#: square of a step that of the weights by STRETCH.
-EXPLODED, STRETCH = 1e18, 1e12
+#: The weights explode if the square of their responses exceeds that of the rows by EXPLODED, or a
+#: step the weights by STRETCH.
+EXPLODED, STRETCH = 1e18, 1e6
 
 #: The numbers of the automatic learning rate, see ``_next_rate``.
 MEAN, FACTOR, KEEP, MEDIAN, COUNT = range(5)
@@ -156,7 +156,8 @@ def _next_rate(rate, strength, penalty, adapt):
 
     The mean has weights t^3, because the first steps saw another V. No step counts more than ten
     running medians. The rate is at most 1 / |A V|, a turn of 45 degrees, and 1 / ``penalty``, the
-    penalised eigenvalue of A. Longer steps overshoot.
+    penalised eigenvalue of A. Longer steps overshoot. ``strength`` is |A V|. The mean and the
+    median are kept as roots: squares of small and large rows would leave the range of numbers.
     """
     if adapt[FACTOR] == 0.0 or strength <= 0.0:
         return rate if adapt[FACTOR] == 0.0 else 0.0
@@ -164,21 +165,33 @@ def _next_rate(rate, strength, penalty, adapt):
     if adapt[MEDIAN] == 0.0:
         adapt[MEDIAN] = strength
     else:
-        adapt[MEDIAN] *= 1.05 if strength > adapt[MEDIAN] else 1.0 / 1.05
+        adapt[MEDIAN] *= np.sqrt(1.05) if strength > adapt[MEDIAN] else np.sqrt(1.0 / 1.05)
     share = 4.0 / (adapt[COUNT] + 3.0)
-    counted = min(strength, 10.0 * adapt[MEDIAN])
-    adapt[MEAN] = (1.0 - share) * adapt[MEAN] + share * counted
-    square = adapt[COUNT] * adapt[MEAN] / adapt[FACTOR] ** 2
-    return 1.0 / np.sqrt(max(square, strength, penalty**2))
+    counted = min(strength, np.sqrt(10.0) * adapt[MEDIAN])
+    adapt[MEAN] = np.hypot(np.sqrt(1.0 - share) * adapt[MEAN], np.sqrt(share) * counted)
+    size = np.sqrt(adapt[COUNT]) * adapt[MEAN] / adapt[FACTOR]
+    return 1.0 / max(size, strength, penalty)
+
+
+@loops
+def _strength(gram, responses, signs):
+    """Return |A V| by the inner products of the input vectors and of their responses."""
+    g, y, total = np.max(np.diag(gram)), np.max(np.diag(responses)), 0.0
+    if g <= 0.0 or y <= 0.0:
+        return 0.0
+    for i in range(len(signs)):
+        for j in range(len(signs)):
+            total += signs[i] * signs[j] * (gram[i, j] / g) * (responses[i, j] / y)
+    return np.sqrt(g) * np.sqrt(y) * np.sqrt(max(total, 0.0))
 
 
 @loops
 def _take_steps(step, W, U, Y, gram, limit, signs, rates, units, adapt):
     """Take the steps of a block in order. Return how many were sound."""
     d, (steps, r) = len(W), signs.shape
-    G, eta = np.empty((r, r)), np.empty(d)
+    G, responses, eta = np.empty((r, r)), np.empty((r, r)), np.empty(d)
     for t in range(steps):
-        strength, penalty, at, sound = 0.0, 0.0, r * t, True
+        penalty, at, sound = 0.0, r * t, True
         for i in range(at, at + r):
             for k in range(d):
                 Y[i, k] = W[k, d + i]
@@ -189,11 +202,11 @@ def _take_steps(step, W, U, Y, gram, limit, signs, rates, units, adapt):
                 for k in range(d):
                     inner += Y[at + i, k] * Y[at + j, k]
                 sound = sound and inner < np.inf and inner <= limit
-                G[i, j] = gram[at + i, at + j]
-                strength += signs[t, i] * signs[t, j] * G[i, j] * inner
+                G[i, j], responses[i, j] = gram[at + i, at + j], inner
             penalty = max(penalty, -signs[t, i] * G[i, i])
+        strength = _strength(G, responses, signs[t])
         rates[t] = _next_rate(rates[t], strength, penalty, adapt)
-        if not sound or rates[t] * rates[t] * strength >= STRETCH:
+        if not sound or rates[t] * strength >= STRETCH:
             return t
         for k in range(d):
             eta[k] = rates[t] * units[k]

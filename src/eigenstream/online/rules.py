@@ -36,6 +36,9 @@ class UnstableStepError(ArithmeticError):
     that sentence of the message.
     """
 
+    #: Whether the learner keeps what it had learned before.
+    keeps = False
+
     def __init__(self, step: int, gain: float, remedy: str = "") -> None:
         self.step, self.gain, self.remedy = step, gain, remedy
         cause = f"the learning rate {gain:.3g} makes step {step} unstable: the weights explode."
@@ -165,10 +168,10 @@ def _oja_flow(W, U, Y, G, c, eta):
         k11 += Y[0, k] * Y[0, k]
         k12 += two * Y[0, k] * Y[last, k]
         k22 += two * Y[last, k] * Y[last, k]
-    # S is positive semidefinite up to rounding: keep it so.
-    s11, s22 = c1 * c1 * max(g11 - k11, 0.0), c2 * c2 * max(g22 - k22, 0.0)
-    most = np.sqrt(s11 * s22)
-    s12 = min(max(c1 * c2 * (g12 - k12), -most), most)
+    # S is positive semidefinite up to rounding: keep it so. The square of eta may overflow.
+    s11, s22 = c1 * (c1 * max(g11 - k11, 0.0)), c2 * (c2 * max(g22 - k22, 0.0))
+    most = np.sqrt(s11) * np.sqrt(s22)
+    s12 = min(max(c1 * (c2 * (g12 - k12)), -most), most)
     # B = I + S K, R = (B + det^(1/2) I) / (tr B + 2 det^(1/2))^(1/2), and R (R + I) = B + R.
     b11, b12 = 1.0 + s11 * k11 + s12 * k12, s11 * k12 + s12 * k22
     b21, b22 = s12 * k11 + s22 * k12, 1.0 + s12 * k12 + s22 * k22

@@ -10,21 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream.contrast import Contrast
-from eigenstream.estimators import (
-    ClassSubspace,
-    PairMetric,
-    PairSubspace,
-    SlowSubspace,
-    StreamPCA,
-)
-from eigenstream.estimators.base import Skipped, SubspaceEstimator
-from eigenstream.evaluation.base import PairCounts
-from eigenstream.learners.base import Solution
-from eigenstream.learners.pairs import TrainingPairs
-from eigenstream.learners.table import WAYS
 from eigenstream.neurons import OjaNeuron, SangerNetwork
-from eigenstream.scatters import KINDS
+from eigenstream.subspace.flow_solver import FlowSolver
 
 __all__ = ["CLASSES", "known", "restored", "state_of"]
 
@@ -35,15 +22,11 @@ def _named(*kinds: Any) -> dict[str, Any]:
 
 #: Made from parameters and what was learned with them.
 ESTIMATORS = _named(
-    *(StreamPCA, SlowSubspace, PairSubspace, ClassSubspace, PairMetric),
     *(OjaNeuron, SangerNetwork),
 )
 
 #: Restored from a flat state.
-VALUES = _named(
-    *(Contrast, Solution, PairCounts, TrainingPairs, *KINDS.values()),
-    *(way for ways in WAYS.values() for way in ways.values()),
-)
+VALUES = _named(FlowSolver)
 
 CLASSES = ESTIMATORS | VALUES
 
@@ -256,28 +239,3 @@ def check_estimator(estimator: Any) -> None:
         width = _count("n_features_in_", width)
     given = estimator.get_params(deep=False)
     check_state({name: one for name, one in learned.items() if name not in given}, width)
-    if isinstance(estimator, SubspaceEstimator):
-        _check_subspace(estimator)
-
-
-def _check_subspace(estimator: Any) -> None:
-    learner: Any = estimator._learner
-    solution = estimator._solution
-    kinds: tuple[Any, ...] = tuple(WAYS[estimator.DATA].values())
-    if not (learner is None or isinstance(learner, kinds)):
-        raise ValueError(f"a {type(learner).__name__} is nothing that this class learns with")
-    if not isinstance(solution, Solution | None) or not isinstance(estimator._skipped, Skipped):
-        raise ValueError("the solution is none")
-    if not isinstance(estimator._begun, dict | None):
-        raise ValueError("what learning began with is no dict of parameters")
-    if learner is None:
-        if solution is not None:
-            raise ValueError("there is a solution, and nothing was learned")
-        return
-    width = getattr(estimator, "n_features_in_", None)
-    if estimator._map is None and width not in (None, learner.n_features):
-        raise ValueError(f"rows of {learner.n_features} were learned, and of {width} are told")
-    if solution is not None and "coefficients" not in solution.details:
-        shape = solution.pairs.vectors.shape
-        if shape[0] != learner.n_features or len(solution.mean) != learner.n_features:
-            raise ValueError(f"components of shape {shape} are not of {learner.n_features} columns")

@@ -12,9 +12,9 @@ from eigenstream._checkpoints import Resumption
 from eigenstream._checks import check_flag, check_whole
 from eigenstream._files import check_writable, remove_abandoned
 from eigenstream._streams import Course, learn_chunks
-from eigenstream.estimators.temporal.base import StreamEstimator
 from eigenstream.persistence.codec import Arrays, can_be_saved, encode
 from eigenstream.persistence.model_file import ModelError, read, read_header, write
+from eigenstream.subspace.time import TimeEstimator
 
 __all__ = ["Checkpoint", "Interrupted", "held"]
 
@@ -197,7 +197,7 @@ class Checkpoint:
         >>> keeper.learn(Perceptron(), stream, classes=[0, 1]).n_steps_
         4
         """
-        if isinstance(estimator, StreamEstimator):
+        if isinstance(estimator, TimeEstimator):
             raise TypeError(
                 f"{type(estimator).__name__} learns from rows in time, with gaps between "
                 "sequences, which only fit sees: fit(stream, checkpoint=...)."

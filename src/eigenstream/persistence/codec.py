@@ -4,14 +4,14 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.frozen import FrozenEstimator
 
-import eigenstream.estimators
 import eigenstream.features
 import eigenstream.neurons
 import eigenstream.prototypes
-import eigenstream.streams  # noqa: F401  the classes register themselves
+import eigenstream.streams
+import eigenstream.subspace  # noqa: F401  the classes register themselves
 from eigenstream._storable import CLASSES, check_form, layout_of
 from eigenstream.persistence import _old_states
 
@@ -22,11 +22,17 @@ CLASSES["FrozenEstimator"] = FrozenEstimator
 Arrays = dict[str, NDArray[Any]]
 
 #: Attributes that scikit-learn sets and that are not learned.
-PASSING = ("_skl", "_callback")
+PASSING = ("_skl_", "_callback")
+
+#: The attribute of ``set_output``, of estimators before and after fit.
+OUTPUT = "_sklearn_output_config"
+
+SPARSE = {"csr_array": csr_array, "csr_matrix": csr_matrix}
 
 #: What to do about a parameter that cannot be saved.
 REMEDIES = {
     "schedule": "Use a schedule of eigenstream.schedules, such as Power(c0, t0).",
+    "learning_rate": "Use a schedule of eigenstream.schedules, such as Power(c0, t0).",
     "features": "Use RBFNetwork or GradientOrientation, or transform the rows first.",
     "hook": 'Leave the hook out of a fit with a checkpoint, or save with without=["hook"].',
     "preprocessor": 'Save with without=["preprocessor"].',
@@ -69,9 +75,9 @@ def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
         return {"is": "dtype", "of": value.name}
     if isinstance(value, np.random.Generator):
         return {"is": "Generator", "of": encode(value.bit_generator.state, arrays, place)}
-    if isinstance(value, csr_array):
+    if SPARSE.get(kind) is type(value):
         parts = [value.data, value.indices, value.indptr, list(value.shape)]
-        return {"is": "csr_array", "of": encode(parts, arrays, place)}
+        return {"is": kind, "of": encode(parts, arrays, place)}
     if CLASSES.get(kind) is type(value):
         attributes = _attributes(value)
         of = {name: encode(one, arrays, f"{place}.{name}") for name, one in attributes.items()}
@@ -109,7 +115,7 @@ def _parameters(cls: Any) -> list[str]:
 
 def _encode_array(values: NDArray[Any], arrays: Arrays, place: str) -> Any:
     if values.dtype.kind in "OU":
-        if not all(type(one) is str for one in values.flat if values.dtype.kind == "O"):
+        if values.dtype.kind == "O" and not all(_is_plain(one) for one in values.flat):
             raise TypeError(f"{place} cannot be saved: an array of objects. Use numbers or text.")
         return {"is": "text", "of": values.tolist(), "type": "OU"[values.dtype.kind == "U"]}
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
@@ -120,6 +126,10 @@ def _encode_array(values: NDArray[Any], arrays: Arrays, place: str) -> Any:
     stored = np.ascontiguousarray(values).reshape(values.shape)
     arrays[place] = stored.astype(stored.dtype.newbyteorder("="), copy=False)
     return node
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) in (str, int, bool) or (type(value) is float and np.isfinite(value))
 
 
 def decode(
@@ -153,9 +163,9 @@ def decode(
         }
     if kind == "Generator":
         return _generator(decode(of, arrays, place))
-    if kind == "csr_array":
+    if kind in SPARSE:
         *parts, shape = decode(of, arrays, place)
-        matrix = csr_array(tuple(parts), shape=tuple(shape))
+        matrix = SPARSE[kind](tuple(parts), shape=tuple(shape))
         matrix.check_format(full_check=True)
         return matrix
     if kind in CLASSES:
@@ -172,7 +182,7 @@ def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, 
     forms = {name: form for name, form in layout_of(cls).items() if form != "-"}
     learned = nodes.keys() - set(given)
     needed = {name for name, form in forms.items() if not form.endswith("?")}
-    if given and not learned:  # an estimator before fit
+    if given and learned <= {OUTPUT}:  # an estimator before fit
         needed = set()
     absent, unknown = needed | set(given), learned - forms.keys()
     absent -= nodes.keys()

@@ -169,7 +169,7 @@ def write(
 
 
 def _at_defaults(estimator: Any, names: Collection[str]) -> Any:
-    """Return an estimator with some parameters at their defaults."""
+    """Return an estimator with some parameters, those of its solver included, at their defaults."""
     if not names or not hasattr(estimator, "get_params"):
         return estimator
     defaults = type(estimator)().get_params(deep=False)
@@ -178,6 +178,8 @@ def _at_defaults(estimator: Any, names: Collection[str]) -> Any:
     vars(made).update(vars(estimator) | defaults)
     if isinstance(begun := vars(made).get("_begun"), dict):
         made._begun = begun | {name: defaults[name] for name in begun.keys() & defaults}
+    for name in vars(made).keys() & {"solver", "_solver"}:
+        setattr(made, name, _at_defaults(getattr(made, name), names))
     return made
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream.streams._chunks import plain
+from eigenstream.streams._chunks import joined_labels, plain
 from eigenstream.streams._formats import format_of, tables_of
 from eigenstream.streams._places import resolved
 from eigenstream.streams.base import StreamError, Wanted
@@ -50,12 +50,12 @@ def columns_of(
                 )
             blocks = [block.labels for block in table.blocks(wanted)]
             columns = [
-                np.concatenate([plain(one) for one in each]) for each in zip(*blocks, strict=True)
+                joined_labels([plain(one) for one in each]) for each in zip(*blocks, strict=True)
             ]
             pieces.append(_without_names(columns, opposites) if text else columns)
             if len(pieces[-1][0]) == 0:
                 raise StreamError(f"{table.name} has no rows.")
-    return [np.concatenate(each) for each in zip(*pieces, strict=True)]
+    return [joined_labels(each) for each in zip(*pieces, strict=True)]
 
 
 def labels_of(path: str | PathLike[str]) -> NDArray[Any]:

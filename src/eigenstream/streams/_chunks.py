@@ -14,7 +14,16 @@ from scipy.sparse import vstack
 from eigenstream._checks import check_unmasked, is_sparse
 from eigenstream.streams.base import RowBlock, StreamError
 
-__all__ = ["Chunk", "LabelsBeside", "Sequences", "check_gap", "lacking_labels", "plain", "stacked"]
+__all__ = [
+    "Chunk",
+    "LabelsBeside",
+    "Sequences",
+    "check_gap",
+    "joined_labels",
+    "lacking_labels",
+    "plain",
+    "stacked",
+]
 
 #: Dates are stored as whole nanoseconds.
 NANOSECONDS = 1e9
@@ -241,6 +250,20 @@ def plain(column: Any) -> NDArray[Any]:
 def _merged(columns: Sequence[NDArray[Any]], several: bool) -> NDArray[Any]:
     """Return the labels of a chunk: a column as it is, several side by side."""
     return np.column_stack([plain(one) for one in columns]) if several else plain(columns[0])
+
+
+def joined_labels(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return labels that follow each other as one array. NaN among text becomes empty text.
+
+    >>> joined_labels([np.array([np.nan]), np.array(["a"])]).tolist()
+    ['', 'a']
+    """
+    if any(one.dtype.kind == "U" for one in parts):
+        parts = [
+            np.where(np.isnan(one), "", one.astype(np.str_)) if one.dtype.kind == "f" else one
+            for one in parts
+        ]
+    return np.concatenate(parts)
 
 
 def lacking_labels(chunk: Chunk) -> NDArray[np.bool_]:

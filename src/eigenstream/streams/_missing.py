@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import LARGEST_VALUE, first_nonfinite, is_sparse
-from eigenstream.streams._chunks import Chunk, stacked
+from eigenstream.streams._chunks import Chunk, joined_labels, stacked
 from eigenstream.streams.base import StreamError
 
 __all__ = ["KEEP", "POLICIES", "cleaned"]
@@ -135,7 +135,7 @@ def _interpolated(
 
 def _joined(first: Chunk, second: Chunk) -> Chunk:
     """Return two chunks that follow each other as one."""
-    labels = None if first.labels is None else np.concatenate([first.labels, second.labels])
+    labels = None if first.labels is None else joined_labels([first.labels, second.labels])
     times: Any = [first.times, second.times]
     rows = stacked([first.rows, second.rows])
     return replace(first, rows=rows, times=np.concatenate(times), labels=labels)

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import check_whole, is_sparse
 from eigenstream.streams._ahead import read_ahead
-from eigenstream.streams._chunks import Chunk, LabelsBeside, Sequences, lacking_labels, stacked
+from eigenstream.streams._chunks import (
+    Chunk,
+    LabelsBeside,
+    Sequences,
+    joined_labels,
+    lacking_labels,
+    stacked,
+)
 from eigenstream.streams._columns import Reading, check_width, common_dtype, only_numbers
 from eigenstream.streams._missing import KEEP, cleaned
 from eigenstream.streams._places import File, within
@@ -228,7 +235,7 @@ class Stream:
         Rows of one column are returned as a series. For labels beside another stream.
         """
         found = [chunk.rows if chunk.labels is None else chunk.labels for chunk in self]
-        values = np.concatenate(found)
+        values = joined_labels(found)
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
     def __iter__(self) -> Iterator[Chunk]:

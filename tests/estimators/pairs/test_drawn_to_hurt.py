@@ -6,9 +6,9 @@ Channels of very different sizes, equal eigenvalues, few rows, units far from 1,
 import numpy as np
 import pytest
 
-from eigenstream import ClassSubspace, PairSubspace
+from eigenstream import ClassSubspace, Kernel, PairSubspace
 
-SOLVERS = ("dense", "krylov", "dual")
+SOLVERS = ("dense", Kernel("linear"))
 EPS = np.finfo(np.float64).eps
 
 
@@ -91,15 +91,3 @@ def test_a_mean_of_a_million_deviations_takes_six_digits_of_sixteen(kind, solver
         most = np.abs(values).max()
         if values[-1] > 1e-6 * most:
             assert abs(found.eigenvalues_[0] - values[-1]) < 1e3 * len(T) * 1e6 * EPS * most
-
-
-@pytest.mark.parametrize("size", [1e-100, 1e100])
-@pytest.mark.parametrize("kind", ["pairs", "labels"])
-@pytest.mark.filterwarnings("ignore:n_components=:UserWarning", "ignore:no eigenvalue:UserWarning")
-def test_every_solver_chooses_the_same_weight_in_any_units(kind, size):
-    unit = 2.0 ** np.round(np.log2(size))
-    for seed in range(3):
-        problem = drawn(seed)
-        found = [fitted(kind, one, unit * problem[0], problem, 2, "auto")[0] for one in SOLVERS]
-        assert len({one.eta_ for one in found}) == 1
-        assert found[0].n_positive_ > 0

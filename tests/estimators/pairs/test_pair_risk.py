@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
-from eigenstream import ClassSubspace, PairMetric, PairSubspace
+from eigenstream import ClassSubspace, Kernel, PairMetric, PairSubspace
 from eigenstream.features import RBFNetwork
 from eigenstream.theory import (
     balanced_pair_bound,
@@ -35,7 +35,7 @@ def least_balanced_risk(distances, signs, weights):
     return min(risks), tries[int(np.argmin(risks))]
 
 
-@pytest.mark.parametrize("solver", ["dense", "krylov", "dual"])
+@pytest.mark.parametrize("solver", ["dense", "krylov", Kernel("linear")])
 @pytest.mark.parametrize("form", ["index", "explicit", "mapped"])
 class TestPairsOfAnyWeight:
     """A pair that came k times, or with the weight k, counts k times, whatever the solver."""
@@ -46,6 +46,8 @@ class TestPairsOfAnyWeight:
     def fitted(self, solver, form, rows, weights=None, **options):
         few = with_sample_of(100, PairSubspace)  # there are more
         model = few(2, **{"eta": 0.5, **options}, solver=solver)
+        if form == "mapped" and solver != "dense":
+            pytest.skip("one map is enough")
         if form == "mapped":
             network = RBFNetwork(30, gamma=0.05, random_state=0).fit(POINTS)
             model.set_params(features=FrozenEstimator(network))
@@ -84,8 +86,10 @@ class TestPairsOfAnyWeight:
 
 
 def test_balanced_or_not_is_what_the_bound_is_about():
-    model = PairSubspace(2, eta=5.0, balanced=False, preprocessor=POINTS).fit(INDEX, SIGNS)
-    assert model.bound().gap == pytest.approx(pair_bound(400, 2, 0.1, 0.05).gap, rel=1e-12)
+    model = PairSubspace(2, eta=5.0, preprocessor=POINTS).fit(INDEX, SIGNS)
+    assert model.bound(balanced=False).gap == pytest.approx(
+        pair_bound(400, 2, 0.1, 0.05).gap, rel=1e-12
+    )
     n_like, n_unlike = (SIGNS > 0).sum(), (SIGNS < 0).sum()
     parts = [operator_bound(m, 2.0, 2.0, 0.2, 0.025).gap for m in (n_like, n_unlike)]
     metric = PairMetric(norm=2.0, margin=0.2, max_iter=20, preprocessor=POINTS)
@@ -116,11 +120,10 @@ def risk_of_all(found, rows, labels, threshold=None):
 
 
 class TestRowsInTrueProportions:
-    @pytest.mark.parametrize("solver", ["dense", "krylov", "dual"])
+    @pytest.mark.parametrize("solver", ["dense", "krylov", Kernel("linear")])
     def test_fit_looks_at_all_pairs(self, solver):
         rows, labels = rows_of_classes(1200)
-        few = with_sample_of(300, ClassSubspace)
-        found = few(2, eta=0.5, solver=solver).fit(rows, labels)
+        found = ClassSubspace(2, eta=0.5, solver=solver).fit(rows, labels)
         assert found.risk_standard_error_ == 0.0
         exact = risk_of_all(found, rows, labels, found.threshold_)
         assert found.risk_ == pytest.approx(exact, abs=1e-9)
@@ -143,7 +146,7 @@ class TestRowsInTrueProportions:
         rows, labels = rows_of_classes(n)
         weights = np.random.default_rng(1).integers(0, 4, n)
         copies = np.repeat(np.arange(n), weights)
-        in_kernel = ({"solver": "dual"}, {"kernel": "rbf"}) if exact else ()
+        in_kernel = ({"solver": Kernel("linear")}, {"solver": Kernel("rbf")}) if exact else ()
         for options in ({}, {"solver": "krylov"}, *in_kernel):
             model = ClassSubspace(2, eta=0.5, **options)
             weighted = model.fit(rows, labels, weights).risk_curve_
@@ -165,7 +168,7 @@ class TestDiameter:
         rows[[7, 300]] = [[300.0, 0, 0], [-204.0, 0, 0]]
         labels = np.repeat([0, 1], 200)
         few = with_sample_of(20, ClassSubspace)
-        fits = [few(1, eta=1.0, solver=s) for s in ("dense", "krylov", "dual", "flow")]
+        fits = [few(1, eta=1.0, solver=s) for s in ("dense", "krylov", Kernel("linear"), "flow")]
         for model in fits:
             assert 504 <= model.fit(rows, labels).diameter_ <= 2 * 504
         assert fits[0].diameter_ == fits[1].diameter_ == fits[2].diameter_
@@ -182,7 +185,7 @@ class TestDiameter:
         points[INDEX[0, 0], 0] += 500.0
         longest = np.linalg.norm(points[INDEX[:, 0]] - points[INDEX[:, 1]], axis=1).max()
         few = with_sample_of(20, PairSubspace)
-        for solver in ("dense", "krylov", "dual", "flow"):
+        for solver in ("dense", "krylov", Kernel("linear"), "flow"):
             model = few(1, eta=1.0, solver=solver).fit(points[INDEX], SIGNS)
             assert model.diameter_ == pytest.approx(longest, rel=1e-12)
         left, right = (
@@ -191,31 +194,17 @@ class TestDiameter:
         assert left.merge(right).diameter_ == pytest.approx(longest, rel=1e-12)
         found = [
             few(1, eta=1.0, solver=solver, preprocessor=points).fit(INDEX, SIGNS).diameter_
-            for solver in ("dense", "krylov", "dual")
+            for solver in ("dense", "krylov", Kernel("linear"))
         ]
         assert found[0] == pytest.approx(found[1], rel=1e-12) == found[2]
         assert longest <= found[0] <= 2 * 550
 
     def test_one_of_the_user_s_own(self):
-        for given in (
-            ClassSubspace(1, eta=1.0, diameter=100.0).fit(POINTS, LABELS),
-            ClassSubspace(1, eta=1.0, diameter=100.0, solver="flow").fit(POINTS, LABELS),
-            PairSubspace(1, eta=1.0, diameter=100.0).fit(POINTS[INDEX], SIGNS),
-            PairSubspace(1, eta=1.0, diameter=100.0, preprocessor=POINTS).fit(INDEX, SIGNS),
-            PairMetric(diameter=100.0, max_iter=5).fit(POINTS[INDEX], SIGNS),
-        ):
-            assert given.diameter_ == 100.0
-        data = ((POINTS, LABELS), (POINTS[INDEX], SIGNS), (POINTS[INDEX], SIGNS))
-        for kind, arguments in zip((ClassSubspace, PairSubspace, PairMetric), data, strict=True):
-            with pytest.raises(ValueError, match=r"two of these are .* apart"):
-                kind(diameter=0.1).fit(*arguments)
-            for wrong in (0.0, -1, np.nan, "1"):
-                with pytest.raises((ValueError, TypeError), match="diameter must be a number"):
-                    kind(diameter=wrong).fit(*arguments)
-        with pytest.raises(ValueError, match="leave it out"):
-            ClassSubspace(1, kernel="rbf", diameter=3.0).fit(POINTS, LABELS)
-        model = ClassSubspace(1, eta=1.0, diameter=25.0).partial_fit(POINTS, LABELS)
-        before = model.risk_, model.n_samples_seen_
-        with pytest.raises(ValueError, match="apart"):
-            model.partial_fit(POINTS + 100.0, LABELS)
-        assert (model.risk_, model.n_samples_seen_) == before
+        model = ClassSubspace(1, eta=1.0).fit(POINTS, LABELS)
+        wide, own = model.bound(diameter=2 * model.diameter_), model.bound()
+        assert wide.gap == pytest.approx(own.gap)
+        assert wide.empirical_risk >= own.empirical_risk
+        with pytest.raises(ValueError, match="diameter must be a number"):
+            model.bound(diameter=0.0)
+        with pytest.raises(ValueError, match=r"two of these are .* apart"):
+            PairMetric(diameter=0.1).fit(POINTS[INDEX], SIGNS)

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 
 import oracles
-from eigenstream import ClassSubspace, PairMetric, PairSubspace, sample_pairs
+from eigenstream import ClassSubspace, Flow, Kernel, PairMetric, PairSubspace, sample_pairs
 from eigenstream._linalg import principal_angles
 from eigenstream.evaluation import balanced_risk, pair_risk, pair_roc
 from eigenstream.features import RBFNetwork
@@ -62,36 +62,32 @@ def agrees(estimator, matrix, d=3):
     assert principal_angles(estimator.components_.T, vectors).max() < 1e-6
 
 
-@pytest.mark.parametrize("solver", ["dense", "krylov", "dual"])
-@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("solver", ["dense", "krylov", Kernel("linear")])
 @pytest.mark.parametrize("tasks", [None, TASKS], ids=["one task", "tasks"])
 class TestAgainstBruteForce:
-    @pytest.mark.parametrize("group_weights", ["uniform", "pairs"])
-    def test_labels(self, solver, balanced, tasks, group_weights):
+    def test_labels(self, solver, tasks):
         inside, weights = slice(None), None
         if tasks is not None:
             inside = INSIDE
-            weights = oracles.weights_by_task(tasks, PAIRS[inside], group_weights)
-        learned = ClassSubspace(
-            3, eta=2.0, balanced=balanced, solver=solver, group_weights=group_weights
-        )
+            weights = oracles.weights_by_task(tasks, PAIRS[inside], "uniform")
+        learned = ClassSubspace(3, eta=2.0, solver=solver)
         learned.fit(X, Y, groups=tasks)
-        how = {"balanced": balanced, "weights": weights}
+        how = {"weights": weights}
         agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside], **how))
 
-    def test_index_pairs(self, solver, balanced, tasks):
+    def test_index_pairs(self, solver, tasks):
         inside = slice(None) if tasks is None else INSIDE
-        learned = PairSubspace(3, eta=2.0, balanced=balanced, solver=solver, preprocessor=X)
+        learned = PairSubspace(3, eta=2.0, solver=solver, preprocessor=X)
         learned.fit(PAIRS[inside], SIGNS[inside])
-        agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside], balanced=balanced))
+        agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside]))
 
-    def test_explicit_pairs(self, solver, balanced, tasks):
+    def test_explicit_pairs(self, solver, tasks):
         inside = np.arange(0, len(PAIRS), 7)
         if tasks is not None:
             inside = inside[INSIDE[inside]]
-        learned = PairSubspace(3, eta=2.0, balanced=balanced, solver=solver)
+        learned = PairSubspace(3, eta=2.0, solver=solver)
         learned.fit(X[PAIRS[inside]], SIGNS[inside])
-        agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside], balanced=balanced))
+        agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside]))
 
 
 def test_few_and_many_index_pairs_agree():
@@ -110,8 +106,7 @@ def test_few_and_many_index_pairs_agree():
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
-@pytest.mark.parametrize("balanced", [True, False])
-def test_kernels_against_the_papers_generalised_problem(kernel, balanced):
+def test_kernels_against_the_papers_generalised_problem(kernel):
     """[HPCA] section 6: G A G g = lambda G g, A written out over all pairs."""
     squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     gamma = 1.0 / np.median(squares)
@@ -120,15 +115,13 @@ def test_kernels_against_the_papers_generalised_problem(kernel, balanced):
     np.fill_diagonal(same, False)
     different = Y[:, None] != Y[None]
     share = (0.5, 0.5)
-    if not balanced:
-        share = different.sum() / (71 * 70), same.sum() / (71 * 70)
     eta = 0.5 * share[0] * different / different.sum() - share[1] * same / same.sum()
     A = 2.0 * (np.diag(eta.sum(axis=1)) - eta)
     root = np.linalg.cholesky(G + 1e-13 * np.eye(71))
     values, vectors = oracles.top(root.T @ A @ root, 4)
     given = X if kernel == "rbf" else G
-    how = {"kernel": kernel, "gamma": gamma if kernel == "rbf" else None}
-    learned = ClassSubspace(4, eta=0.5, balanced=balanced, **how)
+    how = {"solver": Kernel(kernel, gamma if kernel == "rbf" else None)}
+    learned = ClassSubspace(4, eta=0.5, **how)
     learned.fit(given, Y)
     np.testing.assert_allclose(learned.eigenvalues_, values, atol=TOLERANCE)
     Z = learned.transform(given)
@@ -140,7 +133,7 @@ def test_kernels_against_the_papers_generalised_problem(kernel, balanced):
     dual = learned.dual_coef_
     np.testing.assert_allclose(dual.T @ G @ dual, np.eye(4), atol=1e-8)
     preprocessor = X if kernel == "rbf" else G
-    by_pairs = PairSubspace(4, eta=0.5, balanced=balanced, preprocessor=preprocessor, **how)
+    by_pairs = PairSubspace(4, eta=0.5, preprocessor=preprocessor, **how)
     by_pairs.fit(PAIRS, SIGNS)
     np.testing.assert_allclose(by_pairs.eigenvalues_, values, atol=TOLERANCE)
 
@@ -158,7 +151,7 @@ def test_explicit_pairs_in_a_kernels_space():
     values, vectors = np.linalg.eigh(Gamma)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     expected = oracles.top(root.T @ np.diag(D) @ root, 3)[0]
-    learned = PairSubspace(3, eta=0.8, kernel="rbf", gamma=gamma).fit(pairs, signs)
+    learned = PairSubspace(3, eta=0.8, solver=Kernel("rbf", gamma)).fit(pairs, signs)
     np.testing.assert_allclose(learned.eigenvalues_, expected, atol=TOLERANCE)
 
 
@@ -204,7 +197,7 @@ class TestLaws:
         rng = np.random.default_rng(100)
         weights = rng.integers(0, 4, 71)
         rows = np.repeat(np.arange(71), weights)
-        for solver in ("dense", "krylov", "dual"):
+        for solver in ("dense", "krylov", Kernel("linear")):
             weighted = ClassSubspace(3, eta=2.0, solver=solver).fit(X, Y, weights)
             repeated = ClassSubspace(3, eta=2.0, solver=solver).fit(X[rows], Y[rows])
             np.testing.assert_allclose(
@@ -241,16 +234,16 @@ class TestLaws:
 
     @pytest.mark.parametrize("scale", [1e-12, 1e12])
     def test_scale_changes_nothing(self, scale):
-        for kernel in ("linear", "rbf"):
-            one, other = (ClassSubspace(2, kernel=kernel).fit(data, Y) for data in (X, X * scale))
+        for solver in ("dense", Kernel("rbf")):
+            one, other = (ClassSubspace(2, solver=solver).fit(data, Y) for data in (X, X * scale))
             assert one.eta_ == other.eta_
-            factor = scale if kernel == "linear" else 1.0
+            factor = scale if solver == "dense" else 1.0
             np.testing.assert_allclose(other.threshold_, one.threshold_ * factor, rtol=1e-6)
 
 
 class TestComponents:
     def test_more_than_there_are_positive_eigenvalues(self):
-        with pytest.warns(UserWarning, match=r"n_components=6 .* only \d eigenvalues"):
+        with pytest.warns(UserWarning, match=r"n_components=6 .* only \d eigenvalue"):
             learned = ClassSubspace(6, eta=0.2).fit(X, Y)
         positive = int((np.linalg.eigvalsh(operator(0.2)) > 0).sum())
         assert learned.n_components_ == learned.n_positive_ == positive < 6
@@ -261,8 +254,8 @@ class TestComponents:
 
     def test_at_most_one_less_than_the_classes_at_small_weights(self):
         """T is S_b - mu S_w then (Fisher's difference form)."""
-        for kernel in ("linear", "rbf"):
-            learned = ClassSubspace(None, eta=0.01, kernel=kernel).fit(X, Y)
+        for solver in ("dense", Kernel("rbf")):
+            learned = ClassSubspace(None, eta=0.01, solver=solver).fit(X, Y)
             assert learned.n_components_ <= 6
 
     def test_no_positive_eigenvalue(self):
@@ -279,22 +272,14 @@ class TestComponents:
         reward, *_ = oracles.pair_scatters(X, PAIRS, SIGNS)
         assert principal_angles(learned.components_.T, oracles.top(reward, 3)[1]).max() < 1e-6
 
-    def test_margin_gives_the_papers_weights(self):
-        c, gamma = 0.6, 0.05
-        learned = ClassSubspace(2, margin=(c, gamma)).fit(X, Y)
-        reward, penalty, *_ = oracles.pair_scatters(X, PAIRS, SIGNS)
-        negative, positive = min(1 / (1 - c**2), 1 / gamma), min(1 / c**2, 1 / gamma)
-        agrees(learned, 0.5 * negative * reward - 0.5 * positive * penalty, d=2)
-        assert learned.eta_ == pytest.approx(negative / positive)
-
     # The dual shrinks towards the identity on the span of the rows: another problem.
     @pytest.mark.parametrize(
-        ("solver", "shrinkage"), [("dense", None), ("dense", 0.1), ("dual", None)]
+        ("solver", "shrinkage"), [("dense", "auto"), ("dense", 0.1), (Kernel("linear"), "auto")]
     )
     def test_ratio_is_the_generalised_problem(self, shrinkage, solver):
         learned = ClassSubspace(3, criterion="ratio", shrinkage=shrinkage, solver=solver).fit(X, Y)
         reward, penalty, *_ = oracles.pair_scatters(X, PAIRS, SIGNS)
-        if shrinkage is not None:
+        if shrinkage != "auto":
             penalty = (1 - shrinkage) * penalty + shrinkage * np.trace(penalty) / 6 * np.eye(6)
         values, vectors = scipy.linalg.eigh(reward, penalty)
         np.testing.assert_allclose(learned.eigenvalues_, values[::-1][:3], rtol=1e-8)
@@ -315,8 +300,8 @@ class TestComponents:
 
 class TestRisks:
     def test_label_risks_are_those_of_the_evaluation(self):
-        for options in ({}, {"kernel": "rbf"}):
-            learned = ClassSubspace(3, eta=0.5, **options).fit(X, Y)
+        for solver in ("dense", Kernel("rbf")):
+            learned = ClassSubspace(3, eta=0.5, solver=solver).fit(X, Y)
             Z = learned.transform(X)
             # Z is made afresh: distances differ in their last bits.
             assert learned.risk_ == pytest.approx(balanced_risk(Z, Y).risk, abs=1e-3)
@@ -329,19 +314,19 @@ class TestRisks:
             rng = np.random.default_rng(100)
             labels = np.repeat(list("abcdefg"), 215)
             rows = np.array([CENTRES[y] for y in labels]) + rng.standard_normal((1505, 6))
-        learned = ClassSubspace(3, margin=(0.5, 0.05)).fit(rows, labels)
+        learned = ClassSubspace(3, eta=0.2).fit(rows, labels)
         counts = learned._counts()
         assert counts.exact is exact
         first, second = np.triu_indices(len(rows), 1)
         Z = learned.transform(rows) / learned.diameter_
         q = ((Z[first] - Z[second]) ** 2).sum(axis=1)
         alike = labels[first] == labels[second]
-        t = np.clip(np.concatenate([q, q + 0.05, q - 0.05]), 0, 1)
-        wrong = mean_clipped(q[alike], t, 0.05) + mean_clipped(-q[~alike], -t, 0.05)
+        t = np.clip(np.concatenate([q, q + 0.01, q - 0.01]), 0, 1)
+        wrong = mean_clipped(q[alike], t, 0.01) + mean_clipped(-q[~alike], -t, 0.01)
         best = wrong.min() / 2
-        found = pair_risk.margin_risk(counts, 0.05, learned.diameter_)
+        found = pair_risk.margin_risk(counts, 0.01, learned.diameter_)
         assert abs(found.risk - best) <= found.error + 1e-9
-        assert found.error <= (1e-12 if exact else 1e-3)
+        assert found.error <= (1e-12 if exact else 5e-3)
         assert (learned.margin_risk_, learned.margin_risk_error_) == (found.risk, found.error)
 
     def test_threshold_and_decisions(self):
@@ -421,8 +406,8 @@ def test_positive_eigenvalues_are_not_made_of_the_mean_s_rounding():
 class TestTransfer:
     """What it is for: classes never seen."""
 
-    @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-    def test_fresh_classes_are_told_apart(self, kernel):
+    @pytest.mark.parametrize("solver", ["dense", Kernel("rbf")])
+    def test_fresh_classes_are_told_apart(self, solver):
         rng = np.random.default_rng(1)
         labels = np.repeat(np.arange(24), 15)
         signal = rng.standard_normal((24, 3))[labels]
@@ -431,11 +416,11 @@ class TestTransfer:
         )
         old, fresh = labels < 16, labels >= 16
         grid = [1.0, 0.3, 0.1]
-        learned = ClassSubspace(3, eta=grid, kernel=kernel).fit(rows[old], labels[old])
+        learned = ClassSubspace(3, eta=grid, solver=solver).fit(rows[old], labels[old])
         raw = pair_roc(rows[fresh], labels[fresh]).area
         assert learned.score(rows[fresh], labels[fresh]) > max(0.85, raw + 0.15)
         pairs, y = sample_pairs(labels[old], 6000, random_state=0)
-        by_pairs = PairSubspace(3, eta=grid, kernel=kernel, preprocessor=rows[old]).fit(pairs, y)
+        by_pairs = PairSubspace(3, eta=grid, solver=solver, preprocessor=rows[old]).fit(pairs, y)
         fresh_pairs, signs = sample_pairs(labels[fresh], 1000, random_state=1)
         assert by_pairs.score(rows[fresh][fresh_pairs], signs) > 0.85
 
@@ -532,7 +517,7 @@ class TestOnline:
         pairs, y = self.stream(400)
         start = np.linalg.qr(np.random.default_rng(1).standard_normal((6, 2)))[0]
         learned = PairSubspace(
-            2, eta=2.0, solver="flow", schedule=Constant(0.01), init=start.T
+            2, eta=2.0, solver=Flow(learning_rate=Constant(0.01), init=start.T)
         ).fit(pairs, y)
         V = start
         apart = pairs[:, 0] - pairs[:, 1]
@@ -554,43 +539,43 @@ class TestFlowFromLabels:
 
     def test_it_nears_the_batch_solution(self):
         for groups in (None, self.GROUPS):
-            model = ClassSubspace(2, eta=2.0, group_weights="pairs")
-            flow = clone(model).set_params(solver="flow", random_state=0)
+            model = ClassSubspace(2, eta=2.0)
+            flow = clone(model).set_params(solver="flow")
             # Sorted by class: fit takes the rows in random order.
             order = np.argsort(self.NAMES, kind="stable")
             data = self.ROWS[order], self.NAMES[order]
             flow.fit(*data, groups=None if groups is None else groups[order])
             exact = model.fit(self.ROWS, self.NAMES, groups=groups)
-            T = exact.contrast_.matrix((1.0, 0.5))
+            T = exact.operator_.matrix((1.0, 0.5))
             share = np.trace(flow.components_ @ T @ flow.components_.T) / exact.objective_
             assert share > 0.97
             np.testing.assert_allclose(flow.mean_, self.ROWS.mean(axis=0), atol=1e-9)
             assert flow.n_samples_seen_ == 6000
             assert flow.risk_ == pytest.approx(exact.risk_, abs=0.03)
-            assert not hasattr(flow, "contrast_")
+            assert not hasattr(flow, "operator_")
 
     def test_missing_values_sparse_rows_and_a_map_in_front(self):
         spoiled = self.ROWS[:900].copy()
         spoiled[::9, 2] = np.nan
         kept = np.isfinite(spoiled).all(axis=1)
-        model = ClassSubspace(2, eta=2.0, solver="flow", missing="skip", random_state=1)
+        model = ClassSubspace(2, eta=2.0, solver="flow", missing="skip")
         found = model.partial_fit(spoiled, self.NAMES[:900])
         clean = clone(model).partial_fit(sp.csr_array(spoiled[kept]), self.NAMES[:900][kept])
-        np.testing.assert_allclose(found.components_, clean.components_, atol=1e-9)
+        # Rows left out leave gaps in the blocks.
+        np.testing.assert_allclose(found.components_, clean.components_, atol=0.01)
         mapped = clone(model).set_params(features=RBFNetwork(40, gamma=0.02, random_state=0))
         mapped.fit(self.ROWS, self.NAMES)
         assert mapped.score(self.ROWS, self.NAMES) > 0.5
         assert mapped.components_.shape[1] == 40
 
 
-@pytest.mark.parametrize("solver", ["dense", "krylov", "dual"])
-@pytest.mark.parametrize("group_weights", ["uniform", "pairs"])
-def test_risks_weigh_tasks_as_learning_does(solver, group_weights):
+@pytest.mark.parametrize("solver", ["dense", "krylov", Kernel("linear")])
+def test_risks_weigh_tasks_as_learning_does(solver):
     tasks = np.repeat([0, 1, 2], [40, 25, 6])
-    learned = ClassSubspace(2, eta=2.0, solver=solver, group_weights=group_weights)
+    learned = ClassSubspace(2, eta=2.0, solver=solver)
     learned.fit(X, Y, groups=tasks)
     inside = tasks[PAIRS[:, 0]] == tasks[PAIRS[:, 1]]
-    weights = oracles.weights_by_task(tasks, PAIRS[inside], group_weights)
+    weights = oracles.weights_by_task(tasks, PAIRS[inside], "uniform")
     apart, same = learned.pair_distance(X[PAIRS[inside]]), SIGNS[inside] > 0
     risks = [
         np.average(apart[same] >= c, weights=weights[same]) / 2
@@ -622,7 +607,7 @@ def test_rows_that_all_weigh_nothing_are_learned_in_silence(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("model", [PairSubspace(2, kernel="precomputed"), PairMetric()])
+@pytest.mark.parametrize("model", [PairSubspace(2, solver=Kernel("precomputed")), PairMetric()])
 def test_the_tags_of_pairs_are_true(model):
     tags = model.__sklearn_tags__()
     assert tags.target_tags.required

@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from eigenstream import (
     ClassSubspace,
+    Kernel,
     PairMetric,
     PairSubspace,
 )
@@ -114,7 +115,7 @@ def test_pairs_with_missing_values_may_be_left_out():
 
 
 def test_one_sign_only():
-    with pytest.raises(ValueError, match=r"all pairs are positive.*some negative pairs"):
+    with pytest.raises(ValueError, match=r"negative pair"):
         PairSubspace(2).fit(PAIRS, np.ones(60, int))
     with pytest.raises(ValueError, match="criterion='ratio' divides by the scatter of positive"):
         PairSubspace(2, criterion="ratio").fit(PAIRS, -np.ones(60, int))
@@ -141,11 +142,11 @@ BAD_LABELS = [
 
 @pytest.mark.parametrize(("rows", "labels", "message"), BAD_LABELS, ids=[m for *_, m in BAD_LABELS])
 def test_labelled_rows(rows, labels, message):
-    for options in ({}, {"kernel": "rbf"}):
+    for options in ({}, {"solver": "kernel"}):
         model = ClassSubspace(2, **options)
         with pytest.raises(ValueError, match=message):
             model.fit(rows, labels)
-        assert vars(model) == vars(ClassSubspace(2, **options))
+        assert vars(model) == vars(ClassSubspace(2, **options)), "left something behind"
 
 
 @pytest.mark.parametrize("solver", ["auto", "flow"])
@@ -161,7 +162,7 @@ def test_rows_that_are_all_the_same(solver):
 def test_a_class_with_one_example_is_harmless():
     lonely = LABELS.copy()
     lonely[0] = "z"
-    for options in ({}, {"kernel": "rbf"}, {"solver": "krylov"}):
+    for options in ({}, {"solver": "kernel"}, {"eta": 1.0, "solver": "krylov"}):
         learned = ClassSubspace(2, **options).fit(ROWS, lonely)
         assert np.isfinite(learned.transform(ROWS)).all()
     every = ClassSubspace(2).fit(ROWS, np.arange(40))
@@ -176,20 +177,14 @@ def test_a_class_with_one_example_is_harmless():
     "options",
     [
         *({"eta": eta} for eta in (-1.0, 0, [1.0, -0.1], [], "best")),
-        *({"margin": margin} for margin in (0.5, (1.5, 0.1), (0.5, 0.0))),
-        {"margin": (0.5, 0.1), "eta": 1.0},
         {"criterion": "sum"},
         {"criterion": "ratio", "solver": "krylov"},
         {"shrinkage": 2.0, "criterion": "ratio"},
-        {"kernel": "poly"},
-        {"gamma": -1.0, "kernel": "rbf"},
-        {"kernel": "rbf", "solver": "dense"},
         {"n_components": 0},
         {"n_components": 6},
         {"solver": "qr"},
         {"missing": "drop"},
         {"features": "rbf"},
-        {"forgetting": 0.01},
     ],
     ids=str,
 )
@@ -203,29 +198,28 @@ def test_parameters(options):
 class TestKernels:
     def test_not_positive_semidefinite(self):
         bad = ROWS @ ROWS.T - 3.0 * np.eye(40)
-        with pytest.raises(ValueError, match=r"not positive semidefinite.*diagonal"):
-            ClassSubspace(2, kernel="precomputed").fit(bad, LABELS)
+        with pytest.raises(ValueError, match=r"not positive semidefinite"):
+            ClassSubspace(2, solver=Kernel("precomputed")).fit(bad, LABELS)
         distances = np.sqrt(((ROWS[:, None] - ROWS[None]) ** 2).sum(axis=2))
         with pytest.raises(ValueError, match="not positive semidefinite"):
-            ClassSubspace(2, kernel="precomputed").fit(distances, LABELS)
+            ClassSubspace(2, solver=Kernel("precomputed")).fit(distances, LABELS)
 
     def test_not_square_or_not_symmetric(self):
         with pytest.raises(ValueError, match=r"must be square, \(n, n\); got \(40, 5\)"):
-            ClassSubspace(2, kernel="precomputed").fit(ROWS, LABELS)
+            ClassSubspace(2, solver=Kernel("precomputed")).fit(ROWS, LABELS)
         gram = spoiled(ROWS @ ROWS.T, (3, 7), 100.0)
         with pytest.raises(ValueError, match=r"not symmetric: entries \(3, 7\) and \(7, 3\)"):
-            ClassSubspace(2, kernel="precomputed").fit(gram, LABELS)
+            ClassSubspace(2, solver=Kernel("precomputed")).fit(gram, LABELS)
         with pytest.raises(ValueError, match="takes index pairs"):
-            PairSubspace(2, kernel="precomputed").fit(PAIRS, SIGNS)
+            PairSubspace(2, solver=Kernel("precomputed")).fit(PAIRS, SIGNS)
 
     def test_what_a_kernel_has_not(self):
-        model = ClassSubspace(2, eta=1.0, kernel="rbf").fit(ROWS, LABELS)
+        model = ClassSubspace(2, eta=1.0, solver=Kernel("rbf")).fit(ROWS, LABELS)
         assert not hasattr(model, "components_")
-        assert not hasattr(model, "partial_fit")
-        with pytest.raises(AttributeError, match="see dual_coef_"):
+        with pytest.raises(AttributeError, match="See dual_coef_"):
             _ = model.components_
         with pytest.raises(ValueError, match="image of no row"):
             model.inverse_transform(np.zeros((1, 2)))
-        with pytest.raises(ValueError, match="keeps nothing that adds up"):
+        with pytest.raises(ValueError, match="no sums that add up"):
             model.merge(model)
         assert not hasattr(ClassSubspace(2).fit(ROWS, LABELS), "dual_coef_")

@@ -10,7 +10,14 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from eigenstream import ClassSubspace, PairMetric, PairSubspace, ThresholdClassifier, sample_pairs
+from eigenstream import (
+    ClassSubspace,
+    Kernel,
+    PairMetric,
+    PairSubspace,
+    ThresholdClassifier,
+    sample_pairs,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue")
 
@@ -18,9 +25,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue")
 class TestWhoTakesPairs:
     """What takes rows in ``fit`` takes rows everywhere but in ``pair_`` methods."""
 
-    @pytest.mark.parametrize("solver", ["dense", "krylov", "dual", "flow"])
+    @pytest.mark.parametrize("solver", ["dense", "krylov", Kernel("linear"), "flow"])
     def test_from_labels(self, solver):
-        learned = ClassSubspace(eta=0.5, solver=solver, random_state=0).fit(ROWS, LABELS)
+        learned = ClassSubspace(eta=0.5, solver=solver).fit(ROWS, LABELS)
         for name in ("predict", "decision_function"):
             assert not hasattr(learned, name)
         distances = learned.pair_distance(ROWS[PAIRS])
@@ -59,15 +66,20 @@ PAIRS, Y = sample_pairs(LABELS, 800, random_state=0)
 
 @pytest.mark.parametrize(
     "learner",
-    [PairSubspace(2), PairSubspace(2, eta=0.5), PairSubspace(2, kernel="rbf"), PairMetric()],
+    [
+        PairSubspace(2),
+        PairSubspace(2, eta=0.5),
+        PairSubspace(2, solver=Kernel("rbf")),
+        PairMetric(),
+    ],
     ids=repr,
 )
 class TestPairShaped:
     def test_it_is_cloned_and_set_and_refitted(self, learner):
         model = clone(learner)
-        for name, value in model.get_params().items():
+        for name, value in model.get_params(deep=False).items():
             assert getattr(model, name) is value
-        model.set_params(**learner.get_params())
+        model.set_params(**learner.get_params(deep=False))
         first = model.fit(ROWS[PAIRS], Y).transform(ROWS)
         again = model.fit(ROWS[PAIRS], Y).transform(ROWS)
         np.testing.assert_array_equal(first, again)
@@ -110,7 +122,7 @@ def test_what_was_learned_from_pairs_stands_before_classifiers_too(judge):
 
 
 def test_a_grid_search_over_the_weight():
-    search = GridSearchCV(ClassSubspace(2), {"eta": [3.0, 0.3], "balanced": [True, False]}, cv=3)
+    search = GridSearchCV(ClassSubspace(2), {"eta": [3.0, 0.3]}, cv=3)
     search.fit(ROWS, LABELS)
     assert search.best_score_ > 0.8
     pairs = GridSearchCV(PairSubspace(2), {"eta": [3.0, 0.3]}, cv=3).fit(ROWS[PAIRS], Y)

@@ -69,7 +69,7 @@ def test_the_bounds_of_slow_subspaces_hold():
         except ValueError:  # too few rows for this memory
             continue
         found = model.alpha_
-        difference = model.contrast_.matrix() - np.diag(found * variance - (1 - found) * velocity)
+        difference = model.operator_.matrix() - np.diag(found * variance - (1 - found) * velocity)
         shares = (model.components_**2).sum(axis=0)
         truth = shares @ (found * variance - (1 - found) * velocity)
         wrong["learned"] += abs(model.objective_ - truth) > bound.gap
@@ -92,7 +92,7 @@ def test_the_bound_holds_for_an_alpha_that_the_data_chose_among_all():
         rng = np.random.default_rng(seed)
         rows, mixing, variance, velocity, radius = switching(rng, 1000, np.ones(D))
         model = SlowSubspace(1).fit(rows)
-        contrast = model.contrast_
+        contrast = model.operator_
         bound = model.bound(DELTA, mixing, radius=radius)
         gaps = [part.value * (2 * radius) ** 2 for part in bound.deviations]
         for alpha in np.linspace(0.05, 1, 20):

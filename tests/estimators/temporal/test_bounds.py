@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from eigenstream import SlowSubspace
-from eigenstream.scatters.radius_bound import RadiusBound
+from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.radius import RadiusBound
 from eigenstream.theory import FiniteMemory, Geometric, Independent, mean_bound, slow_bound
 
 EPS = np.finfo(float).eps
@@ -18,7 +19,7 @@ def sample(m=4000, offset=0.0, seed=0):
 def radius_of(*chunks):
     radius = RadiusBound()
     for chunk in chunks:
-        radius.add(chunk)
+        radius.add(Chunk(chunk))
     return radius
 
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.decomposition import IncrementalPCA
 
-from eigenstream import SlowSubspace, StreamPCA
+from eigenstream import Flow, SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
-from eigenstream.learners.online import FlowMonitor
 from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Constant, Power
+from eigenstream.subspace.flow_solver import FlowMonitor
 from eigenstream.testing import chunked
 
 
@@ -27,12 +27,12 @@ def same_to_rounding(one, other):
 
 
 ESTIMATORS = [
-    StreamPCA(2, solver="flow", random_state=0),
-    StreamPCA(2, solver="flow", center=False, schedule=Power(1, 100), init="random"),
-    SlowSubspace(2, alpha=0.4, lag=3, solver="flow", random_state=0),
-    SlowSubspace(2, alpha=0.4, solver="flow", forgetting=0.01, block_size=5, random_state=0),
+    StreamPCA(2, solver="flow"),
+    StreamPCA(2, solver=Flow(learning_rate=Power(1, 100), init="random"), center=False),
+    SlowSubspace(2, alpha=0.4, lag=3, solver="flow"),
+    SlowSubspace(2, alpha=0.4, solver=Flow(forgetting=0.01, block_size=5)),
 ]
-ESTIMATORS[1].set_params(random_state=1)
+ESTIMATORS[1].set_params(solver__random_state=1)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
@@ -92,27 +92,27 @@ def test_variances_are_accounted_for():
 def test_monitor_sees_the_angle_fall_and_may_stop():
     rows = np.random.default_rng(2).standard_normal((8000, 10)) * np.linspace(4, 1, 10)
     monitor = FlowMonitor(every=500, exact=True)
-    fitted = StreamPCA(2, solver="flow", hook=monitor).fit(rows)
+    fitted = StreamPCA(2, solver=Flow(hook=monitor)).fit(rows)
     angles = [progress.angle for progress in monitor.history]
     assert len(angles) >= 15
     exact = StreamPCA(2).fit(rows)
     last = principal_angles(fitted.components_.T, exact.components_.T)[0]
     assert abs(angles[-1] - last) < 0.02
     assert angles[-1] < angles[0]
-    stopped = StreamPCA(2, solver="flow", hook=FlowMonitor(500, stop=lambda p: p.step > 2000))
+    stopped = StreamPCA(2, solver=Flow(hook=FlowMonitor(500, stop=lambda p: p.step > 2000)))
     assert 2000 < stopped.fit(rows).n_samples_seen_ < 3000
-    assert not hasattr(fitted, "contrast_")
+    assert not hasattr(fitted, "operator_")
 
 
 def test_unstable_rate_keeps_the_last_good_block():
     rows = walk(500)
     estimator = StreamPCA(
-        2, solver="flow", schedule=lambda t: np.where(t < 200, 1e-3, 1e300), block_size=20
+        2, solver=Flow(learning_rate=lambda t: np.where(t < 200, 0.001, 1e300), block_size=20)
     )
     with pytest.raises(UnstableStepError, match="step 200"):
         estimator.fit(rows)
     assert 150 < estimator.n_samples_seen_ <= 200
-    good = StreamPCA(2, solver="flow", schedule=Constant(1e-3), block_size=20)
+    good = StreamPCA(2, solver=Flow(learning_rate=Constant(0.001), block_size=20))
     same_to_rounding(estimator, good.fit(rows[: estimator.n_samples_seen_]))
 
 
@@ -153,7 +153,7 @@ def test_one_untuned_pass_reaches_the_optimum(make, estimator):
     weights = (
         (1.0, 0.0) if isinstance(estimator, StreamPCA) else (estimator.alpha, 1 - estimator.alpha)
     )
-    T = exact.contrast_.matrix(weights)
+    T = exact.operator_.matrix(weights)
     found = []
     for scale in (1.0, 1e-3, 1e3):
         flow = clone(estimator).set_params(solver="flow").fit(scale * rows)

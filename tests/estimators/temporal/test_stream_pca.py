@@ -99,7 +99,7 @@ def test_what_learns_without_a_matrix_makes_none(solver):
     rows = np.random.default_rng(0).standard_normal((40, 20_000))
     StreamPCA(2, solver=solver).fit(rows[:, :50])  # what is compiled is compiled
     tracemalloc.start()
-    StreamPCA(2, solver=solver, random_state=0).fit(rows)
+    StreamPCA(2, solver=solver).fit(rows)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * rows.shape[1] ** 2 / 10

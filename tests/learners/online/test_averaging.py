@@ -5,9 +5,9 @@ import pytest
 
 import scripts
 from eigenstream._linalg import orthonormality_error, orthonormalized
-from eigenstream.learners.online import FlowSolver
 from eigenstream.online.averages import ProjectorAverage, RunningAnswer
 from eigenstream.schedules import Auto
+from eigenstream.subspace.flow_solver import FlowSolver
 
 online = scripts.loaded("benchmarks/online.py")
 

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenstream._linalg import orthonormality_error, orthonormalized, principal_angles
-from eigenstream.learners.online import FlowSolver
 from eigenstream.online import UnstableStepError
-from eigenstream.scatters import VarianceScatter, VelocityScatter
 from eigenstream.schedules import Auto, Constant
+from eigenstream.subspace.flow_solver import FlowSolver
 from oracles import PlainGain
 
 
@@ -85,7 +84,7 @@ def test_centred_terms_add_up_to_the_exact_scatter():
     for x, w in zip(rows, weights, strict=True):
         total += w * seen / (seen + w) * np.outer(x - mean, x - mean)
         mean, seen = mean + (x - mean) * w / (seen + w), seen + w
-    exact = VarianceScatter(4).update(rows, sample_weight=weights).matrix()
+    exact = np.cov(rows.T, aweights=weights, bias=True)
     np.testing.assert_allclose(total / seen, exact, rtol=1e-12)
 
 
@@ -130,7 +129,7 @@ def test_reading_does_not_mutate():
     np.testing.assert_array_equal(read.solution().components, unread.solution().components)
 
 
-@pytest.mark.parametrize("factor", [1e-3, 1e3])
+@pytest.mark.parametrize("factor", [1e-3, 1e3, 1e-120, 1e120])
 def test_auto_is_free_of_scale(factor):
     """Multiplying the data changes nothing but rounding."""
     rows = np.random.default_rng(7).standard_normal((3000, 15)).cumsum(axis=0) / 30
@@ -149,8 +148,8 @@ def test_eigenvalues_are_those_of_the_exact_contrast():
         rows[t] = memory * rows[t - 1] + np.sqrt(1 - memory**2) * rows[t]
     alpha = 0.4
     solution = FlowSolver(4, weights=(alpha, 1 - alpha), lag=1).update(rows).solution()
-    T = alpha * VarianceScatter(30, lag=1).update(rows).matrix()
-    T -= (1 - alpha) * VelocityScatter(30).update(rows).matrix()
+    steps = np.diff(rows, axis=0)
+    T = alpha * np.cov(rows[1:].T, bias=True) - (1 - alpha) * steps.T @ steps / len(steps)
     captured = np.trace(solution.components @ T @ solution.components.T)
     assert captured > 0.98 * np.linalg.eigvalsh(T)[-4:].sum()
     assert np.all(np.diff(solution.eigenvalues) <= 0)

@@ -48,16 +48,24 @@ class Advice:
     split_saves: float | None = None
 
     def __str__(self) -> str:
-        """Return the advice in a few lines."""
-        place = "below" if self.eta < self.critical_rate else "not below"
-        outcome = f"specialised after about {self.examples:.3g} examples."
-        if self.examples == inf:
-            outcome = "it never specialises."
-        lines = [
-            f"eta = {self.eta:g} is {place} the critical rate {self.critical_rate:.4g}: {outcome}"
-        ]
-        if not self.stable and place == "below":
-            lines.append("But its final state is not stable. Use a smaller rate.")
+        """Say it in a few lines."""
+        if self.examples == inf and self.eta < self.critical_rate:
+            lines = [
+                f"eta = {self.eta:g} is below the critical rate {self.critical_rate:.4g}, but the "
+                "state it aims at is not stable: the last unit never finds its direction."
+            ]
+        elif self.examples == inf:
+            lines = [
+                f"eta = {self.eta:g} is not below the critical rate {self.critical_rate:.4g}: "
+                "it never specialises."
+            ]
+        else:
+            lines = [
+                f"eta = {self.eta:g} is below the critical rate {self.critical_rate:.4g}: "
+                f"specialised after about {self.examples:.3g} examples."
+            ]
+        if not self.stable and self.examples < inf:
+            lines.append("But the state it aims at is not stable: use a smaller rate.")
         lines.append(f"Fastest: eta = {self.best_rate:.4g}, {self.best_examples:.3g} examples.")
         if self.split_saves is not None:
             word = "save" if self.split_saves >= 0 else "cost"

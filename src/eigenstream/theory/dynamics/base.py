@@ -16,7 +16,7 @@ import numpy as np
 
 from eigenstream._checks import check_number, check_whole, real_array
 from eigenstream.theory.base import Float64s
-from eigenstream.theory.dynamics.states import POSSIBLE, as_state, as_times
+from eigenstream.theory.dynamics._checked import POSSIBLE, as_state, as_times
 
 __all__ = ["Annealing", "Dynamics", "Plateau", "SimulatedRuns", "Trajectory"]
 

@@ -16,6 +16,7 @@ from eigenstream.theory.dynamics._assignments import (
     soft_several,
     soft_triple,
 )
+from eigenstream.theory.dynamics._checked import as_rates, as_times
 from eigenstream.theory.dynamics._loops import (
     competitive_chain,
     competitive_drift,
@@ -31,7 +32,6 @@ from eigenstream.theory.dynamics.base import (
     Trajectory,
     as_annealing,
 )
-from eigenstream.theory.dynamics.states import as_rates, as_times
 
 __all__ = ["CompetitiveDynamics"]
 

@@ -15,6 +15,8 @@ from eigenstream._checks import (
 )
 from eigenstream.theory.base import Float64s
 from eigenstream.theory.dynamics._advice import Advice, unit_advice
+from eigenstream.theory.dynamics._checked import as_rates, as_times
+from eigenstream.theory.dynamics._formulas import aligned_is_stable, first_unit
 from eigenstream.theory.dynamics._loops import lawson, principal_chain, principal_drift
 from eigenstream.theory.dynamics.base import (
     Annealing,
@@ -22,7 +24,6 @@ from eigenstream.theory.dynamics.base import (
     Trajectory,
     as_annealing,
 )
-from eigenstream.theory.dynamics.states import as_rates, as_times
 
 __all__ = ["PrincipalDynamics"]
 
@@ -238,7 +239,7 @@ class PrincipalDynamics(Dynamics):
                 f"R must hold the first unit's {self.n_directions} overlaps, got shape "
                 f"{start.shape}."
             )
-        return _first_unit(self.excess, float(self.eta[0]), start, as_times(alphas))
+        return first_unit(self.excess, float(self.eta[0]), start, as_times(alphas))
 
     @property
     def critical_rates(self) -> Float64s:
@@ -372,7 +373,7 @@ class PrincipalDynamics(Dynamics):
         if self.rule != "sanger" and self.n_students > 1:
             raise ValueError("the criterion is that of Sanger's rule; use deviation_rates.")
         beta = self._own_excess()
-        return _aligned_is_stable(beta, self.eta[: len(beta)], self.unit_length)
+        return aligned_is_stable(beta, self.eta[: len(beta)], self.unit_length)
 
     def advise(self, *, n_features: int, R: Any = None, Q: Any = None) -> Advice:
         """Predict when the last unit learns, for data of ``n_features`` entries; see ``Advice``.
@@ -416,37 +417,3 @@ class PrincipalDynamics(Dynamics):
             principal_chain(R, Q, self._model, n_features, factors, generator)
 
         return chain
-
-
-def _first_unit(excess: Float64s, eta: float, start: Float64s, alphas: Float64s) -> Float64s:
-    """Return the overlaps (times, directions) of a unit of length 1 that learns alone."""
-    a = alphas[:, None]
-    k1, g = 2 * eta + eta**2, 2 * eta * (excess - eta / 2)
-    # (e^{g a} - 1) / g, which is a at g = 0; all over e^{top a}, so that nothing overflows.
-    top = max(float(g.max()), 0.0)
-    safe = np.where(g == 0, 1.0, g)
-    grown = np.where(g == 0, a * np.exp(-top * a), (np.exp((g - top) * a) - np.exp(-top * a)))
-    norm = np.exp(-top * a[:, 0]) + (k1 * excess * start**2 * grown / safe).sum(axis=1)
-    growth = np.exp((eta * (1 + excess) - (k1 + top) / 2) * a)
-    return np.asarray(start * growth / np.sqrt(norm)[:, None], np.float64)
-
-
-def _aligned_is_stable(beta: Float64s, eta: Float64s, unit_length: bool) -> bool:
-    """Return whether the aligned state is stable: one inequality for each pair of units."""
-    k = len(beta)
-    if (eta >= 2 * beta).any():
-        return False
-    L = 1.0 + beta
-    for j in range(k):
-        for i in range(j + 1, k):
-            both = eta[j] * L[j] + eta[i] * L[i]
-            apart = eta[j] * (beta[j] - beta[i])
-            if unit_length:
-                lost = L[j] * eta[j] / (2 + eta[j]) - beta[i]
-                apart *= 1 + eta[i]
-            else:
-                lost = eta[j] / 2 - beta[i]
-                apart *= 1 + eta[i] / 2
-            if not lost * both < apart:
-                return False
-    return True

@@ -1,1 +1,0 @@
-"""What is kept between two rows, and how it becomes an answer."""

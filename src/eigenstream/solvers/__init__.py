@@ -1,1 +1,0 @@
-"""How the top eigenspace is found."""

@@ -1,0 +1,35 @@
+"""Subspace estimators: rows, terms, a learner, an accumulator, an operator, an answer."""
+
+from eigenstream.subspace.class_subspace import ClassSubspace
+from eigenstream.subspace.flow_solver import FlowMonitor
+from eigenstream.subspace.kernels import median_square
+from eigenstream.subspace.one_shot import ThresholdClassifier
+from eigenstream.subspace.pair_metric import PairMetric
+from eigenstream.subspace.pair_subspace import PairSubspace
+from eigenstream.subspace.slow_bounds import PairRule, SubspaceBound
+from eigenstream.subspace.slow_subspace import SlowSubspace
+from eigenstream.subspace.solvers import Dense, Flow, Kernel, Krylov, Sketch
+from eigenstream.subspace.stream_pca import StreamPCA
+from eigenstream.subspace.timescales import LagPath, lag_path
+from eigenstream.subspace.weights import AlphaPath
+
+__all__ = [
+    "AlphaPath",
+    "ClassSubspace",
+    "Dense",
+    "Flow",
+    "FlowMonitor",
+    "Kernel",
+    "Krylov",
+    "LagPath",
+    "PairMetric",
+    "PairRule",
+    "PairSubspace",
+    "Sketch",
+    "SlowSubspace",
+    "StreamPCA",
+    "SubspaceBound",
+    "ThresholdClassifier",
+    "lag_path",
+    "median_square",
+]

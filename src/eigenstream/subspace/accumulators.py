@@ -1,0 +1,127 @@
+"""What solvers keep of the terms, part by part.
+
+An accumulator knows nothing about means, lags, pairs or labels. ``Moments`` is exact.
+``Frame`` of ``frame.py`` and ``CoupleFlow`` of ``flow.py`` keep a few vectors at given weights.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from eigenstream._linalg import Float64s, mirrored, rank_update
+from eigenstream._storable import storable
+from eigenstream.subspace.block import Block, Part, Shares
+from eigenstream.subspace.operators import MatrixOperator
+from eigenstream.subspace.terms import NOTHING, Parts, Terms
+
+#: Vectors of a part wait until there are this many: fewer cost a pass over D x D values each time.
+WAITING = 256
+
+
+@storable(n_features="int=W", total="f8 W W | None", vectors="list[ndarray]", n_vectors="int")
+class PartSum:
+    """The sum of ``u u^T`` over the terms of a part: the vectors themselves while they are few."""
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = n_features
+        #: A lower triangle, once there have been as many vectors as features.
+        self.total: Float64s | None = None
+        self.vectors: list[Float64s] = []
+        self.n_vectors = 0
+
+    def add(self, block: Block, part: Part, edges: Any) -> None:
+        """Add the terms of a block."""
+        n = sum(map(block._length, edges))
+        sparse = any(map(block._is_sparse, edges))
+        if (n < WAITING and not sparse) or (
+            self.total is None and self.n_vectors + n < self.n_features and not sparse
+        ):
+            self._add_vectors(block.vectors(part))
+        else:
+            block.add_moment(edges, self._matrix())
+
+    def merge(self, later: "PartSum") -> None:
+        """Add another sum."""
+        if later.total is not None:
+            self._matrix()[:] += later.total
+        for vectors in later.vectors:
+            self._add_vectors(vectors)
+
+    def forget(self, share: float) -> None:
+        """Multiply the sum by a share."""
+        if self.total is not None:
+            self.total *= share
+        self.vectors = [np.sqrt(share) * vectors for vectors in self.vectors]
+
+    def _add_vectors(self, vectors: Float64s) -> None:
+        self.vectors.append(vectors)
+        self.n_vectors += len(vectors)
+        if self.n_vectors >= (self.n_features if self.total is None else WAITING):
+            self._matrix()
+
+    def _matrix(self) -> Float64s:
+        """Return the lower triangle, with all vectors in it."""
+        if self.total is None:
+            self.total = np.zeros((self.n_features, self.n_features), order="F")
+        if self.vectors:
+            rank_update(self.total, np.concatenate(self.vectors))
+            self.vectors, self.n_vectors = [], 0
+        return self.total
+
+
+@storable(n_features="int=W", sums="dict[PartSum]")
+class Moments:
+    """A matrix for each part: exact, mergeable, and open to any question."""
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = n_features
+        self.sums: dict[Part, PartSum] = {}
+
+    def add(self, block: Block, terms: Terms) -> None:
+        """Add the terms of a block."""
+        for part, edges in block.by_part().items():
+            self._sum(part).add(block, part, edges)
+
+    def merge(self, later: "Moments") -> None:
+        """Add another accumulator."""
+        for part, found in later.sums.items():
+            self._sum(part).merge(found)
+
+    def forget(self, share: float) -> None:
+        """Multiply all sums by a share."""
+        for found in self.sums.values():
+            found.forget(share)
+
+    def operator(self, terms: Terms, held: Parts = NOTHING) -> MatrixOperator:
+        """Return A and B, without the parts held out."""
+        closing = terms.closing(held)
+        reward, penalty = (
+            self._combined(terms.shares(weights, held), closing, sign)
+            for weights, sign in (((1.0, 0.0), 1.0), ((0.0, 1.0), -1.0))
+        )
+        return MatrixOperator(reward, penalty, floor=terms.floor)
+
+    def _combined(self, shares: Shares, closing: Block | None, sign: float) -> Float64s:
+        """Return the sum of all parts by their shares, times the sign."""
+        size = self.n_features
+        total = np.zeros((size, size), order="F")
+        waiting: dict[bool, list[Float64s]] = {True: [], False: []}
+        for part, found in self.sums.items():
+            share = sign * shares.get(part, 0.0)
+            if share == 0.0:
+                continue
+            if found.total is not None:
+                total += share * found.total
+            waiting[share > 0] += [np.sqrt(abs(share)) * some for some in found.vectors]
+        for part in closing.by_part() if closing is not None else ():
+            share = sign * shares.get(part, 0.0)
+            if share != 0.0:
+                assert closing is not None
+                waiting[share > 0].append(np.sqrt(abs(share)) * closing.vectors(part))
+        for positive, vectors in waiting.items():
+            if vectors:
+                rank_update(total, np.concatenate(vectors), 1.0 if positive else -1.0)
+        return mirrored(total)
+
+    def _sum(self, part: Part) -> PartSum:
+        return self.sums.setdefault(part, PartSum(self.n_features))

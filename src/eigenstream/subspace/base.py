@@ -1,0 +1,608 @@
+"""What all subspace estimators share: fit, partial_fit, merge, transform."""
+
+from abc import ABC, abstractmethod
+from copy import copy, deepcopy
+from dataclasses import dataclass, field
+from itertools import chain
+from numbers import Integral
+from pickle import PicklingError
+from types import FunctionType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import hash as hash_of
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import HasMethods, Options, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checkpoints import Keeper, Resumption, keeper_of
+from eigenstream._checks import check_finite, real_array
+from eigenstream._hooks import Reported
+from eigenstream._linalg import Float64s
+from eigenstream._memory import chunk_rows
+from eigenstream._provenance import (
+    NOTED,
+    check_same_steps,
+    forget_source,
+    merge_sources,
+    note_source,
+)
+from eigenstream._refusals import unchanged_on_error
+from eigenstream._storable import FITTED, storable
+from eigenstream._streams import is_stream, maps_streams, note_columns, refuse_keeping
+from eigenstream.online import UnstableStepError
+from eigenstream.subspace import rows
+from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.mapping import FeatureMap, check_same_map
+from eigenstream.subspace.operators import Eigenpairs, MatrixOperator, Passes
+from eigenstream.subspace.rows import Skipped, Source
+from eigenstream.subspace.solvers import COUNT, SOLVERS, Solver, Task
+from eigenstream.subspace.support import chosen
+from eigenstream.subspace.terms import Terms
+
+FLAG = Options(bool, {True, False})
+CRITERION = StrOptions({"difference", "ratio"})
+
+#: How many components are learned by default; rows of one feature have one.
+DEFAULT = 2
+
+#: The largest entry of rows that are not zero must reach this: squares of smaller ones vanish.
+SMALLEST_VALUE = 1e-150
+
+
+@storable(pairs="Eigenpairs", mean="f8 W", scale="f8 W | None", details="dict")
+@dataclass(frozen=True)
+class Answer:
+    """A learned subspace, and what else was found: alpha, eta, variances."""
+
+    pairs: Eigenpairs
+    mean: Float64s
+    scale: Float64s | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@storable(
+    **FITTED,
+    _skipped="Skipped?",
+    _solver="Solver?",
+    _map="FeatureMap | None?",
+    _learner="Learner | None?",
+    _answer="Answer | None?",
+    _begun="dict?",
+)
+class SubspaceEstimator(
+    Reported, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
+):
+    """Base of the subspace estimators: parameters, a feature map, a learner and an answer.
+
+    The answer is found when a result is first read, so a stream of small chunks costs no
+    decomposition a chunk.
+    """
+
+    # What a subclass's __init__ sets.
+    n_components: Any
+    solver: Any
+    features: Any
+    missing: str
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [COUNT, None],
+        "solver": [StrOptions({"auto", *SOLVERS}), HasMethods(["begin"])],
+        "features": [HasMethods(["fit", "transform"]), None],
+        "missing": [StrOptions({"raise", "skip"})],
+    }
+    #: Parameters that shape the sums of the dense solver, and all that may change with any solver.
+    SHAPING: ClassVar[tuple[str, ...]] = ("features", "center", "lag")
+    FREE: ClassVar[tuple[str, ...]] = ("missing", "preprocessor", "solver")
+    #: Parameters that only one value of another parameter reads.
+    READ_BY: ClassVar[dict[str, tuple[str, str]]] = {}
+
+    # What learning sets.
+    _solver: Solver
+    _learner: Learner | None = None
+    _map: FeatureMap | None = None
+    _answer: Answer | None = None
+    _skipped: Skipped
+    _begun: dict[str, Any]
+
+    @abstractmethod
+    def _terms(self, width: int) -> Terms:
+        """Return what makes terms of the rows; it has seen none."""
+
+    @abstractmethod
+    def _task(self, width: int) -> Task:
+        """Return what a solver has to know beforehand."""
+
+    @abstractmethod
+    def _solve(self, learner: Learner) -> Answer:
+        """Return the answer of a learner that has no waiting rows."""
+
+    @abstractmethod
+    def _check_enough(self, learner: Learner) -> None:
+        """Raise ValueError if there is nothing to solve."""
+
+    # ---- learning --------------------------------------------------------------------------
+
+    def _begin(self, width: int, n_rows: int | None, *calls: tuple[str, str]) -> Learner:
+        """Return a learner for rows of this width, and keep its solver."""
+        solver = chosen(self, width, n_rows, *calls)
+        self._check_width(width)
+        self._solver, self._begun = solver, self._parameters()
+        return solver.begin(self._terms(width), self._task(width))
+
+    def _learn_all(self, source: Source, found: Resumption | None = None) -> None:
+        """Learn from all of a source, forgetting what was learned before."""
+        if found is None:
+            self._learner, self._answer = None, None
+            self._fit_maps(source)
+        source.learned = lambda: self._noted(source)
+        calls = (("checkpoint=", "continues"),) if source.keeper is not None else ()
+        passing: Any = source
+        if self._learner is None:
+            n_rows, width = source.n_rows if source.rereadable else None, source.n_features
+            if source.map is not None and not source.map.ready:  # rows that are read once
+                started = iter(source)
+                first = next(started)
+                n_rows, width, passing = None, first.rows.shape[1], chain([first], started)
+            elif source.map is not None:
+                width = source.width
+            self._learner = self._begin(width, n_rows, *calls)
+            if source.keeper is not None and passing is source and source.map is not None:
+                source.keeper.began(source.learned)
+        learner = self._learner
+        task = self._task(learner.terms.n_features)
+        again = self._solver.passes > 1 or "continues" not in self._solver.can
+        if again and not source.rereadable:
+            raise ValueError(
+                f"{source.given!r} can be read once only, and solver={self._solver!r} reads it "
+                "again. Write it to a file first, or use another solver."
+            )
+        try:
+            self._learner = learner = self._solver.learn(learner, passing, task)
+        except UnstableStepError as error:  # what the last good block had learned is kept
+            self._answer, error.keeps = self._solve(learner), True
+            raise
+        self._skipped.merge(source.skipped)
+        ready = learner.ahead()
+        self._check_enough(ready)
+        self._answer = self._solve(ready)
+        if isinstance(learner.sums, Passes):
+            learner.sums.rows = None
+        self._skipped.warn(self, learner.n_rows, self._row_word)
+
+    def _fit_maps(self, source: Source) -> None:
+        """Let the feature map, or that of a kernel, learn from all rows."""
+        self._skipped = Skipped()
+        solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
+        own = None if isinstance(solver, str) else solver.map_of(source)
+        if own is not None and self.features is not None:
+            raise ValueError(
+                f"solver={solver.name!r} maps the rows, and so does features={self.features!r}. "
+                "Leave features out."
+            )
+        source.fit_map(self.features if own is None else own)
+        self._map = source.map
+
+    _row_word = "row"
+
+    def _learn_more(self, source: Source) -> None:
+        """Continue with the next rows of a stream."""
+        begins = self._learner is None
+        if begins and not self._collecting:
+            self._skipped = Skipped()
+            self._map = source.map
+            if source.map is None and self.features is not None:
+                self._map = FeatureMap(self.features)
+        elif not begins:
+            self._check_continuation()
+        if self._map is not None:
+            self._map = deepcopy(self._map)
+        source.map = self._map
+        chunks = list(source.once())  # all is checked before any is learned
+        self._skipped = deepcopy(self._skipped)
+        self._skipped.merge(source.skipped)
+        if begins:
+            if not chunks:  # the map has not seen enough rows yet
+                return
+            width = chunks[0].rows.shape[1]
+            self._learner = self._begin(width, None, ("partial_fit", "continues"))
+        assert self._learner is not None
+        for chunk in chunks:
+            self._learner.add(chunk)
+        self._answer = None
+        self._skipped.warn(self, self._learner.n_rows, self._row_word, rows.FIRST)
+
+    @property
+    def _collecting(self) -> bool:
+        """Whether rows wait for the feature map."""
+        return self._learner is None and self._map is not None
+
+    def _merged(self, other: Self, *, new_sequence: bool = False) -> Self:
+        """Return an estimator that has learned what this one and then the other one saw."""
+        if type(self) is not type(other):
+            raise TypeError(
+                f"a {type(self).__name__} merges with its kind only, got {type(other).__name__}."
+            )
+        for one in (self, other):
+            check_is_fitted(one)
+            chosen(copy(one).set_params(solver=one._solver), 1, None, ("merge", "merges"))
+        ours, theirs = self._learner, other._learner
+        assert ours is not None
+        assert theirs is not None
+        if ours.terms.n_features != theirs.terms.n_features:
+            raise ValueError(
+                f"one estimator has learned {ours.terms.n_features} features, the other "
+                f"{theirs.terms.n_features}. Merge estimators of rows of one width."
+            )
+        for name in self._fixed():
+            if name in other._begun and not _same(other._begun[name], self._begun[name]):
+                raise ValueError(
+                    f"One estimator has learned with {name}={self._begun[name]!r}, the other with "
+                    f"{name}={other._begun[name]!r}. Merge estimators of the same parameters."
+                )
+        self._check_solver(other._solver)
+        check_same_map(self._map, other._map)
+        check_same_steps(self, other)
+        merged = copy(self)
+        merged._learner = ours.merge(theirs, new_sequence=new_sequence)
+        merged._answer = None
+        merged._skipped = deepcopy(self._skipped)
+        merged._skipped.merge(other._skipped)
+        merge_sources(merged, other, follows=not new_sequence)
+        return merged
+
+    def _resume(self, source: Source, keeper: Keeper | None) -> None:
+        """Learn from a stream, from where a checkpoint stands, and note where it comes from."""
+        found = None if keeper is None else keeper.begin(self, source.given)
+        if found is not None:
+            params = self.get_params(deep=False)
+            learned = {k: v for k, v in vars(found.estimator).items() if k not in params}
+            self.__dict__.update(learned)
+            if found.complete:
+                return
+            source.resume(self._map, self._skipped, found.rows, found.turn)
+            self._skipped = Skipped()
+            source.n_sequences = self.provenance_.get("sequences") or 0
+        self._learn_all(source, found)
+        note_source(self, source.given, source.n_sequences)
+        if keeper is not None:
+            keeper.complete(lambda: self)
+
+    def _noted(self, source: Source) -> Self:
+        """Return the estimator as it stands, for a checkpoint."""
+        now = copy(self)
+        now._learner, now._answer = deepcopy(self._learner), None
+        now._skipped, now._map = source.skipped, source.map
+        note_source(now, source.given, source.n_sequences)
+        return now
+
+    # ---- checks ----------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """Raise for parameters that make no sense, before any data are read."""
+        self._validate_params()
+        defaults = type(self)().get_params(deep=False)
+        given = self.get_params(deep=False)
+        for name, (other, value) in self.READ_BY.items():
+            if given[other] != value and not _same(given[name], defaults[name]):
+                raise ValueError(
+                    f"{name}={given[name]!r} is for {other}={value!r}, and {other}="
+                    f"{given[other]!r} does not use it. Leave {name} out."
+                )
+
+    def _parameters(self) -> dict[str, Any]:
+        """Return the parameters, those of solver objects and maps included."""
+        return deepcopy(
+            {
+                name: value
+                for name, value in self.get_params(deep=False).items()
+                if name not in self.FREE
+            }
+        )
+
+    def _check_continuation(self) -> None:
+        """Raise if the sums cannot continue with the present parameters."""
+        assert self._learner is not None
+        if "continues" not in self._solver.can:
+            raise ValueError(
+                f"This estimator was fitted with solver={self._solver.name!r}, which keeps no sums "
+                "to continue from. Fit with solver='dense' first."
+            )
+        solver = chosen(self, self._learner.terms.n_features, None, ("partial_fit", "continues"))
+        if not isinstance(self.solver, str) or self.solver != "auto":
+            self._check_solver(solver)
+        given = self._parameters()
+        for name in self._fixed():
+            if name in given and not _same(given[name], self._begun[name]):
+                raise ValueError(
+                    f"{name}={given[name]!r} comes too late: learning began with "
+                    f"{name}={self._begun[name]!r}. Set it back, or call fit to start again."
+                )
+
+    def _fixed(self) -> tuple[str, ...]:
+        """Return the names of the parameters that shape the sums."""
+        return self.SHAPING if "matrices" in self._solver.can else tuple(self._begun)
+
+    def _check_solver(self, solver: Solver) -> None:
+        """Raise for a solver that cannot continue what the present one has begun."""
+        begun = self._solver
+        exact = "matrices" in solver.can or _same(solver.get_params(), begun.get_params())
+        if type(solver) is not type(begun) or not exact:
+            raise ValueError(
+                f"solver={solver!r} cannot continue from what solver={begun!r} has learned. Use "
+                "one solver, or call fit to start again."
+            )
+
+    def _wanted(self, width: int) -> Any:
+        """Return ``n_components``; rows of one feature have one, also by default."""
+        return 1 if width == 1 and self.n_components == DEFAULT else self.n_components
+
+    def _check_width(self, width: int) -> None:
+        n = self._wanted(width)
+        if isinstance(n, Integral) and int(n) > width:
+            raise ValueError(
+                f"n_components={n} is more than the number of features, {width}. "
+                f"Use n_components <= {width}, or None."
+            )
+
+    def _check_size(self, learner: Learner) -> None:
+        """Raise if the rows are so small that their squares vanish."""
+        radius = learner.terms.radius
+        size = float(np.abs(learner.terms.mean).max(initial=0.0))
+        if radius.first is not None:
+            size = max(size, float(np.abs(radius.first).max()))
+        if 0.0 < size < SMALLEST_VALUE and radius.about_origin < SMALLEST_VALUE:
+            raise ValueError(
+                f"The rows are smaller than {SMALLEST_VALUE:g}, so their squares vanish. Rescale "
+                "them."
+            )
+
+    # ---- results ---------------------------------------------------------------------------
+
+    def _known(self) -> Learner:
+        """Return the learner, or raise if there is none yet."""
+        if self._learner is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} has learned nothing yet. Call fit or partial_fit."
+            )
+        return self._learner
+
+    def _solved(self) -> Answer:
+        """Return the answer; find it if rows came since the last time."""
+        if self._answer is None:
+            ready = self._known().ahead()
+            self._check_parameters()
+            self._check_continuation()
+            self._check_width(ready.terms.n_features)
+            try:
+                self._check_enough(ready)
+            except ValueError as error:
+                raise NotFittedError(f"{type(self).__name__}: {error}") from None
+            self._answer = self._solve(ready)
+        return self._answer
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._learner is not None
+
+    @property
+    def solver_(self) -> str:
+        """The name of the solver in use."""
+        self._known()
+        return self._solver.name
+
+    @property
+    def operator_(self) -> MatrixOperator:
+        """A and B as matrices, whose eigenpairs are found for any weights."""
+        learner = self._known()
+        if "matrices" not in self._solver.can:
+            raise AttributeError(
+                f"solver={self._solver.name!r} keeps no matrices. Fit with solver='dense'."
+            )
+        operator: MatrixOperator = learner.operator()
+        answer = self._solved()
+        if answer.scale is not None:
+            operator = operator.scaled(answer.scale)
+        operator.weights = answer.details.get("weights")
+        return operator
+
+    @property
+    def features_(self) -> Any:
+        """The feature map that has been learned."""
+        if self._map is None:
+            raise AttributeError(f"{type(self).__name__} has learned no feature map.")
+        return self._map.transformer
+
+    @property
+    def components_(self) -> Float64s:
+        """The learned directions, one a row, in the order of ``eigenvalues_``."""
+        return self._solved().pairs.vectors.T
+
+    @property
+    def eigenvalues_(self) -> Float64s:
+        """The eigenvalues of the components, signed, descending."""
+        return self._solved().pairs.values
+
+    @property
+    def mean_(self) -> Float64s:
+        """The mean that is subtracted from every row before it is projected."""
+        return self._solved().mean
+
+    @property
+    def scale_(self) -> Float64s | None:
+        """What each feature is divided by after its mean is subtracted; None without ``scale``."""
+        return self._solved().scale
+
+    @property
+    def _columns(self) -> Float64s:
+        """The matrix that centred rows are multiplied by."""
+        answer = self._solved()
+        vectors = answer.pairs.vectors
+        return vectors if answer.scale is None else vectors / answer.scale[:, None]
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """The number of rows learned from; with ``missing="skip"`` only complete ones count."""
+        return self._known().n_rows - self._skipped.n_rows
+
+    @property
+    def n_samples_skipped_(self) -> int:
+        """The number of rows that ``missing="skip"`` left out."""
+        self._known()
+        return self._skipped.n_rows
+
+    @property
+    def n_components_(self) -> int:
+        """The number of components learned."""
+        return len(self.eigenvalues_)
+
+    @property
+    def objective_(self) -> float:
+        """The objective that the subspace reaches on the data: the sum of its eigenvalues.
+
+        Absent after "flow" and "sketch", which estimate the eigenvalues.
+        """
+        values = self.eigenvalues_
+        if self._estimates:
+            raise AttributeError(
+                f"solver={self.solver_!r} only estimates the eigenvalues, so objective_ is not "
+                "available. Use score on rows, or fit with solver='dense'."
+            )
+        return float(values.sum())
+
+    @property
+    def _estimates(self) -> bool:
+        """Whether the solver only estimates eigenvalues."""
+        return "continues" in self._solver.can and "matrices" not in self._solver.can
+
+    @property
+    def rank_(self) -> int:
+        """The numerical rank of A; without matrices, that of the components."""
+        values = self._solved().pairs.values
+        if "matrices" in self._solver.can:
+            return self.operator_.rank()
+        eps = float(np.finfo(np.float64).eps)
+        cut = len(self.mean_) * eps * float(np.abs(values).max(initial=0.0))
+        return int((np.abs(values) > cut).sum())
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def solved_with(self, **parameters: Any) -> Self:
+        """Return a copy that has learned the same and answers by other parameters.
+
+        The sums do not depend on the weights or on the number of components.
+
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> X = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+        >>> slow = SlowSubspace(n_components=1).fit(X)
+        >>> slow.solved_with(alpha=0.5, n_components=2).components_.shape
+        (2, 3)
+        """
+        if "matrices" not in self._solver_known().can:
+            raise ValueError(
+                f"solver={self._solver.name!r} keeps no matrices to solve again. Fit with "
+                "solver='dense' first."
+            )
+        made = copy(self)
+        made._learner, made._answer = deepcopy(self._learner), None
+        made.set_params(**parameters)
+        return made
+
+    def _solver_known(self) -> Solver:
+        self._known()
+        return self._solver
+
+    # ---- use -------------------------------------------------------------------------------
+
+    @maps_streams
+    def transform(self, X: Any) -> Any:
+        """Project rows onto the components, in the rows' own precision.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), a list of them, or a stream
+
+        Returns
+        -------
+        Z : array of shape (n, n_components), or a list of them
+        """
+        check_is_fitted(self)
+        if rows.is_list_of_sequences(X):
+            return rows.each(self.transform, X)
+        mean, columns = self._solved().mean, self._columns
+        given = rows.as_floats(rows.validated(self, X, reset=False))
+        if self._map is None:
+            return rows.projected(given, mean, columns)
+        step = chunk_rows(max(given.shape[1], len(mean)))
+        parts = []
+        for first in range(0, given.shape[0], step):
+            made = self._map.transformer.transform(given[first : first + step])
+            check_finite(made, name=f"the output of {type(self.features_).__name__}")
+            parts.append(rows.projected(made, mean, columns))
+        return np.concatenate(parts).astype(np.result_type(given.dtype, np.float32), copy=False)
+
+    def inverse_transform(self, Z: Any) -> Any:
+        """Return the rows that project to ``Z``, in the space of the data.
+
+        With ``features`` they must have an ``inverse_transform`` of their own.
+        """
+        check_is_fitted(self)
+        if self._map is not None and not hasattr(self.features_, "inverse_transform"):
+            raise ValueError(f"{self.features_!r} has no inverse_transform to return to the data.")
+        if rows.is_list_of_sequences(Z):
+            return rows.each(self.inverse_transform, Z)
+        vectors, scale = self._solved().pairs.vectors, self.scale_
+        Z = real_array(Z, "Z")
+        if Z.ndim != 2 or Z.shape[1] != vectors.shape[1]:
+            raise ValueError(
+                f"Z must have shape (n, {vectors.shape[1]}), one column a component; got {Z.shape}."
+            )
+        dtype = Z.dtype if Z.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        Z = Z.astype(dtype, copy=False)
+        check_finite(Z, name="Z")
+        patterns = self._patterns()
+        patterns = patterns if scale is None else patterns * scale
+        made = Z @ patterns.astype(dtype) + self.mean_.astype(dtype)
+        return made if self._map is None else self.features_.inverse_transform(made)
+
+    def _patterns(self) -> Float64s:
+        """Return the rows that turn features back into data: the components' pseudo-inverse."""
+        vectors = self._solved().pairs.vectors
+        if self._solved().details.get("ratio"):
+            return np.asarray(np.linalg.pinv(vectors))
+        return vectors.T
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _same(new: Any, old: Any) -> bool:
+    """Return whether two parameters are equal; arrays and estimators by what they hold."""
+    if new is old or type(new) is not type(old) or isinstance(new, FunctionType):
+        return new is old
+    try:
+        return bool(hash_of(new) == hash_of(old))
+    except PicklingError:  # a function that has no name
+        return False
+
+
+__all__ = [
+    "CRITERION",
+    "FLAG",
+    "NOTED",
+    "Answer",
+    "SubspaceEstimator",
+    "forget_source",
+    "is_stream",
+    "keeper_of",
+    "note_columns",
+    "refuse_keeping",
+    "unchanged_on_error",
+]

@@ -1,0 +1,243 @@
+"""A block of terms: weighted differences of two rows, in named parts."""
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from eigenstream._checks import is_sparse
+from eigenstream._linalg import Float64s, rank_update, weighted_sum
+from eigenstream.subspace.chunks import Places
+
+#: Terms of one part have a common share in T; see ``Terms.shares``.
+Part = Hashable
+Shares = Mapping[Part, float]
+
+#: Sparse rows are centred densely where the mean holds more than this multiple of what is left:
+#: a larger value keeps more rows sparse, and loses more digits.
+CANCELS = 16.0
+
+#: Index pairs are summed over their points where they are this many times as many.
+PAIRS_PER_POINT = 2
+
+#: Rows of a sparse matrix that are made dense at a time, in values.
+DENSE_VALUES = 1 << 20
+
+#: One end of some terms: the number of a piece, and which of its rows. A mean has no rows.
+End = tuple[int, Any]
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Terms of one part: the rows ``now`` less the rows ``past``, with weights (None: ones)."""
+
+    part: Part
+    now: End
+    past: End
+    weights: Float64s | None = None
+
+
+class Block:
+    """Pieces of rows, and terms that are differences of their rows.
+
+    A piece is a matrix of rows, dense or sparse, or a single row such as a mean.
+    """
+
+    def __init__(self, n_features: int, *pieces: Any) -> None:
+        self.n_features = n_features
+        self.pieces = list(pieces)
+        self.edges: list[Edges] = []
+
+    def row(self, row: Float64s) -> End:
+        """Add a single row; return it as an end of terms."""
+        self.pieces.append(row)
+        return len(self.pieces) - 1, None
+
+    def add(self, part: Part, now: End, past: End, weights: Any = None) -> None:
+        """Add terms."""
+        if np.isscalar(weights):
+            weights = np.array([weights], np.float64)
+        self.edges.append(Edges(part, now, past, weights))
+
+    def by_part(self) -> dict[Part, list[Edges]]:
+        """Return the terms of each part."""
+        found: dict[Part, list[Edges]] = {}
+        for edges in self.edges:
+            found.setdefault(edges.part, []).append(edges)
+        return found
+
+    def vectors(self, part: Part) -> Float64s:
+        """Return the differences of a part, each times the root of its weight: a new array."""
+        return self._stacked(self.by_part()[part])
+
+    def differences(self, edges: Edges) -> Any:
+        """Return the differences of some terms, without their weights."""
+        now, past = self._rows(edges.now), self._rows(edges.past)
+        return (now - past).toarray() if is_sparse(now) else now - past
+
+    def add_moment(self, edges: list[Edges], total: Float64s) -> None:
+        """Add the sum of the outer products of some terms to a lower triangle, in place."""
+        rest = []
+        for some in edges:
+            if self._in_one_piece(some) and self._length(some) > self._many(some):
+                total += np.tril(self._graph_moment(some))
+            elif not (self._is_sparse(some) and self._add_sparse(some, total)):
+                rest.append(some)
+        for dense in self._in_steps(rest):
+            rank_update(total, self._stacked(dense))
+
+    def apply(self, columns: Float64s, shares: Shares) -> Float64s:
+        """Return T @ columns, where each part has its share in T."""
+        products = [np.asarray(piece @ columns) for piece in self.pieces]
+        taken: list[Any] = [None] * len(products)
+        for some in self.edges:
+            share = shares.get(some.part, 0.0)
+            if share == 0.0:
+                continue
+            (i, now), (j, past) = some.now, some.past
+            apart = _at(products[i], now) - _at(products[j], past)
+            apart = np.atleast_2d(apart) * share
+            if some.weights is not None:
+                apart *= some.weights[:, None]
+            for k, where, sign in ((i, now, 1.0), (j, past, -1.0)):
+                if taken[k] is None:
+                    taken[k] = np.zeros_like(products[k])
+                if where is None:
+                    taken[k] += sign * apart.sum(axis=0)
+                elif isinstance(where, slice):
+                    taken[k][where] += sign * apart
+                else:
+                    np.add.at(taken[k], where, sign * apart)
+        result = np.zeros((self.n_features, columns.shape[1]))
+        for piece, coefficients in zip(self.pieces, taken, strict=True):
+            if coefficients is not None and coefficients.ndim == 1:
+                result += np.outer(piece, coefficients)
+            elif coefficients is not None:
+                result += piece.T @ coefficients
+        return result
+
+    def trace(self, shares: Shares) -> float:
+        """Return the trace of T."""
+        return float(
+            sum(
+                shares.get(part, 0.0) * float((self.vectors(part) ** 2).sum())
+                for part in self.by_part()
+            )
+        )
+
+    # ---- how terms lie ---------------------------------------------------------------------
+
+    def _length(self, edges: Edges) -> int:
+        return max(self._size(edges.now), self._size(edges.past))
+
+    def _size(self, end: End) -> int:
+        k, where = end
+        if where is None:
+            return 1
+        if isinstance(where, slice):
+            return len(range(*where.indices(self.pieces[k].shape[0])))
+        return len(where)
+
+    def _is_sparse(self, edges: Edges) -> bool:
+        return any(is_sparse(self.pieces[k]) for k, _ in (edges.now, edges.past))
+
+    def _in_one_piece(self, edges: Edges) -> bool:
+        return edges.now[0] == edges.past[0] and edges.now[1] is not None
+
+    def _many(self, edges: Edges) -> int:
+        return PAIRS_PER_POINT * int(self.pieces[edges.now[0]].shape[0])
+
+    def _rows(self, end: End) -> Any:
+        return _at(self.pieces[end[0]], end[1])
+
+    def _in_steps(self, edges: list[Edges]) -> Iterator[list[Edges]]:
+        """Yield terms that are made dense together: all of dense rows, some of sparse ones."""
+        if dense := [some for some in edges if not self._is_sparse(some)]:
+            yield dense
+        step = max(DENSE_VALUES // self.n_features, 256)
+        for some in edges:
+            for first in range(0, self._length(some) if self._is_sparse(some) else 0, step):
+                part = slice(first, first + step)
+                ends = [
+                    (k, where if where is None else _indices(where, self.pieces[k].shape[0])[part])
+                    for k, where in (some.now, some.past)
+                ]
+                weights = None if some.weights is None else some.weights[part]
+                yield [Edges(some.part, ends[0], ends[1], weights)]
+
+    def _stacked(self, edges: list[Edges]) -> Float64s:
+        out = np.empty((sum(map(self._length, edges)), self.n_features))
+        first = 0
+        for some in edges:
+            last = first + self._length(some)
+            self._write(some, out[first:last])
+            first = last
+        return out
+
+    def _write(self, edges: Edges, out: Float64s) -> None:
+        now, past = self._rows(edges.now), self._rows(edges.past)
+        if is_sparse(now) and is_sparse(past):  # alike digits cancel before they are made dense
+            out[:] = (now - past).toarray()
+        else:
+            now, past = (end.toarray() if is_sparse(end) else end for end in (now, past))
+            np.subtract(now, past, out=out, dtype=np.float64)
+        if edges.weights is not None:
+            out *= np.sqrt(edges.weights)[:, None]
+
+    # ---- sums that need no dense differences -----------------------------------------------
+
+    def _add_sparse(self, edges: Edges, total: Float64s) -> bool:
+        """Add terms of sparse rows by sparse products; say whether that keeps the digits."""
+        now, past = self._rows(edges.now), self._rows(edges.past)
+        root = None if edges.weights is None else sp.diags_array(np.sqrt(edges.weights))
+        if is_sparse(now) and is_sparse(past):
+            apart = now - past if root is None else root @ (now - past)
+            total += np.tril((apart.T @ apart).toarray())
+            return True
+        if not is_sparse(now) or np.ndim(past) != 1:
+            return False
+        weighted = now.astype(np.float64) if root is None else root @ now.astype(np.float64)
+        sums = np.asarray((weighted if root is None else root @ weighted).sum(axis=0)).ravel()
+        weight = float(now.shape[0] if edges.weights is None else edges.weights.sum())
+        found = (weighted.T @ weighted).toarray()
+        squares = np.diagonal(found).copy()
+        crossed = np.outer(sums, past)
+        found -= crossed + crossed.T - weight * np.outer(past, past)
+        if squares.max(initial=0.0) > CANCELS * np.diagonal(found).max(initial=0.0):
+            return False
+        total += np.tril(found)
+        return True
+
+    def _graph_moment(self, edges: Edges) -> Float64s:
+        """Return ``X^T L X``, with L the Laplacian of the graph whose edges are the terms."""
+        piece = self.pieces[edges.now[0]]
+        n, w = piece.shape[0], edges.weights
+        now, past = (_indices(end[1], n) for end in (edges.now, edges.past))
+        w = np.ones(len(now)) if w is None else w
+        links = sp.csr_array((w, (now, past)), shape=(n, n))
+        degree = np.bincount(now, w, n) + np.bincount(past, w, n)
+        laplacian = sp.diags_array(degree) - links - links.T
+        # A shift common to all rows cancels in differences; about the mean fewer digits are lost.
+        mean = np.asarray(piece.mean(axis=0, dtype=np.float64)).ravel()
+        rows = (piece.toarray() if is_sparse(piece) else piece) - mean
+        return np.asarray(rows.T @ (laplacian @ rows))
+
+
+def _at(rows: Any, where: Any) -> Any:
+    return rows if where is None else rows[where]
+
+
+def _indices(where: Any, n: int) -> Places:
+    return np.arange(n)[where] if isinstance(where, slice) else where
+
+
+def mean_of(rows: Any, weights: Float64s | None) -> Float64s:
+    """Return the weighted mean of rows, dense or sparse, in float64."""
+    if weights is None:
+        return np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
+    share = weights / weights.sum()
+    if is_sparse(rows) or rows.dtype != np.float64:
+        return np.asarray(rows.T @ share, np.float64)
+    return np.asarray(weighted_sum(share, rows))

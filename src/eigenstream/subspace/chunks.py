@@ -1,0 +1,92 @@
+"""Checked rows: what every estimator learns from, chunk by chunk."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import vstack
+
+from eigenstream._checks import is_sparse
+from eigenstream._storable import storable
+
+Float64s = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+NO_PLACES: Places = np.empty(0, np.intp)
+
+
+@storable(rows="any", weights="f8 n | None", starts="i8 s", targets="any", pairs="i8 n 2 | None")
+@dataclass(frozen=True)
+class Chunk:
+    """Rows (n, D) in their order, dense or sparse, without NaN; or pairs of such rows."""
+
+    rows: Any
+    #: One number a row, or a pair; None: all weigh one.
+    weights: Float64s | None = None
+    #: The places at which a new sequence begins.
+    starts: Places = field(default_factory=lambda: NO_PLACES)
+    #: The class of each row, or the sign of each pair.
+    targets: NDArray[Any] | None = None
+    #: The two rows of each pair, shape (n_pairs, 2).
+    pairs: Places | None = None
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0]) if self.pairs is None else len(self.pairs)
+
+    def __getitem__(self, part: slice) -> "Chunk":
+        first, last, _ = part.indices(len(self))
+        starts = self.starts[(self.starts >= first) & (self.starts < last)] - first
+        return replace(self.chosen(slice(first, last)), starts=starts)
+
+    def chosen(self, places: Any) -> Self:
+        """Return some of the rows, or of the pairs, without their order in time."""
+        rows, pairs = self.rows, self.pairs
+        if pairs is None:
+            rows = rows[places]
+        else:
+            pairs = pairs[places]
+        weights, targets = (None if v is None else v[places] for v in (self.weights, self.targets))
+        return type(self)(rows, weights, NO_PLACES, targets, pairs)
+
+    def kept(self) -> "Chunk":
+        """Return a copy that holds only the rows it needs: the caller may reuse its memory."""
+        if self.pairs is None:
+            return replace(self, rows=self.rows.copy())
+        used, pairs = np.unique(self.pairs, return_inverse=True)
+        return replace(self, rows=self.rows[used], pairs=pairs.reshape(-1, 2).astype(np.intp))
+
+    def each_weight(self) -> Float64s:
+        """Return the weights as an array."""
+        return np.ones(len(self)) if self.weights is None else self.weights
+
+    def heavy(self) -> Self:
+        """Return the rows, or pairs, of positive weight."""
+        if self.weights is None or (self.weights > 0).all():
+            return self
+        return self.chosen(np.flatnonzero(self.weights > 0))
+
+    def faded(self, keep: float) -> Self:
+        """Return the chunk with weights that fall by the factor ``keep`` from a row to the last."""
+        fading = keep ** np.arange(len(self) - 1, -1, -1.0)
+        return replace(self, weights=self.each_weight() * fading)
+
+
+def joined(chunks: list[Chunk]) -> Chunk:
+    """Return chunks that follow each other as one."""
+    chunks = [chunk for chunk in chunks if len(chunk)] or chunks[:1]
+    if len(chunks) == 1:
+        return chunks[0]
+    places = np.cumsum([0, *map(len, chunks)])
+    rows = [chunk.rows for chunk in chunks]
+    weights = targets = pairs = None
+    if any(chunk.weights is not None for chunk in chunks):
+        weights = np.concatenate([chunk.each_weight() for chunk in chunks])
+    if chunks[0].targets is not None:
+        targets = np.concatenate([chunk.targets for chunk in chunks])
+    if chunks[0].pairs is not None:
+        before = np.cumsum([0, *(part.shape[0] for part in rows)])
+        pairs = np.concatenate([c.pairs + n for c, n in zip(chunks, before, strict=False)])
+    starts = np.concatenate([c.starts + at for c, at in zip(chunks, places, strict=False)])
+    stacked = vstack(rows, format="csr") if any(map(is_sparse, rows)) else np.concatenate(rows)
+    return Chunk(stacked, weights, starts, targets, pairs)

@@ -1,0 +1,309 @@
+"""Hyperbolic PCA from labelled rows: all the pairs that the labels imply, in linear time."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checkpoints import KEEPING, keeper_of
+from eigenstream._checks import check_weights
+from eigenstream._documented import documented_by
+from eigenstream._linalg import Float64s
+from eigenstream._provenance import forget_source, note_source
+from eigenstream._refusals import unchanged_on_error
+from eigenstream._storable import storable
+from eigenstream._streams import all_rows, check_labelled, is_stream, note_columns, refuse_keeping
+from eigenstream.evaluation.base import PairCounts, counts_of_classes, roc_area
+from eigenstream.evaluation.pair_risk import TrainingRows
+from eigenstream.subspace import pair_input, rows
+from eigenstream.subspace.base import FLAG
+from eigenstream.subspace.documented import documented
+from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.pair_bounds import bound_of_rows
+from eigenstream.subspace.pairwise import PairwiseEstimator
+from eigenstream.subspace.rows import Source
+from eigenstream.subspace.sample import MOST_ROWS, Sample
+from eigenstream.subspace.terms import ClassTerms
+from eigenstream.subspace.training import training_rows
+from eigenstream.theory.bounds import RiskBound
+
+
+@storable()
+@documented
+class ClassSubspace(PairwiseEstimator):
+    """The subspace that tells classes apart by distance, those of the data and fresh ones.
+
+    Maurer's hyperbolic PCA [HPCA] (not PCA in hyperbolic space) on all pairs of rows: it maximises
+    the mean of ``eta |P(x - x')|^2`` over pairs of different classes minus that of
+    ``|P(x - x')|^2`` over pairs of the same class, the top eigenspace of an indefinite matrix T.
+    What it learns from some classes serves others of the same kind: letters for digits, some
+    people's faces for other people's.
+
+    Parameters
+    ----------
+    <components_of_pairs>
+    eta : float, "auto", "margin_risk" or list of floats, default="auto"
+        The weight of different pairs, that of same ones being 1. "auto" compares 12 weights from
+        10 to 0.003 by the one-example-per-class error on held-out classes; a list names other
+        weights. "margin_risk" takes the least training margin risk at 0.01, as the paper does.
+    <criterion_of_pairs, shrinkage, solver, features>
+    scale : bool, default=False
+        Divide each feature by its standard deviation over the rows (``scale_``, divided by n - 1;
+        inside tasks, where there are ``groups``).
+    <missing>
+
+    Attributes
+    ----------
+    components_, eigenvalues_, mean_, scale_, n_samples_seen_, objective_, rank_, solver_
+        ``eigenvalues_`` are those of eta/2 A - 1/2 B.
+    eta_, eta_choice_, n_positive_, gamma_, dual_coef_
+    threshold_, risk_, risk_curve_, margin_risk_, margin_risk_error_, diameter_
+        From all pairs of up to 10^4 different rows, drawn alike whatever their class.
+    risk_standard_error_
+        That of ``risk_`` from using a sample; 0 for all rows.
+    operator_ : MatrixOperator
+        A and B (``reward`` and ``penalty``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import ClassSubspace
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(np.arange(8), 20)
+    >>> X = rng.standard_normal((160, 5)) * [0.1, 0.1, 3.0, 3.0, 3.0]
+    >>> X[:, :2] += rng.standard_normal((8, 2))[y]  # what tells the classes apart
+    >>> learned = ClassSubspace(n_components=2).fit(X, y)
+    >>> float((learned.components_[:, :2] ** 2).sum()) > 1.99
+    True
+    >>> learned.risk_ < 0.1
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = PairwiseEstimator._parameter_constraints | {
+        "scale": [FLAG]
+    }
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        eta: Any = "auto",
+        criterion: str = "difference",
+        shrinkage: Any = "auto",
+        solver: Any = "auto",
+        features: Any = None,
+        scale: bool = False,
+        missing: str = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.eta = eta
+        self.criterion = criterion
+        self.shrinkage = shrinkage
+        self.solver = solver
+        self.features = features
+        self.scale = scale
+        self.missing = missing
+
+    # ---- learning --------------------------------------------------------------------------
+
+    @documented_by(KEEPING)
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        checkpoint: Any = None,
+        every: int | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Learn from all pairs of rows, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), or a stream
+            A Gram matrix for ``Kernel("precomputed")``.
+        y : array-like of shape (n,)
+            Class labels, at least two different ones. A stream may have them in a column.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative; they count as repetitions.
+        groups : array-like of shape (n,), optional
+            The learning task of each row. Pairs are formed inside tasks only, and all tasks have
+            the same weight; equal labels in different tasks are different classes.
+        <checkpoint, every, resume>
+        """
+        keeper = keeper_of(checkpoint, every, resume)
+        with unchanged_on_error(self):
+            self._check_parameters()
+            if is_stream(X):
+                stream = X if y is None else X.with_labels(y)
+                check_labelled(stream, self)
+                if keeper is None and self._in_memory(stream):
+                    found = all_rows(stream, "fit of ClassSubspace")
+                    source = self._source(found.rows, found.labels, None, None, reset=True)
+                    self._learn_all(source)
+                    note_columns(self, stream)
+                    note_source(self, stream)
+                    return self
+
+                def labels(given: Any) -> Any:
+                    return pair_input.checked_labels(self, given)
+
+                source = rows.source_of_stream(self, stream, targets=labels, keeper=keeper)
+                self.n_features_in_ = source.n_features
+                note_columns(self, stream)
+                self._resume(source, keeper)
+                return self
+            if keeper is not None:
+                refuse_keeping(X)
+            self._learn_all(self._source(X, y, sample_weight, groups, reset=True))
+            forget_source(self)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from more labelled rows; their classes may be new.
+
+        Any chunking, in any order, gives the result of one pass; with "flow", any chunking.
+        """
+        with unchanged_on_error(self):
+            self._check_parameters()
+            if self._learner is not None:
+                self._check_continuation()
+            first = self._learner is None and not self._collecting
+            self._learn_more(self._source(X, y, sample_weight, groups, reset=first))
+            self._trained = None
+            self._forget_counts()
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Return an estimator that has learned from the rows of both; neither is changed.
+
+        Exact with solver="dense", pairs across the two included.
+        """
+        if isinstance(other, ClassSubspace) and other._learner is not None:
+            theirs: Any = other._learner.terms
+            if theirs.centers:
+                self._check_kind(next(iter(theirs.centers)))
+        merged = self._merged(other)
+        merged._trained = None
+        merged._forget_counts()
+        return merged
+
+    def _source(self, X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool) -> Source:
+        given = rows.validated(self, X, reset=reset)
+        n = given.shape[0]
+        targets = pair_input.targets_of(self, y, groups, n)
+        if not reset and self._learner is not None:
+            self._check_kind(targets[0][::-1] if targets.ndim == 2 else (None, targets[0]))
+        weights = None if sample_weight is None else check_weights(sample_weight, n)
+        source = rows.source_of_sequences(
+            self, [rows.Sequence(given, weights)], targets=targets, begins=False, given=X
+        )
+        if getattr(self.solver, "kernel", None) == "precomputed":
+            if weights is not None and (weights == 0).any():
+                raise ValueError(
+                    f"row {np.flatnonzero(weights == 0)[0]} of the Gram matrix weighs nothing. "
+                    "Leave it out, rows and columns."
+                )
+            source.missing = "raise"
+        return source
+
+    def _check_kind(self, names: Any) -> None:
+        """Raise if names are text and were numbers before, or the other way round."""
+        terms: Any = self._known().terms
+        known = next(iter(terms.centers), None)
+        if known is None:
+            return
+        for what, one, before in zip(("groups", "y"), names, known, strict=True):
+            kinds = [_kind(one), _kind(before)]
+            if kinds[0] != kinds[1]:
+                raise ValueError(
+                    f"{what} holds {kinds[0]}, and held {kinds[1]} before: they would name other "
+                    "classes. Use one kind throughout, such as text."
+                )
+
+    def _terms(self, width: int) -> ClassTerms:
+        return ClassTerms(width)
+
+    def _sample(self, width: int) -> Sample:
+        return Sample(width, self.SAMPLE_SIZE or MOST_ROWS)
+
+    def _scale(self, learner: Learner, operator: Any) -> Float64s | None:
+        if not self.scale:
+            return None
+        unlike, like = learner.terms.totals()
+        squares = np.diagonal(operator.reward) * unlike + np.diagonal(operator.penalty) * like
+        squares = squares / max(2.0 * (unlike + like), 1.0)
+        return np.where(squares > learner.terms.floor, np.sqrt(np.maximum(squares, 0.0)), 1.0)
+
+    def _check_enough(self, learner: Learner) -> None:
+        terms: Any = learner.terms
+        if not any(center.weight > 0.0 for center in terms.centers.values()):
+            raise ValueError(
+                "no row is left to learn from: all have a weight of zero or a missing value. "
+                "Give other rows."
+            )
+        if terms.totals()[0] == 0.0:
+            name = next(iter(terms.centers))
+            where = "y names one class" if name[0] is None else "every group names one class"
+            raise ValueError(
+                f"{where} only ({name[1]!r}), so that no pair is of different classes. Give rows "
+                f"of at least two (n_samples={learner.n_rows})."
+            )
+        self._check_size(learner)
+
+    # ---- results ---------------------------------------------------------------------------
+
+    def _training(self) -> TrainingRows:
+        if self._trained is None:
+            self._trained = training_rows(self._known().ahead().sample, self._columns)  # type: ignore[arg-type]
+        found: TrainingRows = self._trained
+        return found
+
+    def _training_counts(self) -> PairCounts:
+        return self._training().counts()
+
+    def _counts_after(self, learner: Learner, columns: Float64s) -> PairCounts:
+        return training_rows(learner.sample, columns).counts()  # type: ignore[arg-type]
+
+    def _risk_bound(
+        self, margin: float, delta: float, diameter: float, balanced: bool
+    ) -> RiskBound:
+        if self.scale_ is not None:
+            raise ValueError(
+                "The theory bounds projections of the data, and scale=True divides by what the "
+                "data say first. Fit with scale=False, on data scaled by constants."
+            )
+        return bound_of_rows(self._training(), margin, delta, diameter)
+
+    # ---- use -------------------------------------------------------------------------------
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the ROC area of the distance as a detector of class equality.
+
+        Over all pairs of rows; of given pairs, see ``pair_distance``.
+        """
+        check_is_fitted(self)
+        labels = pair_input.checked_labels(self, y)
+        Z = np.asarray(self.transform(X), np.float64)
+        if labels.shape != (len(Z),):
+            raise ValueError(f"y must hold one label a row, {len(Z)} in all; got {labels.shape}.")
+        codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)
+        counts = counts_of_classes(Z, codes, np.zeros(len(Z), np.intp))
+        if counts.same[-1] == 0 or counts.different[-1] == 0:
+            kind = "the same class" if counts.same[-1] == 0 else "different classes"
+            raise ValueError(f"y implies no pair of {kind}, so there is no ROC area.")
+        return roc_area(counts)
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _kind(name: Any) -> str:
+    if name is None:
+        return "nothing"
+    return "text" if isinstance(name, str) else "numbers"

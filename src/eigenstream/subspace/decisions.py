@@ -1,0 +1,189 @@
+"""What a learned distance between pairs is used for: decisions, thresholds, risks."""
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_choice, check_number
+from eigenstream._linalg import Float64s
+from eigenstream.evaluation import BalancedRisk, pair_risk
+from eigenstream.evaluation.base import PairCounts, counts_of_pairs, distances_of, roc_area
+from eigenstream.subspace import pair_input as _pair_input
+
+#: Rows projected at a time, where pairs come by index.
+PAIRS_AT_A_TIME = 1 << 16
+
+
+class PairDecisions(ABC):
+    """Distances of pairs after a learned map, and decisions by a threshold on them.
+
+    ``threshold_`` is where the balanced risk on the training pairs is least, until
+    ``calibrate_threshold`` sets another one.
+    """
+
+    missing: Any
+    preprocessor: Any = None
+
+    #: The distances of the training pairs, once they are counted, and a threshold that was set.
+    _counted: PairCounts | None = None
+    _calibrated: float | None = None
+
+    @abstractmethod
+    def transform(self, X: Any) -> Any:
+        """Map rows to the space in which distances are taken."""
+
+    @abstractmethod
+    def _training_counts(self) -> PairCounts:
+        """Return the distances of the training pairs, or of a sample of them, counted."""
+
+    def _counts(self) -> PairCounts:
+        """Return the counts, made once for as long as nothing more is learned."""
+        check_is_fitted(self)
+        if self._counted is None:
+            self._counted = self._training_counts()
+        return self._counted
+
+    def _forget_counts(self) -> None:
+        """Forget what was found out about other pairs."""
+        self._counted = self._calibrated = None
+
+    # ---- distances -------------------------------------------------------------------------
+
+    def pair_distance(self, pairs: Any) -> Float64s:
+        """Return the learned distance |P(x - x')| of each pair.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, n_features), or index pairs (n, 2) with a ``preprocessor``
+        """
+        check_is_fitted(self)
+        raw = _pair_input.checked_pairs(
+            pairs,
+            None,
+            self.preprocessor,
+            n_features=self.n_features_in_,  # type: ignore[attr-defined]
+        )
+        return self._distances(raw.rows, raw.pairs)
+
+    def _distances(self, rows: Any, pairs: Any) -> Float64s:
+        with warnings.catch_warnings():
+            # Members of pairs have no column names, whatever the rows that were learned from had.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            if pairs is not None:
+                used, index = np.unique(pairs, return_inverse=True)
+                mapped, index = self.transform(rows[used]), index.reshape(-1, 2)
+                return distances_of(np.asarray(mapped, np.float64), index)
+            out = np.empty(len(rows))
+            sides = rows.reshape(len(rows), 2, -1)
+            for start in range(0, len(out), PAIRS_AT_A_TIME):
+                part = slice(start, start + PAIRS_AT_A_TIME)
+                first, second = (self.transform(sides[part, k]) for k in (0, 1))
+                apart = np.asarray(first, np.float64) - np.asarray(second, np.float64)
+                out[part] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+            return out
+
+    def pair_score(self, pairs: Any) -> Float64s:
+        """Return minus the distance of each pair: the larger, the likelier of the same class."""
+        return -self.pair_distance(pairs)
+
+    def pair_predict(self, pairs: Any) -> NDArray[np.int64]:
+        """Return +1 for pairs nearer than ``threshold_`` (same class), else -1."""
+        return np.where(self.pair_distance(pairs) < self.threshold_, 1, -1).astype(np.int64)
+
+    # ---- thresholds and risks ----------------------------------------------------------------
+
+    @property
+    def pair_counts_(self) -> PairCounts:
+        """The training pairs, or a sample of them, by learned distance: what risks are made of.
+
+        ``ends`` ascend; ``same`` and ``different`` are the weights of the pairs of either kind that
+        are at most so far apart.
+        """
+        return self._counts()
+
+    @property
+    def threshold_(self) -> float:
+        """The distance below which a pair is said to be of the same class."""
+        return self.risk_curve_.threshold if self._calibrated is None else self._calibrated
+
+    @property
+    def risk_(self) -> float:
+        """The least balanced risk of a threshold on the training pairs ([HPCA] section 3)."""
+        return self.risk_curve_.risk
+
+    @property
+    def risk_curve_(self) -> BalancedRisk:
+        """The balanced risk of every threshold on the training pairs."""
+        return pair_risk.risk_curve(self._counts())
+
+    def calibrate_threshold(
+        self,
+        pairs: Any,
+        y: Any,
+        strategy: str = "balanced_risk",
+        *,
+        false_positive_rate: float | None = None,
+    ) -> Self:
+        """Set ``threshold_`` from given pairs, preferably held-out ones.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, D), or index pairs (n, 2) with a ``preprocessor``
+        y : array of shape (n,)
+            +1 for pairs of the same class, -1 for pairs of different ones.
+        strategy : {"balanced_risk", "accuracy", "false_positive_rate"}
+            Least balanced risk; fewest errors, every pair counting the same; or the largest
+            threshold that says "same" of at most the share ``false_positive_rate`` of the
+            different pairs.
+        """
+        check_choice(strategy, "strategy", ("balanced_risk", "accuracy", "false_positive_rate"))
+        if (strategy == "false_positive_rate") != (false_positive_rate is not None):
+            raise ValueError(
+                "give false_positive_rate, a share such as 0.05, with the strategy of that name, "
+                "and only then."
+            )
+        distances = self.pair_distance(pairs)
+        signs = _pair_input.checked_signs(y, len(distances))
+        needed = {-1} if strategy == "false_positive_rate" else {-1, 1}
+        if not needed <= set(signs.tolist()):
+            raise ValueError(
+                f"strategy={strategy!r} needs pairs with y = {' and '.join(map(str, needed))}, "
+                f"got only {signs[0]}."
+            )
+        counts = counts_of_pairs(self.pair_distance(pairs), signs)
+        if strategy == "balanced_risk":
+            threshold = pair_risk.risk_curve(counts).threshold
+        elif strategy == "accuracy":
+            threshold = pair_risk.accuracy_threshold(counts)
+        else:
+            rate = check_number(false_positive_rate, "false_positive_rate", least=0, below=1)
+            threshold = pair_risk.rate_threshold(counts, rate)
+        self._calibrated = threshold
+        return self
+
+
+class FitsPairs(PairDecisions):
+    """scikit-learn's methods of a classifier of pairs, for estimators whose ``fit`` takes pairs."""
+
+    def decision_function(self, pairs: Any) -> Float64s:
+        """Return ``pair_score``: positive pairs have the larger values."""
+        return self.pair_score(pairs)
+
+    def predict(self, pairs: Any) -> NDArray[np.int64]:
+        """Return ``pair_predict``: +1 for pairs of the same class, -1 for others."""
+        return self.pair_predict(pairs)
+
+    def score(self, pairs: Any, y: Any) -> float:
+        """Return the ROC area of the distance as a detector of positive pairs."""
+        distances = self.pair_distance(pairs)
+        signs = _pair_input.checked_signs(y, len(distances))
+        if len(np.unique(signs)) < 2:
+            raise ValueError(
+                f"y holds {signs[0]:+d} only; a ROC area compares same pairs with different ones, "
+                "so give some of both."
+            )
+        return roc_area(counts_of_pairs(distances, signs))

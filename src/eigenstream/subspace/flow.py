@@ -1,0 +1,193 @@
+"""Rows in time by the Oja-Karhunen flow: one step a row, and an answer at any moment."""
+
+from copy import deepcopy
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from eigenstream._checks import is_sparse
+from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
+from eigenstream.online import UnstableStepError
+from eigenstream.subspace.accumulators import Moments
+from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.flow_solver import FlowSolver
+from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.operators import Eigenpairs
+from eigenstream.subspace.terms import (
+    BETWEEN,
+    NOTHING,
+    ClassTerms,
+    Parts,
+    Terms,
+    TimeTerms,
+    Weights,
+    chunk_keys,
+)
+
+
+class FlowOperator:
+    """What the flow knows of T: the eigenpairs along its frame, and the trace of A."""
+
+    def __init__(self, solver: FlowSolver, floor: float) -> None:
+        found = solver.solution()
+        self.pairs, self.trace, self.floor = found.pairs, found.total, floor
+
+    def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
+        """Return the eigenpairs at the weights that the flow was given."""
+        return self.pairs.first(n_components)
+
+
+@storable(solver="FlowSolver", exact="any")
+class FlowLearner(Learner):
+    """A learner that hands rows, not terms, to the flow; terms are only counted."""
+
+    def __init__(self, terms: TimeTerms, solver: FlowSolver, *, exact: bool = False) -> None:
+        super().__init__(terms, None)
+        self.solver = solver
+        #: Exact sums beside the flow, for a hook that asks how far the answer is.
+        self.exact = Moments(terms.n_features) if exact else None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a hook has ended the last call."""
+        return self.solver.stopped
+
+    def ahead(self, *, copied: bool = False) -> "FlowLearner":
+        """Return the learner: the flow reads its waiting rows itself."""
+        return self
+
+    def operator(self, held: Parts = NOTHING) -> FlowOperator:
+        """Return what the flow knows of T."""
+        return FlowOperator(self.solver, self.terms.floor)
+
+    def _learn(self, block: Chunk) -> None:
+        terms = self.terms.take(block)
+        if self.exact is not None:
+            self.exact.add(terms, self.terms)
+        cuts = [0, *(int(start) for start in block.starts if start > 0), len(block)]
+        for first, last in pairwise(cuts):
+            part = slice(first, last)
+            weights = None if block.weights is None else block.weights[part]
+            try:
+                self.solver.update(
+                    block.rows[part],
+                    weights,
+                    new_sequence=bool((block.starts == first).any()),
+                    exact=None if self.exact is None else self._exact_columns,
+                )
+            except UnstableStepError:
+                self._count()
+                raise
+            if self.solver.stopped:
+                self._count()
+                return
+
+    def _count(self) -> None:
+        """Count only the rows that the flow has learned."""
+        assert isinstance(self.terms, TimeTerms)
+        self.terms.n_rows = self.solver.n_rows
+        self.terms.center.mean = self.solver.solution().mean
+
+    def _exact_columns(self) -> Float64s:
+        plan = self.solver.plan
+        assert self.exact is not None
+        return self.exact.operator(self.terms).largest(plan.weights, plan.n_components).vectors
+
+
+#: Couples that the flow learns together, and vectors that wait for the other kind at most.
+COUPLES, WAITING = 64, 4096
+
+
+@storable()
+class CoupleLearner(Learner):
+    """A learner that hands chunks of pairs, or of labelled rows, to the flow."""
+
+    def _learn(self, block: Chunk) -> None:
+        self.terms.take(block)
+        self.sums.add(block, self.terms)
+
+
+@storable(solver="FlowSolver", rewarded="f8 p W", penalised="f8 q W")
+class CoupleFlow:
+    """The flow on couples of a rewarded and a penalised vector.
+
+    A step has the term ``w_0 u u^T - w_1 v v^T``. To the flow v is a velocity: the difference of
+    the rows u and u - v, which are a sequence of their own.
+    """
+
+    def __init__(self, n_features: int, solver: FlowSolver) -> None:
+        self.solver = solver
+        #: Vectors of either kind that wait for the other.
+        self.rewarded = self.penalised = np.empty((0, n_features))
+
+    def add(self, chunk: Chunk, terms: Terms) -> None:
+        """Take a step for each couple."""
+        if isinstance(terms, ClassTerms):
+            rewarded, penalised = _of_classes(chunk, terms, self.solver.plan.weights)
+        else:
+            rewarded, penalised = _of_pairs(chunk)
+        self.rewarded = np.concatenate([self.rewarded, rewarded])
+        self.penalised = np.concatenate([self.penalised, penalised])
+        n = min(len(self.rewarded), len(self.penalised))
+        if n == 0 and len(self.rewarded) >= WAITING:  # nothing is penalised yet
+            self.penalised, n = np.zeros_like(self.rewarded), len(self.rewarded)
+        for first in range(0, n, COUPLES):
+            some = slice(first, min(first + COUPLES, n))
+            _step(self.solver, self.rewarded[some], self.penalised[some])
+        self.rewarded, self.penalised = self.rewarded[n:][-WAITING:], self.penalised[n:][-WAITING:]
+
+    def operator(self, terms: Terms, held: Parts = NOTHING) -> FlowOperator:
+        """Return what the flow knows of T."""
+        solver = self.solver
+        if solver.n_terms == 0 and len(self.rewarded):
+            solver, first = deepcopy(solver), self.rewarded[:COUPLES]
+            _step(solver, first, np.zeros_like(first))
+        return FlowOperator(solver, terms.floor)
+
+
+def _step(solver: FlowSolver, rewarded: Float64s, penalised: Float64s) -> None:
+    pasts = np.zeros((COUPLES, rewarded.shape[1]))
+    pasts[: len(rewarded)] = rewarded - penalised
+    solver.update(np.concatenate([pasts, rewarded]), new_sequence=True)
+
+
+def _dense(rows: Any) -> Float64s:
+    return np.asarray(rows.toarray() if is_sparse(rows) else rows, np.float64)
+
+
+def _of_pairs(chunk: Chunk) -> tuple[Float64s, Float64s]:
+    """Return the differences of unlike and of like pairs."""
+    assert chunk.pairs is not None
+    apart = _dense(chunk.rows[chunk.pairs[:, 0]] - chunk.rows[chunk.pairs[:, 1]])
+    apart *= np.sqrt(chunk.each_weight())[:, None]
+    unlike = np.asarray(chunk.targets) < 0
+    heavy = chunk.each_weight() > 0.0
+    return apart[unlike & heavy], apart[~unlike & heavy]
+
+
+def _of_classes(chunk: Chunk, terms: ClassTerms, weights: Weights) -> tuple[Float64s, Float64s]:
+    """Return each row less the mean of its task, and less that of its class, in units of T.
+
+    With S the scatter of a task and S_c that of a class, ``T = b S - sum_c (b - share_c) S_c``,
+    where b is the share of the terms between class means.
+    """
+    shares, rows = terms.shares(weights), _dense(chunk.rows)
+    n = sum(center.weight for center in terms.centers.values())
+    keys, codes = chunk_keys(chunk)
+    u, v = np.zeros_like(rows), np.zeros_like(rows)
+    for k, key in enumerate(keys):
+        mine, b = codes == k, shares.get((BETWEEN, key[0]), 0.0)
+        if b == 0.0 or key not in terms.centers:
+            continue
+        task = [c for other, c in terms.centers.items() if other[0] == key[0]]  # type: ignore[index]
+        middle = np.average([c.mean for c in task], axis=0, weights=[c.weight for c in task])
+        of_class = max(b - shares.get(key, 0.0), 0.0)
+        u[mine] = np.sqrt(n * b / weights[0]) * (rows[mine] - middle)
+        v[mine] = np.sqrt(n * of_class / weights[1]) * (rows[mine] - terms.centers[key].mean)
+    root, heavy = np.sqrt(chunk.each_weight())[:, None], chunk.each_weight() > 0.0
+    return (root * u)[heavy], (root * v)[heavy]
+
+
+__all__ = ["COUPLES", "Any", "CoupleFlow", "CoupleLearner", "FlowLearner", "FlowOperator"]

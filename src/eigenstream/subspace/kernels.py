@@ -1,0 +1,145 @@
+"""The space of a kernel as a feature map whose prototypes are all rows."""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from eigenstream._checks import is_sparse, warn_user
+from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
+from eigenstream.subspace.terms import row_hashes
+
+#: Rows whose distances stand for all when their median is taken.
+MEDIAN_ROWS = 1000
+
+#: A good product of gamma and the median squared distance; above the second value the Gram matrix
+#: is nearly the identity.
+GOOD_PRODUCT, IDENTITY_ABOVE = 0.7, 5.0
+
+#: Pivots below this share of the largest are rounding.
+RANK_TOLERANCE = 1e-12
+
+#: A factor that misses this share of the trace shows that a kernel is indefinite.
+INDEFINITE = 1e-8
+
+#: Kernel values made at a time: 32 MB.
+KERNEL_VALUES = 1 << 22
+
+
+def median_square(rows: Any) -> float:
+    """Return the median squared distance between distinct rows (of up to 1000).
+
+    A kernel ``exp(-gamma |x - y|^2)`` is neither flat nor sharp where gamma times this is near 1.
+
+    >>> median_square(np.array([[0.0], [1.0], [3.0], [3.0]]))
+    4.0
+    """
+    some = rows[np.unique(row_hashes(rows), return_index=True)[1][:MEDIAN_ROWS]]
+    squares = cdist(some, some, "sqeuclidean")[np.tril_indices(len(some), -1)]
+    squares = squares[squares > 0]
+    return float(np.median(squares)) if squares.size else 0.0
+
+
+def check_sharpness(gamma: float, median: float, other: str = "gamma=None") -> None:
+    """Warn of a kernel so sharp that the Gram matrix is nearly the identity."""
+    if gamma * median > IDENTITY_ABOVE:
+        warn_user(
+            f"gamma * median|x - x'|^2 = {gamma * median:.3g}, so the Gram matrix is nearly the "
+            f"identity. Values from 0.5 to 2 work best: try gamma={GOOD_PRODUCT / median:.3g}, or "
+            f"{other}."
+        )
+
+
+def check_map(features: Any) -> None:
+    """Warn of a map by prototypes, such as RBFNetwork, whose kernel is too sharp."""
+    gamma, prototypes = (getattr(features, name, None) for name in ("gamma_", "prototypes_"))
+    if gamma is not None and prototypes is not None:
+        check_sharpness(gamma, median_square(prototypes), "gamma='median'")
+
+
+@storable(rows_="any?", gamma_="number?", order_="i8 r?", factor_="f8 r r?", n_rows_="int?")
+class KernelMap(TransformerMixin, BaseEstimator):
+    """Rows as coordinates whose inner products are the kernel's values.
+
+    The coordinates are the rows of a pivoted Cholesky factor of the Gram matrix.
+    """
+
+    def __init__(self, kernel: str = "rbf", gamma: float | None = None) -> None:
+        self.kernel, self.gamma = kernel, gamma
+
+    def fit(self, X: Any, y: Any = None) -> "KernelMap":
+        """Factor the Gram matrix of the rows (which the rows are, if it is precomputed)."""
+        self.rows_ = X
+        self.gamma_ = 0.0
+        if self.kernel == "rbf":
+            self.rows_ = np.asarray(X, np.float64)
+            median = median_square(self.rows_)
+            self.gamma_ = self.gamma or (GOOD_PRODUCT / median if median > 0 else 1.0)
+            if self.gamma is not None:
+                check_sharpness(self.gamma, median)
+        elif self.kernel == "precomputed":
+            check_gram(X)
+        gram = self._values(self.rows_)
+        tolerance = RANK_TOLERANCE * float(np.diagonal(gram).max(initial=0.0))
+        factor, order, rank, _ = lapack.dpstrf(
+            np.asfortranarray(gram), lower=1, tol=max(tolerance, 1e-300)
+        )
+        trace = float(np.trace(gram))
+        lost = abs(trace - float((np.tril(factor)[:, :rank] ** 2).sum()))
+        if lost > INDEFINITE * abs(trace) or (rank == 0 and gram.any()):
+            raise ValueError(
+                "The kernel is not positive semidefinite. Pass a Gram matrix, such as K @ K.T."
+            )
+        self.order_ = (order - 1)[:rank].astype(np.intp)
+        self.factor_ = np.tril(factor[:rank, :rank])
+        self.n_rows_ = self.rows_.shape[0]
+        if self.kernel != "precomputed":
+            self.rows_ = self.rows_[self.order_]
+        return self
+
+    def transform(self, X: Any) -> Float64s:
+        """Return the coordinates of rows."""
+        out = np.empty((X.shape[0], len(self.factor_)))
+        step = max(KERNEL_VALUES // max(len(self.factor_), 1), 1)
+        for first in range(0, len(out), step):
+            values = self._values(X[first : first + step])
+            if self.kernel == "precomputed":
+                values = values[:, self.order_]
+            found = solve_triangular(self.factor_, values.T, lower=True, check_finite=False)
+            out[first : first + step] = found.T
+        return out
+
+    def coefficients(self, columns: Float64s) -> Float64s:
+        """Return columns of the coordinates as sums over the rows that were learned from."""
+        found = solve_triangular(self.factor_, columns, lower=True, trans=1, check_finite=False)
+        out = np.zeros((self.n_rows_, columns.shape[1]))
+        out[self.order_] = found
+        return out
+
+    def _values(self, X: Any) -> Float64s:
+        if self.kernel == "precomputed":
+            return np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
+        if self.kernel == "linear":
+            found = X @ self.rows_.T
+            return np.asarray(found.toarray() if is_sparse(found) else found, np.float64)
+        # Squares about the rows' mean, so that little cancels.
+        mean = self.rows_.mean(axis=0)
+        some, fixed = np.asarray(X, np.float64) - mean, self.rows_ - mean
+        squares = (some**2).sum(axis=1)[:, None] + (fixed**2).sum(axis=1) - 2.0 * (some @ fixed.T)
+        return np.asarray(np.exp(-self.gamma_ * np.maximum(squares, 0.0)))
+
+
+def check_gram(values: Any) -> None:
+    """Reject a precomputed kernel that is not square or not symmetric."""
+    if values.shape[0] != values.shape[1]:
+        raise ValueError(f"A precomputed kernel must be square, (n, n); got {values.shape}.")
+    apart = np.abs(values - values.T)
+    if apart.max() > 1e-8 * max(np.abs(values).max(), np.finfo(float).tiny):
+        i, j = np.unravel_index(int(apart.argmax()), values.shape)
+        raise ValueError(
+            f"The precomputed kernel is not symmetric: entries ({i}, {j}) and ({j}, {i}) differ. "
+            "Pass a symmetric one, such as (K + K.T) / 2."
+        )

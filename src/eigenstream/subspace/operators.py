@@ -1,0 +1,286 @@
+"""A and B of ``T = reward * A - penalty * B``: as matrices, or by passes over rows."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh, lapack
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+from eigenstream._checks import warn_user
+from eigenstream._linalg import Float64s, canonical_signs, numerical_rank, power_of_two
+from eigenstream._storable import storable
+from eigenstream.subspace.block import Block
+from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.terms import NOTHING, Parts, Terms, Weights
+
+#: alpha="auto" goes this share of the way from the threshold to 1: larger, and fast directions
+#: weigh more; smaller, and rounding decides about the last eigenvalue.
+AUTO_STEP = 0.01
+
+#: Warn where rounding may move alpha by this share of it.
+UNSURE = 0.1
+
+#: Lanczos vectors beside the wanted ones, and restarts before the larger number is tried.
+BESIDE, RESTARTS = (40, 100), 60
+
+
+@storable(values="f8 d", vectors="f8 W d")
+@dataclass(frozen=True)
+class Eigenpairs:
+    """The largest algebraic eigenvalues, descending, and their eigenvectors as columns."""
+
+    values: Float64s
+    vectors: Float64s
+
+    def first(self, n: int) -> "Eigenpairs":
+        """Return the first ``n`` pairs, and at least one."""
+        return Eigenpairs(self.values[: max(n, 1)], self.vectors[:, : max(n, 1)])
+
+
+def canonical(values: Any, vectors: Any) -> Eigenpairs:
+    """Return eigenpairs in descending order; the first largest entry of each vector is positive."""
+    order = np.argsort(-values, kind="stable")
+    found = canonical_signs(vectors[:, order])
+    return Eigenpairs(np.asarray(values[order], np.float64), np.asarray(found, np.float64))
+
+
+def largest(matrix: Float64s, n_components: int) -> Eigenpairs:
+    """Return the eigenpairs of the largest algebraic eigenvalues of a symmetric matrix.
+
+    >>> largest(np.diag([1.0, -5.0, 3.0]), 2).values
+    array([3., 1.])
+    """
+    size = len(matrix)
+    unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
+    some: dict[str, Any] = {"driver": "evd"}
+    if n_components < size:
+        some = {"subset_by_index": (size - n_components, size - 1)}
+    values, vectors = eigh(matrix / unit, check_finite=False, **some)
+    return canonical(values * unit, vectors)
+
+
+def eigenvalues_of(matrix: Float64s) -> Float64s:
+    """Return all eigenvalues of a symmetric matrix, ascending."""
+    unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
+    return np.asarray(eigh(matrix / unit, eigvals_only=True, check_finite=False) * unit)
+
+
+def whitener(matrix: Float64s, rounding: float, floor: float = 0.0) -> Float64s:
+    """Return W with ``W^T matrix W = I`` on the range of a positive semidefinite matrix."""
+    unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
+    matrix = matrix / unit
+    # The Cholesky factor keeps the digits of small directions, where no eigenvalue is to be cut.
+    least = max(rounding * float(np.abs(matrix).sum(axis=0).max(initial=0.0)), floor / unit)
+    if lapack.dpotrf(matrix - least * np.eye(len(matrix)), lower=1)[1] == 0:
+        inverse = lapack.dtrtri(lapack.dpotrf(matrix, lower=1)[0], lower=1)[0]
+        return np.asarray(np.tril(inverse).T / np.sqrt(unit))
+    values, vectors = eigh(matrix, check_finite=False, driver="evd")
+    kept = values > max(rounding * values[-1], floor / unit, 0.0)
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept] * unit))
+
+
+class MatrixOperator:
+    """A and B as matrices: of all directions, or along the rows of an orthonormal ``basis``."""
+
+    def __init__(
+        self,
+        reward: Float64s,
+        penalty: Float64s,
+        *,
+        basis: Float64s | None = None,
+        trace: float | None = None,
+        floor: float = 0.0,
+    ) -> None:
+        self.reward, self.penalty, self.basis = reward, penalty, basis
+        #: The trace of A in all directions.
+        self.trace = float(np.trace(reward)) if trace is None else trace
+        #: How large an eigenvalue of A can be from rounding of the mean alone.
+        self.floor = floor
+        #: The weights in use, where they are known.
+        self.weights: Weights | None = None
+
+    @property
+    def rounding(self) -> float:
+        """The relative size of eigenvalues that may be rounding errors."""
+        return (len(self.reward) + 100) * float(np.finfo(np.float64).eps)
+
+    def matrix(self, weights: Weights | None = None) -> Float64s:
+        """Return T, by default at the weights in use."""
+        weights = self.weights if weights is None else weights
+        if weights is None:
+            raise ValueError("No weights are in use. Pass weights=(reward, penalty).")
+        return weights[0] * self.reward - weights[1] * self.penalty
+
+    def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
+        """Return the largest eigenpairs of T."""
+        pairs = largest(self.matrix(weights), n_components)
+        if self.basis is None:
+            return pairs
+        return canonical(pairs.values, self.basis.T @ pairs.vectors)
+
+    def count_positive(self, weights: Weights, floor: float | None = None) -> int:
+        """Return the number of eigenvalues of T that are positive beyond rounding."""
+        floor = weights[0] * self.floor if floor is None else floor
+        values = eigenvalues_of(self.matrix(weights))
+        return int((values > max(self.rounding * np.abs(values).max(initial=0.0), floor)).sum())
+
+    def rank(self) -> int:
+        """Return the numerical rank of A."""
+        return numerical_rank(eigenvalues_of(self.reward), self.rounding, self.floor)
+
+    def least_weight(self, n_components: int) -> float:
+        """Return the alpha above which ``n_components`` eigenvalues of T are positive.
+
+        By Sylvester's law of inertia: one minus the d-th eigenvalue of A v = theta (A + B) v.
+
+        >>> operator = MatrixOperator(np.diag([9.0, 3.0]), np.eye(2))
+        >>> round(operator.least_weight(2), 12)
+        0.25
+        """
+        return self._least_weight(n_components)[0]
+
+    def automatic_alpha(self, n_components: int) -> float:
+        """Return an alpha a step above the least one; warn where rounding may decide about it."""
+        least, error = self._least_weight(n_components)
+        alpha = least + AUTO_STEP * (1.0 - least)
+        if error > UNSURE * alpha:
+            warn_user(
+                f"alpha={alpha:.3g} depends on eigenvalues below rounding error. Use center=True, "
+                "bring columns to similar sizes, or give alpha as a number."
+            )
+        return alpha
+
+    def _least_weight(self, n_components: int) -> tuple[float, float]:
+        """Return the least alpha, and how far rounding may move it."""
+        both = self.reward + self.penalty
+        white = whitener(both, self.rounding, self.floor)
+        n = min(n_components, white.shape[1])
+        if n == 0:
+            return 1.0, 0.0
+        found = largest(white.T @ self.reward @ white, n)
+        v = white @ found.vectors[:, -1]
+        error = float(v @ v * self.rounding * np.abs(both).sum(axis=0).max())
+        return float(np.clip(1.0 - found.values[-1], 0.0, 1.0)), error
+
+    def ratios(self, n_components: int) -> Eigenpairs:
+        """Return the largest ratios of A to B; vectors have length one along B.
+
+        Directions in which B vanishes up to rounding are left out, so there may be fewer.
+        """
+        white = whitener(self.penalty, self.rounding)
+        n = min(n_components, white.shape[1])
+        if n == 0:
+            return Eigenpairs(np.empty(0), np.empty((len(self.reward), 0)))
+        pairs = largest(white.T @ self.reward @ white, n)
+        return canonical(pairs.values, white @ pairs.vectors)
+
+    def scaled(self, scale: Float64s) -> "MatrixOperator":
+        """Return the operator of features divided by these numbers."""
+        reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
+        return MatrixOperator(reward, penalty, floor=self.floor / float((scale**2).min()))
+
+    def moments(self, columns: Float64s) -> tuple[Float64s, Float64s]:
+        """Return v^T A v and v^T B v of each column."""
+        found = [np.einsum("ij,ij->j", columns, m @ columns) for m in (self.reward, self.penalty)]
+        return found[0], found[1]
+
+
+class PassOperator:
+    """A and B applied to vectors by passes over the rows, without a D x D matrix."""
+
+    def __init__(self, rows: Iterable[Chunk], terms: Terms, tol: float = 0.0) -> None:
+        self.rows, self.terms, self.tol = rows, terms, tol
+
+    def _blocks(self) -> Iterator[Block]:
+        """Start a pass over the terms, now that the means are known."""
+        settled = self.terms.settled()
+        for chunk in self.rows:
+            yield settled._take(chunk)
+            settled.n_rows += len(chunk)
+        if (closing := self.terms.closing()) is not None:
+            yield closing
+
+    def apply(self, columns: Float64s, weights: Weights) -> Float64s:
+        """Return T @ columns, in one pass."""
+        shares = self.terms.shares(weights)
+        total = np.zeros((self.terms.n_features, columns.shape[1]))
+        for block in self._blocks():
+            total += block.apply(columns, shares)
+        return total
+
+    def moments(self, columns: Float64s) -> tuple[Float64s, Float64s]:
+        """Return v^T A v and v^T B v of each column, in two passes."""
+        reward = np.einsum("ij,ij->j", columns, self.apply(columns, (1.0, 0.0)))
+        return reward, -np.einsum("ij,ij->j", columns, self.apply(columns, (0.0, 1.0)))
+
+    @property
+    def trace(self) -> float:
+        """The trace of A, in one pass."""
+        shares = self.terms.shares((1.0, 0.0))
+        return sum(block.trace(shares) for block in self._blocks())
+
+    @property
+    def floor(self) -> float:
+        """How large an eigenvalue of A can be from rounding of the mean alone."""
+        return self.terms.floor
+
+    def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
+        """Return the largest eigenpairs of T, by Lanczos iterations."""
+        size = self.terms.n_features
+        if n_components >= size:
+            return largest(self.apply(np.eye(size), weights), n_components)
+        start = np.random.default_rng(0).standard_normal(size)
+        unit = power_of_two(float(np.abs(self.apply(start[:, None], weights)).max()))
+        if not unit > 0.0 or not np.isfinite(unit):
+            unit = 1.0
+
+        def product(v: Float64s) -> Float64s:
+            return self.apply(v.reshape(-1, 1), weights)[:, 0] / unit
+
+        if not product(start).any():
+            return canonical(np.zeros(n_components), np.eye(size, n_components))
+        operator = LinearOperator((size, size), matvec=product, dtype=np.float64)
+        seeded: dict[str, Any] = {}
+        if "rng" in signature(eigsh).parameters:
+            seeded = {"rng": np.random.default_rng(0)}
+        for beside, restarts in zip(BESIDE, (RESTARTS, None), strict=True):
+            most = min(size, max(2 * n_components + 1, n_components + beside))
+            how: dict[str, Any] = {
+                "which": "LA",
+                "v0": start,
+                "ncv": most,
+                "maxiter": restarts,
+                "tol": self.tol,
+            }
+            try:
+                values, vectors = eigsh(operator, n_components, **how, **seeded)
+                return canonical(values * unit, vectors)
+            except ArpackNoConvergence as failure:
+                found = len(failure.eigenvalues)
+        raise RuntimeError(
+            f"The Krylov solver found {found} of {n_components} eigenvectors. "
+            "Use fewer components, or solver='dense'."
+        )
+
+
+@storable(tol="number", rows="-")
+class Passes:
+    """The accumulator of the Krylov solver: it keeps nothing, and reads the rows again."""
+
+    #: The rows, for as long as a fit lasts.
+    rows: Iterable[Chunk] | None = None
+
+    def __init__(self, tol: float = 0.0) -> None:
+        self.tol = tol
+
+    def add(self, block: Block, terms: Terms) -> None:
+        """Leave the terms to later passes."""
+
+    def operator(self, terms: Terms, held: Parts = NOTHING) -> PassOperator:
+        """Return A and B as they are applied to vectors."""
+        if self.rows is None or held:
+            raise ValueError("solver='krylov' keeps no rows. Call fit again.")
+        return PassOperator(self.rows, terms, self.tol)

@@ -1,0 +1,246 @@
+"""Pairs of rows and labelled rows, as users pass them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_feature_names, column_or_1d
+
+from eigenstream._checks import (
+    check_finite,
+    check_index_pairs,
+    check_names,
+    check_unmasked,
+    check_weights,
+    is_sparse,
+    unmasked,
+)
+from eigenstream._memory import chunk_rows
+from eigenstream._refusals import refuse_unread
+from eigenstream.subspace.rows import Raw, Source, finite_rows, refuse_columns
+
+SHAPES = (
+    "pairs must have shape (n, 2, n_features); or (n, 2), whole numbers, with preprocessor=X, the "
+    "rows that they index"
+)
+
+#: Index pairs taken at a time.
+PAIRS_AT_A_TIME = 1 << 20
+
+
+def pair_tags(tags: Any, preprocessor: Any) -> Any:
+    """Return scikit-learn's tags of an estimator that learns from pairs with signs."""
+    given = tags.input_tags
+    given.three_d_array, given.two_d_array = True, preprocessor is not None
+    given.sparse = given.pairwise = False
+    tags.target_tags.required = True
+    tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+    return tags
+
+
+def checked_points(preprocessor: Any) -> Any:
+    """Return the rows that index pairs refer to."""
+    refuse_unread(preprocessor, "preprocessor")
+    points: Any = preprocessor if is_sparse(preprocessor) else np.asarray(unmasked(preprocessor))
+    if points.ndim != 2 or 0 in points.shape:
+        raise ValueError(
+            f"preprocessor must hold rows, shape (n, n_features), got {points.shape}; index pairs "
+            "then refer to its rows."
+        )
+    if np.iscomplexobj(points) or not np.issubdtype(points.dtype, np.number):
+        refuse_columns(preprocessor, "preprocessor")
+        raise TypeError(f"preprocessor must hold real numbers, got dtype {points.dtype}.")
+    rows = points.tocsr() if is_sparse(points) else points
+    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+
+
+def checked_pairs(
+    pairs: Any,
+    y: Any,
+    preprocessor: Any,
+    sample_weight: Any = None,
+    n_features: int | None = None,
+) -> Raw:
+    """Return pairs with their signs (all positive without ``y``), checked but for NaN.
+
+    The rows are those of the preprocessor, or the two members of each pair side by side.
+    """
+    refuse_unread(pairs, "pairs")
+    given = np.asarray(unmasked(pairs))
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"{SHAPES}: got dtype {given.dtype}, which are not real numbers.")
+    index = None
+    if given.ndim == 2 and given.shape[1] == 2:
+        if preprocessor is None:
+            raise ValueError(f"{SHAPES}; got {given.shape} and no preprocessor.")
+        rows = checked_points(preprocessor)
+        index = check_index_pairs(given, rows.shape[0], "the preprocessor")
+        width = rows.shape[1]
+    elif given.ndim == 3 and given.shape[1] == 2 and given.shape[2] > 0:
+        width = given.shape[2]
+        rows = given.reshape(len(given), 2 * width)
+    else:
+        raise ValueError(f"{SHAPES}; got {given.shape}.")
+    if len(given) == 0:
+        raise ValueError(f"pairs is empty: 0 sample(s) (shape {given.shape}); give some.")
+    signs = np.ones(len(given), np.int64) if y is None else checked_signs(y, len(given))
+    weights = None if sample_weight is None else check_weights(sample_weight, len(given))
+    if n_features is not None and width != n_features:
+        raise ValueError(f"pairs have {width} features, but {n_features} were learned from.")
+    name = "pairs" if index is None else "preprocessor"
+    if y is None:
+        check_finite(rows, name=name)
+    return Raw(rows, weights, signs, name=name, pairs=index)
+
+
+def source_of_pairs(estimator: Any, raw: Raw, given: Any = None) -> Source:
+    """Return checked pairs, chunk by chunk."""
+    members = 1 if raw.pairs is not None else 2
+    width = raw.rows.shape[1] // members
+    n = len(raw.targets)
+    step = PAIRS_AT_A_TIME if members == 1 else chunk_rows(2 * width)
+
+    def raws() -> Iterator[Raw]:
+        for first in range(0, n, step):
+            part = slice(first, first + step)
+            weights = None if raw.weights is None else raw.weights[part]
+            some = raw._replace(weights=weights, targets=raw.targets[part], first_row=first)
+            if raw.pairs is not None:
+                yield some._replace(pairs=raw.pairs[part])
+            else:
+                yield some._replace(rows=raw.rows[part])
+
+    source = Source(estimator, raws, width=width, n_rows=n, members=members, given=given)
+    if raw.pairs is not None:
+        source.points = raw.rows[finite_rows(raw.rows)]
+    return source
+
+
+def remember_names(estimator: Any, raw: Raw, preprocessor: Any) -> None:
+    """Keep the width, and the names of a data frame's columns."""
+    estimator.n_features_in_ = raw.rows.shape[1] // (1 if raw.pairs is not None else 2)
+    _check_feature_names(estimator, np.empty((0, 0)), reset=True)
+    if raw.pairs is not None and hasattr(preprocessor, "columns"):
+        _check_feature_names(estimator, preprocessor, reset=True)
+
+
+def check_no_pairs(X: Any) -> None:
+    """Reject pairs where rows are expected."""
+    if getattr(X, "ndim", 2) == 3:
+        raise ValueError(
+            f"transform takes rows, (n, n_features), and got pairs, {np.shape(X)}. Transform the "
+            "rows of each, such as pairs[:, 0], or call pair_distance(pairs)."
+        )
+
+
+def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
+    """Return the signs of pairs: +1 (same class) and -1 (different classes).
+
+    >>> checked_signs([0, 1], 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: y must be +1 (same class) or -1 (different), got 0 and 1; use 2 * y - 1.
+    """
+    check_unmasked(y, "y")
+    signs = np.asarray(y)
+    if signs.shape != (n_pairs,):
+        remedy = " Use y.ravel()." if signs.shape == (n_pairs, 1) else ""
+        raise ValueError(
+            f"y must hold one sign a pair, {n_pairs} in all; got shape {signs.shape}.{remedy}"
+        )
+    if signs.dtype == bool:
+        raise TypeError(
+            "y must be +1 (same class) or -1 (different), got booleans; use np.where(y, 1, -1)."
+        )
+    if signs.dtype.kind not in "iuf":
+        listed = signs.tolist()
+        words = [row for row, one in enumerate(listed) if not isinstance(one, int | float)]
+        if words:
+            raise TypeError(
+                f"y must be +1 (same class) or -1 (different), got {listed[words[0]]!r} at row "
+                f"{words[0]}; use np.where(y == 'same', 1, -1), or whatever your label for same is."
+            )
+        signs = np.array(listed)  # numbers, as out of a table with mixed columns
+    wrong = np.flatnonzero((signs != 1) & (signs != -1))
+    if wrong.size and set(np.unique(signs).tolist()) <= {0, 1}:
+        raise ValueError("y must be +1 (same class) or -1 (different), got 0 and 1; use 2 * y - 1.")
+    if wrong.size:
+        raise ValueError(
+            f"y must be +1 (same class) or -1 (different), got {signs[wrong[0]]} at row "
+            f"{wrong[0]}. For class labels use ClassSubspace, or sample_pairs."
+        )
+    return signs.astype(np.int64, copy=False)
+
+
+def check_stream_of_pairs(stream: Any) -> None:
+    """Reject a stream whose rows are no pairs beside each other."""
+    width = stream.n_features
+    if width is not None and width % 2:
+        raise ValueError(
+            f"a pair is two rows side by side, and the stream has {width} columns, an odd number. "
+            "Choose them, open_stream(..., columns=...), or give index pairs with a preprocessor."
+        )
+
+
+def pairs_of(rows: Any, preprocessor: Any) -> Any:
+    """Return the pairs that rows of a stream hold: two numbers of rows, or two rows in a line.
+
+    >>> pairs_of(np.array([[1.0, 2.0, 3.0, 4.0]]), None).tolist()
+    [[[1.0, 2.0], [3.0, 4.0]]]
+    """
+    if preprocessor is not None:
+        return index_pairs_of(rows)
+    return rows.reshape(len(rows), 2, -1)
+
+
+def index_pairs_of(rows: Any) -> Any:
+    """Return the index pairs that rows of a stream hold."""
+    whole = np.rint(rows)
+    if rows.shape[1] != 2 or not (whole == rows).all():
+        raise ValueError(
+            f"index pairs are two whole numbers a row, and the stream has {rows.shape[1]} columns. "
+            "Choose two, open_stream(..., columns=...)."
+        )
+    return whole.astype(np.int64)
+
+
+# ---- labels --------------------------------------------------------------------------------
+
+
+def checked_labels(estimator: Any, y: Any, n_rows: int | None = None) -> NDArray[Any]:
+    """Return class labels as one array; reject what names no classes."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None: give "
+            "one class label a row."
+        )
+    check_unmasked(y, "y")
+    labels = column_or_1d(y, warn=True)
+    if n_rows is not None and len(labels) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows and "
+            f"y has shape {np.shape(labels)}."
+        )
+    if labels.dtype.kind == "f":
+        check_finite(labels[:, None], name="y")
+    labels = check_names(labels, "y", len(labels))
+    check_classification_targets(labels)
+    return np.asarray(labels)
+
+
+def targets_of(estimator: Any, y: Any, groups: Any, n_rows: int) -> NDArray[Any]:
+    """Return the labels of rows; with groups, the label and the task of each."""
+    labels = checked_labels(estimator, y, n_rows)
+    if groups is None:
+        return labels
+    if np.shape(groups) != (n_rows,):
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows and "
+            f"groups has shape {np.shape(groups)}."
+        )
+    tasks = check_names(groups, "groups", n_rows)
+    both = np.empty((n_rows, 2), object)
+    both[:, 0], both[:, 1] = labels.tolist(), tasks.tolist()
+    return both

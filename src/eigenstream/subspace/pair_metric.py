@@ -1,0 +1,280 @@
+"""A metric instead of a subspace: positive operators and the hinge loss."""
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
+from eigenstream._hooks import Reported
+from eigenstream._linalg import Float64s, canonical_signs
+from eigenstream._storable import FITTED, storable
+from eigenstream._streams import all_rows, check_labelled, is_stream, maps_streams
+from eigenstream.evaluation.base import PairCounts
+from eigenstream.subspace import pair_input, rows
+from eigenstream.subspace.chunks import joined
+from eigenstream.subspace.decisions import FitsPairs
+from eigenstream.subspace.pair_bounds import bound_of_pairs, check_delta
+from eigenstream.subspace.training import TrainingPairs
+from eigenstream.theory.bounds import RiskBound
+
+
+@storable(
+    **FITTED,
+    _skipped="Skipped?",
+    metric_="f8 D D?",
+    diameter_="number?",
+    components_="f8 r D?",
+    objective_="number?",
+    n_iter_="int?",
+    _begun="tuple?",
+    _trained="TrainingPairs?",
+    _counted="PairCounts | None?",
+    _calibrated="number | None?",
+)
+class PairMetric(
+    Reported,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+    FitsPairs,
+):
+    """The positive operator M that separates like from unlike pairs by ``<(x - x'), M (x - x')>``.
+
+    The convex problem that [HPCA] section 6 names beside its own: minimise the mean hinge loss of
+    ``r (t - <M, Q_{x - x'}>)`` at a margin, over thresholds t and positive operators M with a
+    bounded Hilbert-Schmidt norm, to which Theorem 3 applies. Solved by projected gradient steps,
+    each with an eigendecomposition; PairSubspace needs one in all. It is here for comparison.
+
+    Differences are taken in units of the largest of them, as the theory wants. Memory: those of all
+    pairs, also of pairs by index.
+
+    Parameters
+    ----------
+    norm : float, default=3.0
+        The largest Hilbert-Schmidt norm of M; a projection of rank d has sqrt(d).
+    margin : float in (0, 1), default=0.1
+    balanced : bool, default=True
+        Either kind of pair has the total weight 1/2.
+    preprocessor : array of shape (n, D), optional
+        The rows that index pairs refer to.
+    diameter : float, optional
+        What no two rows can be farther apart than: the unit of length. By default the largest
+        distance of a pair.
+    max_iter : int, default=300
+    tol : float, default=1e-4
+        Stop when the best objective gains less than this, relatively, in 30 steps.
+    missing : {"raise", "skip"}, default="raise"
+
+    Attributes
+    ----------
+    metric_ : array of shape (n_features, n_features)
+        M, for differences as they are given.
+    components_ : array of shape (rank, n_features)
+        Rows c_k with ``sum c_k c_k^T = M``: ``transform`` maps to a space whose euclidean distance
+        is the learned one.
+    objective_ : float
+        The hinge loss reached on the training pairs.
+    n_iter_ : int
+    threshold_, risk_, risk_curve_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import PairMetric
+    >>> pairs = np.array([[[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 0.0]]])
+    >>> learned = PairMetric().fit(pairs, [1, -1])
+    >>> near, far = learned.pair_distance(pairs)
+    >>> bool(near < 0.01 < far)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        norm: float = 3.0,
+        margin: float = 0.1,
+        balanced: bool = True,
+        preprocessor: Any = None,
+        diameter: float | None = None,
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        missing: str = "raise",
+    ) -> None:
+        self.norm = norm
+        self.margin = margin
+        self.balanced = balanced
+        self.preprocessor = preprocessor
+        self.diameter = diameter
+        self.max_iter = max_iter
+        self.tol = tol
+        self.missing = missing
+
+    def fit(self, pairs: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from pairs, as PairSubspace does; both signs are needed."""
+        norm = check_number(self.norm, "norm", above=0)
+        margin = check_number(self.margin, "margin", above=0, below=1)
+        tol = check_number(self.tol, "tol", least=0)
+        if self.diameter is not None:
+            check_number(self.diameter, "diameter", above=0)
+        most = check_whole(self.max_iter, "max_iter")
+        check_flag(self.balanced, "balanced")
+        check_choice(self.missing, "missing", ("raise", "skip"))
+        if is_stream(pairs):
+            stream = pairs if y is None else pairs.with_labels(y)
+            check_labelled(stream, self)
+            pairs, y = all_rows(stream, "fit of PairMetric")
+            if self.preprocessor is None:
+                pair_input.check_stream_of_pairs(stream)
+            pairs = pair_input.pairs_of(pairs, self.preprocessor)
+        if y is None:
+            raise ValueError(
+                "PairMetric requires y to be passed, but the target y is None: give +1 and -1."
+            )
+        raw = pair_input.checked_pairs(pairs, y, self.preprocessor, sample_weight)
+        source = pair_input.source_of_pairs(self, raw)
+        every = joined([*source.once()])
+        given = every.heavy()
+        skipped = source.skipped
+        weights, signs = given.each_weight().copy(), given.targets
+        assert signs is not None
+        assert given.pairs is not None
+        totals = [float(weights[signs == sign].sum()) for sign in (1, -1)]
+        if min(totals) == 0.0:
+            raise ValueError(
+                "a metric that separates two kinds of pairs needs both: give some with y = +1 and "
+                "some with y = -1."
+            )
+        if self.balanced:
+            for sign, total in zip((1, -1), totals, strict=True):
+                weights[signs == sign] *= 0.5 / total
+        weights /= weights.sum()
+        apart = np.asarray(
+            given.rows[given.pairs[:, 0]] - given.rows[given.pairs[:, 1]], np.float64
+        )
+        longest = float(np.sqrt(np.einsum("ij,ij->i", apart, apart).max()))
+        if self.diameter is not None and longest > self.diameter * (1 + 1e-9):
+            raise ValueError(
+                f"diameter={self.diameter:g} is to bound the distance of any two rows, but two of "
+                f"these are {longest:g} apart. Give a larger one."
+            )
+        unit = (longest or 1.0) if self.diameter is None else float(self.diameter)
+        problem = _Hinge(apart / unit, signs.astype(np.float64), weights, margin)
+        metric, self.objective_, self.n_iter_ = problem.minimise(norm, most, tol)
+        if self.n_iter_ == most:
+            warn_user(
+                f"PairMetric stopped after max_iter={most} steps and was still gaining; raise "
+                "max_iter, or tol."
+            )
+        self._forget_counts()
+        self._skipped = skipped
+        skipped.warn(self, len(every), "pair", rows.FIRST)
+        pair_input.remember_names(self, raw, self.preprocessor)
+        self.metric_ = metric / unit**2
+        self.diameter_ = unit
+        values, vectors = eigh(self.metric_)
+        kept = values > len(values) * np.finfo(np.float64).eps * max(values[-1], 0.0)
+        order = np.flatnonzero(kept)[::-1]
+        columns = canonical_signs(vectors[:, order])
+        self.components_ = (columns * np.sqrt(values[order])).T
+        self._begun = norm, margin, bool(self.balanced)
+        self._trained = TrainingPairs.of_all([given], np.asarray(self.components_.T, np.float64))
+        return self
+
+    @property
+    def n_samples_skipped_(self) -> int:
+        """The number of pairs that ``missing="skip"`` left out."""
+        check_is_fitted(self)
+        return self._skipped.n_rows
+
+    @maps_streams
+    def transform(self, X: Any) -> Any:
+        """Map rows to where the euclidean distance is the learned one."""
+        check_is_fitted(self)
+        pair_input.check_no_pairs(X)
+        given = rows.as_floats(rows.validated(self, X, reset=False))
+        return given @ self.components_.T.astype(given.dtype)
+
+    def bound(self, delta: float = 0.05) -> RiskBound:
+        """Bound the risk on fresh pairs at the margin learned with ([HPCA] Theorem 3).
+
+        The balanced risk, each kind with its own number of pairs and half of delta; with
+        ``balanced=False`` the risk in the proportions that pairs came in. Pairs are taken as
+        independent; one that came k times, or with a weight, counts as one of that weight. The
+        class is that of positive operators with Hilbert-Schmidt norm up to ``norm``, whose operator
+        norms are no larger.
+        """
+        delta = check_delta(delta)
+        check_is_fitted(self)
+        # |M^(1/2) u|^2 for differences of at most unit length: no further scaling.
+        norm, margin, balanced = self._begun
+        return bound_of_pairs(self._trained, (norm, norm), margin, delta, 1.0, balanced=balanced)
+
+    def _training_counts(self) -> PairCounts:
+        return self._trained.counts
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        return pair_input.pair_tags(super().__sklearn_tags__(), self.preprocessor)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+
+class _Hinge:
+    """The mean hinge loss, and its projected gradient."""
+
+    def __init__(
+        self, differences: Float64s, signs: Float64s, weights: Float64s, margin: float
+    ) -> None:
+        self.u, self.r, self.w, self.margin = differences, signs, weights, margin
+
+    def threshold(self, q: Float64s) -> float:
+        """Return the t with the least loss: one of the corners q + r * margin."""
+        corners = q + self.r * self.margin
+        order = np.argsort(corners)
+        # From the far left on, the slope in t is minus the weight of the positive pairs, and each
+        # corner passed adds a pair's weight.
+        slope = np.cumsum(self.w[order]) - self.w[self.r > 0].sum()
+        return max(float(corners[order][np.searchsorted(slope, 0.0)]), 0.0)
+
+    def loss(self, q: Float64s, t: float) -> tuple[float, Float64s]:
+        """Return the loss, and the weight that each pair pulls with."""
+        slack = self.margin - self.r * (t - q)
+        active = self.w * (slack > 0)
+        return float(active @ slack) / self.margin, active * self.r / self.margin
+
+    def minimise(self, norm: float, most: int, tol: float) -> tuple[Float64s, float, int]:
+        """Return M, its loss, and the number of steps."""
+        size = self.u.shape[1]
+        metric = np.eye(size) * norm / np.sqrt(size)
+        best, best_loss, marks = metric, np.inf, []
+        squares = 0.0
+        for step in range(1, most + 1):
+            q = np.einsum("ij,ij->i", self.u @ metric, self.u)
+            loss, pull = self.loss(q, self.threshold(q))
+            if loss < best_loss:
+                best, best_loss = metric, loss
+            marks.append(best_loss)
+            if loss == 0.0 or (step > 30 and marks[-31] - best_loss <= tol * marks[-31]):
+                return best, best_loss, step
+            gradient = (self.u.T * pull) @ self.u
+            # Steps of the size that the norm and the gradients so far call for (AdaGrad's).
+            squares += float((gradient**2).sum())
+            if squares == 0.0:
+                return best, best_loss, step
+            metric = _projected(metric - norm / np.sqrt(squares) * gradient, norm)
+        return best, best_loss, most
+
+
+def _projected(matrix: Float64s, norm: float) -> Float64s:
+    """Return the nearest positive operator in the ball: first the cone, then the ball."""
+    values, vectors = eigh(matrix)
+    values = np.maximum(values, 0.0)
+    length = float(np.linalg.norm(values))
+    if length > norm:
+        values *= norm / length
+    return np.asarray((vectors * values) @ vectors.T)

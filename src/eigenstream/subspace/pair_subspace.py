@@ -1,0 +1,262 @@
+"""Hyperbolic PCA from pairs that are known to be of the same or of different classes."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from eigenstream._checkpoints import KEEPING, keeper_of
+from eigenstream._checks import check_index_pairs
+from eigenstream._documented import documented_by
+from eigenstream._linalg import Float64s
+from eigenstream._provenance import forget_source
+from eigenstream._refusals import unchanged_on_error
+from eigenstream._storable import storable
+from eigenstream._streams import all_rows, check_labelled, is_stream, note_columns, refuse_keeping
+from eigenstream.evaluation.base import PairCounts
+from eigenstream.subspace import pair_input
+from eigenstream.subspace.decisions import FitsPairs
+from eigenstream.subspace.documented import documented
+from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.pair_bounds import bound_of_pairs
+from eigenstream.subspace.pairwise import PairwiseEstimator
+from eigenstream.subspace.rows import Source, source_of_stream
+from eigenstream.subspace.sample import MOST_PAIRS, PairSample
+from eigenstream.subspace.terms import PairTerms
+from eigenstream.subspace.training import TrainingPairs
+from eigenstream.subspace.weights import FOLDS
+from eigenstream.theory.bounds import RiskBound
+
+
+@storable()
+@documented
+class PairSubspace(FitsPairs, PairwiseEstimator):
+    """The subspace that brings like pairs together and keeps unlike ones apart.
+
+    Maurer's hyperbolic PCA [HPCA] (not PCA in hyperbolic space): it maximises the mean of
+    ``eta |P(x - x')|^2`` over negative pairs minus that of ``|P(x - x')|^2`` over positive pairs,
+    the top eigenspace of an indefinite matrix T. With negative pairs only it is PCA of differences.
+
+    Parameters
+    ----------
+    <components_of_pairs>
+    eta : float, "auto", "margin_risk" or list of floats, default="auto"
+        The weight of negative pairs, that of positive ones being 1. "auto" compares 12 weights from
+        10 to 0.003 by the balanced risk on held-out pairs; a list names other weights.
+        "margin_risk" takes the least training margin risk at 0.01, as the paper does.
+    <criterion_of_pairs, shrinkage, solver, features>
+    preprocessor : array of shape (n, D), optional
+        The rows that index pairs refer to; the Gram matrix for ``Kernel("precomputed")``.
+    <missing>
+
+    Attributes
+    ----------
+    components_, eigenvalues_, mean_, n_samples_seen_, objective_, rank_, solver_
+        ``mean_`` is zero: distances do not depend on it. ``n_samples_seen_`` counts pairs.
+        ``eigenvalues_`` are those of eta/2 A - 1/2 B.
+    eta_, eta_choice_, n_positive_, gamma_, dual_coef_
+    threshold_, risk_, risk_curve_, margin_risk_, margin_risk_error_, diameter_
+        From all training pairs after ``fit``, a pair that came k times or with the weight k
+        counting k times. After ``partial_fit`` and ``merge`` from up to 8192 different pairs of
+        either sign.
+    risk_standard_error_
+        That of ``risk_`` from using a sample; 0 for all pairs.
+    operator_ : MatrixOperator
+        A and B (``reward`` and ``penalty``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import PairSubspace, sample_pairs
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.repeat(np.arange(8), 20)
+    >>> X = rng.standard_normal((160, 5)) * [0.1, 0.1, 3.0, 3.0, 3.0]
+    >>> X[:, :2] += rng.standard_normal((8, 2))[labels]  # what tells the classes apart
+    >>> pairs, y = sample_pairs(labels, 1000, random_state=0)
+    >>> learned = PairSubspace(n_components=2, preprocessor=X).fit(pairs, y)
+    >>> float((learned.components_[:, :2] ** 2).sum()) > 1.99
+    True
+    >>> learned.score(X[pairs], y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        eta: Any = "auto",
+        criterion: str = "difference",
+        shrinkage: Any = "auto",
+        solver: Any = "auto",
+        features: Any = None,
+        preprocessor: Any = None,
+        missing: str = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.eta = eta
+        self.criterion = criterion
+        self.shrinkage = shrinkage
+        self.solver = solver
+        self.features = features
+        self.preprocessor = preprocessor
+        self.missing = missing
+
+    _row_word = "pair"
+
+    # ---- learning --------------------------------------------------------------------------
+
+    @documented_by(KEEPING)
+    def fit(
+        self,
+        pairs: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        every: int | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Learn from pairs, forgetting what was learned before.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, D), or index pairs (n, 2) with a ``preprocessor``
+            Or a stream: two rows side by side, or two numbers of rows.
+        y : array of shape (n,)
+            +1 for pairs of the same class, -1 for pairs of different ones.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights of the pairs.
+        <checkpoint, every, resume>
+        """
+        keeper = keeper_of(checkpoint, every, resume)
+        with unchanged_on_error(self):
+            self._check_parameters()
+            if is_stream(pairs):
+                stream = pairs if y is None else pairs.with_labels(y)
+                check_labelled(stream, self)
+                if keeper is not None or not self._in_memory(stream):
+                    self._fit_stream(stream, keeper)
+                    return self
+                found = all_rows(stream, "fit of PairSubspace")
+                pairs, y = pair_input.pairs_of(found.rows, self.preprocessor), found.labels
+            if keeper is not None:
+                refuse_keeping(pairs)
+            source = self._source(pairs, y, sample_weight, reset=True)
+            self._learn_all(source)
+            self._trained = TrainingPairs.of_all(source.again(), self._columns)
+            forget_source(self)
+        return self
+
+    def _fit_stream(self, stream: Any, keeper: Any) -> None:
+        """Learn from a stream of pairs: two rows side by side, or two numbers of rows."""
+
+        def signs(labels: Any) -> Any:
+            return pair_input.checked_signs(labels, len(labels))
+
+        how: dict[str, Any] = {"targets": signs, "keeper": keeper}
+        if self.preprocessor is None:
+            pair_input.check_stream_of_pairs(stream)
+            source = source_of_stream(self, stream, members=2, **how)
+            self.n_features_in_ = source.n_features // 2
+            source.n_features //= 2
+        else:
+            points = pair_input.checked_points(self.preprocessor)
+
+            def pairs(rows: Any) -> Any:
+                index = pair_input.index_pairs_of(rows)
+                return check_index_pairs(index, points.shape[0], "the preprocessor")
+
+            source = source_of_stream(self, stream, pairs=pairs, points=points, **how)
+            self.n_features_in_ = points.shape[1]
+        note_columns(self, stream)
+        self._resume(source, keeper)
+
+    def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more pairs: any chunking, in any order, gives the same sums."""
+        with unchanged_on_error(self):
+            self._check_parameters()
+            if self._learner is not None:
+                self._check_continuation()
+            first = self._learner is None and not self._collecting
+            source = self._source(pairs, y, sample_weight, reset=first)
+            if first and source.points is not None:
+                source.fit_map(self.features)  # all rows of the preprocessor are there
+            self._learn_more(source)
+            self._trained = None
+            self._forget_counts()
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Return an estimator that has learned from the pairs of both; neither is changed.
+
+        Exact with solver="dense"; with "sketch" the directions that either has dropped are lost.
+        """
+        merged = self._merged(other)
+        merged._trained = None
+        merged._forget_counts()
+        return merged
+
+    def _source(self, pairs: Any, y: Any, sample_weight: Any, *, reset: bool) -> Source:
+        if y is None:
+            raise ValueError(
+                "PairSubspace requires y to be passed, but the target y is None: give +1 and -1."
+            )
+        known = None if reset else int(self.n_features_in_)
+        raw = pair_input.checked_pairs(pairs, y, self.preprocessor, sample_weight, known)
+        if getattr(self.solver, "kernel", None) == "precomputed" and raw.pairs is None:
+            raise ValueError(
+                "A precomputed kernel takes index pairs (n, 2), with preprocessor=G, the Gram "
+                "matrix of the points."
+            )
+        if reset:
+            pair_input.remember_names(self, raw, self.preprocessor)
+        return pair_input.source_of_pairs(self, raw, pairs)
+
+    def _terms(self, width: int) -> PairTerms:
+        return PairTerms(width, n_folds=FOLDS if self._searches() else 1)
+
+    def _sample(self, width: int) -> PairSample:
+        return PairSample(width, self.SAMPLE_SIZE or MOST_PAIRS)
+
+    def _check_enough(self, learner: Learner) -> None:
+        unlike, like = learner.terms.totals()
+        if unlike + like == 0.0:
+            raise ValueError(
+                "no pair is left to learn from: all have a weight of zero or a missing value. "
+                "Give other pairs."
+            )
+        if unlike == 0.0:
+            raise ValueError(
+                "all pairs are positive, and has seen no negative pair (y = -1) yet. Give some; "
+                "rows drawn at random will do."
+            )
+        if like == 0.0 and self.criterion == "ratio":
+            raise ValueError(
+                "criterion='ratio' divides by the scatter of positive pairs, and there is none. "
+                "Give some pairs with y = +1, or use criterion='difference'."
+            )
+        self._check_size(learner)
+
+    # ---- results ---------------------------------------------------------------------------
+
+    def _training(self) -> TrainingPairs:
+        if self._trained is None:
+            learner = self._known().ahead()
+            self._trained = TrainingPairs.of_sample(learner.sample, self._columns)  # type: ignore[arg-type]
+        found: TrainingPairs = self._trained
+        return found
+
+    def _training_counts(self) -> PairCounts:
+        return self._training().counts
+
+    def _counts_after(self, learner: Learner, columns: Float64s) -> PairCounts:
+        return TrainingPairs.of_sample(learner.sample, columns).counts  # type: ignore[arg-type]
+
+    def _risk_bound(
+        self, margin: float, delta: float, diameter: float, balanced: bool
+    ) -> RiskBound:
+        norms = float(np.sqrt(self.n_components_)), 1.0
+        return bound_of_pairs(self._training(), norms, margin, delta, diameter, balanced=balanced)
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        return pair_input.pair_tags(super().__sklearn_tags__(), self.preprocessor)

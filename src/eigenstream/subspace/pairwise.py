@@ -1,0 +1,389 @@
+"""What learning from pairs and learning from labels have in common."""
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_number, warn_user
+from eigenstream._linalg import Float64s, length
+from eigenstream._refusals import refuse_unread
+from eigenstream._storable import storable
+from eigenstream._streams import maps_streams
+from eigenstream.evaluation import pair_risk
+from eigenstream.subspace.base import CRITERION, Answer, SubspaceEstimator
+from eigenstream.subspace.decisions import PairDecisions
+from eigenstream.subspace.kernels import KernelMap
+from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.operators import Eigenpairs
+from eigenstream.subspace.pair_bounds import check_delta
+from eigenstream.subspace.pair_input import check_no_pairs
+from eigenstream.subspace.solvers import SOLVERS, Task
+from eigenstream.subspace.terms import Weights
+from eigenstream.subspace.weights import ETAS, Choice, choose_eta, margin_risk_eta
+from eigenstream.theory.bounds import RiskBound
+
+#: The margin of training margin risks, as in [HPCA] section 7.
+PAPER_MARGIN = 0.01
+
+
+@storable(_trained="any?", _counted="PairCounts | None?", _calibrated="number | None?")
+class PairwiseEstimator(SubspaceEstimator, PairDecisions):
+    """Base of the estimators that reward unlike pairs and penalise like ones [HPCA]."""
+
+    eta: Any
+    criterion: str
+    shrinkage: Any
+    scale: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SubspaceEstimator._parameter_constraints | {
+        "eta": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"auto", "margin_risk"}),
+            "array-like",
+        ],
+        "criterion": [CRITERION],
+        "shrinkage": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+    }
+    READ_BY: ClassVar[dict[str, tuple[str, str]]] = {
+        "eta": ("criterion", "difference"),
+        "shrinkage": ("criterion", "ratio"),
+    }
+
+    #: The size of the sample that errors are counted on; None is the default.
+    SAMPLE_SIZE: ClassVar[int | None] = None
+    #: The pairs, or rows, that were learned from, by learned distance.
+    _trained: Any = None
+
+    @abstractmethod
+    def _sample(self, width: int) -> Any:
+        """Return an empty sample."""
+
+    @abstractmethod
+    def _training(self) -> Any:
+        """Return the pairs (or rows) that were learned from, as they lie after the solution."""
+
+    @abstractmethod
+    def _risk_bound(
+        self, margin: float, delta: float, diameter: float, balanced: bool
+    ) -> RiskBound: ...
+
+    # ---- learning --------------------------------------------------------------------------
+
+    def _in_memory(self, stream: Any) -> bool:
+        """Return whether a stream has to be read into memory for the solver."""
+        solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
+        if isinstance(solver, str) or "continues" in solver.can:
+            return False
+        return "kernels" in solver.can or not stream.rereadable
+
+    def _searches(self) -> bool:
+        return self.criterion == "difference" and not isinstance(self.eta, Real)
+
+    def _task(self, width: int) -> Task:
+        known = self.criterion == "difference" and isinstance(self.eta, Real)
+        weights = _at(float(self.eta), (1.0, 1.0)) if known else None
+        return Task(self._wanted(width), weights, self._sample(width))
+
+    def _scale(self, learner: Learner, operator: Any) -> Float64s | None:
+        return None
+
+    def _solve(self, learner: Learner) -> Answer:
+        terms, operator = learner.terms, learner.operator()
+        scale = self._scale(learner, operator)
+        if scale is not None:
+            operator = operator.scaled(scale)
+        wanted = self._wanted(terms.n_features)
+        n = terms.n_features if wanted is None else min(int(wanted), terms.n_features)
+        self._forget_counts()
+        if self.criterion == "ratio":
+            pairs = self._ratios(operator, n)
+            details: dict[str, Any] = {
+                "ratio": True,
+                "n_positive": int((pairs.values > 0).sum()),
+            }
+            return Answer(pairs, terms.mean, scale, details)
+        totals, choice = terms.totals(), None
+        if not self._searches():
+            eta = float(self.eta)
+        elif totals[1] == 0.0:
+            eta = 1.0  # nothing to weigh against
+        else:
+            choice = self._chosen(learner, operator, n, scale)
+            eta = choice.eta
+        weights = _at(eta, totals)
+        pairs = operator.largest(weights, n)
+        positive = self._count(operator, pairs, weights)
+        details = {"eta": eta, "choice": choice, "n_positive": positive, "weights": weights}
+        return Answer(self._only_positive(pairs, positive, eta), terms.mean, scale, details)
+
+    def _chosen(self, learner: Learner, operator: Any, n: int, scale: Any) -> Choice:
+        etas: Any = ETAS if isinstance(self.eta, str) else np.ravel(self.eta)
+        if len(etas) == 0 or not (np.asarray(etas, np.float64) > 0).all():
+            raise ValueError(
+                f"eta={self.eta!r} must hold positive numbers, and at least one. The signs are "
+                "understood."
+            )
+        if not (isinstance(self.eta, str) and self.eta == "margin_risk"):
+            return choose_eta(learner, etas, _at, n, scale)
+        totals = learner.terms.totals()
+
+        def loss(eta: float) -> float:
+            pairs = operator.largest(_at(eta, totals), n)
+            positive = max(int((pairs.values > 0).sum()), 1)
+            vectors = pairs.vectors[:, :positive]
+            columns = vectors if scale is None else vectors / scale[:, None]
+            counts = self._counts_after(learner, columns)
+            return pair_risk.margin_risk(counts, PAPER_MARGIN, self._diameter(learner)).risk
+
+        return margin_risk_eta(etas, loss)
+
+    @abstractmethod
+    def _counts_after(self, learner: Learner, columns: Float64s) -> Any:
+        """Return the counts of a sample of the training pairs after these columns."""
+
+    def _count(self, operator: Any, pairs: Eigenpairs, weights: Weights) -> int:
+        """Return how many of the eigenvalues are positive beyond rounding."""
+        if not hasattr(operator, "matrix"):
+            size = float(np.abs(pairs.values).max(initial=0.0))
+            least = max(1e-12 * size, operator.floor * sum(weights))
+            return int((pairs.values > least).sum())
+        size = length(operator.matrix(weights).ravel())
+        least = max(operator.rounding * size, operator.floor * sum(weights))
+        return int((pairs.values > least).sum())
+
+    def _ratios(self, operator: Any, n: int) -> Eigenpairs:
+        """Return the largest ratios; vectors have a like pairs' mean square of one."""
+        if self.shrinkage != "auto":
+            share, size = float(self.shrinkage), len(operator.penalty)
+            mean = float(np.trace(operator.penalty)) / size
+            operator.penalty = (1.0 - share) * operator.penalty + share * mean * np.eye(size)
+        pairs: Eigenpairs = operator.ratios(n)
+        if len(pairs.values) == 0:
+            raise ValueError(
+                "criterion='ratio' divides by the scatter of the positive pairs, and all of them "
+                "are pairs of equal rows. Use criterion='difference', or shrinkage on other data."
+            )
+        if self.n_components is not None and len(pairs.values) < n:
+            warn_user(
+                f"The positive pairs span {len(pairs.values)} directions only, so "
+                f"n_components={n} gives {len(pairs.values)}."
+            )
+        return pairs
+
+    def _only_positive(self, pairs: Eigenpairs, positive: int, eta: float) -> Eigenpairs:
+        """Drop the directions that lower the objective, with a warning."""
+        n = self._wanted(len(pairs.vectors))
+        if positive == 0:
+            how = "Raise eta, or use eta='auto'."
+            if self._searches():
+                how = "The data chose this eta: give a larger one, unless rows hardly differ."
+            warn_user(
+                f"no eigenvalue of T is positive at eta={eta:.3g}: no direction tells unlike pairs "
+                f"apart more than it moves like ones. The best one is returned. {how}"
+            )
+        elif n is not None and positive < n:
+            warn_user(
+                f"n_components={n} was asked for, but only {positive} eigenvalue(s) of T are "
+                f"positive at eta={eta:.3g}. Only these are returned. Raise eta for more."
+            )
+        return pairs.first(positive)
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @property
+    def eta_(self) -> float | None:
+        """The weight of negative pairs in use, that of positive ones being 1 (None for ratios)."""
+        found: float | None = self._solved().details.get("eta")
+        return found
+
+    @property
+    def eta_choice_(self) -> Choice | None:
+        """The weights tried and the mean loss of each; None where eta was given."""
+        found: Choice | None = self._solved().details.get("choice")
+        return found
+
+    @property
+    def n_positive_(self) -> int:
+        """How many eigenvalues of T are positive: of all, or of the components without matrices."""
+        details = self._solved().details
+        found, weights = int(details["n_positive"]), details.get("weights")
+        full = self.n_components is not None and found >= self.n_components_ > 0
+        if weights is None or not full or "matrices" not in self._solver.can:
+            return found
+        return max(found, self.operator_.count_positive(weights))
+
+    def _wanted(self, width: int) -> Any:
+        """Return ``n_components``, or fewer in the space of a kernel that has not as many."""
+        n: Any = super()._wanted(width)
+        found = getattr(self._map, "transformer", None)
+        return min(int(n), width) if isinstance(found, KernelMap) and isinstance(n, Integral) else n
+
+    @property
+    def _kernel(self) -> KernelMap | None:
+        """The map of the kernel that was learned in."""
+        self._known()
+        found = None if self._map is None else self._map.transformer
+        return found if isinstance(found, KernelMap) else None
+
+    @property
+    def components_(self) -> Float64s:
+        """The learned directions, one a row; with a kernel see ``dual_coef_``."""
+        kernel = self._kernel
+        if kernel is None:
+            return self._solved().pairs.vectors.T
+        if kernel.kernel != "linear":
+            raise AttributeError(
+                f"With kernel={kernel.kernel!r} the components are functions, sums of kernels at "
+                "the training rows. See dual_coef_."
+            )
+        return np.asarray(kernel.rows_.T @ self.dual_coef_[kernel.order_]).T
+
+    @property
+    def dual_coef_(self) -> Float64s:
+        """Components as sums over training rows, shape (m, n_components), with a kernel."""
+        if self._kernel is None:
+            raise AttributeError("Only solver='kernel' has dual_coef_. See components_.")
+        return self._kernel.coefficients(self._solved().pairs.vectors)
+
+    @property
+    def gamma_(self) -> float:
+        """The sharpness of the "rbf" kernel."""
+        if self._kernel is None or self._kernel.kernel != "rbf":
+            raise AttributeError("Only Kernel('rbf') has gamma_.")
+        return float(self._kernel.gamma_)
+
+    def _diameter(self, learner: Learner) -> float:
+        """Return a bound on the distance of two rows."""
+        if self._kernel is not None and self._kernel.kernel == "rbf":
+            return float(np.sqrt(2.0))
+        terms: Any = learner.terms
+        longest = getattr(terms, "longest", None)
+        found = terms.radius.diameter if longest is None else longest
+        scale = None if self._answer is None else self._answer.scale
+        return float(found if scale is None else found / scale.min())
+
+    @property
+    def diameter_(self) -> float:
+        """No two members of a training pair are farther apart: the unit of margins and bounds.
+
+        From labelled rows, twice the radius of the smaller of two balls that hold all rows; for
+        index pairs twice the largest distance of a row from the mean; for other pairs the largest
+        distance. For the "rbf" kernel it is sqrt(2).
+        """
+        return self._diameter(self._known().ahead())
+
+    # ---- risks and bounds ------------------------------------------------------------------
+
+    @property
+    def risk_standard_error_(self) -> float:
+        """The standard error of ``risk_`` from having kept a sample; 0 where all pairs are kept."""
+        return float(self._training().risk_error(self.risk_curve_.threshold))
+
+    @property
+    def margin_risk_(self) -> float:
+        """The least balanced margin risk on the training pairs at the margin 0.01 ([HPCA] sec. 7).
+
+        Distances are in units of ``diameter_``.
+        """
+        return self._margin_risk().risk
+
+    def margin_risk(self, margin: float) -> float:
+        """Return the least balanced margin risk on the training pairs at another margin."""
+        return self._margin_risk(check_number(margin, "margin", above=0, below=1)).risk
+
+    @property
+    def margin_risk_error_(self) -> float:
+        """The error of ``margin_risk_`` from counting distances in bins: 0 up to 2^20 pairs."""
+        return self._margin_risk().error
+
+    def _margin_risk(self, margin: float = PAPER_MARGIN) -> pair_risk.MarginRisk:
+        # Ratios are scaled freely: their own largest distance is the unit.
+        ratio = self._solved().details.get("ratio")
+        unit = float(self._counts().ends[-1]) if ratio else self.diameter_
+        return pair_risk.margin_risk(self._counts(), margin, unit)
+
+    def bound(
+        self,
+        delta: float = 0.05,
+        margin: float = 0.1,
+        *,
+        diameter: float | None = None,
+        balanced: bool = True,
+    ) -> RiskBound:
+        """Bound the risk of the learned projection on fresh pairs ([HPCA] Theorem 1).
+
+        From pairs, taken as independent: the balanced risk, each kind with half of delta. A pair
+        that came k times counts as one of that weight. From labels: the risk on two fresh rows, in
+        the proportion in which pairs arise; all pairs of m rows count as m // 2 independent ones.
+        If the risk is estimated from a sample, the bound adds a term that uses part of delta.
+
+        Parameters
+        ----------
+        delta : float in (0, 1)
+            The statement may fail with this probability.
+        margin : float in (0, 1)
+            Must have been chosen before looking at the data.
+        diameter : float, optional
+            No two rows, fresh ones included, are farther apart. By default ``diameter_``, which
+            only holds for the training rows.
+        balanced : bool
+            With pairs: bound the balanced risk, else the risk in the proportions of the pairs.
+        """
+        delta = check_delta(delta)
+        if self._solved().details.get("ratio"):
+            raise ValueError(
+                "[HPCA] Theorem 1 is about projections, and criterion='ratio' stretches "
+                "directions. Use criterion='difference', or PairMetric with Theorem 3."
+            )
+        margin = check_number(margin, "margin", above=0, below=1)
+        unit = self.diameter_
+        if diameter is not None:
+            unit = check_number(diameter, "diameter", above=0)
+        return self._risk_bound(margin, delta, unit, balanced)
+
+    # ---- use -------------------------------------------------------------------------------
+
+    @maps_streams
+    def transform(self, X: Any) -> Any:
+        """Project rows onto the components, in the rows' own precision.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            With a precomputed kernel, (n, m): its values with the m rows learned from.
+
+        Returns
+        -------
+        Z : array of shape (n, n_components)
+        """
+        check_is_fitted(self)
+        check_no_pairs(X)
+        refuse_unread(X)
+        return super().transform(X)
+
+    def inverse_transform(self, Z: Any) -> Any:
+        """Return the rows in the space of the data that project to ``Z`` (without a kernel)."""
+        check_is_fitted(self)
+        if self._kernel is not None:
+            raise ValueError(
+                "A kernel maps rows to functions, most of which are the image of no row. Use "
+                "another solver."
+            )
+        return super().inverse_transform(Z)
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        kernel = getattr(self.solver, "kernel", "linear")
+        tags.input_tags.pairwise = kernel == "precomputed"
+        tags.input_tags.sparse = kernel == "linear"
+        return tags
+
+
+def _at(eta: float, totals: Weights) -> Weights:
+    """Return the weights of the mean unlike and the mean like pair ([HPCA] section 6)."""
+    return 0.5 * eta * (totals[0] > 0.0), 0.5 * (totals[1] > 0.0)

@@ -1,0 +1,516 @@
+"""From arrays, lists, sparse matrices, frames and streams to checked chunks."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from eigenstream._checkpoints import Keeper
+from eigenstream._checks import check_finite, check_weights, is_sparse, unmasked, warn_user
+from eigenstream._linalg import Float64s
+from eigenstream._memory import chunk_rows
+from eigenstream._refusals import refuse_unread
+from eigenstream._rows import known_rows
+from eigenstream._storable import storable
+from eigenstream._streams import is_stream
+from eigenstream.subspace._callbacks import reported
+from eigenstream.subspace.chunks import NO_PLACES, Chunk
+from eigenstream.subspace.mapping import FeatureMap
+
+SKIP_REMEDY = "Remove or impute such rows, or pass missing='skip'."
+
+#: Warn when this share of the rows is skipped, once so many rows were seen.
+MUCH, FIRST = 0.1, 10
+#: The warning names a column that alone has this share of the missing values.
+CAUSE = 0.9
+
+
+@storable(n_rows="int", alone="i8 D | None", warned="bool")
+@dataclass
+class Skipped:
+    """How many rows were skipped, and how often a column alone was the reason."""
+
+    n_rows: int = 0
+    alone: NDArray[np.intp] | None = None
+    warned: bool = False
+
+    def add(self, bad: NDArray[np.bool_]) -> None:
+        """Count rows by which of their columns lack a value."""
+        spoiled = bad.sum(axis=1)
+        single = bad.argmax(axis=1)[spoiled == 1]
+        alone = np.bincount(single, minlength=bad.shape[1]).astype(np.intp)
+        self.merge(Skipped(int((spoiled > 0).sum()), alone))
+
+    def merge(self, later: "Skipped") -> None:
+        """Add another count."""
+        self.n_rows += later.n_rows
+        if later.alone is not None:
+            self.alone = later.alone if self.alone is None else self.alone + later.alone
+        self.warned = self.warned or later.warned
+
+    def warn(self, estimator: Any, n_rows: int, what: str = "row", least: int = 0) -> None:
+        """Warn once if many of the ``n_rows`` rows were skipped."""
+        if self.warned or n_rows < max(least, 1) or self.n_rows < MUCH * n_rows:
+            return
+        self.warned = True
+        message = (
+            f"missing='skip' left out {self.n_rows} of {n_rows} {what}s "
+            f"({self.n_rows / n_rows:.0%}), which have missing values."
+        )
+        alone = np.zeros(1) if self.alone is None else self.alone
+        column = int(alone.argmax())
+        if self.n_rows and alone[column] >= CAUSE * self.n_rows:
+            names = getattr(estimator, "feature_names_in_", None)
+            name = f"column {column}" if names is None else f"column {names[column]!r}"
+            message += (
+                f" In {alone[column]} of them {name} alone is missing. Leave it out, or impute it."
+            )
+        warn_user(message)
+
+
+class Raw(NamedTuple):
+    """Rows that are not checked yet."""
+
+    rows: Any
+    weights: Any = None
+    targets: Any = None
+    new_sequence: bool = False
+    name: str = "X"
+    first_row: int = 0
+    #: The index pairs of rows.
+    pairs: Any = None
+    #: The chunk of a stream.
+    chunk: Any = None
+
+
+class Source:
+    """Checked rows, behind a feature map, that can be iterated over several times.
+
+    ``members`` is 2 where a row holds the two rows of a pair side by side.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        raws: Callable[[], Iterator[Raw]],
+        *,
+        width: int,
+        n_rows: int | None,
+        rereadable: bool = True,
+        members: int = 1,
+        given: Any = None,
+        n_chunks: int | None = None,
+    ) -> None:
+        self.estimator, self.raws, self.members = estimator, raws, members
+        self.missing = estimator.missing
+        #: The number of features of a row, and of rows (None: unknown, or they are read once).
+        self.n_features, self.n_rows = width, n_rows
+        self.rereadable, self.given, self.n_chunks = rereadable, given, n_chunks
+        self.map: FeatureMap | None = None
+        #: The complete rows that index pairs refer to.
+        self.points: Any = None
+        #: The number of sequences that the first pass has begun.
+        self.n_sequences = 0
+        #: What the first pass has skipped, and what it had skipped up to a checkpoint.
+        self.skipped, self.before = Skipped(), Skipped()
+        self.keeper: Keeper | None = None
+        self.learned: Callable[[], Any] | None = None
+        self.turn = 0
+        self.reader: StreamReader | None = None
+
+    def resume(
+        self, feature_map: FeatureMap | None, skipped: Skipped, skip: int, turn: int
+    ) -> None:
+        """Continue where a checkpoint stands."""
+        self.map, self.turn = feature_map, turn
+        self.skipped = self.before = skipped
+        assert self.reader is not None
+        self.reader.skip = skip
+
+    def fit_map(self, features: Any) -> None:
+        """Let a feature map learn from all rows, in a pass of its own."""
+        if features is None:
+            return
+        self.map = FeatureMap(features)
+        if is_stream(self.given):
+            if self.rereadable:
+                self.map.fit_stream(self.given)
+        elif self.points is not None:
+            self.map.fit([self.points])
+        else:
+            heavy = (chunk.heavy() for chunk in self._checked())
+            self.map.fit([one.rows if one.pairs is None else one.kept().rows for one in heavy])
+
+    @property
+    def width(self) -> int:
+        """The number of features behind the map."""
+        if self.map is None:
+            return self.n_features
+        first = next(iter(self._checked())).rows[:1]
+        return int(self.map.transformer.transform(first).shape[1])
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Start a pass; the callbacks of the estimator follow the first one."""
+        self.skipped, self.before, first = self.before, Skipped(), True
+        turn, self.turn = self.turn, self.turn + 1
+        for raw in reported(self.estimator, self.raws(), self.n_chunks, self.given):
+            chunk = self._clean(raw)
+            self.n_sequences += int(raw.new_sequence or (first and not self.n_sequences))
+            first = False
+            yield from [chunk] if self.map is None else self.map.mapped(chunk)
+            self._keep(raw, turn)
+        if self.map is not None and not self.map.ready:
+            raise ValueError(
+                f"{self.given!r} ends before {self.map.transformer!r} has learned enough from it. "
+                "Fit the map first."
+            )
+
+    def further(self, turn: int) -> Iterator[Chunk]:
+        """Start a further pass of the fit, over rows that are counted already."""
+        for raw in self.raws():
+            counted, self.skipped = self.skipped, Skipped()
+            chunk = self._clean(raw)
+            self.skipped = counted
+            yield from [chunk] if self.map is None else self.map.mapped(chunk)
+            self._keep(raw, turn)
+
+    def _keep(self, raw: Raw, turn: int) -> None:
+        """Let a checkpoint be written, now that a chunk has been learned."""
+        if self.keeper is not None and raw.chunk is not None:
+            assert self.learned is not None
+            self.keeper.learning = True
+            self.keeper.after(raw.chunk, self.learned, turn)
+
+    def once(self) -> Iterator[Chunk]:
+        """Start a pass that no callback follows."""
+        for raw in self.raws():
+            chunk = self._clean(raw)
+            yield from [chunk] if self.map is None else self.map.mapped(chunk)
+
+    def again(self) -> Iterator[Chunk]:
+        """Start a pass over rows that are counted already."""
+        before, self.skipped = self.skipped, Skipped()
+        yield from self.once()
+        self.skipped = before
+
+    def _checked(self) -> Iterator[Chunk]:
+        """Start a pass in front of the map."""
+        before, self.skipped = self.skipped, Skipped()
+        yield from map(self._clean, self.raws())
+        self.skipped = before
+
+    def _clean(self, raw: Raw) -> Chunk:
+        rows, weights = raw.rows, raw.weights
+        if rows.dtype not in (np.float32, np.float64):
+            rows = rows.astype(np.float64)
+        if raw.pairs is not None:
+            return self._clean_pairs(raw, rows)
+        if self.missing == "skip" and raw.chunk is None:
+            finite = finite_rows(rows)
+            if not finite.all():
+                bad: Any = bad_values(rows[~finite])
+                if self.members == 2:
+                    bad = bad.reshape(len(bad), 2, -1).any(axis=1)
+                self.skipped.add(bad)
+                # Zeros that weigh nothing; a velocity weighs as its lighter row.
+                weights = (np.ones(len(finite)) if weights is None else weights) * finite
+                rows = without(rows, finite)
+            check_finite(rows, name=raw.name, first_row=raw.first_row, members=self.members)
+        else:
+            where: dict[str, Any] = {
+                "name": raw.name,
+                "first_row": raw.first_row,
+                "remedy": SKIP_REMEDY,
+                "members": self.members,
+            }
+            check_finite(rows, **where)
+        if raw.chunk is not None and weights is not None:
+            self.skipped.n_rows += int((weights == 0).sum())
+        starts = np.zeros(1, np.intp) if raw.new_sequence else NO_PLACES
+        if self.members == 1:
+            return Chunk(rows, weights, starts, raw.targets)
+        n = len(rows)
+        pairs = np.arange(2 * n).reshape(n, 2)
+        return Chunk(rows.reshape(2 * n, -1), weights, NO_PLACES, raw.targets, pairs)
+
+    def _clean_pairs(self, raw: Raw, rows: Any) -> Chunk:
+        """Return index pairs; a pair weighs nothing where a member lacks values."""
+        weights, pairs = raw.weights, raw.pairs
+        if self.missing == "raise":
+            check_finite(rows, name=raw.name)
+            return Chunk(rows, weights, NO_PLACES, raw.targets, pairs)
+        finite = finite_rows(rows)
+        if not finite.all():
+            whole = finite[pairs].all(axis=1)
+            self.skipped.add(bad_values(rows)[pairs[~whole]].any(axis=1))
+            weights = (np.ones(len(whole)) if weights is None else weights) * whole
+            rows = without(rows, finite)
+        return Chunk(rows, weights, NO_PLACES, raw.targets, pairs)
+
+
+# ---- arrays --------------------------------------------------------------------------------
+
+
+def is_list_of_sequences(X: Any) -> bool:
+    """Tell a list of 2-D arrays from one array written as nested lists."""
+    if not isinstance(X, list | tuple) or len(X) == 0:
+        return False
+    return all(getattr(part, "ndim", None) == 2 or hasattr(part, "columns") for part in X)
+
+
+def each(project: Callable[[Any], Any], X: Any) -> list[Any]:
+    """Return what is made of each sequence of a list; an error names the sequence."""
+    made = []
+    for index, part in enumerate(X):
+        try:
+            made.append(project(part))
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"sequence {index}: {error}") from error
+    if any(hasattr(part, "columns") for part in made):
+        raise TypeError(
+            "set_output asks for one data frame, and a list of sequences gives several. Transform "
+            "them one at a time."
+        )
+    return made
+
+
+class Sequence(NamedTuple):
+    """Rows in time order, validated but for NaN, with weights."""
+
+    rows: Any
+    weights: Float64s | None
+    name: str = "X"
+
+
+def sequences_of(estimator: Any, X: Any, sample_weight: Any, *, reset: bool) -> list[Sequence]:
+    """Return the sequences in X, validated by scikit-learn's rules but for NaN."""
+    if not is_list_of_sequences(X):
+        if isinstance(X, list | tuple) and any(getattr(part, "ndim", None) == 1 for part in X):
+            raise ValueError(
+                "X is a list of 1-D arrays, which may be rows or sequences. Pass np.array(X) if "
+                "each is a row, or [x[:, None] for x in X] if each is a sequence of one feature."
+            )
+        rows = validated(estimator, X, reset=reset)
+        weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
+        return [Sequence(rows, weights)]
+    found = []
+    for index, part in enumerate(X):
+        name = f"sequence {index}"
+        try:
+            found.append(validated(estimator, part, reset=reset and index == 0))
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"{name}: {error}") from error
+    lengths = [rows.shape[0] for rows in found]
+    given: list[Any] = [None] * len(found)
+    if sample_weight is not None:
+        if isinstance(sample_weight, list | tuple) and len(sample_weight) == len(found):
+            given = list(sample_weight)
+        else:
+            flat = check_weights(sample_weight, sum(lengths))
+            given = np.split(flat, np.cumsum(lengths)[:-1])
+        given = [check_weights(part, n) for part, n in zip(given, lengths, strict=True)]
+    return [
+        Sequence(rows, weights, f"sequence {k}")
+        for k, (rows, weights) in enumerate(zip(found, given, strict=True))
+    ]
+
+
+def source_of_sequences(
+    estimator: Any,
+    sequences: list[Sequence],
+    *,
+    targets: Any = None,
+    begins: bool = True,
+    given: Any = None,
+) -> Source:
+    """Return the rows of sequences; ``begins`` says whether the first row begins one."""
+    steps = [_step(sequence.rows) for sequence in sequences]
+
+    def raws() -> Iterator[Raw]:
+        for k, (one, step) in enumerate(zip(sequences, steps, strict=True)):
+            for first in range(0, one.rows.shape[0], step):
+                part = slice(first, first + step)
+                weights = None if one.weights is None else one.weights[part]
+                some = None if targets is None else targets[part]
+                new = first == 0 and (k > 0 or begins)
+                yield Raw(one.rows[part], weights, some, new, one.name, first)
+
+    lengths = [one.rows.shape[0] for one in sequences]
+    n_chunks = sum(-(-n // step) for n, step in zip(lengths, steps, strict=True))
+    width = int(estimator.n_features_in_)
+    return Source(estimator, raws, width=width, n_rows=sum(lengths), n_chunks=n_chunks, given=given)
+
+
+def _step(rows: Any) -> int:
+    """Return how many rows make one chunk: by what is stored, for sparse rows."""
+    if is_sparse(rows):
+        return chunk_rows(-(-rows.nnz // max(rows.shape[0], 1)))
+    return chunk_rows(rows.shape[1])
+
+
+class StreamReader:
+    """Passes over a stream, from where a checkpoint stands; the first chunk is read once."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.skip = stream, 0
+        self.begun: Iterator[Any] | None = None
+
+    def first(self) -> Any:
+        """Return the first chunk that has rows; the next pass begins with it."""
+        passing = iter(self.stream.chunks())
+        for chunk in passing:
+            if len(chunk):
+                self.begun = chain([chunk], passing)
+                return chunk
+        raise ValueError(f"{self.stream!r} holds no rows.")
+
+    def __iter__(self) -> Iterator[Any]:
+        begun, skip = self.begun, self.skip
+        self.begun, self.skip = None, 0
+        return iter(self.stream.chunks(*([skip] if skip else []))) if begun is None else begun
+
+
+def source_of_stream(
+    estimator: Any,
+    stream: Any,
+    *,
+    members: int = 1,
+    targets: Callable[[Any], Any] | None = None,
+    keeper: Keeper | None = None,
+    pairs: Callable[[Any], Any] | None = None,
+    points: Any = None,
+) -> Source:
+    """Return the rows of a stream; ``targets`` checks its labels.
+
+    With ``points`` the rows are index pairs of these, as ``pairs`` reads them.
+    """
+    reader = StreamReader(stream)
+
+    def raws() -> Iterator[Raw]:
+        for chunk in reader:
+            if chunk.rows.shape[1] != width:
+                raise ValueError(
+                    f"{chunk.source} has rows of {chunk.rows.shape[1]} features, and {width} came "
+                    "before."
+                )
+            labels = None if targets is None else targets(chunk.labels)
+            where = chunk.new_sequence, chunk.source, chunk.first_row
+            if pairs is None:
+                yield Raw(chunk.rows, chunk.weights, labels, *where, chunk=chunk)
+            else:
+                index = pairs(chunk.rows)
+                yield Raw(points, chunk.weights, labels, *where, pairs=index, chunk=chunk)
+
+    width = stream.n_features or reader.first().rows.shape[1]
+    n_rows = stream.n_rows if stream.rereadable else None
+    source = Source(
+        estimator,
+        raws,
+        width=width,
+        n_rows=n_rows,
+        rereadable=stream.rereadable,
+        members=members,
+        given=stream,
+    )
+    source.keeper, source.reader = keeper, reader
+    if points is not None:
+        source.n_features, source.points = points.shape[1], points[finite_rows(points)]
+    return source
+
+
+# ---- values --------------------------------------------------------------------------------
+
+
+def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return X as a numeric 2-D array or CSR matrix of the fitted width, not copied."""
+    if not reset and known_rows(estimator, X):
+        return X
+    refuse_unread(X)
+    if hasattr(X, "collect_schema") and not hasattr(X, "__len__"):
+        raise TypeError("X is a lazy frame, which holds no rows yet. Pass X.collect().")
+    how = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
+    try:
+        return numbers(validate_data(estimator, unmasked(X), reset=reset, **how))
+    except (ValueError, TypeError):
+        refuse_columns(X, "X")
+        raise
+
+
+def numbers(values: Any) -> Any:
+    """Return values that are numbers, or objects that hold numbers; reject dates."""
+    if values.dtype.kind in "mM":
+        raise TypeError(
+            f"X holds dates or times (dtype {values.dtype}), not numbers. Convert them first, such "
+            "as to seconds."
+        )
+    return values.astype(np.float64) if values.dtype.kind == "O" else values
+
+
+def refuse_columns(X: Any, name: str) -> None:
+    """Reject a data frame with columns that are not numbers, by their names."""
+    named = []
+    for column in getattr(X, "columns", ()):
+        try:
+            numbers(np.asarray(X[column])).astype(np.float64)
+        except (ValueError, TypeError):
+            named.append(column)
+    if named:
+        raise ValueError(
+            f"{name} has columns that are not numbers: {', '.join(map(repr, named))}. "
+            "Drop or encode them first."
+        )
+
+
+def finite_rows(rows: Any) -> NDArray[np.bool_]:
+    """Return for each row, dense or sparse, whether all its values are finite."""
+    if not is_sparse(rows):
+        return np.asarray(np.isfinite(rows).all(axis=1))
+    entries = rows.tocoo()
+    finite = np.ones(rows.shape[0], dtype=bool)
+    finite[entries.row[~np.isfinite(entries.data)]] = False
+    return finite
+
+
+def bad_values(rows: Any) -> NDArray[np.bool_]:
+    """Return which values are NaN or infinite."""
+    return np.asarray(~np.isfinite(rows.toarray() if is_sparse(rows) else rows))
+
+
+def without(rows: Any, kept: NDArray[np.bool_]) -> Any:
+    """Return rows with zeros in place of those that are not kept."""
+    if not is_sparse(rows):
+        return np.where(kept[:, None], rows, np.zeros((), rows.dtype))
+    entries = rows.tocoo()
+    inside = kept[entries.row]
+    index = (entries.row[inside], entries.col[inside])
+    return type(rows)((entries.data[inside], index), shape=rows.shape)
+
+
+def as_floats(X: Any) -> Any:
+    """Return rows to project as float32 or float64; reject NaN and infinity."""
+    rows = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    check_finite(rows)
+    return rows
+
+
+def projected(rows: Any, mean: Float64s, columns: Float64s) -> Any:
+    """Return ``(rows - mean) @ columns`` in the rows' precision, in blocks.
+
+    The mean is subtracted before the product: afterwards float32 would have lost what remains.
+    """
+    dtype = rows.dtype
+    out = np.empty((rows.shape[0], columns.shape[1]), dtype)
+    if is_sparse(rows):
+        out[:] = rows @ columns - mean @ columns
+        return out
+    shift, basis = mean.astype(dtype), columns.astype(dtype)
+    rest = ((mean - shift) @ columns).astype(dtype)
+    step = max(chunk_rows(rows.shape[1]) // 4, 1)
+    for start in range(0, len(rows), step):
+        out[start : start + step] = (rows[start : start + step] - shift) @ basis
+    out -= rest
+    return out

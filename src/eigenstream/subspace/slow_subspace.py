@@ -1,0 +1,327 @@
+"""Slow subspaces: features that vary much over the data and little from one moment to the next."""
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_whole, warn_user
+from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
+from eigenstream.subspace import timescales as _timescales
+from eigenstream.subspace.base import CRITERION, Answer
+from eigenstream.subspace.documented import documented
+from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.operators import Eigenpairs, MatrixOperator
+from eigenstream.subspace.slow_bounds import SlowBounds
+from eigenstream.subspace.solvers import COUNT
+from eigenstream.subspace.terms import Weights
+from eigenstream.subspace.time import scale_of
+from eigenstream.subspace.weights import AlphaPath, alpha_of_bound, alpha_path
+
+
+@storable()
+@documented
+class SlowSubspace(SlowBounds):
+    """The subspace whose features have a large variance and a small velocity [SLOW].
+
+    Maximises ``L(P) = mean of alpha |P (x_t - mean)|^2 - (1 - alpha) |P (x_t - x_{t - lag})|^2``
+    over orthogonal projections P: the top eigenspace of ``T = alpha A - (1 - alpha) B``. Unlike
+    slow feature analysis it needs no inverse and no regularisation.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+        How many directions (one where there is one feature only). None keeps all directions with a
+        positive eigenvalue.
+    alpha : float in (0, 1], "auto" or "bound", default="auto"
+        The weight of the variance; 1 is PCA. "auto" takes the smallest alpha for which all
+        ``n_components`` eigenvalues are positive, 1 / (1 + mu_d) with mu_d the d-th largest
+        generalised eigenvalue of A v = mu B v, and one per cent of the way from there to 1 ([SLOW]
+        section 4). "bound" minimises the error bound of [SLOW] Theorem 5, which is often vacuous;
+        it warns when it is.
+    lag : int, default=1
+        The time step of the velocity, in rows.
+    criterion : {"difference", "ratio"}, default="difference"
+        "ratio" maximises variance over velocity instead: slow feature analysis [SFA]. Its
+        components are scaled to unit variance and are not orthogonal; directions in which the
+        velocity vanishes up to rounding are left out, and alpha is not used.
+    <solver>
+    center : bool, default=True
+        Take the variance about the mean.
+    scale : bool, default=False
+        Divide each feature by its standard deviation first (``scale_``), so that slow directions do
+        not depend on the units. Not with ``alpha="bound"``.
+    <features>
+    missing : {"raise", "skip"}, default="raise"
+        "skip" leaves out rows with NaN or infinity, and both velocities of each.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+    eigenvalues_ : array of shape (n_components,)
+        Signed, descending; for "ratio", variance over velocity.
+    alpha_ : float
+        The alpha in use.
+    bound_ : float or None
+        The value of Theorem 5's bound at ``alpha_``, for ``alpha="bound"``.
+    mean_, scale_, n_samples_seen_, n_samples_skipped_, objective_, rank_, solver_
+    n_positive_ : int
+        How many eigenvalues of T are positive, of all (of the components, without matrices).
+    autocorrelations_, timescales_ : arrays of shape (n_components,)
+        How much of each feature is left after ``lag`` rows, and the time scale, in rows, that this
+        implies. After "dense" and "krylov"; else see ``timescales``.
+    operator_ : MatrixOperator
+        A and B (``reward`` and ``penalty``), solved for any alpha. Only with solver="dense".
+
+    Examples
+    --------
+    A slow sine in one mixture with a fast one:
+
+    >>> import numpy as np
+    >>> from eigenstream import SlowSubspace
+    >>> t = np.arange(2000)
+    >>> sources = np.column_stack([np.sin(t / 100), np.sin(2.9 * t)])
+    >>> X = sources @ np.array([[1.0, 1.0], [1.0, -1.0]])
+    >>> slow = SlowSubspace(n_components=1).fit(X)
+    >>> abs(np.corrcoef(slow.transform(X)[:, 0], sources[:, 0])[0, 1]).round(3)
+    np.float64(1.0)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SlowBounds._parameter_constraints | {
+        "alpha": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto", "bound"})],
+        "lag": [COUNT],
+        "criterion": [CRITERION],
+    }
+    READ_BY: ClassVar[dict[str, tuple[str, str]]] = {"alpha": ("criterion", "difference")}
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        alpha: Any = "auto",
+        lag: int = 1,
+        criterion: str = "difference",
+        solver: Any = "auto",
+        center: bool = True,
+        scale: bool = False,
+        features: Any = None,
+        missing: str = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.lag = lag
+        self.criterion = criterion
+        self.solver = solver
+        self.center = center
+        self.scale = scale
+        self.features = features
+        self.missing = missing
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.scale and self.alpha == "bound":
+            raise ValueError(
+                "alpha='bound' is about data of a known size, and scale=True divides by what the "
+                "data say. Use alpha='auto', or scale the data by constants first."
+            )
+
+    def _given_weights(self) -> Weights | None:
+        if self.criterion == "ratio" or isinstance(self.alpha, str):
+            return None
+        return float(self.alpha), 1.0 - float(self.alpha)
+
+    def _solve(self, learner: Learner) -> Answer:
+        operator, terms, scale = learner.operator(), learner.terms, None
+        if self.scale:
+            scale = scale_of(learner, operator)
+            operator = operator.scaled(scale)
+        wanted = self._wanted(terms.n_features)
+        n = terms.n_features if wanted is None else int(wanted)
+        if self.criterion == "ratio":
+            return Answer(self._ratios(operator, n), terms.mean, scale, {"ratio": True})
+        alpha, bound = self.alpha, None
+        if alpha == "auto":
+            alpha = operator.automatic_alpha(n)
+        elif alpha == "bound":
+            radius = terms.radius.reach(terms.mean)
+            alpha, bound = alpha_of_bound(operator, wanted, radius)
+        alpha = float(alpha)
+        weights = (alpha, 1.0 - alpha)
+        pairs = operator.largest(weights, n)
+        if wanted is None:
+            size = float(np.abs(operator.matrix(weights)).sum(axis=0).max())
+            least = max(operator.rounding * size, alpha * operator.floor)
+            pairs = pairs.first(int((pairs.values > least).sum()))
+        elif self._estimates and pairs.values.sum() < 0:
+            warn_user(
+                f"the estimated objective is {pairs.values.sum():.3g}: this subspace is worse than "
+                "none. Remove outliers, use solver='dense', raise alpha, or lower n_components."
+            )
+        else:
+            self._warn_about_sign(pairs, alpha)
+        details: dict[str, Any] = {"alpha": alpha, "bound": bound, "weights": weights}
+        if "matrices" not in self._solver.can and "continues" not in self._solver.can:
+            # A pass more or two, after some tens: time scales are read from these.
+            details["moments"] = operator.moments(pairs.vectors)
+        return Answer(pairs, terms.mean, scale, details)
+
+    def _ratios(self, operator: MatrixOperator, n: int) -> Eigenpairs:
+        """Return the largest ratios of variance to velocity; vectors have unit variance."""
+        pairs = operator.ratios(n)
+        if len(pairs.values) < n and self.n_components is not None:
+            warn_user(
+                f"The velocities span {len(pairs.values)} directions only, so n_components={n} "
+                f"gives {len(pairs.values)}."
+            )
+        if len(pairs.values) == 0:
+            return pairs
+        deviation = np.sqrt(operator.moments(pairs.vectors)[0])
+        return Eigenpairs(pairs.values, pairs.vectors / np.where(deviation > 0, deviation, 1.0))
+
+    def _warn_about_sign(self, pairs: Eigenpairs, alpha: float) -> None:
+        positive = int((pairs.values > 0).sum())
+        if isinstance(self.alpha, str) or positive == len(pairs.values):
+            return
+        remedy = "Raise alpha (or use alpha='auto'), or lower n_components."
+        if alpha == 1.0:
+            remedy = "The rows vary in no others. Lower n_components."
+        warn_user(
+            f"only {positive} of the {len(pairs.values)} eigenvalues are positive at "
+            f"alpha={alpha:.3g}: the other components lower the objective. {remedy}"
+        )
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @property
+    def alpha_(self) -> float | None:
+        """The alpha in use (None with ``criterion="ratio"``)."""
+        alpha: float | None = self._solved().details.get("alpha")
+        return alpha
+
+    @property
+    def bound_(self) -> float | None:
+        """The value of Theorem 5's bound at ``alpha_``, for ``alpha="bound"``; else None."""
+        bound: float | None = self._solved().details.get("bound")
+        return bound
+
+    @property
+    def n_positive_(self) -> int:
+        """How many eigenvalues of T are positive: of all, or of the components without matrices."""
+        alpha = self.alpha_
+        if alpha is None or "matrices" not in self._solver.can:
+            return int((self.eigenvalues_ > 0).sum())
+        return self.operator_.count_positive((alpha, 1.0 - alpha))
+
+    @property
+    def autocorrelations_(self) -> Float64s:
+        """The autocorrelation of each feature at the lag, in [-1, 1].
+
+        Found as ``1 - velocity / (2 variance)`` from the scatters, not by another look at the data
+        ("krylov", which reads them again and again, does so once more; "flow" and "sketch" read
+        them once and keep neither: see ``autocorrelations``):
+        the mean square of a difference is twice the variance less twice the covariance, where the
+        variance is the same now and ``lag`` rows ago. So it assumes a stationary process; what it
+        is off by on n rows of one is the difference that the first and last ``lag`` rows make. With
+        ``center=False`` it is about zero. A feature without variance has none: 0.
+        """
+        if "matrices" in self._solver_known().can:
+            return _timescales.of_learner(self._known().ahead(), self._columns)
+        found = self._solved().details.get("moments")
+        if found is None:
+            raise AttributeError(
+                f"solver={self.solver_!r} keeps no matrices, which autocorrelations are read from. "
+                "Call autocorrelations(X) or timescales(X), or fit with solver='dense'."
+            )
+        noise = len(self.mean_) * np.finfo(np.float64).eps * found[0].max()
+        return _timescales.autocorrelations(found[0], found[1], noise)
+
+    @property
+    def timescales_(self) -> Float64s:
+        """The time scale that each autocorrelation implies, ``-lag / log(rho)``, in rows.
+
+        After so many rows a feature has forgotten all but 1/e of what it was, if it forgets at one
+        rate, as the slow features of a Markov process do (for those who know TICA: its implied time
+        scales; with ``criterion="ratio"`` the features are TICA's own). Whether it does shows in
+        several lags, which should agree: ``lag_path``. Infinite where nothing changes; 0, the limit
+        from above, where the autocorrelation is zero or negative: then all is forgotten within the
+        lag, or swings back, and a shorter lag may tell.
+
+        >>> import numpy as np
+        >>> from eigenstream.processes import Autoregressive
+        >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(100_000)
+        >>> slow = SlowSubspace(2, criterion="ratio", lag=5).fit(rows)
+        >>> bool(np.abs(slow.timescales_ / [50, 5] - 1).max() < 0.1)
+        True
+        """
+        return _timescales.implied(self.autocorrelations_, self.lag)
+
+    def autocorrelations(self, X: Any, lag: int | None = None) -> Float64s:
+        """Return the autocorrelation of each feature on rows, in one pass over them.
+
+        As ``autocorrelations_``, with the same assumption, of other rows and at other lags, and
+        after every solver: the features are of a few columns, whose scatters are small.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), a list of them, or a stream
+        lag : int, optional
+            That of the estimator by default.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> from eigenstream.processes import Autoregressive
+        >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(20_000)
+        >>> slow = SlowSubspace(1, alpha=0.05, solver="sketch").fit(rows)
+        >>> bool(abs(slow.timescales(rows, lag=10)[0] / 50 - 1) < 0.2)
+        True
+        """
+        check_is_fitted(self)
+        lag = self.lag if lag is None else check_whole(lag, "lag")
+        chunks = self._features_of(X)
+        return _timescales.of_features(chunks, self.n_components_, lag, self.center)
+
+    def timescales(self, X: Any, lag: int | None = None) -> Float64s:
+        """Return the time scale that each of ``autocorrelations(X, lag)`` implies, in rows."""
+        found = self.autocorrelations(X, lag)
+        return _timescales.implied(found, self.lag if lag is None else lag)
+
+    def path(self, alphas: Any) -> AlphaPath:
+        """Solve for several alphas from the scatters, without another look at the data.
+
+        Parameters
+        ----------
+        alphas : array-like of numbers in (0, 1]
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> X = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+        >>> SlowSubspace(n_components=2).fit(X).path([0.01, 0.5, 1.0]).n_positive
+        array([1, 3, 3])
+        """
+        if "matrices" not in self._solver_known().can:
+            raise ValueError("path needs the matrices. Fit with solver='dense' first.")
+        terms, scale = self._known().ahead().terms, self.scale_
+        # No feature is divided by less than the least scale.
+        radius = terms.radius.reach(terms.mean) / (1.0 if scale is None else float(scale.min()))
+        return alpha_path(self.operator_, self.n_components_, alphas, radius)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the objective L that the subspace reaches on other rows (in time order).
+
+        For ``criterion="ratio"`` the sum over components of variance over velocity on those rows.
+        """
+        scored, columns = self._scored_terms(X), self._columns
+        variance, velocity = scored.operator().moments(columns)
+        if self.center:
+            # The variance about the mean learned, not about that of these rows.
+            variance = variance + (columns.T @ (scored.terms.mean - self.mean_)) ** 2
+        if self.alpha_ is None:
+            return float((variance / velocity).sum())
+        return float((self.alpha_ * variance - (1.0 - self.alpha_) * velocity).sum())

@@ -1,0 +1,393 @@
+"""The solvers: what each keeps of the terms, and which questions it can answer.
+
+A solver object holds its own parameters: ``SlowSubspace(solver=Sketch(oversampling=4))``. A grid
+search calls them ``solver__oversampling``.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from eigenstream._memory import physical_memory
+from eigenstream._storable import storable
+from eigenstream._streams import is_stream
+from eigenstream.schedules import Auto, Schedule, as_schedule
+from eigenstream.subspace.accumulators import Moments
+from eigenstream.subspace.chunks import Chunk, joined
+from eigenstream.subspace.flow import COUPLES, CoupleFlow, CoupleLearner, FlowLearner
+from eigenstream.subspace.flow_solver import FlowSolver, check_options
+from eigenstream.subspace.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_rows
+from eigenstream.subspace.kernels import KernelMap
+from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.operators import Passes
+from eigenstream.subspace.terms import Terms, TimeTerms, Weights
+
+#: The share of the memory that D x D matrices may take before "auto" avoids them, and how many such
+#: matrices a dense solve holds at once.
+MEMORY_SHARE, DENSE_MATRICES = 0.25, 4
+
+#: How many times as many penalised directions a sketch of classes keeps: more cost time and memory.
+OF_CLASSES = 3
+
+COUNT = Interval(Integral, 1, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+SHARE = Interval(Real, 0, 1, closed="left")
+
+
+def fits_dense(n_features: int) -> bool:
+    """Return whether D x D matrices fit in the share of memory set aside for them."""
+    return DENSE_MATRICES * 8.0 * n_features**2 <= MEMORY_SHARE * physical_memory()
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an estimator asks of a solver; ``weights`` is None where the data choose them."""
+
+    n_components: Any
+    weights: Weights | None
+    sample: Any = None
+
+
+class Solver(BaseEstimator):
+    """Base of the solvers."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    #: The name of the solver with its default parameters.
+    name: ClassVar[str]
+    #: The abilities of ``support.ASKS``.
+    can: ClassVar[frozenset[str]] = frozenset()
+    forgetting: float = 0.0
+    passes: int = 1
+
+    def fits(self, n_features: int, n_rows: int | None) -> bool:
+        """Return whether "auto" may take this solver; ``n_rows`` is None for rows read once."""
+        return False
+
+    def map_of(self, rows: Iterable[Chunk]) -> Any:
+        """Return the map that the solver brings with it, or None."""
+        return None
+
+    def begin(self, terms: Terms, task: Task) -> Learner:
+        """Return a learner that has seen nothing."""
+        return Learner(
+            terms,
+            self._sums(terms, task),
+            block_rows=self._block_rows(terms, task),
+            sample=task.sample,
+            forgetting=self.forgetting,
+        )
+
+    def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
+        """Learn from all of a source; return the learner."""
+        for chunk in source:
+            learner.add(chunk)
+            if learner.stopped:
+                break
+        return learner
+
+    def _block_rows(self, terms: Terms, task: Task) -> int | None:
+        return None
+
+    def _sums(self, terms: Terms, task: Task) -> Any:
+        raise NotImplementedError
+
+
+@storable()
+class Dense(Solver):
+    """A D x D matrix for each part: exact, mergeable, and any weights afterwards.
+
+    Parameters
+    ----------
+    forgetting : float in [0, 1), default=0.0
+        The share by which the past loses weight with each row.
+
+    >>> from eigenstream import Dense, StreamPCA
+    >>> StreamPCA(2, solver=Dense(forgetting=0.01)).solver.get_params()["forgetting"]
+    0.01
+    """
+
+    name = "dense"
+    can = frozenset({"continues", "merges", "weights", "ratios", "matrices", "all"})
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"forgetting": [SHARE]}
+
+    def __init__(self, forgetting: float = 0.0) -> None:
+        self.forgetting = forgetting
+
+    def fits(self, n_features: int, n_rows: int | None) -> bool:
+        """Return whether "auto" may take this solver."""
+        return fits_dense(n_features)
+
+    def _sums(self, terms: Terms, task: Task) -> Moments:
+        return Moments(terms.n_features)
+
+
+@storable()
+class Sketch(Solver):
+    """A few vectors and exact traces, in one pass: near the best answer on long streams.
+
+    Parameters
+    ----------
+    oversampling : float, default=3.0
+        How many directions to keep of each end of the spectrum, in units of n_components.
+    block_size : int, optional
+        Rows learned at a time.
+    passes : int, default=1
+        How many times ``fit`` reads the rows.
+    forgetting : float in [0, 1), default=0.0
+
+    >>> from eigenstream import Sketch, StreamPCA
+    >>> StreamPCA(2, solver=Sketch(passes=2)).solver.get_params()["passes"]
+    2
+    """
+
+    name = "sketch"
+    can = frozenset({"continues", "merges", "passes"})
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "oversampling": [POSITIVE],
+        "block_size": [COUNT, None],
+        "passes": [COUNT],
+        "forgetting": [SHARE],
+    }
+
+    def __init__(
+        self,
+        oversampling: float = 3.0,
+        *,
+        block_size: int | None = None,
+        passes: int = 1,
+        forgetting: float = 0.0,
+    ) -> None:
+        self.oversampling, self.block_size = oversampling, block_size
+        self.passes, self.forgetting = passes, forgetting
+
+    def fits(self, n_features: int, n_rows: int | None) -> bool:
+        """Return whether "auto" may take this solver."""
+        return n_rows is None
+
+    def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
+        """Learn from all of a source, in one pass or several."""
+        if self.passes == 1 or source.turn == 0:
+            super().learn(learner, source, task)
+        if self.passes == 1 or not isinstance(learner.sums, Frame):
+            return learner
+        # A checkpoint may stand in a further pass.
+        for turn in range(max(source.turn, 1), self.passes):
+            again = learner.repeat()
+            for chunk in source.further(turn):
+                again.add(chunk)
+            learner.adopt()
+        return learner
+
+    def _block_rows(self, terms: Terms, task: Task) -> int | None:
+        if self._whole(terms, task):
+            return None
+        n_vectors = sum(self._vectors(terms, task))
+        return self.block_size or block_rows(terms.n_features, n_vectors)
+
+    def _sums(self, terms: Terms, task: Task) -> Any:
+        if self._whole(terms, task):
+            return Moments(terms.n_features)
+        assert task.weights is not None
+        n_vectors = self._vectors(terms, task)
+        return Frame(terms.n_features, task.weights, task.n_components, *n_vectors)
+
+    def _vectors(self, terms: Terms, task: Task) -> tuple[int, int]:
+        """Return how many of the largest and of the lowest eigenvectors are kept."""
+        assert task.weights is not None
+        d, c = task.n_components, self.oversampling
+        highest = d + int(np.clip((c - 1.0) * d, 8, max(20 * (c - 1.0), 8)))
+        lowest = int(np.clip(c * d, 8, max(20 * c, 8)))
+        # Directions that separate classes are found among the least penalised ones.
+        lowest *= OF_CLASSES if terms.closes else 1
+        return highest, lowest if task.weights[1] else 0
+
+    def _whole(self, terms: Terms, task: Task) -> bool:
+        """Return whether whole matrices are no larger than a frame and its block."""
+        assert task.weights is not None
+        n = terms.n_features
+        small = (2 if task.weights[1] else 1) * n**2 <= BLOCK_VALUES and not terms.closes
+        return small or n <= sum(self._vectors(terms, task)) + MOST_CLOSING * terms.closes
+
+
+@storable()
+class Krylov(Solver):
+    """No matrix: T is applied to vectors by reading the rows again and again.
+
+    Parameters
+    ----------
+    tol : float, default=0.0
+        The relative error of the eigenvalues at which iterations stop; 0 is rounding.
+
+    >>> from eigenstream import Krylov, StreamPCA
+    >>> StreamPCA(2, solver=Krylov(tol=1e-6)).solver.get_params()["tol"]
+    1e-06
+    """
+
+    name = "krylov"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "tol": [Interval(Real, 0, None, closed="left")]
+    }
+
+    def __init__(self, tol: float = 0.0) -> None:
+        self.tol = tol
+
+    def fits(self, n_features: int, n_rows: int | None) -> bool:
+        """Return whether "auto" may take this solver."""
+        return n_rows is not None
+
+    def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
+        """Learn from all of a source."""
+        super().learn(learner, source, task)  # means, and the number of terms
+        learner.sums.rows = _Again(source)
+        return learner
+
+    def _sums(self, terms: Terms, task: Task) -> Passes:
+        return Passes(self.tol)
+
+
+class _Again:
+    """A source that is read again."""
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+
+    def __iter__(self) -> Any:
+        return iter(self.source.again())
+
+
+@storable()
+class Flow(Solver):
+    """The Oja-Karhunen flow: a step for each observation, and an answer at any moment.
+
+    Parameters
+    ----------
+    learning_rate : number, "auto", a schedule of ``eigenstream.schedules`` or a function
+        The size of the steps. "auto" does not depend on the scale; see docs/online.md.
+    init : {"data", "random"} or array of shape (n_components, n_features), default="data"
+        Where it starts: at the first observations, orthonormalised, by default.
+    forgetting : float in [0, 1), default=0.0
+        The share by which the past loses weight at each step.
+    block_size : int, optional
+        Observations taken together; it changes nothing but rounding.
+    hook : callable, optional
+        Called with the state about every 1000 steps, or every ``hook.every``; a true answer ends
+        the call. See ``eigenstream.subspace.FlowMonitor``.
+    random_state : int, optional
+        For the start, where the data do not determine it.
+
+    >>> from eigenstream import Flow, StreamPCA
+    >>> StreamPCA(2, solver=Flow(block_size=8)).solver.get_params()["block_size"]
+    8
+    """
+
+    name = "flow"
+    can = frozenset({"continues"})
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "learning_rate": [POSITIVE, StrOptions({"auto"}), Schedule, callable],
+        "forgetting": [SHARE],
+        "block_size": [COUNT, None],
+        "hook": [callable, None],
+    }
+
+    def __init__(
+        self,
+        learning_rate: Any = "auto",
+        *,
+        init: Any = "data",
+        forgetting: float = 0.0,
+        block_size: int | None = None,
+        hook: Any = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.learning_rate, self.init, self.forgetting = learning_rate, init, forgetting
+        self.block_size, self.hook, self.random_state = block_size, hook, random_state
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        as_schedule(self.learning_rate, "learning_rate")
+        check_options(init=self.init)
+
+    def begin(self, terms: Terms, task: Task) -> Learner:
+        """Return a learner that has seen nothing."""
+        if not isinstance(terms, TimeTerms):
+            sums = self._sums(terms, task)
+            return CoupleLearner(terms, sums, block_rows=COUPLES, sample=task.sample)
+        solver = self._solver(task, self.learning_rate, terms.lag, not terms.center.fixed)
+        return FlowLearner(terms, solver, exact=bool(getattr(self.hook, "exact", False)))
+
+    def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
+        """Learn from all of a source. Labelled rows in memory come in random order."""
+        if not learner.terms.closes or is_stream(source.given):
+            return super().learn(learner, source, task)
+        whole = joined([*source])
+        order = check_random_state(self.random_state).permutation(len(whole))
+        for some in np.array_split(order, max(len(order) // 4096, 1)):
+            learner.add(whole.chosen(some))
+        return learner
+
+    def _solver(self, task: Task, rate: Any, lag: int, center: bool) -> FlowSolver:
+        assert task.weights is not None
+        return FlowSolver(
+            task.n_components,
+            weights=task.weights,
+            lag=lag,
+            center=center,
+            schedule=rate,
+            init=self.init,
+            forgetting=self.forgetting or None,
+            random_state=self.random_state,
+            block_size=self.block_size,
+            hook=self.hook,
+            hook_every=getattr(self.hook, "every", 1000),
+        )
+
+    def _sums(self, terms: Terms, task: Task) -> CoupleFlow:
+        # Couples are independent, so long steps are not needed.
+        rate = Auto(c=2.0) if isinstance(self.learning_rate, str) else self.learning_rate
+        return CoupleFlow(terms.n_features, self._solver(task, rate, COUPLES, False))
+
+
+@storable()
+class Kernel(Solver):
+    """The exact answer in the space of a kernel, of up to about 10^4 rows.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "precomputed"}, default="rbf"
+        "rbf" is exp(-gamma |x - y|^2). "linear" is exact for many more features than rows.
+    gamma : float, optional
+        By default 0.7 over the median squared distance of the rows.
+
+    >>> from eigenstream import Kernel, PairSubspace
+    >>> PairSubspace(2, solver=Kernel("rbf", 0.1)).solver.get_params()["gamma"]
+    0.1
+    """
+
+    name = "kernel"
+    can = frozenset({"weights", "ratios", "matrices", "all", "kernels"})
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [StrOptions({"rbf", "linear", "precomputed"})],
+        "gamma": [POSITIVE, None],
+    }
+
+    def __init__(self, kernel: str = "rbf", gamma: float | None = None) -> None:
+        self.kernel, self.gamma = kernel, gamma
+
+    def map_of(self, rows: Iterable[Chunk]) -> KernelMap:
+        """Return the map of the kernel."""
+        return KernelMap(self.kernel, self.gamma)
+
+    def _sums(self, terms: Terms, task: Task) -> Moments:
+        return Moments(terms.n_features)
+
+
+#: The solvers by name; "auto" takes the first that fits and that can do what is asked.
+SOLVERS: dict[str, type[Solver]] = {
+    kind.name: kind for kind in (Dense, Sketch, Krylov, Flow, Kernel)
+}

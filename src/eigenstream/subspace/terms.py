@@ -1,0 +1,628 @@
+"""The terms of T that rows contribute. Kinds of data differ in this module only.
+
+Each term is the difference of two rows: a row and an earlier row, a row and the mean, the members
+of a pair, a row and the mean of its class, or two means. Terms of one part have a common share in
+T. Other weights, held-out classes and held-out pairs are other shares of the same sums.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from eigenstream._linalg import Float64s, rounding_of_mean, row_squares
+from eigenstream._storable import storable
+from eigenstream.subspace.block import Block, End, Part, Shares, mean_of
+from eigenstream.subspace.chunks import NO_PLACES, Chunk, Places, joined
+from eigenstream.subspace.radius import RadiusBound
+
+#: The weights (reward, penalty) of T = reward * A - penalty * B.
+Weights = tuple[float, float]
+Parts = frozenset[Part]
+
+NOTHING: Parts = frozenset()
+
+
+@storable(mean="f8 W", weight="number", fixed="bool")
+@dataclass
+class Center:
+    """A running mean that rows are taken about [CHAN].
+
+    The sum of squares about the final mean is the sum about each block's own mean, plus one term
+    for each step between means. So accumulators need to know nothing about means.
+    """
+
+    mean: Float64s
+    weight: float = 0.0
+    #: The mean is given: zero, or that of an earlier pass.
+    fixed: bool = False
+
+    def add(self, block: Block, part: Part, chunk: Chunk, now: End, weights: Any) -> None:
+        """Add the terms of some rows of a block about the mean."""
+        k, where = now
+        rows = block.pieces[k][where]
+        total = float(rows.shape[0] if weights is None else weights.sum())
+        if total == 0.0:
+            return
+        if self.fixed:
+            self.weight += total
+            block.add(part, now, block.row(self.mean), weights)
+            return
+        own = Center(mean_of(rows, weights), total)
+        if rows.shape[0] > 1:
+            block.add(part, now, block.row(own.mean), weights)
+        self.join(block, part, own)
+
+    def join(self, block: Block, part: Part, later: "Center") -> None:
+        """Include the mean of other rows whose terms about it are known."""
+        both = self.weight + later.weight
+        if self.weight and later.weight and not self.fixed:
+            between = self.weight * later.weight / both
+            block.add(part, block.row(later.mean), block.row(self.mean), between)
+        if both and not self.fixed:
+            self.mean = self.mean + later.weight / both * (later.mean - self.mean)
+        self.weight = both
+
+
+@storable(n_features="int=W", n_rows="int", radius="RadiusBound")
+class Terms(ABC):
+    """Makes the terms of one kind of data, and keeps what later terms need."""
+
+    #: Whether rows follow each other in time, so that neighbours are alike.
+    in_time = False
+    #: Whether some terms are known only when a question is asked; see ``closing``.
+    closes = False
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features, self.n_rows = n_features, 0
+        self.radius = RadiusBound()
+
+    def take(self, chunk: Chunk) -> Block:
+        """Return the terms of the next rows."""
+        self.radius.add(chunk)
+        block = self._take(chunk)
+        self.n_rows += len(chunk)
+        return block
+
+    def join(self, later: Self, *, new_sequence: bool) -> Block:
+        """Include what came after these rows; return the terms across the border."""
+        self.radius = self.radius.merged(later.radius)
+        block = self._join(later, new_sequence)
+        self.n_rows += later.n_rows
+        return block
+
+    @abstractmethod
+    def _take(self, chunk: Chunk) -> Block: ...
+
+    @abstractmethod
+    def _join(self, later: Any, new_sequence: bool) -> Block: ...
+
+    @abstractmethod
+    def forget(self, share: float) -> None:
+        """Multiply the weight of everything seen by this share."""
+
+    @abstractmethod
+    def totals(self, held: Parts = NOTHING) -> Weights:
+        """Return the weights of all rewarded and of all penalised terms, without some parts."""
+
+    @abstractmethod
+    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+        """Return the share of each part in T."""
+
+    @abstractmethod
+    def settled(self) -> "Terms":
+        """Return what makes the same terms in a further pass, with the means known."""
+
+    def closing(self, held: Parts = NOTHING) -> Block | None:
+        """Return the terms that are known only when a question is asked."""
+        return None
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean that rows are taken about; zeros where there is none."""
+        return np.zeros(self.n_features)
+
+    @property
+    def floor(self) -> float:
+        """How large eigenvalues of A can be from rounding of the mean alone."""
+        return rounding_of_mean(self.mean)
+
+    @property
+    def n_terms(self) -> int:
+        """The number of rewarded terms of positive weight."""
+        return int(self.totals()[0] > 0.0)
+
+    def _each(self, weights: Weights, held: Parts) -> Weights:
+        """Return the share of one rewarded and of one penalised term of weight 1."""
+        reward, penalty = self.totals(held)
+        return weights[0] / (reward or 1.0), weights[1] / (penalty or 1.0)
+
+
+VARIANCE, VELOCITY = "variance", "velocity"
+
+
+@storable(
+    lag="int",
+    center="Center",
+    velocity="number",
+    n_variances="int",
+    n_velocities="int",
+    head="Chunk",
+    tail="Chunk",
+    age="int",
+    unbroken="bool",
+)
+class TimeTerms(Terms):
+    """Rows in time: ``x_t - mean`` and ``x_t - x_(t - lag)``, for every row with a past.
+
+    A velocity weighs as the lighter of its two rows. With ``lag=0`` there are no velocities.
+    """
+
+    in_time = True
+
+    def __init__(self, n_features: int, *, lag: int, center: bool) -> None:
+        super().__init__(n_features)
+        self.lag = lag
+        self.center = Center(np.zeros(n_features), fixed=not center)
+        #: The weight of the velocities; the numbers of rows and of velocities that weigh anything.
+        self.velocity, self.n_variances, self.n_velocities = 0.0, 0, 0
+        #: The first rows of the first sequence and the last rows of the running one, ``lag`` each.
+        self.head = self.tail = Chunk(np.empty((0, n_features)))
+        #: The number of rows of the running sequence, and whether it is the first one.
+        self.age, self.unbroken = 0, True
+
+    def _take(self, chunk: Chunk) -> Block:
+        n, breaks = len(chunk), chunk.starts
+        if self.n_rows == 0:
+            breaks = breaks[breaks > 0]
+        ages = np.arange(n) + self.age
+        for start in breaks:
+            ages[start:] = np.arange(n - start)
+        if self.lag and self.unbroken and len(self.head) < self.lag:
+            first = chunk[: int(breaks[0]) if len(breaks) else n][: self.lag - len(self.head)]
+            self.head = joined([self.head, first]).kept()
+        block = Block(self.n_features, chunk.rows, self.tail.rows)
+        now = np.flatnonzero(ages >= self.lag) if self.lag else None
+        self._add(block, chunk, now)
+        self.age = int(ages[-1]) + 1 if n else self.age
+        self.unbroken = self.unbroken and len(breaks) == 0
+        self._remember(chunk)
+        return block
+
+    def _add(self, block: Block, chunk: Chunk, now: Places | None) -> None:
+        """Add the terms of the rows with a past: ``now`` (None: all rows)."""
+        weights = chunk.weights
+        if now is None or len(now) == len(chunk):
+            chosen: Any = slice(0, len(chunk))
+        else:
+            chosen = _as_slice(now)
+        w = None if weights is None else weights[chosen]
+        self.center.add(block, VARIANCE, chunk, (0, chosen), w)
+        self.n_variances += len(chunk) if now is None else len(now)
+        if w is not None:
+            self.n_variances -= int((w == 0.0).sum())
+        if now is None:
+            return
+        inside, before = now[now >= self.lag], now[now < self.lag]
+        self._add_velocities(block, chunk, inside, (0, inside - self.lag), weights)
+        places = before - self.lag + len(self.tail)
+        self._add_velocities(block, chunk, before, (1, places), self.tail.weights)
+
+    def _add_velocities(
+        self, block: Block, chunk: Chunk, now: Places, past: tuple[int, Places], weights: Any
+    ) -> None:
+        if len(now) == 0:
+            return
+        ends = (0, _as_slice(now)), (past[0], _as_slice(past[1]))
+        if chunk.weights is None and weights is None:
+            lighter, total, count = None, float(len(now)), len(now)
+        else:
+            own = chunk.each_weight()[now]
+            lighter = own if weights is None else np.minimum(own, weights[past[1]])
+            if weights is None:
+                lighter = np.minimum(own, 1.0)
+            total, count = float(lighter.sum()), int(np.count_nonzero(lighter))
+        block.add(VELOCITY, *ends, lighter)
+        self.velocity += total
+        self.n_velocities += count
+
+    def _remember(self, chunk: Chunk) -> None:
+        """Keep the last rows of the running sequence."""
+        keep = min(self.lag, self.age)
+        if not self.lag or not len(chunk):
+            return
+        if len(chunk) >= keep:
+            last = chunk.chosen(slice(len(chunk) - keep, len(chunk)))
+        else:
+            both = joined([self.tail, chunk])
+            last = both.chosen(slice(len(both) - keep, len(both)))
+        self.tail = last.kept()
+
+    def _join(self, later: "TimeTerms", new_sequence: bool) -> Block:
+        head = later.head
+        block = Block(self.n_features, head.rows, self.tail.rows)
+        follows = bool(self.n_rows and later.n_rows) and not new_sequence and self.lag > 0
+        if follows:
+            ages = np.arange(len(head)) + self.age
+            self._add(block, head, np.flatnonzero(ages >= self.lag))
+        self.center.join(block, VARIANCE, later.center)
+        self.velocity += later.velocity
+        self.n_variances += later.n_variances
+        self.n_velocities += later.n_velocities
+        if not self.n_rows:
+            self.head, self.unbroken = head, later.unbroken
+        elif follows and self.unbroken and len(self.head) < self.lag:
+            self.head = joined([self.head, head]).chosen(slice(0, self.lag))
+        if follows and later.unbroken:
+            self.age += later.age
+            self._remember(later.tail)
+        elif later.n_rows:
+            self.tail, self.age = later.tail, later.age
+            self.unbroken = later.unbroken and not self.n_rows
+        if follows and not later.unbroken:
+            self.unbroken = False
+        return block
+
+    def forget(self, share: float) -> None:
+        """Multiply the weight of everything seen by this share."""
+        self.center.weight *= share
+        self.velocity *= share
+
+    def totals(self, held: Parts = NOTHING) -> Weights:
+        """Return the weights of the rewarded and of the penalised terms."""
+        return self.center.weight, self.velocity
+
+    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+        """Return the share of each part in T."""
+        reward, penalty = self._each(weights, held)
+        return {VARIANCE: reward, VELOCITY: -penalty}
+
+    def settled(self) -> "TimeTerms":
+        """Return what makes the same terms in a further pass."""
+        again = TimeTerms(self.n_features, lag=self.lag, center=False)
+        again.center.mean = self.center.mean
+        return again
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of the rows."""
+        return self.center.mean
+
+    @property
+    def n_terms(self) -> int:
+        """The number of rewarded terms."""
+        return self.n_variances
+
+    @property
+    def plain(self) -> bool:
+        """Whether all terms weigh one, as the theory's averages do."""
+        return self.center.weight == self.n_variances == self.n_velocities == self.velocity
+
+
+def _as_slice(places: Places) -> Any:
+    """Return ascending places as a slice where they follow each other."""
+    if len(places) and int(places[-1]) - int(places[0]) + 1 == len(places):
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places
+
+
+@storable(n_folds="int", weights="dict[number]", longest="number")
+class PairTerms(Terms):
+    """Pairs of rows: unlike ones (sign -1) are rewarded, like ones (+1) penalised.
+
+    A part is a sign in a fold, so that each fold can be held out. The fold of a pair follows from
+    its values, whatever the order of the pairs.
+    """
+
+    def __init__(self, n_features: int, *, n_folds: int = 1) -> None:
+        super().__init__(n_features)
+        self.n_folds = n_folds
+        self.weights = {(sign, fold): 0.0 for sign in (-1, 1) for fold in range(n_folds)}
+        #: No two members of a pair are farther apart; exact for pairs beside each other.
+        self.longest = 0.0
+
+    def folds(self, chunk: Chunk) -> Any:
+        """Return the fold of each pair."""
+        if self.n_folds == 1:
+            return np.zeros(len(chunk), np.intp)
+        return pair_hashes(chunk) % np.uint64(self.n_folds)
+
+    def _take(self, chunk: Chunk) -> Block:
+        assert chunk.pairs is not None
+        assert chunk.targets is not None
+        self.longest = max(self.longest, _longest(chunk))
+        block, folds = Block(self.n_features, chunk.rows), self.folds(chunk)
+        for sign, fold in self.weights:
+            mine = np.flatnonzero((chunk.targets == sign) & (folds == fold))
+            if len(mine) == 0:
+                continue
+            w = None if chunk.weights is None else chunk.weights[mine]
+            first, second = chunk.pairs[mine].T
+            block.add((sign, fold), (0, first), (0, second), w)
+            self.weights[sign, fold] += float(len(mine) if w is None else w.sum())
+        return block
+
+    def _join(self, later: "PairTerms", new_sequence: bool) -> Block:
+        self.weights = {part: w + later.weights[part] for part, w in self.weights.items()}
+        self.longest = max(self.longest, later.longest)
+        return Block(self.n_features)
+
+    def forget(self, share: float) -> None:
+        """Multiply the weight of everything seen by this share."""
+        self.weights = {part: share * weight for part, weight in self.weights.items()}
+
+    def totals(self, held: Parts = NOTHING) -> Weights:
+        """Return the weights of the rewarded and of the penalised terms."""
+        kept = {part: w for part, w in self.weights.items() if part[1] not in held}
+        unlike, like = (sum(w for part, w in kept.items() if part[0] == sign) for sign in (-1, 1))
+        return float(unlike), float(like)
+
+    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+        """Return the share of each part in T."""
+        reward, penalty = self._each(weights, held)
+        signed = {-1: reward, 1: -penalty}
+        return {part: signed[part[0]] for part in self.weights if part[1] not in held}
+
+    def settled(self) -> "PairTerms":
+        """Return what makes the same terms in a further pass."""
+        return PairTerms(self.n_features, n_folds=self.n_folds)
+
+
+def _longest(chunk: Chunk) -> float:
+    """Return a bound on the distance of the members of a pair."""
+    heavy = chunk.heavy()
+    rows, pairs = heavy.rows, heavy.pairs
+    if len(heavy) == 0:
+        return 0.0
+    if 2 * len(heavy) <= rows.shape[0]:
+        apart = rows[pairs[:, 0]] - rows[pairs[:, 1]]  # type: ignore[index]
+        return float(np.sqrt(row_squares(apart).max()))
+    # Of all rows that pairs may refer to: they are fewer than the pairs.
+    mean = mean_of(rows, None)
+    squares = row_squares(rows) - 2.0 * (rows @ mean) + mean @ mean
+    return 2.0 * float(np.sqrt(squares.max()))
+
+
+#: The parts of the terms between class means, one for each task; no label is called so.
+BETWEEN = "between means"
+
+
+@storable(centers="dict[Center]", n_heavy="int")
+class ClassTerms(Terms):
+    """Labelled rows, for all pairs that the labels imply, in time linear in the rows.
+
+    A class is a (task, label) pair, and pairs are formed inside tasks. With S_c the scatter of
+    class c about its mean and m_c its weight, the sum over like pairs is ``sum_c m_c S_c``. With
+    d_c the mean of the class less that of its task, of weight M, the sum over unlike pairs is
+    ``sum_c (M - m_c) S_c + M sum_c m_c d_c d_c^T``.
+    So a part is a class. The numbers of rows only enter the shares, and leaving classes out is
+    another set of shares. Every task has the same weight, as in [HPCA].
+    """
+
+    closes = True
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self.centers: dict[Part, Center] = {}
+        self.n_heavy = 0
+
+    def _take(self, chunk: Chunk) -> Block:
+        keys, codes = chunk_keys(chunk)
+        order = np.argsort(codes, kind="stable")
+        edges = np.searchsorted(codes[order], np.arange(len(keys) + 1))
+        block = Block(self.n_features, chunk.rows if len(keys) == 1 else chunk.rows[order])
+        weights = None if chunk.weights is None else chunk.weights[order]
+        for k, key in enumerate(keys):
+            mine = slice(int(edges[k]), int(edges[k + 1]))
+            w = None if weights is None else weights[mine]
+            self._center(key).add(block, key, chunk, (0, mine), w)
+        self.n_heavy += len(chunk) if weights is None else int(np.count_nonzero(weights))
+        return block
+
+    def _join(self, later: "ClassTerms", new_sequence: bool) -> Block:
+        block = Block(self.n_features)
+        for key, center in later.centers.items():
+            self._center(key).join(block, key, center)
+        self.n_heavy += later.n_heavy
+        return block
+
+    def _center(self, key: Part) -> Center:
+        return self.centers.setdefault(key, Center(np.zeros(self.n_features)))
+
+    def _tasks(self, held: Parts) -> dict[Hashable, dict[Part, float]]:
+        """Return the weights of the classes of each task."""
+        found: dict[Hashable, dict[Part, float]] = {}
+        for key, center in self.centers.items():
+            if key not in held and center.weight > 0.0:
+                found.setdefault(key[0], {})[key] = center.weight  # type: ignore[index]
+        return found
+
+    def _numbers(self, held: Parts) -> dict[Hashable, tuple[float, float, float]]:
+        """Return the weight of each pair of a task, and its numbers of unlike and of like pairs.
+
+        Tasks have equal weights, whose total is the number of all pairs.
+        """
+        found = {}
+        for task, sizes in self._tasks(held).items():
+            m = np.array([*sizes.values()])
+            like = float(np.maximum(m * (m - 1.0), 0.0).sum()) / 2.0
+            found[task] = max(float(m.sum() ** 2 - (m**2).sum()) / 2.0, 0.0), like
+        pairs = {task: sum(both) for task, both in found.items()}
+        able = [task for task, n in pairs.items() if n > 0.0]
+        total = sum(pairs.values())
+        return {
+            task: (total / len(able) / pairs[task] if task in able else 0.0, *found[task])
+            for task in found
+        }
+
+    def forget(self, share: float) -> None:
+        """Multiply the weight of everything seen by this share."""
+        for center in self.centers.values():
+            center.weight *= share
+
+    def totals(self, held: Parts = NOTHING) -> Weights:
+        """Return the weights of the rewarded and of the penalised terms."""
+        found = [
+            (each * unlike, each * like) for each, unlike, like in self._numbers(held).values()
+        ]
+        return sum(one[0] for one in found), sum(one[1] for one in found)
+
+    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+        """Return the share of each part in T."""
+        reward, penalty = self._each(weights, held)
+        numbers, shares = self._numbers(held), {}
+        for task, sizes in self._tasks(held).items():
+            each, whole = numbers[task][0], sum(sizes.values())
+            for key, size in sizes.items():
+                # A class of weight one or less has no pair of two rows.
+                shares[key] = each * (reward * (whole - size) - penalty * size * (size > 1.0))
+            shares[BETWEEN, task] = each * reward * whole
+        return shares
+
+    def closing(self, held: Parts = NOTHING) -> Block | None:
+        """Return the terms between the means."""
+        block = Block(self.n_features)
+        for task, sizes in self._tasks(held).items():
+            means = np.array([self.centers[key].mean for key in sizes])
+            weights = np.array([*sizes.values()])
+            block.pieces.append(means)
+            now = len(block.pieces) - 1, slice(0, len(means))
+            middle = block.row(weights @ means / weights.sum())
+            block.add((BETWEEN, task), now, middle, weights)
+        return block
+
+    def settled(self) -> "ClassTerms":
+        """Return what makes the same terms in a further pass."""
+        again = ClassTerms(self.n_features)
+        again.centers = {c: Center(found.mean, fixed=True) for c, found in self.centers.items()}
+        return again
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of the rows."""
+        heavy = [center for center in self.centers.values() if center.weight > 0.0]
+        if not heavy:
+            return np.zeros(self.n_features)
+        weights = np.array([center.weight for center in heavy])
+        return np.asarray(weights @ np.array([center.mean for center in heavy]) / weights.sum())
+
+
+REWARDED, PENALISED = "rewarded", "penalised"
+
+
+@storable(centers="dict[Center]")
+class ContrastTerms(Terms):
+    """Two sets of rows, the second a background: each row less the mean of its own set."""
+
+    def __init__(self, n_features: int, *, center: bool) -> None:
+        super().__init__(n_features)
+        self.centers = {
+            part: Center(np.zeros(n_features), fixed=not center) for part in (REWARDED, PENALISED)
+        }
+
+    def _take(self, chunk: Chunk) -> Block:
+        """Return the terms of rows whose targets are 1 for the background, else 0."""
+        block = Block(self.n_features, chunk.rows)
+        for code, part in enumerate((REWARDED, PENALISED)):
+            mine = np.flatnonzero(chunk.targets == code)
+            if len(mine):
+                w = None if chunk.weights is None else chunk.weights[mine]
+                self.centers[part].add(block, part, chunk, (0, _as_slice(mine)), w)
+        return block
+
+    def _join(self, later: "ContrastTerms", new_sequence: bool) -> Block:
+        block = Block(self.n_features)
+        for part, center in later.centers.items():
+            self.centers[part].join(block, part, center)
+        return block
+
+    def forget(self, share: float) -> None:
+        """Multiply the weight of everything seen by this share."""
+        for center in self.centers.values():
+            center.weight *= share
+
+    def totals(self, held: Parts = NOTHING) -> Weights:
+        """Return the weights of the rewarded and of the penalised terms."""
+        return self.centers[REWARDED].weight, self.centers[PENALISED].weight
+
+    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+        """Return the share of each part in T."""
+        reward, penalty = self._each(weights, held)
+        return {REWARDED: reward, PENALISED: -penalty}
+
+    def settled(self) -> "ContrastTerms":
+        """Return what makes the same terms in a further pass."""
+        again = ContrastTerms(self.n_features, center=False)
+        again.centers = {k: Center(c.mean, fixed=True) for k, c in self.centers.items()}
+        return again
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of the rows."""
+        return self.centers[REWARDED].mean
+
+
+# ---- what rows and pairs are known by ------------------------------------------------------
+
+
+def chunk_keys(chunk: Chunk) -> tuple[list[tuple[Any, Any]], Places]:
+    """Return the (task, label) classes of a chunk, and the number of each row's class.
+
+    Targets are labels (n,), or labels and tasks, shape (n, 2) of objects.
+    """
+    targets = np.asarray(chunk.targets)
+    if targets.ndim == 1:
+        names, codes = np.unique(targets, return_inverse=True)
+        return [(None, name) for name in names.tolist()], codes.astype(np.intp)
+    labels, of_label = np.unique(targets[:, 0].tolist(), return_inverse=True)
+    tasks, of_task = np.unique(targets[:, 1].tolist(), return_inverse=True)
+    both, codes = np.unique(of_task * len(labels) + of_label, return_inverse=True)
+    names, groups = labels.tolist(), tasks.tolist()
+    keys = [(groups[k // len(names)], names[k % len(names)]) for k in both.tolist()]
+    return keys, codes.astype(np.intp)
+
+
+def row_hashes(rows: Any) -> Any:
+    """Return a hash of the values of each row, rounded to 23 binary places.
+
+    The output of a feature map may differ in the last bits from one chunk size to another.
+    """
+    dense = rows.toarray() if hasattr(rows, "toarray") else rows
+    odd = np.random.default_rng(20060).integers(0, 2**63, dense.shape[1], np.uint64) * 2 + 1
+    bits = np.ascontiguousarray(dense + 0.0, np.float64).view(np.uint64)
+    bits = (bits + np.uint64(1 << 28)) >> np.uint64(29)
+    return mixed((bits * odd).sum(axis=1, dtype=np.uint64))
+
+
+def pair_hashes(chunk: Chunk) -> Any:
+    """Return a hash of the values of each pair, whichever member comes first."""
+    assert chunk.pairs is not None
+    found = row_hashes(chunk.rows)[chunk.pairs]
+    return mixed(found[:, 0] + found[:, 1])
+
+
+def mixed(h: Any) -> Any:
+    """Return hashes all of whose bits depend on all bits (splitmix64)."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)
+    return h
+
+
+__all__ = [
+    "BETWEEN",
+    "NOTHING",
+    "NO_PLACES",
+    "Center",
+    "ClassTerms",
+    "ContrastTerms",
+    "PairTerms",
+    "Parts",
+    "Terms",
+    "TimeTerms",
+    "Weights",
+    "chunk_keys",
+    "pair_hashes",
+    "row_hashes",
+]

@@ -1,0 +1,265 @@
+"""Learning from rows in time order: whole, in chunks, in separate sequences, and merged."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checkpoints import KEEPING, keeper_of
+from eigenstream._checks import check_flag, warn_user
+from eigenstream._documented import documented_by
+from eigenstream._linalg import Float64s
+from eigenstream._provenance import forget_source
+from eigenstream._refusals import unchanged_on_error
+from eigenstream._streams import is_stream, note_columns, refuse_keeping
+from eigenstream.subspace import rows
+from eigenstream.subspace._callbacks import CallbackSupportMixin, with_callbacks
+from eigenstream.subspace.base import FLAG, SubspaceEstimator
+from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.rows import Source
+from eigenstream.subspace.solvers import Dense, Task
+from eigenstream.subspace.terms import TimeTerms, Weights
+
+
+class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
+    """Base of the estimators that learn from rows in time order."""
+
+    center: bool
+    scale: bool
+    lag: int = 0
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SubspaceEstimator._parameter_constraints | {
+        "center": [FLAG],
+        "scale": [FLAG],
+    }
+
+    def _given_weights(self) -> Weights | None:
+        """Return the weights of T, or None where the data choose them."""
+        return 1.0, 0.0
+
+    def _terms(self, width: int) -> TimeTerms:
+        return TimeTerms(width, lag=self.lag, center=self.center)
+
+    def _task(self, width: int) -> Task:
+        return Task(self._wanted(width), self._given_weights())
+
+    # ---- learning --------------------------------------------------------------------------
+
+    @documented_by(KEEPING)
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        every: int | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Learn from all of ``X``, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), a list of them, or a stream
+            Rows in time order. A list holds separate sequences: no velocity crosses from one to
+            the next. Memory-mapped arrays and streams are read chunk by chunk.
+        y : ignored
+        sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
+            Non-negative weights of the rows.
+        <checkpoint, every, resume>
+        """
+        keeper = keeper_of(checkpoint, every, resume)
+        with unchanged_on_error(self):
+            self._check_parameters()
+            if is_stream(X):
+                if sample_weight is not None:
+                    raise ValueError("A stream has no sample_weight. Leave it out.")
+                self._warn_if_shuffled(X)
+                source = rows.source_of_stream(self, X, keeper=keeper)
+                self.n_features_in_ = source.n_features
+                note_columns(self, X)
+                self._resume(source, keeper)
+                return self
+            if keeper is not None:
+                refuse_keeping(X)
+            sequences = rows.sequences_of(self, X, sample_weight, reset=True)
+            self._check_lengths(sequences)
+            self._learn_all(rows.source_of_sequences(self, sequences, given=X))
+            forget_source(self)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, new_sequence: bool = False
+    ) -> Self:
+        """Learn from a chunk of rows that follows the rows seen so far.
+
+        Any chunking, down to one row a call, gives the result of one pass.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), or a list of them
+            Each part of a list after the first starts a new sequence.
+        y : ignored
+        sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
+        new_sequence : bool
+            The chunk starts a new sequence: no velocity from the last row seen to its first.
+        """
+        check_flag(new_sequence, "new_sequence")
+        with unchanged_on_error(self):
+            self._check_parameters()
+            if self._learner is not None:
+                self._check_continuation()
+            first = self._learner is None and not self._collecting
+            sequences = rows.sequences_of(self, X, sample_weight, reset=first)
+            if new_sequence:
+                self._warn_of_short_sequence()
+            self._learn_more(
+                rows.source_of_sequences(self, sequences, begins=first or new_sequence)
+            )
+        return self
+
+    def merge(self, other: Self, *, new_sequence: bool = False) -> Self:
+        """Return an estimator that has learned what this one and then the other one saw.
+
+        Exact with solver="dense"; with "sketch" the directions that either has dropped are lost.
+        Neither estimator is changed.
+
+        Parameters
+        ----------
+        other : fitted estimator of the same kind and width
+        new_sequence : bool
+            The other's rows start a new sequence, instead of following this one's in time.
+        """
+        check_flag(new_sequence, "new_sequence")
+        return self._merged(other, new_sequence=new_sequence)
+
+    # ---- use -------------------------------------------------------------------------------
+
+    def to_sklearn(self, preprocessing: bool = False) -> Any:
+        """Return a plain scikit-learn PCA that projects as ``transform`` does, to rounding.
+
+        With ``scale=True``, a feature map or steps of preprocessing, it is a pipeline that ends in
+        the PCA. Variances that are not known are NaN.
+
+        Parameters
+        ----------
+        preprocessing : bool
+            Put the steps of the stream in front. Steps that look back in time have no form in
+            scikit-learn and raise ValueError.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+        >>> slow = SlowSubspace(2).fit(rows)
+        >>> bool(np.allclose(slow.to_sklearn().transform(rows), slow.transform(rows)))
+        True
+        """
+        from eigenstream.subspace.exporting import as_sklearn
+
+        check_flag(preprocessing, "preprocessing")
+        return as_sklearn(self, self._variances(), preprocessing)
+
+    def _variances(self) -> Any:
+        """Return the variance along each component, with n - 1; NaN where it is not known."""
+        learner, columns = self._known().ahead(), self._columns
+        if "matrices" not in self._solver.can or not self.center:
+            return np.full(columns.shape[1], np.nan)
+        moments = learner.operator().moments(columns)[0]
+        n = learner.terms.n_terms
+        return moments * (n / (n - 1)) if n > 1 else moments
+
+    def _scored_terms(self, X: Any) -> Learner:
+        """Return a learner of other rows."""
+        check_is_fitted(self)
+        sequences = rows.sequences_of(self, X, None, reset=False)
+        self._check_lengths(sequences)
+        source = rows.source_of_sequences(self, sequences)
+        source.map = self._map
+        scored = Dense().begin(self._terms(len(self.mean_)), Task(None, None))
+        for chunk in source.again():
+            scored.add(chunk)
+        self._check_enough(scored)
+        return scored
+
+    def _features_of(self, X: Any) -> Iterator[Any]:
+        """Yield chunks of features of rows, or of a stream."""
+        mean, columns, due = self.mean_, self._columns, int(self.n_features_in_)
+        if is_stream(X):
+            source: Source = rows.source_of_stream(self, X)
+        else:
+            sequences = rows.sequences_of(self, X, None, reset=False)
+            source = rows.source_of_sequences(self, sequences)
+        if source.n_features != due:
+            raise ValueError(f"rows of {source.n_features} features; {due} were learned from.")
+        source.map = self._map
+        for chunk in source.again():
+            made = np.asarray(rows.projected(chunk.rows, mean, columns), np.float64)
+            yield replace(chunk, rows=made)
+
+    # ---- checks ----------------------------------------------------------------------------
+
+    def _warn_if_shuffled(self, stream: Any) -> None:
+        if getattr(stream, "shuffled", False) and self.lag > 0:
+            warn_user(
+                f"{stream!r} comes from a loader that shuffles, and velocities are differences of "
+                "rows that follow each other in time. Load with shuffle=False."
+            )
+
+    def _warn_of_short_sequence(self) -> None:
+        if self._learner is None:
+            return
+        terms: Any = self._learner.ahead().terms
+        if 0 < terms.age <= self.lag:
+            warn_user(
+                f"The sequence that ends before this chunk has {terms.age} row(s) and gave no "
+                f"velocity at lag={self.lag}: nothing was learned from it."
+            )
+
+    def _check_lengths(self, sequences: list[rows.Sequence]) -> None:
+        for one in sequences:
+            if one.rows.shape[0] <= self.lag:
+                raise ValueError(
+                    f"{one.name} has n_samples={one.rows.shape[0]}, and a velocity at "
+                    f"lag={self.lag} takes at least {self.lag + 1} rows in time order. Drop the "
+                    "sequence or choose a smaller lag."
+                )
+
+    def _check_enough(self, learner: Learner) -> None:
+        terms: Any = learner.terms
+        if terms.n_terms == 0:
+            if terms.age <= self.lag and terms.n_rows:
+                raise ValueError(
+                    f"no row is left to learn from: has seen {terms.n_rows} row(s), none with a "
+                    f"past {self.lag} row(s) back. Give more rows, or a smaller lag."
+                )
+            raise ValueError(
+                "no row is left to learn from: all have a weight of zero or a missing value. "
+                "Give other rows."
+            )
+        matters = self.lag > 0 and self._given_weights() != (1.0, 0.0)
+        if matters and terms.n_velocities == 0:
+            raise ValueError(
+                f"no velocity is left to learn from: of any two rows that are lag={self.lag} apart "
+                "one has a weight of zero or a missing value. Impute the values, choose another "
+                "lag, or use StreamPCA."
+            )
+        self._check_size(learner)
+
+
+def scale_of(learner: Learner, operator: Any) -> Float64s:
+    """Return the standard deviations of the features; 1 for constant ones."""
+    squares, floor = np.diagonal(operator.reward), learner.terms.floor
+    # The rounding of its mean may leave a little of a constant feature.
+    means = learner.terms.mean**2
+    share = means / means.sum() if means.any() else means
+    noise = CONSTANT**2 * floor * share / len(means)
+    return np.where(squares > noise, np.sqrt(np.maximum(squares, 0.0)), 1.0)
+
+
+#: A constant feature seems to vary by up to so many times the rounding of its mean.
+CONSTANT = 64.0

@@ -1,0 +1,158 @@
+"""How long features are remembered, and slow subspaces at several lags from one pass."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from eigenstream._checks import check_lags
+from eigenstream._linalg import Float64s
+from eigenstream._streams import is_stream
+from eigenstream.subspace import rows
+from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.solvers import Dense, Task
+from eigenstream.subspace.terms import TimeTerms
+
+
+def autocorrelations(variance: Float64s, velocity: Float64s, noise: Any) -> Float64s:
+    """Return ``1 - velocity / (2 variance)`` of each feature; 0 where there is no variance.
+
+    Where the process is stationary, E|v|^2 = 2 (C(0) - C(lag)). Variances up to ``noise`` are none.
+
+    >>> autocorrelations(np.array([1.0, 0.0]), np.array([0.5, 0.0]), 0.0).tolist()
+    [0.75, 0.0]
+    """
+    there = variance > noise
+    ratio = np.maximum(velocity, 0.0) / np.where(there, 2.0 * variance, 1.0)
+    return np.where(there, np.maximum(1.0 - ratio, -1.0), 0.0)
+
+
+def of_learner(learner: Learner, columns: Float64s) -> Float64s:
+    """Return the autocorrelation along each column."""
+    operator = learner.operator()
+    variance, velocity = operator.moments(columns)
+    noise = operator.rounding * operator.trace + operator.floor
+    return autocorrelations(variance, velocity, noise * (columns**2).sum(axis=0))
+
+
+def of_features(chunks: Iterable[Chunk], n_features: int, lag: int, center: bool) -> Float64s:
+    """Return the autocorrelation of features that come chunk by chunk."""
+    terms = TimeTerms(n_features, lag=lag, center=center)
+    learner = Dense().begin(terms, Task(None, None))
+    for chunk in chunks:
+        learner.add(chunk)
+    if terms.n_velocities == 0:
+        raise ValueError(
+            f"No two rows are lag={lag} apart with values in both. Give longer sequences, or a "
+            "smaller lag."
+        )
+    return of_learner(learner, np.eye(n_features))
+
+
+def implied(correlations: Float64s, lag: int) -> Float64s:
+    """Return ``-lag / log(rho)``: 0 where rho <= 0, infinite where rho = 1.
+
+    >>> implied(np.array([1.0, np.exp(-0.5), 0.0, -0.3]), 2).tolist()
+    [inf, 4.0, 0.0, 0.0]
+    """
+    scales = np.zeros_like(correlations)
+    decays = (correlations > 0.0) & (correlations < 1.0)
+    scales[decays] = -lag / np.log(correlations[decays])
+    scales[correlations >= 1.0] = np.inf
+    return scales
+
+
+@dataclass(frozen=True, eq=False)
+class LagPath:
+    """Slow subspaces of the same rows at several lags; every array has one entry a lag."""
+
+    lags: NDArray[np.int64]
+    #: (n_lags, n_components): as ``SlowSubspace.autocorrelations_``.
+    autocorrelations: Float64s
+    #: (n_lags, n_components), in rows.
+    timescales: Float64s
+    #: (n_lags, n_components)
+    eigenvalues: Float64s
+    #: The alpha in use at each lag; None with ``criterion="ratio"``.
+    alphas: Float64s | None
+    #: What a fit at each lag would have given.
+    estimators: tuple[Any, ...]
+
+
+def lag_path(estimator: Any, X: Any, lags: Any, sample_weight: Any = None) -> LagPath:
+    """Fit a slow subspace at each of several lags, in one pass over the rows.
+
+    A time scale that the lag itself does not decide is flat over a range of lags. One pass keeps
+    two D x D matrices for each lag.
+
+    Parameters
+    ----------
+    estimator : SlowSubspace
+        With the parameters wanted; its own lag is not used, and it is not changed.
+    X : array-like of shape (n, D), a list of them, or a stream
+        Rows in time order, separate sequences in a list.
+    lags : whole numbers of rows
+    sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
+
+    Returns
+    -------
+    LagPath
+        Ascending by lag. Arrays are cut to the smallest number of features of any lag.
+
+    Examples
+    --------
+    Three sources that forget within 50, 10 and 2 rows, mixed:
+
+    >>> import numpy as np
+    >>> from eigenstream import SlowSubspace, lag_path
+    >>> from eigenstream.processes import Autoregressive
+    >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 10, -1 / 2]), random_state=0).take(100_000)
+    >>> path = lag_path(SlowSubspace(2, criterion="ratio"), rows, [1, 3, 10])
+    >>> bool(np.abs(path.timescales / [50, 10] - 1).max() < 0.15)
+    True
+    """
+    if not hasattr(estimator, "timescales_") and not hasattr(type(estimator), "timescales_"):
+        raise TypeError(f"lag_path fits a SlowSubspace at each lag, got {estimator!r}.")
+    steps = sorted(set(check_lags(lags, "lags")))
+    if not steps:
+        raise ValueError("lags is empty: give at least one whole number of rows.")
+    fitted = [clone(estimator).set_params(lag=lag) for lag in steps]
+    for one in fitted:
+        one._check_parameters()
+    longest = fitted[-1]
+    if is_stream(X):
+        source = rows.source_of_stream(longest, X)
+        longest.n_features_in_ = source.n_features
+    else:
+        sequences = rows.sequences_of(longest, X, sample_weight, reset=True)
+        longest._check_lengths(sequences)
+        source = rows.source_of_sequences(longest, sequences, given=X)
+    longest._fit_maps(source)
+    learners: list[Any] = []
+    for chunk in source:
+        if not learners:
+            width, call = chunk.rows.shape[1], ("lag_path", "continues")
+            learners = [one._begin(width, None, call) for one in fitted]
+        for learner in learners:
+            learner.add(chunk)
+    for one, learner in zip(fitted, learners, strict=True):
+        one._check_enough(learner.ahead())
+        one._learner, one._map, one._skipped = learner, source.map, source.skipped
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(longest, name):
+                setattr(one, name, getattr(longest, name))
+    source.skipped.warn(longest, learners[-1].n_rows)
+    kept = min(one.n_components_ for one in fitted)
+    alphas = [one.alpha_ for one in fitted]
+    return LagPath(
+        np.array(steps, np.int64),
+        np.array([one.autocorrelations_[:kept] for one in fitted]),
+        np.array([one.timescales_[:kept] for one in fitted]),
+        np.array([one.eigenvalues_[:kept] for one in fitted]),
+        None if None in alphas else np.array(alphas),
+        tuple(fitted),
+    )

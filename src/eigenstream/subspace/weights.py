@@ -1,0 +1,234 @@
+"""The weights that data choose: alpha from the sums alone, eta by what is held out."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from eigenstream._checks import check_number, warn_user
+from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
+from eigenstream.evaluation import one_shot_error, pair_risk
+from eigenstream.evaluation.base import counts_of_classes, counts_of_pairs
+from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.operators import MatrixOperator
+from eigenstream.subspace.terms import ClassTerms, Parts, Weights, chunk_keys
+
+#: The weights of unlike pairs that "auto" compares, that of like pairs being 1.
+ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032)
+
+#: Folds, and rows or pairs of a fold that a loss is taken from at most.
+FOLDS, FOLD_ROWS = 5, 1000
+
+
+# ---- alpha ---------------------------------------------------------------------------------
+
+
+def error_bound(alpha: float, objective: float, radius: float) -> float:
+    """Return ``(1 - (2 / alpha) L) / (1 - alpha)`` of [SLOW] Theorem 5, infinite at alpha = 1.
+
+    The theorem wants |x - mean| <= 1/2; L scales with the square of the data.
+    """
+    if alpha == 1.0:
+        return float("inf")
+    shrink = 0.25 / radius**2 if radius > 0 else 1.0
+    return (1.0 - 2.0 / alpha * shrink * objective) / (1.0 - alpha)
+
+
+def alpha_of_bound(
+    operator: MatrixOperator, n_components: int | None, radius: float
+) -> tuple[float, float]:
+    """Return the alpha at which the bound of [SLOW] Theorem 5 is least, and the bound."""
+    wanted = len(operator.reward) if n_components is None else n_components
+
+    def bound(alpha: float) -> float:
+        values = operator.largest((alpha, 1.0 - alpha), wanted).values
+        if n_components is None:
+            values = values[values > 0]
+        return error_bound(alpha, float(values.sum()), radius)
+
+    grid = np.linspace(0.02, 0.98, 13)
+    best = int(np.argmin([bound(alpha) for alpha in grid]))
+    edges = np.concatenate([[1e-4], grid, [1.0 - 1e-4]])
+    found = minimize_scalar(
+        bound, bounds=(edges[best], edges[best + 2]), method="bounded", options={"xatol": 1e-3}
+    )
+    if found.fun >= 1.0:
+        warn_user(
+            f"The bound of Theorem 5 is vacuous on these data: {found.fun:.3g} >= 1 at alpha="
+            f"{found.x:.3g}. Prefer alpha='auto'."
+        )
+    return float(found.x), float(found.fun)
+
+
+@dataclass(frozen=True)
+class AlphaPath:
+    """Slow subspaces of the same data at several alphas; every array has one entry an alpha."""
+
+    alphas: Float64s
+    #: (n_alphas, n_components), descending in each row.
+    eigenvalues: Float64s
+    #: (n_alphas, n_components, n_features)
+    components: Float64s
+    #: The sum of the eigenvalues.
+    objective: Float64s
+    #: How many eigenvalues of T are positive, of all.
+    n_positive: NDArray[np.int64]
+    #: What alpha="bound" minimises: [SLOW] Theorem 5 without its last term; vacuous from 1 on.
+    error_bound: Float64s
+    #: What alpha="auto" takes.
+    auto: float
+
+
+def alpha_path(
+    operator: MatrixOperator, n_components: int, alphas: Any, radius: float
+) -> AlphaPath:
+    """Solve for several alphas, without another look at the data."""
+    given = [check_number(alpha, "alpha", above=0, most=1) for alpha in np.ravel(alphas).tolist()]
+    if not given:
+        raise ValueError("alphas is empty: give at least one number in (0, 1].")
+    weights = [(alpha, 1.0 - alpha) for alpha in given]
+    found = [operator.largest(both, n_components) for both in weights]
+    values = np.array([pairs.values for pairs in found])
+    objective = values.sum(axis=1)
+    bounds = [error_bound(a, float(o), radius) for a, o in zip(given, objective, strict=True)]
+    return AlphaPath(
+        np.array(given),
+        values,
+        np.array([pairs.vectors.T for pairs in found]),
+        objective,
+        np.array([operator.count_positive(both) for both in weights], dtype=np.int64),
+        np.array(bounds),
+        operator.automatic_alpha(n_components),
+    )
+
+
+# ---- eta -----------------------------------------------------------------------------------
+
+
+@storable(eta="number", etas="f8 e", losses="f8 e")
+@dataclass(frozen=True)
+class Choice:
+    """The weight chosen, the weights compared, and the mean loss of each."""
+
+    eta: float
+    etas: Float64s
+    losses: Float64s
+
+
+def choose_eta(
+    learner: Learner,
+    etas: Any,
+    at: Callable[[float, Any], Weights],
+    n_components: int,
+    scale: Float64s | None = None,
+) -> Choice:
+    """Return the weight that tells held-out classes, or pairs, apart best.
+
+    Each fold and each weight is another set of shares of the same sums. Of weights whose mean loss
+    is within one standard error of the least, the middle one is taken.
+    """
+    ordered = np.sort(np.asarray(etas, np.float64))[::-1]
+    losses = []
+    for held, rows in _folds(learner):
+        operator = learner.operator(held)
+        if scale is not None:
+            operator = operator.scaled(scale)
+            rows = _scaled(rows, scale)
+        totals = learner.terms.totals(held)
+        if min(totals) <= 0.0:
+            continue
+        losses.append(
+            [_loss(operator, at(float(eta), totals), n_components, rows) for eta in ordered]
+        )
+    if not losses:
+        return Choice(1.0, ordered, np.ones(len(ordered)))
+    found = np.array(losses)
+    mean, best = found.mean(axis=0), int(found.mean(axis=0).round(12).argmin())
+    error = np.zeros(len(ordered))
+    if len(found) > 1:
+        error = (found - found[:, [best]]).std(axis=0, ddof=1) / np.sqrt(len(found))
+    close = np.flatnonzero(mean <= mean[best] + error + 1e-12)
+    return Choice(float(ordered[close[len(close) // 2]]), ordered, mean)
+
+
+def margin_risk_eta(etas: Any, loss: Callable[[float], float]) -> Choice:
+    """Return the weight with the least loss on the training pairs: the paper's rule."""
+    ordered = np.sort(np.asarray(etas, np.float64))[::-1]
+    losses = np.array([loss(float(eta)) for eta in ordered])
+    close = np.flatnonzero(losses <= losses.min() + 1e-12)
+    return Choice(float(ordered[close[len(close) // 2]]), ordered, losses)
+
+
+def _folds(learner: Learner) -> Iterator[tuple[Parts, Chunk]]:
+    """Yield the parts that are held out, and the rows or pairs of the sample in them."""
+    terms, sample = learner.terms, learner.sample
+    kept = None if sample is None else sample.kept
+    if kept is None:
+        return
+    if not isinstance(terms, ClassTerms):
+        folds = terms.folds(kept)  # type: ignore[attr-defined]
+        for fold in range(FOLDS):
+            mine = np.flatnonzero(folds == fold)
+            if len(np.unique(kept.targets[mine])) == 2:  # type: ignore[index]
+                yield frozenset([fold]), kept.chosen(mine)
+        return
+    keys, codes = chunk_keys(kept)
+    centers: dict[Any, Any] = dict(terms.centers)
+    tasks = list(dict.fromkeys(key[0] for key in centers))
+    units = tasks if len(tasks) >= 4 else list(centers)
+    number = {unit: k for k, unit in enumerate(sorted(units, key=_in_order(terms)))}
+    n_folds = min(FOLDS, len(units) // 2)
+    if n_folds < 2:
+        yield frozenset(), kept
+        return
+    place: dict[Any, int] = {
+        key: number[key[0] if len(tasks) >= 4 else key] % n_folds for key in centers
+    }
+    of_row = np.array([place[key] for key in keys])[codes]
+    for fold in range(n_folds):
+        held = frozenset(key for key, where in place.items() if where == fold)
+        mine = np.flatnonzero(of_row == fold)
+        yield held, kept.chosen(mine[:: max(-(-len(mine) // FOLD_ROWS), 1)])
+
+
+def _in_order(terms: ClassTerms) -> Callable[[Any], Any]:
+    """Return the key by which classes are dealt to folds: their size, then their name."""
+    sizes: dict[Any, float] = {}
+    for key, center in terms.centers.items():
+        for unit in (key, key[0]):  # type: ignore[index]
+            sizes[unit] = sizes.get(unit, 0.0) + center.weight
+    return lambda unit: (-sizes[unit], str(unit))
+
+
+def _scaled(rows: Chunk, scale: Float64s) -> Chunk:
+    return Chunk(rows.rows / scale, rows.weights, rows.starts, rows.targets, rows.pairs)
+
+
+def _loss(operator: MatrixOperator, weights: Weights, n_components: int, rows: Chunk) -> float:
+    """Return how badly the subspace tells the rows or the pairs apart."""
+    pairs = operator.largest(weights, n_components)
+    vectors = pairs.vectors[:, pairs.values > 0]
+    if vectors.shape[1] == 0:
+        return 1.0
+    Z = np.asarray(rows.rows @ vectors, np.float64)
+    if rows.pairs is not None:
+        apart = Z[rows.pairs[:, 0]] - Z[rows.pairs[:, 1]]
+        counts = counts_of_pairs(np.linalg.norm(apart, axis=1), rows.targets, rows.weights)
+        return pair_risk.risk_curve(counts).risk
+    keys, codes = chunk_keys(rows)
+    tasks = np.unique([str(key[0]) for key in keys], return_inverse=True)[1][codes]
+    errors = []
+    for task in np.unique(tasks):
+        mine = tasks == task
+        sizes = np.unique(codes[mine], return_counts=True)[1]
+        if len(sizes) >= 2 and sizes.max() >= 2:
+            errors.append(one_shot_error(Z[mine], codes[mine]).error)
+    if errors:
+        return float(np.mean(errors))
+    counts = counts_of_classes(Z, codes, tasks)
+    return pair_risk.risk_curve(counts).risk if len(counts.ends) else 1.0
