@@ -18,8 +18,8 @@ from eigenstream import (
     ClassSubspace,
     OjaNeuron,
     SelfOrganizingMap,
-    SlowSubspace,
     Sketch,
+    SlowSubspace,
     StreamPCA,
 )
 from eigenstream.persistence import load, model_file

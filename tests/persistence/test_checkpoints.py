@@ -20,8 +20,8 @@ from eigenstream import (
     RBFNetwork,
     SangerNetwork,
     SelfOrganizingMap,
-    SlowSubspace,
     Sketch,
+    SlowSubspace,
     StreamPCA,
     ThresholdClassifier,
     open_stream,
@@ -442,7 +442,11 @@ def test_what_keeps_nothing_on_the_way_is_refused_by_name(tmp_path):
             r"chunk by chunk: persistence\.Checkpoint\(path\)\.learn",
         ),
         (ThresholdClassifier(1.0), labelled, "ThresholdClassifier needs all rows at once"),
-        (ClassSubspace(2, solver=Kernel("rbf")), labelled, "checkpoint= is not for solver='kernel'"),
+        (
+            ClassSubspace(2, solver=Kernel("rbf")),
+            labelled,
+            "checkpoint= is not for solver='kernel'",
+        ),
         (ClassSubspace(2, solver="krylov"), labelled, "checkpoint= is not for solver='krylov'"),
         (
             PairSubspace(2, features=network),

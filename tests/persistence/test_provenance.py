@@ -7,8 +7,8 @@ from eigenstream import (
     ClassSubspace,
     CompetitiveLearning,
     Perceptron,
-    SlowSubspace,
     Sketch,
+    SlowSubspace,
     StreamPCA,
     open_stream,
 )
