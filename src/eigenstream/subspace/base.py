@@ -33,6 +33,7 @@ from eigenstream._storable import FITTED, storable
 from eigenstream._streams import is_stream, maps_streams, note_columns, refuse_keeping
 from eigenstream.online import UnstableStepError
 from eigenstream.subspace import rows
+from eigenstream.subspace.kernels import KernelMap
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.mapping import FeatureMap, check_same_map
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator, Passes
@@ -414,9 +415,38 @@ class SubspaceEstimator(
         return self._map.transformer
 
     @property
+    def _kernel(self) -> KernelMap | None:
+        """The map of the kernel that was learned in."""
+        self._known()
+        found = None if self._map is None else self._map.transformer
+        return found if isinstance(found, KernelMap) else None
+
+    @property
     def components_(self) -> Float64s:
-        """The learned directions, one a row, in the order of ``eigenvalues_``."""
-        return self._solved().pairs.vectors.T
+        """The learned directions, one a row; with a kernel see ``dual_coef_``."""
+        kernel = self._kernel
+        if kernel is None:
+            return self._solved().pairs.vectors.T
+        if kernel.kernel != "linear":
+            raise AttributeError(
+                f"With kernel={kernel.kernel!r} the components are functions, sums of kernels at "
+                "the training rows. See dual_coef_."
+            )
+        return np.asarray(kernel.rows_.T @ self.dual_coef_[kernel.order_]).T
+
+    @property
+    def dual_coef_(self) -> Float64s:
+        """Components as sums over training rows, shape (m, n_components), with a kernel."""
+        if self._kernel is None:
+            raise AttributeError("Only solver='kernel' has dual_coef_. See components_.")
+        return self._kernel.coefficients(self._solved().pairs.vectors)
+
+    @property
+    def gamma_(self) -> float:
+        """The sharpness of the "rbf" kernel."""
+        if self._kernel is None or self._kernel.kernel != "rbf":
+            raise AttributeError("Only Kernel('rbf') has gamma_.")
+        return float(self._kernel.gamma_)
 
     @property
     def eigenvalues_(self) -> Float64s:

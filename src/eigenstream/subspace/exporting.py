@@ -40,7 +40,7 @@ def _scaler(mean: Any, scale: Any, n_rows: int) -> StandardScaler:
 
 
 def _pca(estimator: Any, mean: Any, variances: Any) -> PCA:
-    components = np.array(estimator.components_)
+    components = estimator._solved().pairs.vectors.T.copy()
     n_rows = int(estimator.n_samples_seen_)
     made = PCA(n_components=len(components))
     made.components_, made.mean_ = components, np.array(mean)

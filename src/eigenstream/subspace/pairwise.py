@@ -222,40 +222,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         found = getattr(self._map, "transformer", None)
         return min(int(n), width) if isinstance(found, KernelMap) and isinstance(n, Integral) else n
 
-    @property
-    def _kernel(self) -> KernelMap | None:
-        """The map of the kernel that was learned in."""
-        self._known()
-        found = None if self._map is None else self._map.transformer
-        return found if isinstance(found, KernelMap) else None
-
-    @property
-    def components_(self) -> Float64s:
-        """The learned directions, one a row; with a kernel see ``dual_coef_``."""
-        kernel = self._kernel
-        if kernel is None:
-            return self._solved().pairs.vectors.T
-        if kernel.kernel != "linear":
-            raise AttributeError(
-                f"With kernel={kernel.kernel!r} the components are functions, sums of kernels at "
-                "the training rows. See dual_coef_."
-            )
-        return np.asarray(kernel.rows_.T @ self.dual_coef_[kernel.order_]).T
-
-    @property
-    def dual_coef_(self) -> Float64s:
-        """Components as sums over training rows, shape (m, n_components), with a kernel."""
-        if self._kernel is None:
-            raise AttributeError("Only solver='kernel' has dual_coef_. See components_.")
-        return self._kernel.coefficients(self._solved().pairs.vectors)
-
-    @property
-    def gamma_(self) -> float:
-        """The sharpness of the "rbf" kernel."""
-        if self._kernel is None or self._kernel.kernel != "rbf":
-            raise AttributeError("Only Kernel('rbf') has gamma_.")
-        return float(self._kernel.gamma_)
-
     def _diameter(self, learner: Learner) -> float:
         """Return a bound on the distance of two rows."""
         if self._kernel is not None and self._kernel.kernel == "rbf":

@@ -215,7 +215,7 @@ class StreamPCA(TimeEstimator):
             block = rows[start : start + step]
             block = block.toarray() if is_sparse(block) else block
             centred = (block.astype(np.float64) - self.mean_) / scale
-            features = centred @ self.components_.T
+            features = centred @ self._solved().pairs.vectors
             scores[start : start + step] = (features**2 / variances).sum(axis=1)
             if rest > 0:
                 outside = (centred**2).sum(axis=1) - (features**2).sum(axis=1)
