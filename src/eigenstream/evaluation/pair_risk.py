@@ -19,7 +19,7 @@ from eigenstream.evaluation.base import (
     labelled,
     pairs_of_tasks,
 )
-from eigenstream.theory.bounds.pairs import margin_risks
+from eigenstream.theory.pair_bounds import margin_risks
 
 #: Thresholds of a margin risk if there are more corners than this.
 MARGIN_THRESHOLDS = 2**16

@@ -19,7 +19,7 @@ from eigenstream.processes.base import (
     seed_sequence,
 )
 from eigenstream.theory import MixingProfile, autoregressive_mixing
-from eigenstream.theory.base import Int64s
+from eigenstream.theory.mixing import Int64s
 
 
 @dataclass(frozen=True)

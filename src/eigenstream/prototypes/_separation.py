@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from eigenstream import theory
 from eigenstream._linalg import Float64s
-from eigenstream.theory import SymmetricPair
 
 __all__ = ["clusters_of"]
 
@@ -14,7 +14,7 @@ EXACT = 1e-12
 ROUNDS = 30
 
 
-def clusters_of(vectors: Float64s, counts: Float64s, error: float) -> SymmetricPair:
+def clusters_of(vectors: Float64s, counts: Float64s, error: float) -> "theory.SymmetricPair":
     """Return the two clusters whose k-means prototypes these are.
 
     ``error`` is the mean squared distance of the rows to their nearest prototype. The estimate is
@@ -30,6 +30,6 @@ def clusters_of(vectors: Float64s, counts: Float64s, error: float) -> SymmetricP
     for _ in range(ROUNDS):
         # Along the line through both centres the clusters add b^2 / 2 of the variance.
         variance = spread / (len(first) + b**2 / 2)
-        pair = SymmetricPair.of_distance(max(square / variance, 1e-300) ** 0.5)
+        pair = theory.SymmetricPair.of_distance(max(square / variance, 1e-300) ** 0.5)
         b = pair.b
     return pair

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from eigenstream import theory
 from eigenstream._blas import blas_threads
 from eigenstream._checks import check_choice, check_number, check_unchanged, check_whole, warn_user
 from eigenstream._linalg import Float64s
@@ -30,7 +31,6 @@ from eigenstream.prototypes.base import (
     check_optional,
     given_vectors,
 )
-from eigenstream.theory import Advice, OrderParameters, SymmetricPair
 
 __all__ = ["CompetitiveLearning"]
 
@@ -569,7 +569,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         """The number of dead prototypes that were placed again."""
         return int(self._ahead()._n_reseeded)
 
-    def advise(self, rate: float, *, separation: float | None = None) -> Advice:
+    def advise(self, rate: float, *, separation: float | None = None) -> "theory.Advice":
         """Predict how many examples two prototypes need at this rate to separate on these data.
 
         Parameters
@@ -595,7 +595,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         check_is_fitted(self)
         n = len(self._mean)
         if separation is not None:
-            pair = SymmetricPair(check_number(separation, "separation", above=0) / 2**0.5)
+            pair = theory.SymmetricPair(check_number(separation, "separation", above=0) / 2**0.5)
         elif self.method == "batch" and self.assignment == "winner" and self._n_features_out == 2:
             pair = clusters_of(self._vectors, self._counts, self.error_)
         else:
@@ -606,7 +606,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return pair.advise(rate * n, n_features=n)
 
     @property
-    def order_parameters_(self) -> OrderParameters:
+    def order_parameters_(self) -> "theory.OrderParameters":
         """Overlaps with the directions, and of the prototypes, every ``record_every`` steps."""
         ahead = self._ahead()
         if not len(ahead._record_steps):
@@ -614,7 +614,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
                 "there are no order parameters. Pass record_every before learning, and at least as "
                 "many rows as prototypes."
             )
-        return OrderParameters(
+        return theory.OrderParameters(
             ahead._record_steps / len(ahead._mean), ahead._record_R.copy(), ahead._record_Q.copy()
         )
 

@@ -25,7 +25,7 @@ from eigenstream.subspace.rows import Source
 from eigenstream.subspace.sample import MOST_ROWS, Sample
 from eigenstream.subspace.terms import ClassTerms
 from eigenstream.subspace.training import training_rows
-from eigenstream.theory.bounds import RiskBound
+from eigenstream.theory import RiskBound
 
 
 @storable()

@@ -9,7 +9,7 @@ from eigenstream._checks import check_number
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.evaluation.pair_risk import TrainingRows, margin_risk
 from eigenstream.subspace.training import Kind, TrainingPairs, all_alike
-from eigenstream.theory.bounds import RiskBound, operator_bound, pair_bound
+from eigenstream.theory import RiskBound, operator_bound, pair_bound
 
 
 def check_delta(delta: float) -> float:

@@ -18,7 +18,7 @@ from eigenstream.subspace.chunks import joined
 from eigenstream.subspace.decisions import FitsPairs
 from eigenstream.subspace.pair_bounds import bound_of_pairs, check_delta
 from eigenstream.subspace.training import TrainingPairs
-from eigenstream.theory.bounds import RiskBound
+from eigenstream.theory import RiskBound
 
 
 @storable(

@@ -24,7 +24,7 @@ from eigenstream.subspace.sample import MOST_PAIRS, PairSample
 from eigenstream.subspace.terms import PairTerms
 from eigenstream.subspace.training import TrainingPairs
 from eigenstream.subspace.weights import FOLDS
-from eigenstream.theory.bounds import RiskBound
+from eigenstream.theory import RiskBound
 
 
 @storable()

@@ -24,7 +24,7 @@ from eigenstream.subspace.pair_input import check_no_pairs
 from eigenstream.subspace.solvers import SOLVERS, Task
 from eigenstream.subspace.terms import Weights
 from eigenstream.subspace.weights import ETAS, Choice, choose_eta, margin_risk_eta
-from eigenstream.theory.bounds import RiskBound
+from eigenstream.theory import RiskBound
 
 #: The margin of training margin risks, as in [HPCA] section 7.
 PAPER_MARGIN = 0.01

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from eigenstream import theory
 from eigenstream._checks import check_number, is_sparse
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream._memory import chunk_rows
@@ -18,7 +19,6 @@ from eigenstream.subspace.operators import Eigenpairs
 from eigenstream.subspace.rows import as_floats, validated
 from eigenstream.subspace.solvers import COUNT
 from eigenstream.subspace.time import TimeEstimator, scale_of
-from eigenstream.theory import Advice, PrincipalDynamics
 
 
 @storable()
@@ -146,7 +146,7 @@ class StreamPCA(TimeEstimator):
         q = np.asarray(direction, np.float64)
         return float(q @ self.operator_.matrix((1.0, 0.0)) @ q / (q @ q))
 
-    def advise(self, rate: float) -> Advice:
+    def advise(self, rate: float) -> "theory.Advice":
         """Predict how many examples units of Sanger's rule would need to find these components.
 
         Their plateaus follow from the spectrum that was learned, the mean of the variances left out
@@ -185,7 +185,8 @@ class StreamPCA(TimeEstimator):
                 f"{len(self.components_)} of {width} have variances down to "
                 f"{self.eigenvalues_[-1]:g} beside a noise of {noise:g}: ask with fewer components."
             )
-        model = PrincipalDynamics.of_variances(self.eigenvalues_, eta=rate * width, noise=noise)
+        units = theory.PrincipalDynamics
+        model = units.of_variances(self.eigenvalues_, eta=rate * width, noise=noise)
         return model.advise(n_features=width)
 
     def score(self, X: Any, y: Any = None) -> float:

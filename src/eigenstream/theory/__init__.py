@@ -1,17 +1,49 @@
-"""What the theory says, as plain functions of plain numbers.
+# ruff: noqa: F403
+"""The theory's statements as plain functions of plain numbers.
 
-``mixing`` says how fast a process forgets, ``bounds`` how far a result on data can be from the
-truth, ``continuity`` whether classes are such as a theorem assumes, ``dynamics`` how online rules
-move while they learn. Used by the estimators' ``bound`` methods and by reports, never by the
-algorithms.
+``mixing`` and ``estimates`` say how fast a process forgets, ``slow_bounds`` and ``pair_bounds`` how
+far a result on data can be from the truth, ``dynamics`` how online rules move while they learn.
+Used by the estimators' ``bound`` and ``advise`` and by reports, never by the algorithms.
 """
 
-from eigenstream.theory.bounds import *  # noqa: F403
-from eigenstream.theory.bounds import __all__ as _bounds
-from eigenstream.theory.continuity import ClassContinuity, class_continuity
-from eigenstream.theory.dynamics import *  # noqa: F403
-from eigenstream.theory.dynamics import __all__ as _dynamics
-from eigenstream.theory.mixing import *  # noqa: F403
-from eigenstream.theory.mixing import __all__ as _mixing
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = [*_bounds, *_dynamics, *_mixing, "ClassContinuity", "class_continuity"]
+from eigenstream.theory.blocks import Deviation
+from eigenstream.theory.estimates import *
+from eigenstream.theory.estimates import __all__ as _estimates
+from eigenstream.theory.mixing import *
+from eigenstream.theory.mixing import __all__ as _mixing
+from eigenstream.theory.pair_bounds import *
+from eigenstream.theory.pair_bounds import __all__ as _pairs
+from eigenstream.theory.slow_bounds import *
+from eigenstream.theory.slow_bounds import __all__ as _slow
+
+if TYPE_CHECKING:
+    from eigenstream.theory.dynamics import *
+
+_dynamics = (
+    "Advice",
+    "Annealing",
+    "CompetitiveDynamics",
+    "Dynamics",
+    "OrderParameters",
+    "Plateau",
+    "PrincipalDynamics",
+    "SimulatedRuns",
+    "SymmetricPair",
+    "Trajectory",
+    "critical_separation",
+    "overlaps_of_pair",
+    "random_overlaps",
+    "students_with",
+)
+
+__all__ = ["Deviation", *_dynamics, *_estimates, *_mixing, *_pairs, *_slow]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the dynamics, which numba compiles, when one of their names is first used."""
+    if name in _dynamics:
+        return getattr(import_module("eigenstream.theory.dynamics"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,7 +18,7 @@ from eigenstream.evaluation import balanced_risk, pair_risk, pair_roc
 from eigenstream.features import RBFNetwork
 from eigenstream.schedules import Constant
 from eigenstream.testing import chunked
-from eigenstream.theory.bounds import balanced_pair_bound, pair_bound, smallest_margin_risk
+from eigenstream.theory import balanced_pair_bound, pair_bound, smallest_margin_risk
 
 # Fewer positive eigenvalues than components is no news on data as small as these.
 pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue")

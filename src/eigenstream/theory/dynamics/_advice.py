@@ -15,8 +15,8 @@ import numpy as np
 from scipy.integrate import odeint
 from scipy.special import ndtri
 
-from eigenstream.theory.base import Float64s
 from eigenstream.theory.dynamics._orthants import sobol
+from eigenstream.theory.mixing import Float64s
 
 #: The noise is represented by so many quantiles, or points of a fixed quasi-random set.
 DRAWS, UNIT_DRAWS = 48, 64

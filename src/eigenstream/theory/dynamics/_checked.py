@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import real_array
-from eigenstream.theory.base import Float64s
+from eigenstream.theory.mixing import Float64s
 
 #: Overlaps are believed up to this much, relative to the students' size, of impossible.
 POSSIBLE = 1e-9

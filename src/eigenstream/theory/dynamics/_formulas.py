@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from eigenstream.theory.base import Float64s
+from eigenstream.theory.mixing import Float64s
 
 
 def first_unit(excess: Float64s, eta: float, start: Float64s, alphas: Float64s) -> Float64s:

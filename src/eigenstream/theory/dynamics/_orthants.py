@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
-from eigenstream.theory.base import Float64s
 from eigenstream.theory.dynamics._gaussian import all_positive
+from eigenstream.theory.mixing import Float64s
 
 #: Orthants of so many variables at most are exact (_gaussian).
 EXACT = 4

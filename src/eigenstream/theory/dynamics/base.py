@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import check_number, check_whole, real_array
-from eigenstream.theory.base import Float64s
 from eigenstream.theory.dynamics._checked import POSSIBLE, as_state, as_times
+from eigenstream.theory.mixing import Float64s
 
 __all__ = ["Annealing", "Dynamics", "Plateau", "SimulatedRuns", "Trajectory"]
 

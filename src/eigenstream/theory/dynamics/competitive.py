@@ -8,7 +8,6 @@ from scipy.integrate import odeint
 from scipy.linalg import helmert
 
 from eigenstream._checks import check_number, check_whole, real_array
-from eigenstream.theory.base import Float64s
 from eigenstream.theory.dynamics._assignments import (
     pair_winners,
     several_winners,
@@ -32,6 +31,7 @@ from eigenstream.theory.dynamics.base import (
     Trajectory,
     as_annealing,
 )
+from eigenstream.theory.mixing import Float64s
 
 __all__ = ["CompetitiveDynamics"]
 

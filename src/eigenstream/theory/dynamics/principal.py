@@ -13,7 +13,6 @@ from eigenstream._checks import (
     real_array,
     warn_user,
 )
-from eigenstream.theory.base import Float64s
 from eigenstream.theory.dynamics._advice import Advice, unit_advice
 from eigenstream.theory.dynamics._checked import as_rates, as_times
 from eigenstream.theory.dynamics._formulas import aligned_is_stable, first_unit
@@ -24,6 +23,7 @@ from eigenstream.theory.dynamics.base import (
     Trajectory,
     as_annealing,
 )
+from eigenstream.theory.mixing import Float64s
 
 __all__ = ["PrincipalDynamics"]
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenstream.theory.base import Float64s
+from eigenstream.theory.mixing import Float64s
 
 __all__ = ["OrderParameters"]
 

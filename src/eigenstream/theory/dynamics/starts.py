@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import check_number, check_whole
-from eigenstream.theory.base import Float64s
 from eigenstream.theory.dynamics._checked import as_state
+from eigenstream.theory.mixing import Float64s
 
 __all__ = ["random_overlaps", "students_with"]
 

@@ -15,9 +15,9 @@ from scipy.optimize import brentq
 from scipy.special import erf
 
 from eigenstream._checks import check_number, check_whole
-from eigenstream.theory.base import Float64s
 from eigenstream.theory.dynamics._advice import Advice, pair_time
 from eigenstream.theory.dynamics._checked import as_times
+from eigenstream.theory.mixing import Float64s
 
 __all__ = ["SymmetricPair", "critical_separation", "overlaps_of_pair"]
 

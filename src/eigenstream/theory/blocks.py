@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import check_number, check_whole
-from eigenstream.theory.base import Float64s, Int64s, MixingProfile, check_profile
+from eigenstream.theory.mixing import Float64s, Int64s, MixingProfile, check_profile
 
 #: The most observations that the functions consider: whole numbers stay exact well beyond.
 MOST = 10**18

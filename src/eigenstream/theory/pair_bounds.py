@@ -11,11 +11,23 @@ from math import ceil, exp, log, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigenstream._checks import check_finite, check_number, check_whole
+from eigenstream.theory.mixing import Float64s
 
-Float64s = NDArray[np.float64]
+__all__ = [
+    "RiskBound",
+    "balanced_pair_bound",
+    "margin_bound",
+    "margin_function",
+    "margin_risk",
+    "operator_bound",
+    "pair_bound",
+    "pair_confidence",
+    "pair_samples",
+    "smallest_margin_risk",
+    "threshold_risk",
+]
 
 
 def margin_function(values: Any, margin: float) -> Float64s:

@@ -10,8 +10,23 @@ from dataclasses import dataclass
 from math import exp, sqrt
 
 from eigenstream._checks import check_flag, check_number, check_whole
-from eigenstream.theory._blocks import Blocking, Deviation
-from eigenstream.theory.base import MixingProfile
+from eigenstream.theory.blocks import Blocking, Deviation
+from eigenstream.theory.mixing import MixingProfile
+
+__all__ = [
+    "Extent",
+    "MetricRuleError",
+    "independent_tail",
+    "mean_bound",
+    "metric_rule_alpha",
+    "metric_rule_error",
+    "process_bound",
+    "process_confidence",
+    "process_samples",
+    "slow_bound",
+    "slow_confidence",
+    "slow_samples",
+]
 
 
 def _slow(d: int, lag: int, tight: bool, alpha: float | None) -> Blocking:
