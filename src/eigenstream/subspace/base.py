@@ -33,12 +33,12 @@ from eigenstream._storable import FITTED, storable
 from eigenstream._streams import is_stream, maps_streams, note_columns, refuse_keeping
 from eigenstream.online import UnstableStepError
 from eigenstream.subspace import rows
-from eigenstream.subspace.kernels import KernelMap
+from eigenstream.subspace.kernels import KernelMap, RowSpan
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.mapping import FeatureMap, check_same_map
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator, Passes
 from eigenstream.subspace.rows import Skipped, Source
-from eigenstream.subspace.solvers import COUNT, SOLVERS, Solver, Task
+from eigenstream.subspace.solvers import COUNT, SOLVERS, Kernel, Solver, Task
 from eigenstream.subspace.support import chosen
 from eigenstream.subspace.terms import Terms
 
@@ -142,7 +142,7 @@ class SubspaceEstimator(
         passing: Any = source
         if self._learner is None:
             n_rows, width = source.n_rows if source.rereadable else None, source.n_features
-            if source.map is not None and not source.map.ready:  # rows that are read once
+            if source.map is not None and not (source.map.ready and source.rereadable):
                 started = iter(source)
                 first = next(started)
                 n_rows, width, passing = None, first.rows.shape[1], chain([first], started)
@@ -176,7 +176,7 @@ class SubspaceEstimator(
         """Let the feature map, or that of a kernel, learn from all rows."""
         self._skipped = Skipped()
         solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
-        own = None if isinstance(solver, str) else solver.map_of(source)
+        own = None if isinstance(solver, str) else solver.own_map()
         if own is not None and self.features is not None:
             raise ValueError(
                 f"solver={solver.name!r} maps the rows, and so does features={self.features!r}. "
@@ -336,8 +336,11 @@ class SubspaceEstimator(
             )
 
     def _wanted(self, width: int) -> Any:
-        """Return ``n_components``; rows of one feature have one, also by default."""
-        return 1 if width == 1 and self.n_components == DEFAULT else self.n_components
+        """Return ``n_components``, or fewer in a space that has fewer directions by itself."""
+        n = self.n_components
+        if self._kernel and isinstance(n, Integral):
+            return min(int(n), width)
+        return 1 if width == 1 and n == DEFAULT else n
 
     def _check_width(self, width: int) -> None:
         n = self._wanted(width)
@@ -415,38 +418,38 @@ class SubspaceEstimator(
         return self._map.transformer
 
     @property
-    def _kernel(self) -> KernelMap | None:
+    def _kernel(self) -> KernelMap | RowSpan | None:
         """The map of the kernel that was learned in."""
-        self._known()
         found = None if self._map is None else self._map.transformer
-        return found if isinstance(found, KernelMap) else None
+        return found if isinstance(found, KernelMap | RowSpan) else None
 
     @property
     def components_(self) -> Float64s:
         """The learned directions, one a row; with a kernel see ``dual_coef_``."""
-        kernel = self._kernel
-        if kernel is None:
-            return self._solved().pairs.vectors.T
-        if kernel.kernel != "linear":
+        kernel, vectors = self._kernel, self._solved().pairs.vectors
+        if isinstance(kernel, KernelMap):
             raise AttributeError(
                 f"With kernel={kernel.kernel!r} the components are functions, sums of kernels at "
                 "the training rows. See dual_coef_."
             )
-        return np.asarray(kernel.rows_.T @ self.dual_coef_[kernel.order_]).T
+        return vectors.T if kernel is None else vectors.T @ kernel.basis_
 
     @property
     def dual_coef_(self) -> Float64s:
         """Components as sums over training rows, shape (m, n_components), with a kernel."""
+        vectors = self._solved().pairs.vectors
         if self._kernel is None:
             raise AttributeError("Only solver='kernel' has dual_coef_. See components_.")
-        return self._kernel.coefficients(self._solved().pairs.vectors)
+        return self._kernel.coefficients(vectors)
 
     @property
     def gamma_(self) -> float:
         """The sharpness of the "rbf" kernel."""
-        if self._kernel is None or self._kernel.kernel != "rbf":
+        self._known()
+        gamma = getattr(self._kernel, "gamma_", 0.0)
+        if not gamma:
             raise AttributeError("Only Kernel('rbf') has gamma_.")
-        return float(self._kernel.gamma_)
+        return float(gamma)
 
     @property
     def eigenvalues_(self) -> Float64s:
@@ -580,6 +583,11 @@ class SubspaceEstimator(
         With ``features`` they must have an ``inverse_transform`` of their own.
         """
         check_is_fitted(self)
+        if isinstance(self._kernel, KernelMap):
+            raise ValueError(
+                "A kernel maps rows to functions, most of which are the image of no row. Use "
+                "another solver."
+            )
         if self._map is not None and not hasattr(self.features_, "inverse_transform"):
             raise ValueError(f"{self.features_!r} has no inverse_transform to return to the data.")
         if rows.is_list_of_sequences(Z):
@@ -611,6 +619,14 @@ class SubspaceEstimator(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def continues(estimator: Any) -> None:
+    """Raise AttributeError for a solver that needs all rows at once."""
+    if estimator.solver == "kernel" or isinstance(estimator.solver, Kernel):
+        raise AttributeError(
+            "solver='kernel' reads all rows at once and keeps no sums. Use fit, or solver='dense'."
+        )
 
 
 def _same(new: Any, old: Any) -> bool:

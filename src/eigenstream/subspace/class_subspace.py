@@ -10,13 +10,13 @@ from eigenstream._checks import check_weights
 from eigenstream._documented import documented_by
 from eigenstream._linalg import Float64s
 from eigenstream._provenance import forget_source, note_source
-from eigenstream._refusals import unchanged_on_error
+from eigenstream._refusals import offered_if, unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream._streams import all_rows, check_labelled, is_stream, note_columns, refuse_keeping
 from eigenstream.evaluation.base import PairCounts, counts_of_classes, roc_area
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.subspace import pair_input, rows
-from eigenstream.subspace.base import FLAG
+from eigenstream.subspace.base import FLAG, continues
 from eigenstream.subspace.documented import documented
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.pair_bounds import bound_of_rows
@@ -161,6 +161,7 @@ class ClassSubspace(PairwiseEstimator):
             forget_source(self)
         return self
 
+    @offered_if(continues)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from more labelled rows; their classes may be new.
 
@@ -181,10 +182,9 @@ class ClassSubspace(PairwiseEstimator):
 
         Exact with solver="dense", pairs across the two included.
         """
-        if isinstance(other, ClassSubspace) and other._learner is not None:
-            theirs: Any = other._learner.terms
-            if theirs.centers:
-                self._check_kind(next(iter(theirs.centers)))
+        theirs = getattr(getattr(other, "_learner", None), "sample", None)
+        if theirs is not None and theirs.kept is not None:
+            self._check_kinds(theirs.kept.targets)
         merged = self._merged(other)
         merged._trained = None
         merged._forget_counts()
@@ -195,7 +195,7 @@ class ClassSubspace(PairwiseEstimator):
         n = given.shape[0]
         targets = pair_input.targets_of(self, y, groups, n)
         if not reset and self._learner is not None:
-            self._check_kind(targets[0][::-1] if targets.ndim == 2 else (None, targets[0]))
+            self._check_kinds(targets)
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         source = rows.source_of_sequences(
             self, [rows.Sequence(given, weights)], targets=targets, begins=False, given=X
@@ -209,17 +209,17 @@ class ClassSubspace(PairwiseEstimator):
             source.missing = "raise"
         return source
 
-    def _check_kind(self, names: Any) -> None:
+    def _check_kinds(self, targets: Any) -> None:
         """Raise if names are text and were numbers before, or the other way round."""
-        terms: Any = self._known().terms
-        known = next(iter(terms.centers), None)
-        if known is None:
+        kept: Any = self._known().sample.kept  # type: ignore[union-attr]
+        if kept is None:
             return
-        for what, one, before in zip(("groups", "y"), names, known, strict=True):
-            kinds = [_kind(one), _kind(before)]
-            if kinds[0] != kinds[1]:
+        for what, now, before in zip(
+            ("y", "groups"), _kinds(targets), _kinds(kept.targets), strict=True
+        ):
+            if now != before:
                 raise ValueError(
-                    f"{what} holds {kinds[0]}, and held {kinds[1]} before: they would name other "
+                    f"{what} holds {now}, and held {before} before: they would name other "
                     "classes. Use one kind throughout, such as text."
                 )
 
@@ -303,7 +303,8 @@ class ClassSubspace(PairwiseEstimator):
         return tags
 
 
-def _kind(name: Any) -> str:
-    if name is None:
-        return "nothing"
-    return "text" if isinstance(name, str) else "numbers"
+def _kinds(targets: Any) -> tuple[str, str]:
+    """Return what labels are, and what groups are."""
+    label, group = targets[0] if targets.ndim == 2 else (targets[0], None)
+    kinds = ["text" if isinstance(name, str) else "numbers" for name in (label, group)]
+    return kinds[0], "nothing" if group is None else kinds[1]

@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import lapack, solve_triangular, svd
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from eigenstream._checks import is_sparse, warn_user
 from eigenstream._linalg import Float64s
+from eigenstream._memory import check_fits
 from eigenstream._storable import storable
 from eigenstream.subspace.terms import row_hashes
 
@@ -24,6 +25,9 @@ RANK_TOLERANCE = 1e-12
 
 #: A factor that misses this share of the trace shows that a kernel is indefinite.
 INDEFINITE = 1e-8
+
+#: n x n matrices that a fit in the space of a kernel holds at once.
+MATRICES = 8
 
 #: Kernel values made at a time: 32 MB.
 KERNEL_VALUES = 1 << 22
@@ -72,16 +76,19 @@ class KernelMap(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> "KernelMap":
         """Factor the Gram matrix of the rows (which the rows are, if it is precomputed)."""
-        self.rows_ = X
-        self.gamma_ = 0.0
+        check_fits(
+            8.0 * MATRICES * X.shape[0] ** 2,
+            f"The space of a kernel on {X.shape[0]} rows",
+            "Use features=RBFNetwork(500), or fewer rows.",
+        )
+        self.rows_, self.gamma_ = _dense(X), 0.0
         if self.kernel == "rbf":
-            self.rows_ = np.asarray(X, np.float64)
             median = median_square(self.rows_)
             self.gamma_ = self.gamma or (GOOD_PRODUCT / median if median > 0 else 1.0)
             if self.gamma is not None:
                 check_sharpness(self.gamma, median)
         elif self.kernel == "precomputed":
-            check_gram(X)
+            check_gram(self.rows_)
         gram = self._values(self.rows_)
         tolerance = RANK_TOLERANCE * float(np.diagonal(gram).max(initial=0.0))
         factor, order, rank, _ = lapack.dpstrf(
@@ -121,15 +128,43 @@ class KernelMap(TransformerMixin, BaseEstimator):
 
     def _values(self, X: Any) -> Float64s:
         if self.kernel == "precomputed":
-            return np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
-        if self.kernel == "linear":
-            found = X @ self.rows_.T
-            return np.asarray(found.toarray() if is_sparse(found) else found, np.float64)
+            return _dense(X)
         # Squares about the rows' mean, so that little cancels.
         mean = self.rows_.mean(axis=0)
-        some, fixed = np.asarray(X, np.float64) - mean, self.rows_ - mean
+        some, fixed = _dense(X) - mean, self.rows_ - mean
         squares = (some**2).sum(axis=1)[:, None] + (fixed**2).sum(axis=1) - 2.0 * (some @ fixed.T)
         return np.asarray(np.exp(-self.gamma_ * np.maximum(squares, 0.0)))
+
+
+@storable(mean_="f8 D?", basis_="f8 r D?", roots_="f8 n r?")
+class RowSpan(TransformerMixin, BaseEstimator):
+    """Rows as coordinates in the space that they span: the linear kernel."""
+
+    def fit(self, X: Any, y: Any = None) -> "RowSpan":
+        """Find the orthonormal basis of the rows about their mean."""
+        rows = _dense(X)
+        self.mean_ = rows.mean(axis=0)
+        left, values, basis = svd(rows - self.mean_, full_matrices=False)
+        eps = float(np.finfo(np.float64).eps)
+        rank = int((values > max(rows.shape) * eps * values.max(initial=0.0)).sum())
+        self.basis_, self.roots_ = basis[:rank], left[:, :rank] / values[:rank]
+        return self
+
+    def transform(self, X: Any) -> Float64s:
+        """Return the coordinates of rows."""
+        return np.asarray((_dense(X) - self.mean_) @ self.basis_.T)
+
+    def inverse_transform(self, Z: Any) -> Float64s:
+        """Return the rows with these coordinates."""
+        return np.asarray(Z @ self.basis_ + self.mean_)
+
+    def coefficients(self, columns: Float64s) -> Float64s:
+        """Return columns of the coordinates as sums over the rows that were learned from."""
+        return np.asarray(self.roots_ @ columns)
+
+
+def _dense(X: Any) -> Float64s:
+    return np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
 
 
 def check_gram(values: Any) -> None:

@@ -68,16 +68,16 @@ def checked_pairs(
     The rows are those of the preprocessor, or the two members of each pair side by side.
     """
     refuse_unread(pairs, "pairs")
+    points = None if preprocessor is None else checked_points(preprocessor)
     given = np.asarray(unmasked(pairs))
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{SHAPES}: got dtype {given.dtype}, which are not real numbers.")
     index = None
     if given.ndim == 2 and given.shape[1] == 2:
-        if preprocessor is None:
+        if points is None:
             raise ValueError(f"{SHAPES}; got {given.shape} and no preprocessor.")
-        rows = checked_points(preprocessor)
-        index = check_index_pairs(given, rows.shape[0], "the preprocessor")
-        width = rows.shape[1]
+        rows, width = points, points.shape[1]
+        index = check_index_pairs(given, points.shape[0], "the preprocessor")
     elif given.ndim == 3 and given.shape[1] == 2 and given.shape[2] > 0:
         width = given.shape[2]
         rows = given.reshape(len(given), 2 * width)

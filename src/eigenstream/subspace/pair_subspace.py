@@ -9,11 +9,12 @@ from eigenstream._checks import check_index_pairs
 from eigenstream._documented import documented_by
 from eigenstream._linalg import Float64s
 from eigenstream._provenance import forget_source
-from eigenstream._refusals import unchanged_on_error
+from eigenstream._refusals import offered_if, unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream._streams import all_rows, check_labelled, is_stream, note_columns, refuse_keeping
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.subspace import pair_input
+from eigenstream.subspace.base import continues
 from eigenstream.subspace.decisions import FitsPairs
 from eigenstream.subspace.documented import documented
 from eigenstream.subspace.learner import Learner
@@ -170,6 +171,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         note_columns(self, stream)
         self._resume(source, keeper)
 
+    @offered_if(continues)
     def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from more pairs: any chunking, in any order, gives the same sums."""
         with unchanged_on_error(self):

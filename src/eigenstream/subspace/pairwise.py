@@ -1,7 +1,7 @@
 """What learning from pairs and learning from labels have in common."""
 
 from abc import abstractmethod
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,6 @@ from eigenstream._streams import maps_streams
 from eigenstream.evaluation import pair_risk
 from eigenstream.subspace.base import CRITERION, Answer, SubspaceEstimator
 from eigenstream.subspace.decisions import PairDecisions
-from eigenstream.subspace.kernels import KernelMap
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs
 from eigenstream.subspace.pair_bounds import check_delta
@@ -216,15 +215,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             return found
         return max(found, self.operator_.count_positive(weights))
 
-    def _wanted(self, width: int) -> Any:
-        """Return ``n_components``, or fewer in the space of a kernel that has not as many."""
-        n: Any = super()._wanted(width)
-        found = getattr(self._map, "transformer", None)
-        return min(int(n), width) if isinstance(found, KernelMap) and isinstance(n, Integral) else n
-
     def _diameter(self, learner: Learner) -> float:
         """Return a bound on the distance of two rows."""
-        if self._kernel is not None and self._kernel.kernel == "rbf":
+        if getattr(self._kernel, "gamma_", 0.0):
             return float(np.sqrt(2.0))
         terms: Any = learner.terms
         longest = getattr(terms, "longest", None)
@@ -331,22 +324,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         refuse_unread(X)
         return super().transform(X)
 
-    def inverse_transform(self, Z: Any) -> Any:
-        """Return the rows in the space of the data that project to ``Z`` (without a kernel)."""
-        check_is_fitted(self)
-        if self._kernel is not None:
-            raise ValueError(
-                "A kernel maps rows to functions, most of which are the image of no row. Use "
-                "another solver."
-            )
-        return super().inverse_transform(Z)
-
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
-        kernel = getattr(self.solver, "kernel", "linear")
-        tags.input_tags.pairwise = kernel == "precomputed"
-        tags.input_tags.sparse = kernel == "linear"
+        tags.input_tags.pairwise = getattr(self.solver, "kernel", None) == "precomputed"
         return tags
 
 

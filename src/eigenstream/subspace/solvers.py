@@ -4,7 +4,6 @@ A solver object holds its own parameters: ``SlowSubspace(solver=Sketch(oversampl
 search calls them ``solver__oversampling``.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -19,11 +18,11 @@ from eigenstream._storable import storable
 from eigenstream._streams import is_stream
 from eigenstream.schedules import Auto, Schedule, as_schedule
 from eigenstream.subspace.accumulators import Moments
-from eigenstream.subspace.chunks import Chunk, joined
+from eigenstream.subspace.chunks import joined
 from eigenstream.subspace.flow import COUPLES, CoupleFlow, CoupleLearner, FlowLearner
 from eigenstream.subspace.flow_solver import FlowSolver, check_options
 from eigenstream.subspace.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_rows
-from eigenstream.subspace.kernels import KernelMap
+from eigenstream.subspace.kernels import KernelMap, RowSpan
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Passes
 from eigenstream.subspace.terms import Terms, TimeTerms, Weights
@@ -69,7 +68,7 @@ class Solver(BaseEstimator):
         """Return whether "auto" may take this solver; ``n_rows`` is None for rows read once."""
         return False
 
-    def map_of(self, rows: Iterable[Chunk]) -> Any:
+    def own_map(self) -> Any:
         """Return the map that the solver brings with it, or None."""
         return None
 
@@ -379,9 +378,9 @@ class Kernel(Solver):
     def __init__(self, kernel: str = "rbf", gamma: float | None = None) -> None:
         self.kernel, self.gamma = kernel, gamma
 
-    def map_of(self, rows: Iterable[Chunk]) -> KernelMap:
+    def own_map(self) -> KernelMap | RowSpan:
         """Return the map of the kernel."""
-        return KernelMap(self.kernel, self.gamma)
+        return RowSpan() if self.kernel == "linear" else KernelMap(self.kernel, self.gamma)
 
     def _sums(self, terms: Terms, task: Task) -> Moments:
         return Moments(terms.n_features)

@@ -171,7 +171,7 @@ class TestDiameter:
         fits = [few(1, eta=1.0, solver=s) for s in ("dense", "krylov", Kernel("linear"), "flow")]
         for model in fits:
             assert 504 <= model.fit(rows, labels).diameter_ <= 2 * 504
-        assert fits[0].diameter_ == fits[1].diameter_ == fits[2].diameter_
+        assert fits[0].diameter_ == fits[1].diameter_ == pytest.approx(fits[2].diameter_)
         grown = few(1, eta=1.0)
         for part in np.array_split(np.arange(400), 7):
             grown.partial_fit(rows[part], labels[part])
