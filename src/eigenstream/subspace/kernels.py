@@ -136,27 +136,28 @@ class KernelMap(TransformerMixin, BaseEstimator):
         return np.asarray(np.exp(-self.gamma_ * np.maximum(squares, 0.0)))
 
 
-@storable(mean_="f8 D?", basis_="f8 r D?", roots_="f8 n r?")
+@storable(offset_="f8 D?", basis_="f8 r D?", roots_="f8 n r?")
 class RowSpan(TransformerMixin, BaseEstimator):
     """Rows as coordinates in the space that they span: the linear kernel."""
 
     def fit(self, X: Any, y: Any = None) -> "RowSpan":
         """Find the orthonormal basis of the rows about their mean."""
         rows = _dense(X)
-        self.mean_ = rows.mean(axis=0)
-        left, values, basis = svd(rows - self.mean_, full_matrices=False)
+        mean = rows.mean(axis=0)
+        left, values, basis = svd(rows - mean, full_matrices=False)
         eps = float(np.finfo(np.float64).eps)
         rank = int((values > max(rows.shape) * eps * values.max(initial=0.0)).sum())
         self.basis_, self.roots_ = basis[:rank], left[:, :rank] / values[:rank]
+        self.offset_ = mean - (mean @ self.basis_.T) @ self.basis_
         return self
 
     def transform(self, X: Any) -> Float64s:
         """Return the coordinates of rows."""
-        return np.asarray((_dense(X) - self.mean_) @ self.basis_.T)
+        return np.asarray(X @ self.basis_.T, np.float64)
 
     def inverse_transform(self, Z: Any) -> Float64s:
         """Return the rows with these coordinates."""
-        return np.asarray(Z @ self.basis_ + self.mean_)
+        return np.asarray(Z @ self.basis_ + self.offset_)
 
     def coefficients(self, columns: Float64s) -> Float64s:
         """Return columns of the coordinates as sums over the rows that were learned from."""
