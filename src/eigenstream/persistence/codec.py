@@ -27,7 +27,7 @@ PASSING = ("_skl_", "_callback")
 #: The attribute of ``set_output``, of estimators before and after fit.
 OUTPUT = "_sklearn_output_config"
 
-SPARSE = {"csr_array": csr_array, "csr_matrix": csr_matrix}
+SPARSE: dict[str, Any] = {"csr_array": csr_array, "csr_matrix": csr_matrix}
 
 #: What to do about a parameter that cannot be saved.
 REMEDIES = {

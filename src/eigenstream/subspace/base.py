@@ -328,8 +328,11 @@ class SubspaceEstimator(
     def _check_solver(self, solver: Solver) -> None:
         """Raise for a solver that cannot continue what the present one has begun."""
         begun = self._solver
-        exact = "matrices" in solver.can or _same(solver.get_params(), begun.get_params())
-        if type(solver) is not type(begun) or not exact:
+        before = begun.get_params()
+        if type(solver) is not type(begun) or not (
+            "matrices" in solver.can
+            or all(_same(one, before[name]) for name, one in solver.get_params().items())
+        ):
             raise ValueError(
                 f"solver={solver!r} cannot continue from what solver={begun!r} has learned. Use "
                 "one solver, or call fit to start again."

@@ -107,7 +107,7 @@ class Source:
     ) -> None:
         self.estimator, self.raws, self.members = estimator, raws, members
         self.missing = estimator.missing
-        #: The number of features of a row, and of rows (None: unknown, or they are read once).
+        #: The number of features of a row, and of rows in memory (None: a stream).
         self.n_features, self.n_rows = width, n_rows
         self.rereadable, self.given, self.n_chunks = rereadable, given, n_chunks
         self.map: FeatureMap | None = None
@@ -136,11 +136,12 @@ class Source:
         if features is None:
             return
         self.map = FeatureMap(features)
-        if is_stream(self.given):
-            if self.rereadable:
-                self.map.fit_stream(self.given)
-        elif self.points is not None:
+        if self.points is not None:
             self.map.fit([self.points])
+        elif not self.rereadable:  # its first rows fit the map
+            return
+        elif is_stream(self.given) and self.members == 1:
+            self.map.fit_stream(self.given)
         else:
             heavy = (chunk.heavy() for chunk in self._checked())
             self.map.fit([one.rows if one.pairs is None else one.kept().rows for one in heavy])
@@ -406,12 +407,11 @@ def source_of_stream(
                 yield Raw(points, chunk.weights, labels, *where, pairs=index, chunk=chunk)
 
     width = stream.n_features or reader.first().rows.shape[1]
-    n_rows = stream.n_rows if stream.rereadable else None
     source = Source(
         estimator,
         raws,
         width=width,
-        n_rows=n_rows,
+        n_rows=None,
         rereadable=stream.rereadable,
         members=members,
         given=stream,
