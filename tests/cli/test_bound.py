@@ -31,7 +31,7 @@ def test_profiles_are_compared_and_drawn(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (SLOW, "give --m (how far off?), --precision (how much data?) or both"),
+        (SLOW, "Pass --m (how far off?), --precision (how much data?) or both"),
         (
             [*SLOW, "--m", "9", "--precision", "1", "--delta", "0.1"],
             "--m and --precision together ask for delta",

@@ -53,7 +53,7 @@ def test_version_and_help():
         (["demo", "--seed", "-1"], "seed must be a whole number of at least 0"),
         (["demo", "--out", "no/such/folder/page.html"], "cannot write no/such/folder/page.html"),
         (["demo", "--out", "."], "'.' is a directory"),
-        (["demo", "--out", "x.pdf"], "--out x.pdf: the report is an HTML file. Name it x.html."),
+        (["demo", "--out", "x.pdf"], "x.pdf: the name must end in .html"),
         (["dance"], "dance"),
         (["demo", "--fast"], "--fast"),
         (["dance"], "--help"),

@@ -132,5 +132,5 @@ def test_a_fit_leaves_a_page(files):
         if name not in ("classes", "beside", "pairs"):
             assert "Features over time" in page
     shown = run("fit", "slow", "rows.npy", "--report", "slow.html").stdout
-    assert "The report is in slow.html" in shown
+    assert "slow.html" in shown
     assert told("fit", "slow", "rows.npy")["report"] is None

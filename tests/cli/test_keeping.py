@@ -65,7 +65,7 @@ def test_a_signal_leaves_a_checkpoint_and_says_so(folder, monkeypatch):
     assert "fit.eigs holds the first 150 rows" in stopped.stderr
     assert sorted(os.listdir(folder)) == ["fit.eigs", "x.csv", "x.npy"]
     code, _, said = run(*kept)
-    assert (code, "--resume" in said) == (2, True)
+    assert (code, "resume=True" in said) == (2, True)
     assert run(*kept, "--resume")[0] == 0
     resumed = load("model.eigs")
     assert run(*fit)[0] == 0
@@ -81,10 +81,10 @@ def test_other_labels_are_other_data(folder):
     assert run(*fit, "--labels", folder / "y.npy")[0] == 0
     code, _, said = run(*fit, "--labels", folder / "z.npy", "--resume")
     assert code == 2
-    assert said.startswith("eigenstream: --labels: ")
+    assert "is a checkpoint of other data: labels" in said
     code, _, said = run(*fit, "--labels", folder / "y.npy", "--features", "rbf:5", "--resume")
     assert code == 2
-    assert said.startswith("eigenstream: --features: ")
+    assert "is a checkpoint of other parameters: features=" in said
     before = (folder / "y.npy").read_bytes()
     fit[-1] = folder / "y.npy"
     code, _, said = run(*fit, "--labels", folder / "y.npy")

@@ -3,7 +3,7 @@
 import signal
 import sys
 from collections.abc import Callable
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -22,7 +22,7 @@ from eigenstream.cli import (
     transform,
 )
 from eigenstream.cli._refusals import OneLineErrors
-from eigenstream.cli._running import SIGNALS
+from eigenstream.cli._running import UNDER_WAY
 
 __all__ = ["app", "main"]
 
@@ -35,16 +35,20 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; a signal ends it cleanly, without a partial file."""
     asked: list[int] = []
 
-    def end(number: int, frame: object) -> NoReturn:
+    def end(number: int, frame: object) -> None:
         asked.append(number)
-        sys.exit(128 + number)
+        if len(asked) == 1 and UNDER_WAY and UNDER_WAY[0].learning:
+            UNDER_WAY[0].stop()
+        else:
+            sys.exit(128 + number)
 
-    # Asked to end, clean up on the way out: no partial file stays.
-    for number in SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+    for name in "SIGINT", "SIGTERM", "SIGHUP":
+        number = getattr(signal, name, None)
+        # Under nohup signals stay ignored.
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, end)
     try:
         app()

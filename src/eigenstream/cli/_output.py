@@ -3,102 +3,102 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from math import isfinite
 from pathlib import Path
-from threading import Timer
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-__all__ = [
-    "MOST_NAMED",
-    "Watched",
-    "check_output",
-    "names_of",
-    "print_facts",
-    "print_json",
-    "waiting",
-]
+__all__ = ["Watched", "check_output", "print_json", "progress_bar", "say", "show", "waiting"]
 
-#: Seconds of work before progress is shown; a larger value hides more.
-QUIET_SECONDS = 1.0
-
-#: The number of sources that are listed by name.
-MOST_NAMED = 5
+#: The number of values of a list that are shown.
+MOST_SHOWN = 8
 
 #: The width of the longest bar of a spectrum, in characters.
 BAR_WIDTH = 32
 
+#: The text in front of the progress of a pass.
+ROWS = "{task.completed:,.0f} rows {task.description}"
 
-def check_output(
-    out: Path, inputs: list[str], endings: tuple[str, ...], option: str = "-o"
-) -> None:
+#: Seconds of a pass before its progress is shown.
+QUIET_SECONDS = 1.0
+
+
+def check_output(out: Path, inputs: list[Any], endings: tuple[str, ...] = ()) -> None:
     """Raise an error, before any work, if a file cannot or should not be written."""
     from eigenstream._files import check_writable
 
-    if out.suffix.lower() not in endings:
-        known = ", ".join(endings)
-        raise ValueError(
-            f"{option} {out}: the name must end in {known}, such as {out.stem}{endings[0]}."
-        )
-    check_unread(out, inputs, option)
+    if endings and out.suffix.lower() not in endings:
+        raise ValueError(f"{out}: the name must end in {', '.join(endings)}.")
+    sources = (Path(str(name).partition("::")[0]) for name in inputs)
+    if out.resolve() in (source.resolve() for source in sources):
+        raise ValueError(f"{out}: this would replace what is read. Name another file.")
     check_writable(out)
 
 
-def check_unread(out: Path, inputs: list[str], option: str) -> None:
-    """Raise an error if an output file is one of the inputs."""
-    for name in inputs:
-        source = Path(name.partition("::")[0])
-        if out.exists() and source.exists() and out.samefile(source):
-            raise ValueError(f"{option} {out}: this would replace what is read. Name another file.")
+# ---- results -----------------------------------------------------------------------------------
 
 
-def print_facts(title: str, facts: Mapping[str, str], values: Any = None) -> None:
-    """Print a fact a line, and a spectrum below.
+def say(found: Mapping[str, Any], sentence: str, as_json: bool) -> None:
+    """Print results as one JSON object or as a sentence."""
+    if as_json:
+        print_json(found)
+    else:
+        print(sentence)
 
-    >>> print_facts("Model", {"rows": "3", "solver": "dense"})
+
+def show(title: str, found: Mapping[str, Any], as_json: bool) -> None:
+    """Print results as one JSON object, or one a line with the eigenvalues as bars.
+
+    >>> show("Model", {"n_rows": 3000, "names": ["x", "y"], "alpha": None}, as_json=False)
     Model
-      rows    3
-      solver  dense
+      n rows  3,000
+      names   2: x, y
     """
+    if as_json:
+        print_json(found)
+        return
     print(title)
-    width = max(map(len, facts), default=0)
-    for name, text in facts.items():
-        print(f"  {name:{width}}  {text}")
-    if values is None:
+    lines = {name.replace("_", " "): words(value) for name, value in found.items()}
+    eigenvalues = found.get("eigenvalues")
+    lines.pop("eigenvalues", None)
+    width = max(map(len, lines), default=0)
+    for name, text in lines.items():
+        if text:
+            print(f"  {name:{width}}  {text}")
+    if eigenvalues is None:
         return
     print()
     # A terminal without Unicode cannot show blocks.
     unicode = (sys.stdout.encoding or "ascii").lower().startswith("utf")
     above, below = "█░" if unicode else "#-"
-    values = np.asarray(values, dtype=float)
+    values = np.asarray(eigenvalues, dtype=float)
     largest = float(np.abs(values).max(initial=0.0)) or 1.0
     for place, value in enumerate(values.tolist(), 1):
         bar = (above if value >= 0 else below) * round(BAR_WIDTH * abs(value) / largest)
         print(f"{place:3} {value:12.5g}  {bar}".rstrip())
 
 
-def names_of(sources: Any, number: int | None = None) -> str:
-    """Return the number of sources and the names of the first ones.
+def words(value: Any) -> str:
+    """Return a value as text; empty for None and for what is empty.
 
-    >>> names_of(["a", "b"]), names_of("abcdefg")
-    ('2: a, b', '7: a, b, c, d, e and 2 more')
+    >>> words(1234), words(0.5), words({"equal": 3, "unequal": 4}), words([])
+    ('1,234', '0.5', 'equal 3, unequal 4', '')
     """
-    number = len(sources) if number is None else number
-    shown = sources[:MOST_NAMED]
-    more = f" and {number - len(shown)} more" if number > len(shown) else ""
-    return f"{number}: {', '.join(shown)}{more}"
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {words(one)}" for name, one in list(value.items())[:MOST_SHOWN])
+    if isinstance(value, np.ndarray | list | tuple):
+        shown = ", ".join(map(words, value[:MOST_SHOWN])) + ", ..." * (len(value) > MOST_SHOWN)
+        return f"{len(value)}: {shown}" if len(value) > 1 else shown
+    if isinstance(value, float | np.floating):
+        return f"{value:,.6g}"
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 def print_json(found: Mapping[str, Any]) -> None:
@@ -118,31 +118,23 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else str(value)
 
 
-@contextmanager
-def waiting(
-    what: str, console: Console | None = None, *, quiet: float = QUIET_SECONDS
-) -> Iterator[None]:
-    """Show on a terminal what is being done and for how long, once it has taken a second.
+# ---- progress ----------------------------------------------------------------------------------
 
-    >>> with waiting("counting"):
-    ...     total = sum(range(10))
-    """
-    console = console or Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    progress = Progress(*columns, console=console, transient=True)
-    progress.add_task(what, total=None)
-    timer = Timer(quiet, progress.start)
-    timer.daemon = True
-    if console.is_terminal:
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        if timer.is_alive():
-            timer.join()
-        if progress.live.is_started:
-            progress.stop()
+
+def terminal() -> Console:
+    """Return the console of standard error, which is silent if that is no terminal."""
+    return Console(stderr=True, quiet=not sys.stderr.isatty())
+
+
+def waiting(what: str, console: Console | None = None) -> Any:
+    """Show on a terminal what is being done."""
+    return (console or terminal()).status(what)
+
+
+def progress_bar(text: str = "{task.description}", console: Console | None = None) -> Progress:
+    """Return a progress bar on standard error, with a text in front."""
+    columns = TextColumn(text), BarColumn(24), TimeRemainingColumn(elapsed_when_finished=True)
+    return Progress(*columns, console=console or terminal(), transient=True)
 
 
 class Watched:
@@ -151,18 +143,10 @@ class Watched:
     ``seen``, if given, is a sample for a report: it is filled with the rows of each pass.
     """
 
-    def __init__(
-        self,
-        stream: Any,
-        console: Console | None = None,
-        *,
-        quiet: float = QUIET_SECONDS,
-        seen: Any = None,
-    ) -> None:
+    def __init__(self, stream: Any, seen: Any = None, progress: Progress | None = None) -> None:
         self._stream = stream
-        self._quiet = quiet
-        self._console = console or Console(stderr=True)
-        self._progress: Progress | None = None
+        self._progress = progress or progress_bar(ROWS)
+        self._task = self._progress.add_task("")
         self.seen = seen
         self._begin(0)
 
@@ -176,8 +160,7 @@ class Watched:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._progress is not None:
-            self._progress.stop()
+        self._progress.stop()
 
     @property
     def seconds(self) -> float:
@@ -210,21 +193,10 @@ class Watched:
 
     def _advance(self, rows: int) -> None:
         self.rows += rows
-        quiet = self._progress is None and self.seconds < self._quiet
-        if quiet or not self._console.is_terminal:
-            return
         done, total, share = self._skipped + self.rows, self._stream.n_rows, self._stream.share_read
         if total is None and share is not None:
             total = done / share  # an estimate from the bytes read so far
-        if self._progress is None:
-            columns = (
-                TextColumn("{task.completed:,.0f} rows"),
-                BarColumn(24),
-                TextColumn("{task.description}"),
-                TimeRemainingColumn(),
-            )
-            self._progress = Progress(*columns, console=self._console, transient=True)
-            self._task = self._progress.add_task("")
-            self._progress.start()
         rate = f"{self.rows / self.seconds:,.0f} rows/s"
         self._progress.update(self._task, completed=done, total=total, description=rate)
+        if self.seconds > QUIET_SECONDS:
+            self._progress.start()

@@ -1,6 +1,5 @@
 """Errors in one line, with exit code 2."""
 
-import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -9,26 +8,6 @@ from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
-
-#: The option of each parameter that a message may name.
-OPTIONS = {
-    "n_components": "-d",
-    "learning_rate": "--rate",
-    "max_iter": "--passes",
-    "random_state": "--seed",
-    "scale": "--standardize",
-} | {
-    name: f"--{name}"
-    for name in (
-        *("columns", "rows", "sequence", "time", "gap", "size", "missing", "labels", "dtype"),
-        *("delimiter", "decimal", "header", "alpha", "eta", "lag", "solver", "features"),
-        *("checkpoint", "every", "resume", "passes", "assignment", "forgetting", "topology"),
-        *("training", "shape", "periodic"),
-    )
-}
-
-#: A parameter where a message begins with it, or gives a value for it.
-NAMED = re.compile(rf"^({'|'.join(OPTIONS)})\b|(?<![\w.(-])(?<!, )(?<!the )({'|'.join(OPTIONS)})=")
 
 #: The class of errors that typer raises about the command line; versions keep it elsewhere.
 UsageProblem: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -44,11 +23,12 @@ class OneLineErrors(TyperGroup):
             with warnings_in_one_line():
                 code = super().main(*args, **options)
         except OSError as problem:
-            refuse(_without_number(problem))
+            place = "" if problem.filename is None else f"{problem.filename}: "
+            refuse(f"{place}{problem.strerror}" if problem.strerror else str(problem))
         except (ValueError, TypeError, ArithmeticError, ModuleNotFoundError) as problem:
             refuse(str(problem))
         except MemoryError as problem:
-            refuse(f"not enough memory: {problem}. Ask for less, such as with --quick.")
+            refuse(f"not enough memory: {problem}")
         except UsageProblem as problem:
             context = getattr(problem, "ctx", None)
             command = "eigenstream" if context is None else context.command_path
@@ -56,17 +36,6 @@ class OneLineErrors(TyperGroup):
         except (typer.Abort, KeyboardInterrupt):
             sys.exit(130)
         sys.exit(code if isinstance(code, int) else 0)
-
-
-def with_option(message: str) -> str:
-    """Return a message in one line, behind the option of the first parameter that it names.
-
-    >>> with_option("n_components=9 exceeds the 3 input features. Use n_components <= 3.")
-    '-d: n_components=9 exceeds the 3 input features. Use n_components <= 3.'
-    """
-    message = " ".join(message.split())
-    found = NAMED.search(message)
-    return f"{OPTIONS[found[1] or found[2]]}: {message}" if found else message
 
 
 def refuse(message: str) -> NoReturn:
@@ -77,7 +46,7 @@ def refuse(message: str) -> NoReturn:
         ...
     SystemExit: 2
     """
-    print("eigenstream:", with_option(message), file=sys.stderr)
+    print("eigenstream:", *message.split(), file=sys.stderr)
     sys.exit(2)
 
 
@@ -86,18 +55,10 @@ def warnings_in_one_line() -> Iterator[None]:
     """Print each warning in one line."""
 
     def say(message: Warning | str, *_: Any, **__: Any) -> None:
-        print("eigenstream: warning:", with_option(str(message)), file=sys.stderr)
+        print("eigenstream: warning:", *str(message).split(), file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = say
         # Rows come out of files as plain arrays, whose columns were matched by name before.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield
-
-
-def _without_number(problem: OSError) -> str:
-    """Return the file and the reason of an error of the system."""
-    if problem.strerror is None:
-        return str(problem)
-    place = "" if problem.filename is None else f"{problem.filename}: "
-    return f"{place}{problem.strerror}"

@@ -1,37 +1,38 @@
 """A fit of a stream: its pass, its checkpoint, its files and its results."""
 
 import shlex
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-from eigenstream.cli._options import RunOptions, sides
-from eigenstream.cli._output import Watched, names_of, waiting
+from eigenstream.cli._options import RunOptions
+from eigenstream.cli._output import Watched, show, waiting
 
-__all__ = ["SIGNALS", "counted", "finished", "fitted", "pace", "stoppable", "watched"]
+__all__ = ["UNDER_WAY", "fitted", "watched"]
 
-#: Signals that ask a command to end.
-SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if name in dir(signal)]
+#: The results of a fit, by the attributes of the estimators that have them.
+RESULTS = {
+    "rows_skipped": "n_samples_skipped_",
+    "columns": "n_features_in_",
+    "solver": "solver_",
+    "alpha": "alpha_",
+    "eta": "eta_",
+    "explained": "explained_variance_ratio_",
+    "risk": "risk_",
+    "threshold": "threshold_",
+    "counts": "counts_",
+    "dead": "dead_",
+    "error": "error_",
+    "grid": "grid_",
+    "quantization_error": "quantization_error_",
+    "topographic_error": "topographic_error_",
+    "eigenvalues": "eigenvalues_",
+}
 
-
-def fitted(
-    estimator: Any,
-    stream: Any,
-    keeper: Any,
-    run: RunOptions,
-    found: Callable[..., tuple[dict[str, Any], dict[str, str]]],
-) -> None:
-    """Learn from a stream, with checkpoints, and finish."""
-    begun = perf_counter()
-    with stoppable(keeper):
-        with watched(stream, run) as rows:
-            estimator.fit(rows, checkpoint=keeper)
-        seconds = perf_counter() - begun
-        finished(estimator, rows, keeper, run, found, seconds)
+#: The checkpoint of the running fit: the first signal stops the fit behind its chunk.
+UNDER_WAY: list[Any] = []
 
 
 def watched(stream: Any, run: RunOptions) -> Watched:
@@ -40,116 +41,89 @@ def watched(stream: Any, run: RunOptions) -> Watched:
         return Watched(stream)
     from eigenstream.reports import SeenRows
 
-    return Watched(stream, seen=SeenRows(tuple(stream.sources)))
+    return Watched(stream, SeenRows(tuple(stream.sources)))
 
 
-def finished(
-    estimator: Any,
-    stream: Watched,
-    keeper: Any,
-    run: RunOptions,
-    found: Callable[..., tuple[dict[str, Any], dict[str, str]]],
-    seconds: float,
+def fitted(
+    estimator: Any, data: Any, run: RunOptions, passes: int = 1, y: Any = None, items: Any = None
 ) -> None:
-    """Save the model, write its page and print what ``found`` returns."""
-    from eigenstream.persistence import save
+    """Learn from a stream, save the model, write its page and print the results.
 
+    For index pairs, ``y`` are their signs and ``items`` the stream of the rows.
+    """
+    from eigenstream._checkpoints import keeper_of
+    from eigenstream._provenance import forget_source
+    from eigenstream._streams import note_columns
+    from eigenstream.persistence import save
+    from eigenstream.streams import open_stream
+
+    keeper: Any = keeper_of(run.checkpoint, run.every, run.resume)
+    begun = perf_counter()
+    with _stoppable(keeper), watched(open_stream(data) if y is not None else data, run) as rows:
+        if y is None:
+            estimator.fit(rows, checkpoint=keeper)
+        elif keeper is None:
+            estimator.fit(data, y)
+        else:
+            estimator.fit(rows.with_labels(y), checkpoint=keeper)
+    seconds = perf_counter() - begun
+    if items is not None:
+        # The items belong to the user; the model holds only what was learned from them.
+        estimator.set_params(preprocessor=None)
+        forget_source(estimator)
+        note_columns(estimator, items)
+        rows = items
     with waiting("solving"):
-        numbers, facts = found(estimator, stream, seconds, keeper)
+        found = {"sources": list(rows.sources)} | _results(estimator, passes)
+    done = found["rows"] * found["passes"]
+    if keeper is not None and keeper.resumed:
+        done = keeper.rows_since
+    found |= {"seconds": seconds, "rows_per_second": round(done / max(seconds, 1e-9))}
     if run.out is not None:
         save(estimator, run.out)
     if run.report is not None:
-        from eigenstream.reports import SeenRows, report
-
-        seen = stream.seen
-        taken = getattr(estimator, "n_samples_seen_", None)
-        if taken is None:  # prototypes count steps: a row each in every pass
-            taken = estimator.n_steps_ // getattr(estimator, "n_iter_", 1)
-        if seen.n_rows != taken + estimator.n_samples_skipped_ and stream.rereadable:
-            # The last pass was not a whole one, such as after --resume.
-            seen = SeenRows.of(stream)
         with waiting("writing the report"):
-            report(
-                estimator,
-                run.report,
-                seen,
-                shape=sides(run.shape, run.pixels),
-                seconds={"reading and learning": seconds},
-                command=shlex.join(["eigenstream", *sys.argv[1:]]),
-            )
-    run.show(estimator, numbers, facts)
+            _write_page(estimator, rows, run, found)
+    found |= {"model": run.out and str(run.out), "report": run.report and str(run.report)}
+    show(type(estimator).__name__, found, run.json)
+    if run.out is None and not run.json:
+        print("\nNothing was saved: -o model.eigs does.")
 
 
-def counted(
-    estimator: Any, stream: Any, seconds: float, keeper: Any, rows: int, unit: str, passes: int = 1
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the results that every fit reports, as numbers and as text."""
-    skipped = estimator.n_samples_skipped_
-    found = {
-        "sources": list(stream.sources),
-        "rows_skipped": skipped,
-        "columns": estimator.n_features_in_,
-        "seconds": seconds,
-    }
-    left_out = f", {skipped:,} rows left out" if skipped else ""
-    again = f", in {passes} passes" if passes > 1 else ""
-    return found, {
-        "sources": names_of(found["sources"]),
-        unit: f"{rows:,}{left_out}{again}",
-        "columns": str(found["columns"]),
-        "time": pace(seconds, rows * passes, unit, keeper),
-    }
+def _results(estimator: Any, passes: int) -> dict[str, Any]:
+    """Return the results of a fit by name."""
+    found = {name: getattr(estimator, attribute, None) for name, attribute in RESULTS.items()}
+    grid = found.pop("grid")
+    passes = getattr(estimator, "n_iter_", passes)
+    rows = getattr(estimator, "n_samples_seen_", None)
+    if rows is None:  # prototypes count steps: a row each in every pass
+        rows = estimator.n_steps_ // passes
+    shape = None if grid is None else list(grid.shape)
+    return {"rows": rows, "passes": passes, "shape": shape} | found
 
 
-def pace(seconds: float, done: int, unit: str, keeper: Any) -> str:
-    """Return the time of a fit and its rate; a resumed fit counts its own rows only.
+def _write_page(estimator: Any, rows: Watched, run: RunOptions, found: dict[str, Any]) -> None:
+    from eigenstream.reports import SeenRows, report
 
-    >>> pace(2.0, 600, "rows", None)
-    '2.00 s, 300 rows a second'
-    """
-    if keeper is not None and keeper.resumed:
-        done = keeper.rows_since
-    if not done:
-        return f"{seconds:.2f} s: the fit was over before"
-    return f"{seconds:.2f} s, {done / max(seconds, 1e-9):,.0f} {unit} a second"
+    seen = rows.seen
+    if seen.n_rows != found["rows"] + found["rows_skipped"] and rows.rereadable:
+        # The last pass was not a whole one, such as after --resume.
+        seen = SeenRows.of(rows)
+    command = shlex.join(["eigenstream", *sys.argv[1:]])
+    times = {"reading and learning": found["seconds"]}
+    report(estimator, run.report, seen, shape=run.shape, seconds=times, command=command)
 
 
 @contextmanager
-def stoppable(keeper: Any) -> Iterator[None]:
-    """Let the first signal end the fit behind its chunk, and print what the checkpoint holds.
-
-    The second signal ends the fit at once. So does the first one if nothing would be lost.
-    """
-    if keeper is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before: dict[int, Any] = {}
-    asked: list[int] = []
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        before.clear()
-
-    def stop(number: int, frame: object) -> None:
-        asked.append(number)
-        restore()
-        if not keeper.learning:
-            sys.exit(128 + number)
-        keeper.stop()
-
-    for number in SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:
-            before[number] = signal.signal(number, stop)
+def _stoppable(keeper: Any) -> Iterator[None]:
+    """Let the first signal end the fit behind its chunk, and print what the checkpoint holds."""
+    UNDER_WAY[:] = [keeper] * (keeper is not None)
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
-        if not asked:
-            raise
-        kept = "Nothing was kept: it ended before the first checkpoint."
-        if keeper.rows or keeper.passes:
-            kept = f"{keeper.path} holds {keeper.held}. --resume continues from there."
-        print("eigenstream: interrupted.", kept, file=sys.stderr)
-        sys.exit(128 + asked[0])
+        if keeper is not None:
+            held = f"{keeper.path} holds {keeper.held}. --resume continues from there."
+            print("eigenstream: interrupted.", held, file=sys.stderr)
+        raise
     finally:
-        restore()
+        UNDER_WAY.clear()

@@ -1,15 +1,12 @@
 """``eigenstream advise``: which learning rate, and how long its plateaus last."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from eigenstream.cli._options import Json
-from eigenstream.cli._output import print_json
-
-if TYPE_CHECKING:
-    from eigenstream.theory.dynamics import Advice
+from eigenstream.cli._output import say
 
 app = typer.Typer(
     help="Which learning rate? What the dynamics of learning predict.",
@@ -38,10 +35,10 @@ def advise_prototypes(
     from eigenstream._checks import check_number
     from eigenstream.theory import SymmetricPair
 
-    check_number(separation, "--separation", above=0)
     # The theory's clusters are centred at b B_1 and b B_2.
-    pair = SymmetricPair(separation / 2**0.5)
-    _say(pair.advise(eta, n_features=n_features, length=length), json)
+    pair = SymmetricPair(check_number(separation, "separation", above=0) / 2**0.5)
+    advice = pair.advise(eta, n_features=n_features, length=length)
+    say(asdict(advice), str(advice), json)
 
 
 @app.command(
@@ -50,7 +47,12 @@ def advise_prototypes(
 )
 def advise_components(
     eigenvalues: Annotated[
-        str, typer.Option(help="The variances along the components, as 4,2.25: largest first.")
+        Any,
+        typer.Option(
+            parser=lambda text: [float(value) for value in text.split(",")],
+            metavar="X,Y",
+            help="The variances along the components, as 4,2.25: largest first.",
+        ),
     ],
     n_features: Width,
     eta: Rate,
@@ -62,16 +64,6 @@ def advise_components(
     """Predict when the last unit of Sanger's rule finds its component."""
     from eigenstream.theory import PrincipalDynamics
 
-    try:
-        values = [float(value) for value in eigenvalues.split(",")]
-    except ValueError:
-        raise ValueError(f"--eigenvalues must be numbers as 4,2.25, got {eigenvalues!r}.") from None
-    model = PrincipalDynamics.of_variances(values, eta=eta, noise=noise)
-    _say(model.advise(n_features=n_features), json)
-
-
-def _say(advice: "Advice", json: bool) -> None:
-    if json:
-        print_json(asdict(advice))
-    else:
-        print(advice)
+    model = PrincipalDynamics.of_variances(eigenvalues, eta=eta, noise=noise)
+    advice = model.advise(n_features=n_features)
+    say(asdict(advice), str(advice), json)

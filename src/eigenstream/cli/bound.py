@@ -1,17 +1,14 @@
 """``eigenstream bound``: error bounds for a number of rows."""
 
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
 from eigenstream._files import replacing
 from eigenstream.cli._options import Json
-from eigenstream.cli._output import print_json
-
-Answer = TypeVar("Answer")
+from eigenstream.cli._output import print_json, say
 
 #: The default probability of failing.
 DELTA = 0.05
@@ -22,8 +19,6 @@ app = typer.Typer(
 )
 
 Directions = Annotated[int, typer.Option("--d", help="The number of directions.")]
-
-
 Precision = Annotated[
     float | None, typer.Option(help="The gap to reach: how many rows? With --m: how sure?")
 ]
@@ -64,19 +59,11 @@ def bound_slow(
     from eigenstream import theory
 
     how: Any = {"alpha": alpha, "lag": lag, "tight": tight}
-
-    def answer(mixing: theory.MixingProfile) -> theory.Deviation:
-        return _answered(
-            m,
-            precision,
-            delta,
-            lambda m, delta: theory.slow_bound(m, d, delta, mixing, **how),
-            lambda precision, delta: theory.slow_samples(precision, d, delta, mixing, **how),
-            lambda m, precision: theory.slow_confidence(m, d, precision, mixing, **how),
-        )
-
     profiles = {text: theory.from_text(text) for text in mixing}
-    answers = {text: answer(profile) for text, profile in profiles.items()}
+    answers = {
+        text: _answer("slow", m, precision, delta, d=d, mixing=profile, **how)
+        for text, profile in profiles.items()
+    }
     if picture is not None:
         from eigenstream import plotting
 
@@ -84,9 +71,8 @@ def bound_slow(
             drawn = plotting.bounds(profiles, d, delta=DELTA if delta is None else delta, **how)
             plotting.save(drawn, file.buffer, picture.suffix[1:])
     if json:
-        drawing = None if picture is None else str(picture)
-        found_each = {text: asdict(found) for text, found in answers.items()}
-        print_json({"mixing": found_each, "picture": drawing})
+        each = {text: asdict(found) for text, found in answers.items()}
+        print_json({"mixing": each, "picture": picture and str(picture)})
         return
     print(f"The gap of the objective, {d} directions, data of norm at most 1/2:")
     for text, found in answers.items():
@@ -108,39 +94,24 @@ def bound_pairs(
     json: Json = False,
 ) -> None:
     """Bound the risk of a projection learned from pairs by its margin risk on the data."""
+    found = _answer("pair", m, precision, delta, d=d, margin=margin, empirical_risk=risk)
+    title = f"The risk of any projection on {d} directions, pairs at most 1 apart:"
+    say({**asdict(found), "value": found.value}, f"{title}\n  {found}", json)
+
+
+def _answer(
+    kind: str, m: int | None, precision: float | None, delta: float | None, **known: Any
+) -> Any:
+    """Return the bound for the one of m, precision and delta that is not given."""
     from eigenstream import theory
 
-    found = _answered(
-        m,
-        precision,
-        delta,
-        lambda m, delta: theory.pair_bound(m, d, margin, delta, empirical_risk=risk),
-        lambda gap, delta: theory.pair_samples(gap, d, margin, delta, empirical_risk=risk),
-        lambda m, gap: theory.pair_confidence(m, d, margin, gap, empirical_risk=risk),
-    )
-    if json:
-        print_json({**asdict(found), "value": found.value})
-        return
-    print(f"The risk of any projection on {d} directions, pairs at most 1 apart:")
-    print(f"  {found}")
-
-
-def _answered(
-    m: int | None,
-    precision: float | None,
-    delta: float | None,
-    gap_of: Callable[[int, float], Answer],
-    m_of: Callable[[float, float], Answer],
-    delta_of: Callable[[int, float], Answer],
-) -> Answer:
-    """Answer for the one of m, precision and delta that is not given."""
-    chance = DELTA if delta is None else delta
+    if m is None and precision is None:
+        raise ValueError("Pass --m (how far off?), --precision (how much data?) or both.")
     if m is not None and precision is not None:
         if delta is not None:
             raise ValueError("--m and --precision together ask for delta. Leave out --delta.")
-        return delta_of(m, precision)
+        return getattr(theory, f"{kind}_confidence")(m=m, precision=precision, **known)
+    known["delta"] = DELTA if delta is None else delta
     if m is not None:
-        return gap_of(m, chance)
-    if precision is not None:
-        return m_of(precision, chance)
-    raise ValueError("give --m (how far off?), --precision (how much data?) or both (how sure?).")
+        return getattr(theory, f"{kind}_bound")(m=m, **known)
+    return getattr(theory, f"{kind}_samples")(precision=precision, **known)

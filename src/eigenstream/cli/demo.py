@@ -4,13 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from eigenstream._files import replacing
 from eigenstream.cli._options import Json
-from eigenstream.cli._output import print_json
+from eigenstream.cli._output import check_output, print_json, progress_bar
 
 
 def demo(
@@ -25,32 +22,21 @@ def demo(
     # Imported late: the other commands start ten times faster.
     from eigenstream import demo as experiment
 
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"--out {out}: the report is an HTML file. Name it {out.stem}.html.")
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(24),
-        TimeRemainingColumn(elapsed_when_finished=True),
-        console=Console(stderr=True),
-    )
+    check_output(out, [], (".html", ".htm"))
+    progress = progress_bar()
 
     class Bars(experiment.Clock):
         """A clock with a progress bar for each stage."""
 
         def begin(self, stage: str, total: int) -> None:
-            progress.start()
             self.task = progress.add_task(stage, total=total)
 
         def advance(self, steps: int) -> None:
             progress.advance(self.task, steps)
 
-    # The file is opened first: an error comes before the work.
+    with progress:
+        found = experiment.run(views, seed, Bars())
     with replacing(out) as page:
-        try:
-            found = experiment.run(views, seed, Bars())
-        finally:
-            if progress.tasks:
-                progress.stop()
         page.write(experiment.report(found).html())
     if json:
         judged = {
@@ -60,19 +46,10 @@ def demo(
         told = {"views": views, "seed": seed, "alpha": found.alpha, "features": judged}
         print_json(told | {"seconds": found.seconds, "report": str(out)})
         return
-    console, table = Console(), experiment.table(found)
-    drawn = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
-    for index, name in enumerate(table.header):
-        # Folded, not cut: in a narrow window a number without its end is another number.
-        drawn.add_column(name, justify="right" if index else "left", overflow="fold")
-    for index, row in enumerate(table.rows):
-        drawn.add_row(*row, style="bold cyan" if index in table.highlighted else None)
-    console.print()
-    console.print(drawn)
-    console.print()
-    console.print(
-        f"The report is in [bold]{out}[/bold]; open it in a browser. "
-        f"Next, try another page: eigenstream demo --seed {seed + 1}",
-        highlight=False,
-        soft_wrap=True,
+    table = experiment.table(found)
+    for row in table.header, *table.rows:
+        print(f"{row[0]:16}" + "".join(f"{cell:>12}" for cell in row[1:]))
+    print(
+        f"\nThe report is in {out}; open it in a browser. "
+        f"Next, try another page: eigenstream demo --seed {seed + 1}"
     )

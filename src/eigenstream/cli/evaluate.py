@@ -15,7 +15,7 @@ from eigenstream.cli._options import (
     column,
     grouped,
 )
-from eigenstream.cli._output import Watched, print_facts, print_json, waiting
+from eigenstream.cli._output import Watched, print_json, waiting
 from eigenstream.cli._pairs import pairs_of
 from eigenstream.cli.transform import check_width, feature_model
 
@@ -62,12 +62,10 @@ def evaluate(
 
     if (labels is None) == (pairs is None):
         raise ValueError("Pass --labels or --pairs, one of them.")
-    if pairs is None and names is not None:
-        raise ValueError("--names is for --pairs. Leave it out.")
     estimator = feature_model(model)
     file = labels if labels is not None and Path(labels).is_file() else None
-    known_by = labels or names
-    more = {"labels": column(known_by)} if known_by is not None and file is None else {}
+    of_rows = None if file else labels or names
+    more = {"labels": column(of_rows)} if of_rows else {}
     # Labels pass through the steps with their rows.
     stream = reading.matching(estimator, data, missing, **more).prepared(estimator)
     if file is not None:
@@ -81,21 +79,19 @@ def evaluate(
     with Watched(stream) as watched:
         judged: Any = _drawn(watched, most, seed) if pairs is None else pairs_of(watched, pairs)
     with waiting("comparing distances"):
-        if pairs is None:
-            known, facts, found = _of_labels(estimator, *judged)
-        else:
-            known, facts, found = _of_pairs(estimator, pairs, *judged)
+        found = _of_labels(estimator, *judged) if pairs is None else _of_pairs(estimator, *judged)
     if json:
-        print_json(known | found)
+        print_json(found)
         return
-    print_facts(f"{model}: {type(estimator).__name__}", facts)
-    print()
-    print(f"  {'':24}{'features':>12}{'columns':>12}")
+    print(f"{model}: {type(estimator).__name__}")
+    features, columns = found.pop("features"), found.pop("columns")
+    for name, count in found.items():
+        print(f"  {name:8} {count:,}")
+    print(f"\n  {'':24}{'features':>12}{'columns':>12}")
     for name, words in WORDS.items():
-        if name in found["features"]:
-            beside = found["columns"].get(name)
-            shown = "" if beside is None else f"{beside:12.4f}"
-            print(f"  {words:24}{found['features'][name]:12.4f}{shown}")
+        shown = [f"{one[name]:12.4f}" for one in (features, columns) if name in one]
+        if shown:
+            print(f"  {words:24}{''.join(shown)}")
 
 
 def _drawn(stream: Any, most: int, seed: int) -> tuple[Any, Any, int]:
@@ -118,26 +114,28 @@ def _drawn(stream: Any, most: int, seed: int) -> tuple[Any, Any, int]:
     return kept[0], kept[1], n_rows
 
 
-def _of_labels(estimator: Any, rows: Any, names: Any, n_rows: int) -> tuple[Any, Any, Any]:
-    """Return counts as numbers and in words, and the measures of features and columns."""
+def _of_labels(estimator: Any, rows: Any, names: Any, n_rows: int) -> dict[str, Any]:
+    """Return the counts of the rows, and the measures of features and columns."""
     from eigenstream.evaluation import one_shot_error
     from eigenstream.evaluation.base import all_pairs, labelled
 
-    found = {}
-    for space, points, threshold in _spaces(estimator, rows):
+    def measured(points: Any, threshold: float | None = None) -> dict[str, float]:
         data = labelled(points, names)
         unit = None if threshold is None else threshold / data.scale
-        found[space] = {"one_shot_error": one_shot_error(points, names).error}
-        found[space] |= _measures(all_pairs(data), unit)
-    classes = len(np.unique(names))
-    drawn = "" if n_rows == len(names) else f", a sample of {len(names):,}"
-    known = {"rows": n_rows, "judged": len(names), "classes": classes}
-    return known, {"rows": f"{n_rows:,}{drawn}", "classes": str(classes)}, found
+        error = one_shot_error(points, names).error
+        return {"one_shot_error": error} | _measures(all_pairs(data), unit)
+
+    features = estimator.transform(rows)
+    return {
+        "rows": n_rows,
+        "judged": len(names),
+        "classes": len(np.unique(names)),
+        "features": measured(features, getattr(estimator, "threshold_", None)),
+        "columns": measured(rows),
+    }
 
 
-def _of_pairs(
-    estimator: Any, path: Path, items: Any, index: Any, signs: Any
-) -> tuple[Any, Any, Any]:
+def _of_pairs(estimator: Any, items: Any, index: Any, signs: Any) -> dict[str, Any]:
     """Return the same for a table of pairs, without pairs of rows that lack values."""
     from eigenstream.evaluation.base import counts_of_pairs, distances_of
 
@@ -145,23 +143,20 @@ def _of_pairs(
     kept = there[index].all(axis=1)
     index, signs = index[kept], signs[kept]
     if len(np.unique(signs)) < 2:
-        raise ValueError(f"{path} has pairs of one kind only. It needs equal and unequal pairs.")
-    places = np.cumsum(there) - 1
-    found = {}
-    for space, points, threshold in _spaces(estimator, items[there]):
-        counts = counts_of_pairs(distances_of(points, places[index]), signs)
-        found[space] = _measures(counts, threshold)
-    equal = int((signs > 0).sum())
-    facts = {"rows": f"{len(items):,}", "pairs": f"{len(signs):,}, {equal:,} of them equal"}
-    return {"rows": len(items), "pairs": len(signs), "equal": equal}, facts, found
+        raise ValueError("All pairs are of one kind. Pass equal and unequal pairs.")
 
+    def measured(points: Any, threshold: float | None = None) -> dict[str, float]:
+        distances = distances_of(np.asarray(points, np.float64), (np.cumsum(there) - 1)[index])
+        return _measures(counts_of_pairs(distances, signs), threshold)
 
-def _spaces(estimator: Any, rows: Any) -> Any:
-    """Return the features with the threshold of the model, and the columns without one."""
-    features = np.asarray(estimator.transform(rows), np.float64)
-    threshold = getattr(estimator, "threshold_", None)
-    columns = np.asarray(rows, np.float64)
-    return (("features", features, threshold), ("columns", columns, None))
+    rows = items[there]
+    return {
+        "rows": len(items),
+        "pairs": len(signs),
+        "equal": int((signs > 0).sum()),
+        "features": measured(estimator.transform(rows), getattr(estimator, "threshold_", None)),
+        "columns": measured(rows),
+    }
 
 
 def _measures(counts: Any, threshold: float | None) -> dict[str, float]:

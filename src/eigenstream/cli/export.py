@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from eigenstream.cli._options import Json, ModelFile
-from eigenstream.cli._output import check_output, print_json
+from eigenstream.cli._output import check_output, say
 
 
 def export(
@@ -22,10 +22,8 @@ def export(
     from eigenstream.persistence.exports import ENDINGS
     from eigenstream.persistence.exports import export as write
 
-    check_output(out, [str(model)], ENDINGS)
+    check_output(out, [model], ENDINGS)
     write(load(model), out)
-    if json:
-        print_json({"model": str(model), "output": str(out), "bytes": out.stat().st_size})
-    else:
-        what = "projection is" if out.suffix.lower() == ".onnx" else "components are"
-        print(f"The {what} in {out}.")
+    found = {"model": str(model), "output": str(out), "bytes": out.stat().st_size}
+    what = "projection is" if out.suffix.lower() == ".onnx" else "components are"
+    say(found, f"The {what} in {out}.", json)

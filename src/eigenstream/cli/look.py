@@ -11,10 +11,7 @@ import numpy as np
 import typer
 
 from eigenstream.cli._options import Data, Json, ReadingOptions, column, grouped
-from eigenstream.cli._output import Watched, names_of, print_facts, print_json
-
-#: The number of columns, or labels, that are shown by name.
-SHOWN = 8
+from eigenstream.cli._output import Watched, show
 
 
 @grouped
@@ -22,7 +19,8 @@ def look(
     data: Data,
     reading: ReadingOptions,
     labels: Annotated[
-        str | None, typer.Option(help="A column of labels, by name or number: no feature.")
+        Any,
+        typer.Option(parser=column, help="A column of labels, by name or number: no feature."),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Read headers only: no pass over the rows.")
@@ -30,34 +28,31 @@ def look(
     json: Json = False,
 ) -> None:
     """Show what the reader finds: rows, columns, types, sequences, missing values and speed."""
-    stream = reading.opened(data, "skip", labels=column(labels))
+    stream = reading.opened(data, "skip", labels=labels)
     width = stream.n_features
     stream, others = stream.of_numbers()
-    found: dict[str, Any] = {"sources": list(stream.sources), "rows": stream.n_rows}
-    if others and len(others) == width:
-        found |= {"columns": 0, "no_numbers": others}
-    else:
-        passed = {} if quick else _passed(stream)
-        names = stream.feature_names
-        found |= {
-            "columns": stream.n_features,
-            "type": None if stream.dtype is None else str(stream.dtype),
-            "names": None if names is None else list(names),
-            "no_numbers": {str(name): what for name, what in others.items()},
-            "row_shape": stream.row_shape,
-            "read_once": not stream.rereadable,
-        } | passed
-    if json:
-        print_json(found)
-    else:
-        print_facts("What the reader sees", _facts(found))
+    readable = not others or len(others) < width
+    found: dict[str, Any] = {
+        "sources": list(stream.sources),
+        "rows": stream.n_rows,
+        "columns": stream.n_features if readable else 0,
+        "names": stream.feature_names if readable else None,
+        "type": stream.dtype and str(stream.dtype),
+        "row_shape": stream.row_shape,
+        "read_once": not stream.rereadable,
+        "no_numbers": {str(name): what for name, what in others.items()},
+        "advice": _advice(others, stream.feature_names if readable else None),
+    }
+    if readable and not quick:
+        found |= _passed(stream)
+    show("What the reader sees", found, json)
 
 
 def _passed(stream: Any) -> dict[str, Any]:
     """Read all rows, and return what only a pass can find."""
     lengths: list[int] = []
     n_missing, first = 0, None
-    kinds: Counter[str] | None = None
+    kinds: Counter[str] = Counter()
     with Watched(stream) as watched:
         for chunk in watched.chunks():
             if chunk.new_sequence or not lengths:
@@ -65,37 +60,38 @@ def _passed(stream: Any) -> dict[str, Any]:
             lengths[-1] += len(chunk)
             known = np.ones(len(chunk), bool) if chunk.weights is None else chunk.weights > 0
             if chunk.labels is not None:
-                kinds = (kinds or Counter()) + Counter(map(str, chunk.labels[known]))
+                kinds.update(map(str, chunk.labels[known]))
             holes = np.flatnonzero(~known)
             if len(holes) and first is None:
                 first = {"source": chunk.source, "row": chunk.first_row + int(holes[0])}
             n_missing += len(holes)
         seconds = watched.seconds
-    return {
+    found = {
         "rows": watched.rows,
         "sequences": len(lengths),
         "shortest": min(lengths),
         "longest": max(lengths),
+        "labels": dict(kinds.most_common()) or None,
         "rows_with_missing": n_missing,
         "first_missing": first,
-        "labels": None if kinds is None else dict(kinds.most_common()),
         "seconds": seconds,
+        "rows_per_second": round(watched.rows / max(seconds, 1e-9)),
     }
+    return found | ({"advice": ["--missing skip or --missing interpolate"]} if n_missing else {})
 
 
-def _remedy(found: dict[str, Any]) -> str:
+def _advice(others: dict[Any, str], names: Any) -> list[str]:
     """Return the options that read columns of text or dates, or that leave them out."""
-    ways, others = [], found["no_numbers"]
-    by_kind = {what.split()[0]: name for name, what in others.items()}
-    if "decimal" in by_kind:
-        ways.append("--decimal ,")
-    if "dates" in by_kind:
-        ways.append(f"--time {written([by_kind['dates']])}")
-    if "text" in by_kind:
-        ways.append("--labels {0} or --sequence {0}".format(written([by_kind["text"]])))
-    if found["columns"]:
-        ways.append(f"only the others: --columns {written(found['names'] or ['...'])}")
-    return "; ".join(ways) or "nothing here reads such columns"
+    by_kind = {what.split()[0]: written([name]) for name, what in others.items()}
+    ways = {
+        "decimal": "--decimal ,",
+        "dates": "--time {}",
+        "text": "--labels {0} or --sequence {0}",
+    }
+    found = [way.format(by_kind[kind]) for kind, way in ways.items() if kind in by_kind]
+    if others and names is not None:
+        found.append(f"only the others: --columns {written(names)}")
+    return found
 
 
 def written(names: Iterable[Any]) -> str:
@@ -107,46 +103,3 @@ def written(names: Iterable[Any]) -> str:
     text = StringIO()
     csv.writer(text, lineterminator="").writerow(names)
     return shlex.quote(text.getvalue())
-
-
-def _first(parts: Iterable[str], joint: str = ", ") -> str:
-    """Return the first parts as a list."""
-    parts = list(parts)
-    return joint.join(parts[:SHOWN] + ["..."] * (len(parts) > SHOWN))
-
-
-def _facts(found: dict[str, Any]) -> dict[str, str]:
-    """Return the findings in words."""
-    unknown, columns = "known after a pass only", found["columns"]
-    names = _first(found.get("names") or [])
-    facts = {
-        "sources": names_of(found["sources"]),
-        "rows": unknown if found["rows"] is None else f"{found['rows']:,}",
-        "columns": (unknown if columns is None else str(columns)) + (f": {names}" if names else ""),
-    }
-    if columns != 0:
-        facts["type"] = found["type"] or unknown
-    if others := found["no_numbers"]:
-        facts["no numbers"] = _first((f"{name}: {what}" for name, what in others.items()), "; ")
-        facts["to read them"] = _remedy(found)
-    if found.get("row_shape"):
-        facts["a row is"] = " x ".join(map(str, found["row_shape"]))
-    if found.get("read_once"):
-        facts["passes"] = "one only"
-    if "seconds" not in found:
-        return facts
-    lengths = dict.fromkeys(f"{found[name]:,}" for name in ("shortest", "longest"))
-    facts["sequences"] = f"{found['sequences']:,}, of {' to '.join(lengths)} rows"
-    if (kinds := found["labels"]) is not None:
-        shown = _first(f"{kind} ({count:,})" for kind, count in kinds.items())
-        facts["labels"] = f"{len(kinds):,}: {shown}"
-    facts["missing"] = "nothing"
-    if missing := found["rows_with_missing"]:
-        first = found["first_missing"]
-        facts["missing"] = (
-            f"in {missing:,} row(s), first in row {first['row']} of {first['source']}: "
-            "fit with --missing skip or --missing interpolate"
-        )
-    rate = found["rows"] / max(found["seconds"], 1e-9)
-    facts["one pass"] = f"{found['seconds']:.2f} s, {rate:,.0f} rows a second"
-    return facts

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from eigenstream._files import replacing
-from eigenstream.cli._options import Json, ModelFile, Shape, sides
-from eigenstream.cli._output import check_output, print_json, waiting
+from eigenstream.cli._options import Json, ModelFile, Shape
+from eigenstream.cli._output import check_output, say, waiting
 
 #: The kinds of figures; a page (.html) has tables, too.
 ENDINGS = (".png", ".svg", ".pdf", ".html")
@@ -26,17 +26,15 @@ def plot(
     from eigenstream import load, plotting
     from eigenstream.reports import picture, report
 
-    check_output(out, [str(model)], ENDINGS)
-    size = sides(shape, "--shape")
+    check_output(out, [model], ENDINGS)
     estimator = load(model)
     with waiting("drawing"):
         if out.suffix.lower() == ".html":
-            command = f"eigenstream plot {model} -o {out}" + (f" --shape {shape}" if shape else "")
-            report(estimator, out, shape=size, command=command)
+            command = f"eigenstream plot {model} -o {out}"
+            if shape is not None:
+                command += f" --shape {shape[0]}x{shape[1]}"
+            report(estimator, out, shape=shape, command=command)
         else:
             with replacing(out) as file:
-                plotting.save(picture(estimator, shape=size), file.buffer, out.suffix[1:])
-    if json:
-        print_json({"model": str(model), "figure": str(out)})
-    else:
-        print(f"The {'page' if out.suffix.lower() == '.html' else 'figure'} is {out}.")
+                plotting.save(picture(estimator, shape=shape), file.buffer, out.suffix[1:])
+    say({"model": str(model), "figure": str(out)}, f"The figure is {out}.", json)

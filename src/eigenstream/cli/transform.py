@@ -10,7 +10,7 @@ import typer
 from eigenstream._files import full_disk_named, replacing
 from eigenstream._memory import chunk_rows
 from eigenstream.cli._options import Data, Json, Missing, ModelFile, ReadingOptions, grouped
-from eigenstream.cli._output import Watched, check_output, print_json
+from eigenstream.cli._output import Watched, check_output, say
 
 
 @grouped
@@ -35,25 +35,22 @@ def transform(
     from eigenstream.streams.outputs import ENDINGS, write_rows
 
     estimator = feature_model(model)
+    names = [str(name) for name in estimator.get_feature_names_out()]
     steps = preprocessing_of(estimator).fresh()
     stream = reading.matching(estimator, data, missing)
     if missing == "raise" and getattr(estimator, "missing", None) == "partial":
         stream = stream.keeping_holes()
-    check_output(out, [str(model), *data, *stream.sources], ENDINGS)
+    check_output(out, [model, *data, *stream.sources], ENDINGS)
     width = stream.n_features
     check_width(None if width is None else steps.widths(width)[-1], estimator, stream)
     with full_disk_named(out), replacing(out) as file, Watched(stream) as watched:
-        blocks = _features(estimator, steps, watched.chunks())
-        n_rows = write_rows(file.buffer, out.suffix.lower(), _names(estimator), blocks)
-        seconds = watched.seconds
-    found = {"rows": n_rows, "features": len(_names(estimator)), "seconds": seconds}
-    if json:
-        print_json(found | {"output": str(out)})
-    else:
-        print(f"{found['rows']:,} rows of {found['features']} features are in {out}.")
+        blocks = _features(estimator, steps, watched.chunks(), len(names))
+        n_rows = write_rows(file.buffer, out.suffix.lower(), names, blocks)
+    found = {"rows": n_rows, "features": len(names), "seconds": watched.seconds, "output": str(out)}
+    say(found, f"{n_rows:,} rows of {len(names)} features are in {out}.", json)
 
 
-def _features(estimator: Any, steps: Any, chunks: Iterator[Any]) -> Iterator[Any]:
+def _features(estimator: Any, steps: Any, chunks: Iterator[Any], width: int) -> Iterator[Any]:
     """Yield the features of blocks of rows, NaN for rows that have none."""
     for chunk in chunks:
         size = len(chunk)
@@ -62,7 +59,7 @@ def _features(estimator: Any, steps: Any, chunks: Iterator[Any]) -> Iterator[Any
         for at in range(0, len(chunk), size):
             made = steps.follow(chunk, at, at + size)
             lost = min(at + size, len(chunk)) - at - len(made)
-            features = np.full((lost + len(made), len(_names(estimator))), np.nan, made.rows.dtype)
+            features = np.full((lost + len(made), width), np.nan, made.rows.dtype)
             if len(made):
                 features[lost:] = estimator.transform(made.rows)
                 if made.weights is not None:
@@ -88,7 +85,3 @@ def check_width(width: int | None, estimator: Any, stream: Any) -> None:
             f"{stream.sources[0]} gives {width} columns, and the model has learned from "
             f"{estimator.n_features_in_}. Choose them with --columns."
         )
-
-
-def _names(estimator: Any) -> list[str]:
-    return [str(name) for name in estimator.get_feature_names_out()]
