@@ -17,6 +17,7 @@ from eigenstream import (
     AdalineRegressor,
     ClassSubspace,
     CompetitiveLearning,
+    ContrastSubspace,
     Flow,
     Kernel,
     LabelledPairs,
@@ -43,6 +44,7 @@ from eigenstream import (
     theory,
 )
 from eigenstream._linalg import orthonormalized
+from eigenstream._storable import storable
 from eigenstream.features import GradientOrientation
 from eigenstream.subspace import flow_solver as flow
 
@@ -126,6 +128,28 @@ class Member:
     angle: float = 1e-6
     #: Learns from all its data at once, and refuses to go on.
     at_once: bool = False
+
+
+@storable()
+class Against(ContrastSubspace):
+    """A contrast to a background that is the same for all rows of one width."""
+
+    def fit(self, X, y=None):
+        return super().fit(X, background=self.rows_like(X))
+
+    def partial_fit(self, X, y=None):
+        background = self.rows_like(X) if self._learner is None else None
+        return super().partial_fit(X, background=background)
+
+    @property
+    def n_samples_seen_(self):
+        return int(self._known().ahead().terms.totals()[0])
+
+    @staticmethod
+    def rows_like(X):
+        width = getattr(X, "n_features", None) or (np.shape(X)[1] if np.ndim(X) == 2 else 1)
+        rows = np.random.default_rng(3).standard_normal((50, width)) / (1 + np.arange(width))
+        return type(X)(rows, columns=X.columns) if hasattr(X, "columns") else rows
 
 
 WEIGHTS = (
@@ -228,6 +252,15 @@ ESTIMATORS = [
     Member(PairSubspace(2, eta=2.0, solver="flow"), "pairs", (8,)),
     Member(PairSubspace(2, eta=2.0, solver="flow"), "pairs", (*STREAMS, 7)),
     Member(PairSubspace(2, eta=2.0, solver="sketch"), "pairs", (*STREAMS, 7, 8)),
+    Member(Against(), "rows", (SCIKIT_LEARN,)),
+    Member(Against(1, alpha=0.5, solver="sketch"), "rows", (SCIKIT_LEARN,)),
+    Member(Against(2), "rows", (*EXACT, 7, 8)),
+    Member(Against(3, alpha=0.1, center=False, scale=True), "rows", (*EXACT, 7)),
+    Member(Against(2, solver="krylov"), "rows", (2, 6, 7, 8), at_once=True),
+    Member(Against(2, solver=Kernel("linear")), "rows", (2, 7), at_once=True),
+    Member(Against(2, solver="sketch"), "rows", (*STREAMS, 7, 8)),
+    # fit reads the background in turns with the rows: no law 4.
+    Member(Against(2, solver="flow"), "rows", (6, 7, 8)),
     Member(PairMetric(max_iter=20), "pairs", (7, 8), at_once=True),
     Member(ThresholdClassifier(), "targets", (SCIKIT_LEARN, 8)),
     Member(ThresholdClassifier(3.0), "targets", (7, 8), at_once=True),

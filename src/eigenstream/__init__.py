@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from eigenstream.subspace import (
         AlphaPath,
         ClassSubspace,
+        ContrastPath,
+        ContrastSubspace,
         Dense,
         Flow,
         Kernel,
@@ -50,6 +52,8 @@ __all__ = [
     "AlphaPath",
     "ClassSubspace",
     "CompetitiveLearning",
+    "ContrastPath",
+    "ContrastSubspace",
     "Dense",
     "Flow",
     "Kernel",

@@ -1,6 +1,7 @@
 """Subspace estimators: rows, terms, a learner, an accumulator, an operator, an answer."""
 
 from eigenstream.subspace.class_subspace import ClassSubspace
+from eigenstream.subspace.contrast_subspace import ContrastPath, ContrastSubspace
 from eigenstream.subspace.flow_solver import FlowMonitor
 from eigenstream.subspace.kernels import median_square
 from eigenstream.subspace.one_shot import ThresholdClassifier
@@ -16,6 +17,8 @@ from eigenstream.subspace.weights import AlphaPath
 __all__ = [
     "AlphaPath",
     "ClassSubspace",
+    "ContrastPath",
+    "ContrastSubspace",
     "Dense",
     "Flow",
     "FlowMonitor",

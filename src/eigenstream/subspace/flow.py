@@ -19,6 +19,7 @@ from eigenstream.subspace.terms import (
     BETWEEN,
     NOTHING,
     ClassTerms,
+    ContrastTerms,
     Parts,
     Terms,
     TimeTerms,
@@ -126,6 +127,8 @@ class CoupleFlow:
         """Take a step for each couple."""
         if isinstance(terms, ClassTerms):
             rewarded, penalised = _of_classes(chunk, terms, self.solver.plan.weights)
+        elif isinstance(terms, ContrastTerms):
+            rewarded, penalised = _of_sets(chunk, terms)
         else:
             rewarded, penalised = _of_pairs(chunk)
         self.rewarded = np.concatenate([self.rewarded, rewarded])
@@ -165,6 +168,17 @@ def _of_pairs(chunk: Chunk) -> tuple[Float64s, Float64s]:
     unlike = np.asarray(chunk.targets) < 0
     heavy = chunk.each_weight() > 0.0
     return apart[unlike & heavy], apart[~unlike & heavy]
+
+
+def _of_sets(chunk: Chunk, terms: ContrastTerms) -> tuple[Float64s, Float64s]:
+    """Return the rows of two sets, each less the mean of its set so far."""
+    heavy = chunk.heavy()
+    root, targets = np.sqrt(heavy.each_weight())[:, None], np.asarray(heavy.targets)
+    found = [
+        (root * (_dense(heavy.rows) - center.mean))[targets == target]
+        for target, center in enumerate(terms.centers.values())
+    ]
+    return found[0], found[1]
 
 
 def _of_classes(chunk: Chunk, terms: ClassTerms, weights: Weights) -> tuple[Float64s, Float64s]:

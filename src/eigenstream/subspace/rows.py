@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from eigenstream._memory import chunk_rows
 from eigenstream._refusals import refuse_unread
 from eigenstream._rows import known_rows
 from eigenstream._storable import storable
-from eigenstream._streams import is_stream
+from eigenstream._streams import all_rows, is_stream, note_columns
 from eigenstream.subspace._callbacks import reported
 from eigenstream.subspace.chunks import NO_PLACES, Chunk
 from eigenstream.subspace.mapping import FeatureMap
@@ -420,6 +420,66 @@ def source_of_stream(
     if points is not None:
         source.n_features, source.points = points.shape[1], points[finite_rows(points)]
     return source
+
+
+# ---- several sets of rows ------------------------------------------------------------------
+
+#: Rows of each set that are read in turn: with more, the first blocks of a sketch hold one set
+#: only; with fewer, exact sums take longer.
+TURN = 512
+
+
+def source_of(estimator: Any, X: Any, name: str, *, reset: bool) -> Source:
+    """Return the rows of one set, an array or a stream; errors name the set."""
+    if is_stream(X) and estimator.features is not None:
+        X = all_rows(X, "features=").rows
+    try:
+        if not is_stream(X):
+            one = Sequence(validated(estimator, X, reset=reset), None, name)
+            return source_of_sequences(estimator, [one], given=X)
+        source = source_of_stream(estimator, X)
+        if reset:
+            estimator.n_features_in_ = source.n_features
+            note_columns(estimator, X)
+        elif source.n_features != estimator.n_features_in_:
+            raise ValueError(
+                f"rows have {source.n_features} features; {estimator.n_features_in_} came before."
+            )
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{name}: {error}" if name != "X" else str(error)) from error
+    return source
+
+
+def source_of_sets(estimator: Any, sources: dict[int, Source]) -> Source:
+    """Return the rows of several sets in turns; the targets are the keys."""
+    in_order = getattr(estimator.solver, "kernel", None) == "precomputed"
+
+    def raws() -> Iterator[Raw]:
+        turns = [_turns(source.raws(), target) for target, source in sources.items()]
+        yield from chain(*turns) if in_order else filter(None, chain(*zip_longest(*turns)))
+
+    found = list(sources.values())
+    lengths = [source.n_rows for source in found if source.n_rows is not None]
+    return Source(
+        estimator,
+        raws,
+        width=int(estimator.n_features_in_),
+        n_rows=sum(lengths) if len(lengths) == len(found) else None,
+        rereadable=all(source.rereadable for source in found),
+        given=[source.given for source in found],
+    )
+
+
+def _turns(raws: Iterator[Raw], target: int) -> Iterator[Raw]:
+    """Yield rows in small parts."""
+    for raw in raws:
+        for first in range(0, raw.rows.shape[0], TURN):
+            part = slice(first, first + TURN)
+            some = raw.rows[part]
+            weights = None if raw.weights is None else raw.weights[part]
+            targets = np.full(some.shape[0], target)
+            at = raw.first_row + first
+            yield raw._replace(rows=some, weights=weights, targets=targets, first_row=at)
 
 
 # ---- values --------------------------------------------------------------------------------

@@ -1,0 +1,238 @@
+"""Contrastive PCA beside a dense NumPy answer: solvers, chunks, merging, weights, bad input."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import oracles
+from eigenstream import (
+    ContrastSubspace,
+    Dense,
+    Flow,
+    Kernel,
+    Krylov,
+    RBFNetwork,
+    Sketch,
+    StreamPCA,
+    load,
+    open_stream,
+    save,
+)
+from eigenstream._linalg import principal_angles
+
+RNG = np.random.default_rng(0)
+SCALES = np.array([6.0, 4.0, 1.0, 1.0, 0.7, 0.5, 0.3, 0.2])
+BACKGROUND = RNG.standard_normal((300, 8)) * SCALES + 3.0
+X = RNG.standard_normal((400, 8)) * SCALES - 2.0
+X[:, [2, 4]] += RNG.standard_normal((400, 2)) * [2.0, 1.5]
+
+
+def top(d, alpha, rows=X, background=BACKGROUND, *, center=True, scale=None):
+    A, B = (oracles.variance(each, center=center) for each in (rows, background))
+    T = A - alpha * B
+    return oracles.top(T if scale is None else T / np.outer(scale, scale), d)
+
+
+def assert_top(model, values, vectors, near=1e-9):
+    np.testing.assert_allclose(model.eigenvalues_, values, atol=near)
+    assert principal_angles(model.components_.T, vectors).max() < np.sqrt(near)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 5.0])
+@pytest.mark.parametrize(
+    "solver",
+    ["auto", "dense", "krylov", "sketch", Dense(), Krylov(), Sketch(4.0), Kernel("linear")],
+    ids=repr,
+)
+def test_every_exact_solver_finds_the_dense_subspace(solver, alpha, center):
+    found = ContrastSubspace(3, alpha=alpha, solver=solver, center=center)
+    found.fit(X, background=BACKGROUND)
+    values, vectors = top(3, alpha, center=center)
+    assert_top(found, values, vectors)
+    assert found.score(X, background=BACKGROUND) == pytest.approx(values.sum())
+    if found.solver_ in ("dense", "krylov", "kernel"):
+        assert found.objective_ == pytest.approx(values.sum())
+
+
+def wide(rng, n, d=600):
+    """Rows of a steep spectrum, and of the same with two groups in the weakest directions."""
+    scales = 5 * np.arange(1, d + 1) ** -1.0
+    background, rows = (rng.standard_normal((n, d)) * scales + mean for mean in (1.0, 2.0))
+    rows[:, -2:] += rng.choice([-1, 1], (n, 2)) * [2.0, 1.5]
+    return rows, background
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("solver", "share"),
+    [("sketch", 0.95), (Sketch(passes=2), 0.97), ("flow", 0.95), (Flow(), 0.95)],
+    ids=repr,
+)
+def test_solvers_of_one_pass_come_near(solver, share, seed):
+    rows, background = wide(np.random.default_rng(seed), 4000)
+    found = ContrastSubspace(2, alpha=2.0, solver=solver).fit(rows, background=background)
+    exact = ContrastSubspace(2, alpha=2.0, solver="dense").fit(rows, background=background)
+    score = found.score(rows, background=background)
+    assert share * exact.objective_ < score <= exact.objective_ * (1 + 1e-9)
+
+
+def test_a_kernel_finds_what_its_map_finds():
+    found = ContrastSubspace(2, solver=Kernel("rbf", 0.05)).fit(X, background=BACKGROUND)
+    rows = np.concatenate([X, BACKGROUND])
+    gram = np.exp(-0.05 * ((rows[:, None] - rows) ** 2).sum(axis=2))
+    values, vectors = np.linalg.eigh(gram)
+    space = vectors[:, values > 1e-10] * np.sqrt(values[values > 1e-10])
+    expected, _ = top(2, 1.0, space[:400], space[400:])
+    np.testing.assert_allclose(found.eigenvalues_, expected, atol=1e-6)
+    given = ContrastSubspace(2, solver=Kernel("precomputed"))
+    given.fit(gram[:400], background=gram[400:])
+    np.testing.assert_allclose(given.eigenvalues_, expected, atol=1e-6)
+    np.testing.assert_allclose(abs(given.transform(gram)), abs(found.transform(rows)), atol=1e-5)
+
+
+def test_chunks_of_either_kind_in_any_order():
+    whole = ContrastSubspace(3, alpha=2.0).fit(X, background=BACKGROUND)
+    grown, rng = ContrastSubspace(3, alpha=2.0), np.random.default_rng(1)
+    parts = [(k, {"X": part}) for k, part in enumerate(np.array_split(X, 9))]
+    parts += [(k, {"background": part}) for k, part in enumerate(np.array_split(BACKGROUND, 7))]
+    for k in rng.permutation(len(parts)):
+        grown.partial_fit(**parts[k][1])
+    assert_top(grown, whole.eigenvalues_, whole.components_.T)
+    np.testing.assert_allclose(grown.mean_, X.mean(axis=0))
+    assert grown.n_samples_seen_ == whole.n_samples_seen_ == 700
+
+
+@pytest.mark.parametrize("solver", ["dense", "sketch"])
+def test_merging_is_one_pass(solver):
+    whole = ContrastSubspace(3, alpha=2.0).fit(X, background=BACKGROUND)
+    rows = ContrastSubspace(3, alpha=2.0, solver=solver).partial_fit(X[:150])
+    both = ContrastSubspace(3, alpha=2.0, solver=solver).fit(X[150:], background=BACKGROUND[:9])
+    rest = ContrastSubspace(3, alpha=2.0, solver=solver).partial_fit(background=BACKGROUND[9:])
+    for merged in (rows.merge(both).merge(rest), rest.merge(rows.merge(both))):
+        assert_top(merged, whole.eigenvalues_, whole.components_.T)
+
+
+def test_scale_divides_by_the_deviations_of_x():
+    units = 10.0 ** np.arange(8)
+    found = ContrastSubspace(3, alpha=0.5, scale=True)
+    found.fit(X * units, background=BACKGROUND * units)
+    np.testing.assert_allclose(found.scale_, X.std(axis=0) * units)
+    assert_top(found, *top(3, 0.5, scale=X.std(axis=0)))
+    Z = found.transform(X * units)
+    np.testing.assert_allclose(Z, ((X - X.mean(axis=0)) / X.std(axis=0)) @ found.components_.T)
+
+
+def test_a_path_is_a_fit_for_each_alpha():
+    found = ContrastSubspace(2).fit(X, background=BACKGROUND)
+    path = found.path([0.0, 0.5, 3.0])
+    for k, alpha in enumerate(path.alphas):
+        again = ContrastSubspace(2, alpha=alpha).fit(X, background=BACKGROUND)
+        np.testing.assert_allclose(path.eigenvalues[k], again.eigenvalues_)
+        np.testing.assert_allclose(path.components[k], again.components_)
+    np.testing.assert_allclose(path.components[0], StreamPCA(2).fit(X).components_)
+    solved = found.solved_with(alpha=3.0, n_components=1)
+    np.testing.assert_allclose(solved.components_, path.components[2][:1])
+    with pytest.raises(AttributeError, match="keeps no matrices"):
+        ContrastSubspace(2, solver="krylov").fit(X, background=BACKGROUND).path([1.0])
+
+
+def test_none_keeps_the_positive_directions():
+    found = ContrastSubspace(None, alpha=1.5).fit(X, background=BACKGROUND)
+    values = top(8, 1.5)[0]
+    assert_top(found, values[values > 0], top(int((values > 0).sum()), 1.5)[1])
+
+
+def test_streams_sparse_rows_and_frames():
+    whole = ContrastSubspace(2).fit(X, background=BACKGROUND)
+    streams = [open_stream(rows, chunk_rows=37) for rows in (X, BACKGROUND)]
+    once = open_stream(iter(np.array_split(X, 5)))
+    for rows, background in (streams, (X, streams[1]), (once, BACKGROUND)):
+        found = ContrastSubspace(2).fit(rows, background=background)
+        assert_top(found, whole.eigenvalues_, whole.components_.T)
+    found = ContrastSubspace(2).fit(sp.csr_array(X), background=sp.csr_array(BACKGROUND))
+    assert_top(found, whole.eigenvalues_, whole.components_.T)
+    pd = pytest.importorskip("pandas")
+    names = [f"x{k}" for k in range(8)]
+    frames = [pd.DataFrame(rows, columns=names) for rows in (X, BACKGROUND)]
+    found = ContrastSubspace(2).fit(frames[0], background=frames[1])
+    assert list(found.feature_names_in_) == names
+    assert_top(found, whole.eigenvalues_, whole.components_.T)
+
+
+def test_incomplete_rows_are_skipped():
+    rows, background = X.copy(), BACKGROUND.copy()
+    rows[3, 1] = background[5, 2] = np.nan
+    found = ContrastSubspace(2, missing="skip").fit(rows, background=background)
+    assert_top(found, *top(2, 1.0, np.delete(X, 3, axis=0), np.delete(BACKGROUND, 5, axis=0)))
+    assert (found.n_samples_seen_, found.n_samples_skipped_) == (698, 2)
+    with pytest.raises(ValueError, match=r"background contains NaN.*5"):
+        ContrastSubspace(2).fit(X, background=background)
+
+
+def test_a_map_learns_from_both():
+    features = RBFNetwork(30, gamma="median", random_state=0)
+    found = ContrastSubspace(2, features=features).fit(X, background=BACKGROUND)
+    learned = found.features_
+    mapped = learned.transform(X), learned.transform(BACKGROUND)
+    assert_top(found, *top(2, 1.0, *mapped))
+    np.testing.assert_allclose(
+        found.transform(X), (mapped[0] - mapped[0].mean(axis=0)) @ found.components_.T
+    )
+    streams = [open_stream(rows, chunk_rows=37) for rows in (X, BACKGROUND)]
+    again = ContrastSubspace(2, features=features).fit(streams[0], background=streams[1])
+    assert_top(again, found.eigenvalues_, found.components_.T)
+
+
+def test_saved_and_continued(tmp_path):
+    begun = ContrastSubspace(2).partial_fit(X[:100]).partial_fit(background=BACKGROUND[:50])
+    save(begun, tmp_path / "model.eigs")
+    read = load(tmp_path / "model.eigs")
+    for model in (begun, read):
+        model.partial_fit(X[100:], background=BACKGROUND[50:])
+    np.testing.assert_array_equal(read.components_, begun.components_)
+    assert_top(read, *top(2, 1.0))
+    back = read.inverse_transform(read.transform(X))
+    projected = (X - X.mean(axis=0)) @ read.components_.T @ read.components_ + X.mean(axis=0)
+    np.testing.assert_allclose(back, projected)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda c: c.fit(X), "needs a background. Pass background="),
+        (lambda c: c.partial_fit(), "Pass X, background, or both"),
+        (lambda c: c.fit(X, background=BACKGROUND[:, :5]), "background: X has 5 features, but"),
+        (lambda c: c.fit(X, background=open_stream(BACKGROUND[:, :5])), "background: rows have 5"),
+        (lambda c: c.fit(X, background=BACKGROUND[:0]), "background: "),
+        (lambda c: c.set_params(alpha=-1.0).fit(X, background=BACKGROUND), "'alpha' parameter"),
+        (lambda c: c.partial_fit(X).components_, "no row of background"),
+        (lambda c: c.partial_fit(background=X).components_, "no row of X"),
+        (lambda c: c.set_params(n_components=9).fit(X, background=BACKGROUND), "9 is more than"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(ContrastSubspace(2))
+
+
+def test_groups_hidden_by_the_background_are_found():
+    """Four groups differ in two weak directions; PCA sees only what the background shares."""
+    rng = np.random.default_rng(0)
+    mixing = np.linalg.qr(rng.standard_normal((30, 30)))[0]
+    scales = np.r_[np.linspace(10, 3, 10), np.full(20, 0.5)]
+    background, rows = (rng.standard_normal((2000, 30)) * scales for _ in range(2))
+    groups = rng.integers(4, size=2000)
+    rows[:, 20:22] += 3.0 * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])[groups]
+    rows, background = rows @ mixing, background @ mixing
+
+    def apart(Z):
+        """The least distance of two group means, in units of the deviation inside a group."""
+        means = np.array([Z[groups == k].mean(axis=0) for k in range(4)])
+        inside = max(Z[groups == k].std(axis=0).max() for k in range(4))
+        far = np.linalg.norm(means[:, None] - means, axis=2) + 1e9 * np.eye(4)
+        return far.min() / inside
+
+    found = ContrastSubspace(2, alpha=2.0).fit(rows, background=background)
+    assert apart(found.transform(rows)) > 10
+    assert apart(StreamPCA(2).fit_transform(rows)) < 0.5
