@@ -141,13 +141,20 @@ class Against(ContrastSubspace):
         background = self.rows_like(X) if self._learner is None else None
         return super().partial_fit(X, background=background)
 
+    def score(self, X, y=None):
+        return super().score(X, background=self.rows_like(X))
+
     @property
     def n_samples_seen_(self):
         return int(self._known().ahead().terms.totals()[0])
 
     @staticmethod
     def rows_like(X):
-        width = getattr(X, "n_features", None) or (np.shape(X)[1] if np.ndim(X) == 2 else 1)
+        if hasattr(X, "n_features"):
+            width = X.n_features or 8
+        else:
+            shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+            width = shape[1] if len(shape) == 2 else 1
         rows = np.random.default_rng(3).standard_normal((50, width)) / (1 + np.arange(width))
         return type(X)(rows, columns=X.columns) if hasattr(X, "columns") else rows
 

@@ -172,6 +172,13 @@ class SubspaceEstimator(
             learner.sums.rows = None
         self._skipped.warn(self, learner.n_rows, self._row_word)
 
+    def _in_memory(self, stream: Any) -> bool:
+        """Return whether a stream has to be read into memory for the solver."""
+        solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
+        if isinstance(solver, str) or "continues" in solver.can:
+            return False
+        return "kernels" in solver.can or not stream.rereadable
+
     def _fit_maps(self, source: Source) -> None:
         """Let the feature map, or that of a kernel, learn from all rows."""
         self._skipped = Skipped()

@@ -20,7 +20,7 @@ from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs
 from eigenstream.subspace.pair_bounds import check_delta
 from eigenstream.subspace.pair_input import check_no_pairs
-from eigenstream.subspace.solvers import SOLVERS, Task
+from eigenstream.subspace.solvers import Task
 from eigenstream.subspace.terms import Weights
 from eigenstream.subspace.weights import ETAS, Choice, choose_eta, margin_risk_eta
 from eigenstream.theory import RiskBound
@@ -71,13 +71,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     ) -> RiskBound: ...
 
     # ---- learning --------------------------------------------------------------------------
-
-    def _in_memory(self, stream: Any) -> bool:
-        """Return whether a stream has to be read into memory for the solver."""
-        solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
-        if isinstance(solver, str) or "continues" in solver.can:
-            return False
-        return "kernels" in solver.can or not stream.rereadable
 
     def _searches(self) -> bool:
         return self.criterion == "difference" and not isinstance(self.eta, Real)

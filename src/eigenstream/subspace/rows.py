@@ -431,8 +431,8 @@ TURN = 512
 
 def source_of(estimator: Any, X: Any, name: str, *, reset: bool) -> Source:
     """Return the rows of one set, an array or a stream; errors name the set."""
-    if is_stream(X) and estimator.features is not None:
-        X = all_rows(X, "features=").rows
+    if is_stream(X) and (estimator.features is not None or estimator._in_memory(X)):
+        X = all_rows(X, f"fit of {type(estimator).__name__}").rows
     try:
         if not is_stream(X):
             one = Sequence(validated(estimator, X, reset=reset), None, name)
