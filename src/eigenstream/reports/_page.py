@@ -45,8 +45,8 @@ def report(
 
     Parameters
     ----------
-    estimator : a fitted StreamPCA, SlowSubspace, PairSubspace, ClassSubspace, PairMetric,
-        CompetitiveLearning or SelfOrganizingMap
+    estimator : a fitted StreamPCA, SlowSubspace, ContrastSubspace, PairSubspace, ClassSubspace,
+        PairMetric, CompetitiveLearning or SelfOrganizingMap
     path : str or path
         The page, ending in .html. An error leaves no partial file.
     X : array, list of arrays, stream or SeenRows, optional

@@ -28,8 +28,8 @@ def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
 
     Parameters
     ----------
-    estimator : a fitted StreamPCA, SlowSubspace, PairSubspace, ClassSubspace, PairMetric,
-        SelfOrganizingMap, CompetitiveLearning or neuron
+    estimator : a fitted StreamPCA, SlowSubspace, ContrastSubspace, PairSubspace, ClassSubspace,
+        PairMetric, SelfOrganizingMap, CompetitiveLearning or neuron
     shape : (height, width), optional
         The shape of the rows if they are images: vectors are drawn as images.
 
