@@ -327,6 +327,29 @@ def check_number(
     return number
 
 
+def check_numbers(
+    values: Any, name: str, *, count: int | None = None, above: float = -np.inf
+) -> NDArray[np.float64]:
+    """Return finite numbers as a list; with ``count``, a single number stands for all.
+
+    >>> check_numbers(2, "spread", count=3), check_numbers([1, 0], "spread")
+    (array([2., 2., 2.]), array([1., 0.]))
+    """
+    numbers = real_array(values, name).astype(np.float64)
+    if count is not None and numbers.ndim == 0:
+        numbers = np.full(count, float(numbers))
+    if numbers.ndim != 1 or not numbers.size or numbers.size != (count or numbers.size):
+        pass_ = "a list of numbers" if count is None else f"one number or {count} numbers"
+        raise ValueError(f"{name} has shape {numbers.shape}. Pass {pass_}.")
+    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers > above)))
+    if bad.size:
+        wanted = "finite values" if above == -np.inf else f"finite values above {above:g}"
+        raise ValueError(
+            f"{name} has the value {float(numbers[bad[0]])!r} at index {bad[0]}. Pass {wanted}."
+        )
+    return numbers
+
+
 def check_pair(value: Any, name: str, ends: str = "(low, high)") -> tuple[Any, Any]:
     """Return the two members of a pair, such as the ends of an interval, refusing what is none.
 

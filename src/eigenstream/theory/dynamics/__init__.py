@@ -14,8 +14,7 @@ from eigenstream.theory.dynamics.base import (
 )
 from eigenstream.theory.dynamics.competitive import CompetitiveDynamics
 from eigenstream.theory.dynamics.principal import PrincipalDynamics
-from eigenstream.theory.dynamics.recorded import OrderParameters
-from eigenstream.theory.dynamics.starts import random_overlaps, students_with
+from eigenstream.theory.dynamics.states import OrderParameters, random_overlaps, students_with
 from eigenstream.theory.dynamics.symmetric import (
     SymmetricPair,
     critical_separation,

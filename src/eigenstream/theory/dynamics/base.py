@@ -7,15 +7,13 @@ equations nor an exact simulation ever touches a vector of N entries.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from math import floor
 from typing import Any
 
 import numpy as np
 
-from eigenstream._checks import check_number, check_whole, real_array
-from eigenstream.theory.dynamics._checked import POSSIBLE, as_state, as_times
+from eigenstream._checks import check_number, check_numbers, check_whole, real_array
+from eigenstream.theory.dynamics.states import POSSIBLE, check_state
 from eigenstream.theory.mixing import Float64s
 
 __all__ = ["Annealing", "Dynamics", "Plateau", "SimulatedRuns", "Trajectory"]
@@ -36,8 +34,8 @@ class Annealing:
 
     >>> from eigenstream.schedules import Power
     >>> rate = Annealing(Power(1, 100), n_features=50)
-    >>> rate(0.0), rate(2.0)
-    (0.5, 0.25)
+    >>> rate([0.0, 2.0])
+    array([0.5 , 0.25])
     """
 
     schedule: Any
@@ -47,22 +45,19 @@ class Annealing:
         """Refuse what gives no rates, or none that are known before the data."""
         check_whole(self.n_features, "n_features")
         if isinstance(self.schedule, type) or not hasattr(self.schedule, "gains"):
-            raise TypeError(
-                "schedule must be one of eigenstream.schedules, such as Power(1, 100), got "
-                f"{self.schedule!r}."
-            )
+            raise TypeError(f"schedule={self.schedule!r} is no schedule. Pass e.g. Power(1, 100).")
         if hasattr(self.schedule, "averaging"):  # Auto divides by what it sees of the data
             raise TypeError(
-                f"the rates of {self.schedule!r} depend on the data, and theory cannot know them: "
-                "pass Constant, Power, Exponential or Steps."
+                f"The rates of schedule={self.schedule!r} depend on the data. "
+                "Pass Constant, Power, Exponential or Steps."
             )
 
-    def __call__(self, alpha: float) -> float:
-        """Return eta at time ``alpha``."""
-        place = alpha * self.n_features
-        before = floor(place)
-        gains = self.schedule.gains(before, 2)
-        return float(self.n_features * (gains[0] + (place - before) * (gains[1] - gains[0])))
+    def __call__(self, alpha: Any) -> Any:
+        """Return eta at a time or at times."""
+        place = np.asarray(alpha) * self.n_features
+        first = int(place.min())
+        gains = self.schedule.gains(first, int(place.max()) - first + 2)
+        return self.n_features * np.interp(place - first, np.arange(len(gains)), gains)
 
 
 @dataclass(frozen=True)
@@ -105,8 +100,8 @@ class Trajectory:
         values = real_array(values, "values")
         if values.shape != self.alphas.shape:
             raise ValueError(
-                f"values must have one number a time, {len(self.alphas)} in all; got shape "
-                f"{values.shape}."
+                f"values has shape {values.shape}. Pass one number for each of the "
+                f"{len(self.alphas)} times."
             )
         below = values < check_number(level, "level")
         turns = np.flatnonzero(below[1:] != below[:-1])
@@ -182,12 +177,6 @@ class SimulatedRuns:
         """The means of R and Q over the runs."""
         return self.R.mean(axis=0), self.Q.mean(axis=0)
 
-    @property
-    def standard_error(self) -> tuple[Float64s, Float64s]:
-        """The standard errors of these means."""
-        root = len(self.R) ** 0.5
-        return self.R.std(axis=0, ddof=1) / root, self.Q.std(axis=0, ddof=1) / root
-
 
 class Dynamics(ABC):
     """Order parameters that learn: a model of data and rule; subclasses say how they move."""
@@ -199,9 +188,16 @@ class Dynamics(ABC):
     #: Whether the students keep length 1, so that the diagonal of Q is no variable.
     unit_length = False
 
-    @abstractmethod
     def drift(self, R: Any, Q: Any, *, alpha: float = 0.0) -> tuple[Float64s, Float64s]:
-        """Return dR/dalpha and dQ/dalpha at one state."""
+        """Return dR/dalpha and dQ/dalpha at one state ([DYN] eqs. 2.6 and 3.6).
+
+        >>> from eigenstream.theory import CompetitiveDynamics
+        >>> dR, _ = CompetitiveDynamics(np.eye(2), eta=0.5).drift(np.zeros((2, 2)), np.eye(2))
+        >>> dR
+        array([[0.125, 0.125],
+               [0.125, 0.125]])
+        """
+        return self._speed(*self._state(R, Q), self.rate(alpha))
 
     @abstractmethod
     def error(self, R: Any, Q: Any) -> float:
@@ -212,20 +208,20 @@ class Dynamics(ABC):
         """Integrate from R and Q at alpha = 0 and return the states at the times asked for."""
 
     @abstractmethod
-    def _chain(self, n_features: int) -> Callable[..., None]:
-        """Return the compiled chain: step(R, Q, factors eta, generator), in place."""
+    def _walk(self, R: Float64s, Q: Float64s, factors: Any, n: int, generator: Any) -> None:
+        """Take a step of the chain for each factor of eta, in place."""
 
-    def rate(self, alpha: float) -> float:
-        """Return the factor on eta that the annealing gives at a time."""
-        return 1.0 if self.annealing is None else self.annealing(alpha)
+    def rate(self, alpha: Any) -> Any:
+        """Return the factor on eta that the annealing gives at a time or at times."""
+        return np.ones(np.shape(alpha)) if self.annealing is None else self.annealing(alpha)
 
     def _state(self, R: Any, Q: Any) -> tuple[Float64s, Float64s]:
         """Return one state as arrays of our own, of the right shape and possible."""
-        state = as_state(R, Q, self.n_students, self.n_directions)
+        state = check_state(R, Q, self.n_students, self.n_directions)
         if self.unit_length and np.abs(np.diag(state[1]) - 1.0).max() > POSSIBLE:
             raise ValueError(
-                f"this rule keeps students at length 1, and Q has the diagonal "
-                f"{np.diag(state[1]).tolist()}: divide the students by their lengths."
+                f"Q has the diagonal {np.diag(state[1]).tolist()}, and this rule keeps students "
+                "at length 1. Divide the students by their lengths."
             )
         return state
 
@@ -245,7 +241,7 @@ class Dynamics(ABC):
         >>> bool(abs(R[0, 0, 0] - model.solve([[0.1]], [[1.0]], [4.0]).R[0, 0, 0]) < 0.02)
         True
         """
-        grid = as_times(alphas)
+        grid = check_times(alphas)
         runs = check_whole(runs, "runs", least=2)
         least = self.n_students + self.n_directions
         n = check_whole(n_features, "n_features", least=least)
@@ -255,31 +251,23 @@ class Dynamics(ABC):
             R, Q = np.broadcast_to(R, (runs, *R.shape)), np.broadcast_to(Q, (runs, *Q.shape))
         if R.shape != shape or Q.shape != (*shape[:2], self.n_students):
             raise ValueError(
-                f"{runs} runs start from one R of shape {shape[1:]} and one Q, or from as many; "
-                f"got shapes {R.shape} and {Q.shape}."
+                f"R has shape {R.shape} and Q {Q.shape}. Pass one start, or one for each of "
+                f"{runs} runs."
             )
         states = [self._state(*start) for start in zip(R, Q, strict=True)]
         generators = np.random.default_rng(random_state).spawn(runs)
-        chain, edges = self._chain(n), np.rint(grid * n).astype(np.int64)
+        edges = np.rint(grid * n).astype(np.int64)
         kept = np.empty((runs, len(grid), *shape[1:])), np.empty((runs, len(grid), *Q.shape[1:]))
         done = 0
         for at, edge in enumerate(edges.tolist()):
             while done < edge:
-                factors = self._factors(done, min(CHUNK, edge - done), n)
+                factors = self.rate((done + np.arange(min(CHUNK, edge - done))) / n)
                 for state, generator in zip(states, generators, strict=True):
-                    chain(*state, factors, generator)
+                    self._walk(*state, factors, n, generator)
                 done += len(factors)
             for run, state in enumerate(states):
                 kept[0][run, at], kept[1][run, at] = state
         return SimulatedRuns(grid, *kept, n)
-
-    def _factors(self, first: int, count: int, n: int) -> Float64s:
-        """Return N times the learning rates of the chain's steps, over the units' own eta."""
-        if self.annealing is None:
-            return np.ones(count)
-        if self.annealing.n_features == n:
-            return np.asarray(n * self.annealing.schedule.gains(first, count), np.float64)
-        return np.array([self.annealing((first + k) / n) for k in range(count)])
 
     def deviation_rates(self, R: Any, Q: Any, *, alpha: float = 0.0) -> Any:
         """Return the growth rates of small deviations from a state, the largest first.
@@ -321,10 +309,26 @@ class Dynamics(ABC):
         return Trajectory(alphas, R, Q, np.array(errors), self)
 
 
-def as_annealing(value: Any) -> Annealing | None:
-    """Return an annealing or None, refusing a bare schedule.
+def check_times(alphas: Any) -> Float64s:
+    """Return a time grid: not negative, increasing.
 
-    >>> as_annealing(0.5)
+    >>> check_times([2, 1])
+    Traceback (most recent call last):
+        ...
+    ValueError: alphas=[2.0, 1.0] is no time grid. Pass increasing times from 0 on.
+    """
+    grid = check_numbers(alphas, "alphas")
+    if grid[0] < 0 or (np.diff(grid) <= 0).any():
+        raise ValueError(
+            f"alphas={grid.tolist()} is no time grid. Pass increasing times from 0 on."
+        )
+    return grid
+
+
+def check_annealing(value: Any) -> Annealing | None:
+    """Return an annealing or None.
+
+    >>> check_annealing(0.5)
     Traceback (most recent call last):
         ...
     TypeError: annealing must be Annealing(schedule, n_features) or None, got 0.5.

@@ -1,13 +1,12 @@
 """On-line competitive learning: the equations of motion of its order parameters, and its chain."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.integrate import odeint
 from scipy.linalg import helmert
 
-from eigenstream._checks import check_number, check_whole, real_array
+from eigenstream._checks import check_number, check_numbers, check_whole, real_array
 from eigenstream.theory.dynamics._assignments import (
     pair_winners,
     several_winners,
@@ -15,21 +14,14 @@ from eigenstream.theory.dynamics._assignments import (
     soft_several,
     soft_triple,
 )
-from eigenstream.theory.dynamics._checked import as_rates, as_times
-from eigenstream.theory.dynamics._loops import (
-    competitive_chain,
-    competitive_drift,
-    competitive_error,
-    turned,
-    turned_back,
-    turned_drift,
-)
+from eigenstream.theory.dynamics._loops import competitive_chain
 from eigenstream.theory.dynamics._orthants import EXACT, many_winners, root_of, soft_normals
 from eigenstream.theory.dynamics.base import (
     Annealing,
     Dynamics,
     Trajectory,
-    as_annealing,
+    check_annealing,
+    check_times,
 )
 from eigenstream.theory.mixing import Float64s
 
@@ -91,20 +83,25 @@ class CompetitiveDynamics(Dynamics):
         self.centres = real_array(centres, "centres").astype(np.float64)
         if self.centres.ndim != 2 or not self.centres.size or not np.isfinite(self.centres).all():
             raise ValueError(
-                "centres must be a table of finite numbers, a row a cluster, a column a direction; "
-                f"got shape {self.centres.shape}."
+                f"centres has shape {self.centres.shape} or holds NaN or infinity. "
+                "Pass a finite row for each cluster."
             )
         clusters, self.n_directions = self.centres.shape
         self.eta = check_number(eta, "eta", above=0)
         self.n_students = clusters
         if n_prototypes is not None:
             self.n_students = check_whole(n_prototypes, "n_prototypes")
-        self.weights = as_rates(1.0 / clusters if weights is None else weights, "weights", clusters)
+        positive: Any = {"count": clusters, "above": 0}
+        self.weights = check_numbers(
+            1.0 / clusters if weights is None else weights, "weights", **positive
+        )
         if abs(self.weights.sum() - 1.0) > 1e-9:
-            raise ValueError(f"weights must add up to 1, they add up to {self.weights.sum():g}.")
-        self.variances = as_rates(1.0 if variances is None else variances, "variances", clusters)
+            raise ValueError(f"weights has the sum {self.weights.sum():g}. The sum must be 1.")
+        self.variances = check_numbers(
+            1.0 if variances is None else variances, "variances", **positive
+        )
         self.softness = None if softness is None else check_number(softness, "softness", above=0)
-        self.annealing = as_annealing(annealing)
+        self.annealing = check_annealing(annealing)
         self._clusters = (self.centres, self.weights, self.variances)
 
     def averages(self, R: Any, Q: Any) -> tuple[Float64s, Float64s, Float64s]:
@@ -121,17 +118,6 @@ class CompetitiveDynamics(Dynamics):
         """
         return self._averages(*self._state(R, Q))
 
-    def drift(self, R: Any, Q: Any, *, alpha: float = 0.0) -> tuple[Float64s, Float64s]:
-        """Return dR/dalpha and dQ/dalpha at one state.
-
-        >>> model = CompetitiveDynamics(np.eye(2), eta=0.5)
-        >>> dR, _ = model.drift(np.zeros((2, 2)), np.eye(2))
-        >>> dR
-        array([[0.125, 0.125],
-               [0.125, 0.125]])
-        """
-        return self._speed(*self._state(R, Q), self.rate(alpha))
-
     def error(self, R: Any, Q: Any) -> float:
         """Return the quantisation error (<min_k d_k> - <xi^2>) / 2 ([DYN] eq. 2.14).
 
@@ -142,7 +128,8 @@ class CompetitiveDynamics(Dynamics):
         -0.6996
         """
         R, Q = np.array(R, np.float64), np.array(Q, np.float64)
-        return float(competitive_error(R, Q, self._clusters, self._averages(R, Q)))
+        share, _, pulls = self._pulls(R, Q, self._averages(R, Q))
+        return float(-0.5 * share @ np.diag(Q) - np.trace(pulls))
 
     def solve(self, R: Any, Q: Any, alphas: Any) -> Trajectory:
         """Integrate from R and Q at alpha = 0 by LSODA, and return the states at ``alphas``.
@@ -157,20 +144,26 @@ class CompetitiveDynamics(Dynamics):
         ((201, 2, 2), 4.33)
         """
         R, Q = self._state(R, Q)
-        grid = as_times(alphas)
+        grid = check_times(alphas)
         # The integrator is accurate relative to each variable. In means and contrasts a small
         # difference between prototypes, from which they specialise, is a variable of its own.
-        frame = helmert(R.shape[0], full=True), helmert(R.shape[1], full=True)
+        over, across = helmert(R.shape[0], full=True), helmert(R.shape[1], full=True)
 
-        def speed(values: Float64s, alpha: float) -> Any:
-            R, Q = turned_back(values, frame)
-            eta = self.eta * self.rate(alpha)
-            return turned_drift(R, Q, self._clusters, self._averages(R, Q), eta, frame)
+        def turned(R: Float64s, Q: Float64s) -> Float64s:
+            return np.concatenate([over @ R @ across.T, over @ Q @ over.T], axis=1).ravel()
+
+        def turned_back(values: Float64s) -> tuple[Float64s, Float64s]:
+            both = values.reshape(R.shape[0], -1)
+            halves = both[:, : R.shape[1]], both[:, R.shape[1] :]
+            return over.T @ halves[0] @ across, over.T @ halves[1] @ over
+
+        def speed(values: Float64s, alpha: float) -> Float64s:
+            return turned(*self._speed(*turned_back(values), self.rate(alpha)))
 
         times = grid if grid[0] == 0 else np.concatenate([[0.0], grid])
         course, report = odeint(
             speed,
-            turned(R, Q, frame),
+            turned(R, Q),
             times,
             rtol=RELATIVE,
             atol=ABSOLUTE,
@@ -179,10 +172,10 @@ class CompetitiveDynamics(Dynamics):
         )
         if report["message"] != "Integration successful.":
             raise ArithmeticError(
-                f"the equations could not be integrated to alpha = {times[-1]:g} "
-                f"({report['message']}): use a smaller eta, or end earlier."
+                f"LSODA failed before alpha = {times[-1]:g}: {report['message']} "
+                "Use a smaller eta, or end earlier."
             )
-        states = [turned_back(values, frame) for values in course[len(times) - len(grid) :]]
+        states = [turned_back(values) for values in course[len(times) - len(grid) :]]
         return self._trajectory(grid, *(np.array(part) for part in zip(*states, strict=True)))
 
     def _state(self, R: Any, Q: Any) -> tuple[Float64s, Float64s]:
@@ -195,8 +188,8 @@ class CompetitiveDynamics(Dynamics):
             if len(pairs):
                 first, second = pairs[0].tolist()
                 raise ValueError(
-                    f"prototypes {first} and {second} coincide, and which of them wins is not "
-                    "defined: move them apart, 1e-6 is enough."
+                    f"Prototypes {first} and {second} coincide, so the winner is not defined. "
+                    "Move them apart, for example by 1e-6."
                 )
         return R, Q
 
@@ -220,14 +213,24 @@ class CompetitiveDynamics(Dynamics):
 
     def _speed(self, R: Float64s, Q: Float64s, factor: float) -> tuple[Float64s, Float64s]:
         averages = self._averages(R, Q)
-        dR, dQ = competitive_drift(R, Q, self._clusters, averages, self.eta * factor)
-        return dR, dQ
+        share, push, pulls = self._pulls(R, Q, averages)
+        noise = np.tensordot(self.weights * self.variances, averages[2], 1)
+        eta = self.eta * factor
+        return eta * (push - share[:, None] * R), eta * (pulls + pulls.T) + eta**2 * noise
 
-    def _chain(self, n_features: int) -> Callable[..., None]:
-        rule = (n_features, 0.0 if self.softness is None else self.softness)
+    def _pulls(
+        self, R: Float64s, Q: Float64s, averages: Any
+    ) -> tuple[Float64s, Float64s, Float64s]:
+        """Return <p_k>, <p_k xi> along the directions and <(x_i - Q_ik) p_k>, by parts."""
+        P, A, _ = averages
+        won = self.weights[:, None] * P
+        ties = np.tensordot(self.weights * self.variances, A, 1)
+        ties = np.diag(ties.sum(axis=1)) - ties
+        share = won.sum(axis=0)
+        push = won.T @ self.centres + ties @ R
+        pulls = R @ (self.centres.T @ won) + Q @ ties - Q * share
+        return share, push, pulls
 
-        def chain(R: Float64s, Q: Float64s, factors: Float64s, generator: Any) -> None:
-            rates = factors * (self.eta / n_features)
-            competitive_chain(R, Q, self._clusters, rule, rates, generator)
-
-        return chain
+    def _walk(self, R: Float64s, Q: Float64s, factors: Any, n: int, generator: Any) -> None:
+        rule = (n, 0.0 if self.softness is None else self.softness)
+        competitive_chain(R, Q, self._clusters, rule, factors * (self.eta / n), generator)

@@ -1,6 +1,5 @@
 """Sanger's rule, Oja's rule, the subspace rule: equations of motion, fixed points, growth rates."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,19 +8,20 @@ from eigenstream._checks import (
     check_choice,
     check_flag,
     check_number,
+    check_numbers,
     check_whole,
     real_array,
     warn_user,
 )
 from eigenstream.theory.dynamics._advice import Advice, unit_advice
-from eigenstream.theory.dynamics._checked import as_rates, as_times
 from eigenstream.theory.dynamics._formulas import aligned_is_stable, first_unit
 from eigenstream.theory.dynamics._loops import lawson, principal_chain, principal_drift
 from eigenstream.theory.dynamics.base import (
     Annealing,
     Dynamics,
     Trajectory,
-    as_annealing,
+    check_annealing,
+    check_times,
 )
 from eigenstream.theory.mixing import Float64s
 
@@ -88,19 +88,16 @@ class PrincipalDynamics(Dynamics):
         normalize: bool = True,
         annealing: Annealing | None = None,
     ) -> None:
-        given = real_array(strengths, "strengths").astype(np.float64)
-        if given.ndim != 1 or not given.size:
-            raise ValueError(f"strengths must be a list of numbers, got shape {given.shape}.")
-        self.strengths = as_rates(given, "strengths", len(given))
+        self.strengths = check_numbers(strengths, "strengths", above=0)
         if (np.diff(self.strengths) > 0).any():
-            raise ValueError("strengths must be given largest first: unit k finds direction k.")
+            raise ValueError(f"strengths={strengths} grows. Pass the largest first.")
         self.excess = self.strengths * (self.strengths + 2.0)
         self.n_directions = len(self.strengths)
         self.n_students = self.n_directions if n_units is None else check_whole(n_units, "n_units")
-        self.eta = as_rates(eta, "eta", self.n_students)
+        self.eta = check_numbers(eta, "eta", count=self.n_students, above=0)
         self.rule = check_choice(rule, "rule", ("sanger", "subspace"))
         self.unit_length = check_flag(normalize, "normalize")
-        self.annealing = as_annealing(annealing)
+        self.annealing = check_annealing(annealing)
         self._model = (self.excess, self.eta, (self.rule == "subspace", self.unit_length))
 
     @classmethod
@@ -113,22 +110,8 @@ class PrincipalDynamics(Dynamics):
         array([1. , 0.5])
         """
         check_number(noise, "noise", above=0)
-        values = real_array(variances, "variances").astype(np.float64)
-        if not (values > noise).all():
-            raise ValueError(
-                f"every variance must be above the noise {noise:g}, got {values.tolist()}."
-            )
+        values = check_numbers(variances, "variances", above=noise)
         return cls(np.sqrt(values / noise) - 1.0, eta=np.multiply(eta, noise))
-
-    def drift(self, R: Any, Q: Any, *, alpha: float = 0.0) -> tuple[Float64s, Float64s]:
-        """Return dR/dalpha and dQ/dalpha at one state ([DYN] eq. 3.6, and without length 1).
-
-        >>> model = PrincipalDynamics([1.0], eta=1.0)
-        >>> dR, _ = model.drift([[0.1]], [[1.0]])
-        >>> dR.round(4)
-        array([[0.2455]])
-        """
-        return self._speed(*self._state(R, Q), self.rate(alpha))
 
     def error(self, R: Any, Q: Any) -> float:
         """Return the estimation error (<|xi - sum_k x_k J_k|^2> - <xi^2>) / 2 ([DYN] eq. 3.8).
@@ -157,7 +140,7 @@ class PrincipalDynamics(Dynamics):
         True
         """
         R, Q = self._state(R, Q)
-        grid, step = as_times(alphas), check_number(step, "step", above=0)
+        grid, step = check_times(alphas), check_number(step, "step", above=0)
         self._warn_of_rounding(R, float(grid[-1]))
         M, m = R.shape
         kept = np.empty((len(grid), M, m)), np.empty((len(grid), M, M))
@@ -188,14 +171,8 @@ class PrincipalDynamics(Dynamics):
         if self.annealing is not None or not self.unit_length:
             steps = min(steps, LOOK)
         h = min(h, (end - now) / steps)
-        lawson(R, Q, self._model, h, self._quarters(now, h, steps))
+        lawson(R, Q, self._model, h, self.rate(now + h / 4 * np.arange(4 * steps + 1)))
         return end if h * steps >= (end - now) * (1 - 1e-12) else now + h * steps
-
-    def _quarters(self, now: float, h: float, steps: int) -> Float64s:
-        """Return the annealing's factors at quarters of the integrator's steps."""
-        if self.annealing is None:
-            return np.ones(4 * steps + 1)
-        return np.array([self.annealing(now + h * q / 4) for q in range(4 * steps + 1)])
 
     def _warn_of_rounding(self, R: Float64s, end: float) -> None:
         most = min(R.shape)
@@ -239,7 +216,7 @@ class PrincipalDynamics(Dynamics):
                 f"R must hold the first unit's {self.n_directions} overlaps, got shape "
                 f"{start.shape}."
             )
-        return first_unit(self.excess, float(self.eta[0]), start, as_times(alphas))
+        return first_unit(self.excess, float(self.eta[0]), start, check_times(alphas))
 
     @property
     def critical_rates(self) -> Float64s:
@@ -412,8 +389,5 @@ class PrincipalDynamics(Dynamics):
         dR, dQ = principal_drift(R, Q, spikes, factor * rates, kind)
         return dR, dQ
 
-    def _chain(self, n_features: int) -> Callable[..., None]:
-        def chain(R: Float64s, Q: Float64s, factors: Float64s, generator: Any) -> None:
-            principal_chain(R, Q, self._model, n_features, factors, generator)
-
-        return chain
+    def _walk(self, R: Float64s, Q: Float64s, factors: Any, n: int, generator: Any) -> None:
+        principal_chain(R, Q, self._model, n, factors, generator)

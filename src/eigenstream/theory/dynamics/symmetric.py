@@ -16,7 +16,7 @@ from scipy.special import erf
 
 from eigenstream._checks import check_number, check_whole
 from eigenstream.theory.dynamics._advice import Advice, pair_time
-from eigenstream.theory.dynamics._checked import as_times
+from eigenstream.theory.dynamics.base import check_times
 from eigenstream.theory.mixing import Float64s
 
 __all__ = ["SymmetricPair", "critical_separation", "overlaps_of_pair"]
@@ -201,7 +201,7 @@ class SymmetricPair:
                [1.  , 1.25]])
         """
         b, eta = self.b, check_number(eta, "eta", above=0)
-        fall = np.exp(-eta / 2 * as_times(alphas))
+        fall = np.exp(-eta / 2 * check_times(alphas))
         A = R_plus - b
         B = -eta / 2 + b**2 + Q_plus - 2 * b * R_plus
         return np.stack([b + A * fall, eta / 2 + b**2 + 2 * b * A * fall + B * fall**2], axis=1)

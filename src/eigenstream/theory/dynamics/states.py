@@ -1,0 +1,152 @@
+"""States: overlaps that vectors can have, where learning starts, and overlaps of a run."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eigenstream._checks import check_number, check_whole, real_array
+from eigenstream.theory.mixing import Float64s
+
+__all__ = ["OrderParameters", "random_overlaps", "students_with"]
+
+#: Eigenvalues of Q - R R^T above minus this, relative to Q, are rounding.
+POSSIBLE = 1e-9
+
+
+def check_state(R: Any, Q: Any, students: int, directions: int) -> tuple[Float64s, Float64s]:
+    """Return overlaps as new arrays if some vectors have them.
+
+    >>> check_state([[0.9]], [[0.5]], 1, 1)
+    Traceback (most recent call last):
+        ...
+    ValueError: No vectors have these overlaps: Q - R R^T has the eigenvalue -0.31. Use a smaller R
+    or a larger Q.
+    """
+    R = real_array(R, "R").astype(np.float64)
+    Q = real_array(Q, "Q").astype(np.float64)
+    if R.shape != (students, directions) or Q.shape != (students, students):
+        raise ValueError(
+            f"R has shape {R.shape} and Q {Q.shape}. "
+            f"Pass shapes {(students, directions)} and {(students, students)}."
+        )
+    if not (np.isfinite(R).all() and np.isfinite(Q).all()):
+        raise ValueError("R or Q contains NaN or infinity. Pass finite overlaps.")
+    allowed = POSSIBLE * max(float(np.abs(Q).max()), float(np.finfo(float).tiny))
+    if np.abs(Q - Q.T).max() > allowed:
+        raise ValueError("Q is not symmetric. Q_kl is the product of student k and student l.")
+    Q = (Q + Q.T) / 2
+    least = float(np.linalg.eigvalsh(Q - R @ R.T)[0])
+    if least < -allowed:
+        raise ValueError(
+            f"No vectors have these overlaps: Q - R R^T has the eigenvalue {least:.3g}. "
+            "Use a smaller R or a larger Q."
+        )
+    return R, Q
+
+
+def _orthonormal(directions: Any) -> Float64s:
+    B = np.asarray(directions, np.float64)
+    if B.ndim != 2 or np.abs(B @ B.T - np.eye(len(B))).max() > 1e-9:
+        raise ValueError("directions are not orthonormal. Pass one orthonormal direction a row.")
+    return B
+
+
+def random_overlaps(
+    n_students: int,
+    n_directions: int,
+    *,
+    n_features: int,
+    runs: int = 1,
+    length: float = 1.0,
+    random_state: Any = 0,
+) -> tuple[Float64s, Float64s]:
+    """Draw R and Q of students of one length and random direction, exactly, without vectors.
+
+    Projections on orthonormal directions are Gaussian before students are brought to their length,
+    and the products of the rest are Wishart (by its Bartlett factor).
+
+    Returns
+    -------
+    R of shape (runs, n_students, n_directions), Q of shape (runs, n_students, n_students)
+
+    Examples
+    --------
+    >>> R, Q = random_overlaps(2, 2, n_features=10_000, runs=200)
+    >>> Q.shape, bool(np.allclose(Q[:, 0, 0], 1.0))
+    ((200, 2, 2), True)
+    >>> bool(abs(R.std() * 100 - 1) < 0.15)  # about 1 / sqrt(N)
+    True
+    """
+    K, M = check_whole(n_students, "n_students"), check_whole(n_directions, "n_directions")
+    n = check_whole(n_features, "n_features", least=K + M)
+    runs = check_whole(runs, "runs")
+    length = check_number(length, "length", above=0)
+    rng = np.random.default_rng(random_state)
+    R = rng.standard_normal((runs, K, M))
+    factor = np.tril(rng.standard_normal((runs, K, K)), -1)
+    for k in range(K):
+        factor[:, k, k] = np.sqrt(rng.chisquare(n - M - k, runs))
+    Q = R @ R.transpose(0, 2, 1) + factor @ factor.transpose(0, 2, 1)
+    scale = length / np.sqrt(np.einsum("rkk->rk", Q))
+    return R * scale[:, :, None], Q * scale[:, :, None] * scale[:, None, :]
+
+
+def students_with(R: Any, Q: Any, directions: Any, *, random_state: Any = 0) -> Float64s:
+    """Return students, one a row, that have the overlaps R and Q with orthonormal directions.
+
+    J = R B + sqrt(Q - R R^T) E with random orthonormal rows E, orthogonal to the directions B.
+
+    >>> B = np.eye(2, 50)
+    >>> J = students_with([[0.3, 0.1]], [[1.0]], B)
+    >>> (J @ B.T).round(12), float((J @ J.T).round(12)[0, 0])
+    (array([[0.3, 0.1]]), 1.0)
+    """
+    B = _orthonormal(directions)
+    students = np.shape(R)[0] if np.ndim(R) == 2 else 1
+    R, Q = check_state(R, Q, students, len(B))
+    if students + len(B) > B.shape[1]:
+        raise ValueError(
+            f"directions have {B.shape[1]} entries. {students} students and {len(B)} directions "
+            f"need {students + len(B)}."
+        )
+    draws = np.random.default_rng(random_state).standard_normal((students, B.shape[1]))
+    E = np.linalg.qr((draws - draws @ B.T @ B).T)[0].T
+    E -= E @ B.T @ B
+    values, vectors = np.linalg.eigh(Q - R @ R.T)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return np.asarray(R @ B + root @ E, np.float64)
+
+
+class OrderParameters(NamedTuple):
+    """Overlaps of students in the course of a run: ``R = J B^T`` and ``Q = J J^T``.
+
+    ``alphas`` are steps over the number of features, the time of the equations.
+
+    >>> OrderParameters(np.zeros(1), np.zeros((1, 2, 2)), np.zeros((1, 2, 2))).R.shape
+    (1, 2, 2)
+    """
+
+    alphas: Float64s
+    R: Float64s  # (times, students, directions)
+    Q: Float64s  # (times, students, students)
+
+    @classmethod
+    def of_history(cls, history: Sequence[tuple[int, Any]], directions: Any) -> "OrderParameters":
+        """Return those of (step, weights) pairs, such as ``history_`` of a ``SangerNetwork``.
+
+        ``directions`` are orthonormal, one a row.
+
+        >>> found = OrderParameters.of_history([(50, [[0.6, 0.8, 0.0, 0.0]])], np.eye(2, 4))
+        >>> found.alphas, found.R, found.Q
+        (array([12.5]), array([[[0.6, 0.8]]]), array([[[1.]]]))
+        """
+        B = _orthonormal(directions)
+        J = np.array([weights for _, weights in history], np.float64)
+        if J.ndim != 3 or J.shape[2] != B.shape[1]:
+            raise ValueError(
+                f"history holds weights of shape {J.shape[1:]}. Pass the history of a network, and "
+                "directions as long as a weight vector."
+            )
+        steps = np.array([step for step, _ in history], np.float64)
+        return cls(steps / B.shape[1], J @ B.T, J @ J.transpose(0, 2, 1))
