@@ -11,9 +11,8 @@ from eigenstream._blas import blas_threads
 from eigenstream._checks import check_choice, check_number, check_whole, real_array
 from eigenstream._linalg import Float64s, orthonormalized, principal_angles
 from eigenstream._state import State, joined, part
-from eigenstream.kernels.centering import mean_shares
 from eigenstream.online.averages import RunningAnswer, RunningMean, Stateful
-from eigenstream.online.blocks import advance_loop, automatic, pointer
+from eigenstream.online.blocks import advance_loop, automatic, mean_shares, pointer
 from eigenstream.online.rules import Rule, UnstableStepError
 from eigenstream.schedules import Auto, Steps, as_schedule, restored
 

@@ -1,5 +1,6 @@
-"""Checked rows: what every estimator learns from, chunk by chunk."""
+"""Checked rows, chunk by chunk, and how far they reach."""
 
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -8,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.sparse import vstack
 
 from eigenstream._checks import is_sparse
+from eigenstream._linalg import Float64s, row_squares
 from eigenstream._storable import storable
 
-Float64s = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 NO_PLACES: Places = np.empty(0, np.intp)
@@ -90,3 +91,58 @@ def joined(chunks: list[Chunk]) -> Chunk:
     starts = np.concatenate([c.starts + at for c, at in zip(chunks, places, strict=False)])
     stacked = vstack(rows, format="csr") if any(map(is_sparse, rows)) else np.concatenate(rows)
     return Chunk(stacked, weights, starts, targets, pairs)
+
+
+@storable(first="f8 W | None", about_origin="number", about_first="number")
+class RadiusBound:
+    """The smallest balls about the origin and about the first row that hold all rows.
+
+    The first is small for rows from all sides, the second for rows with a large common offset.
+    """
+
+    def __init__(self) -> None:
+        self.first: Float64s | None = None
+        self.about_origin = 0.0
+        self.about_first = 0.0
+
+    def add(self, chunk: Chunk) -> None:
+        """Include the rows of positive weight."""
+        heavy = chunk.heavy()
+        rows: Any = heavy.rows
+        if rows.shape[0] == 0 or len(heavy) == 0:
+            return
+        rows = rows.astype(np.float64, copy=False)
+        if self.first is None:
+            row = rows[:1].toarray() if hasattr(rows, "toarray") else rows[:1]
+            self.first = np.array(row[0], np.float64)
+        squares = row_squares(rows)
+        origin, size = float(np.sqrt(squares.max())), float(np.linalg.norm(self.first))
+        self.about_origin = max(self.about_origin, origin)
+        # |x - c|^2 by its three terms needs no matrix of differences; the rounding is added.
+        squares = squares - 2.0 * (rows @ self.first)
+        rounding = 2.0 * (rows.shape[1] + 2) * float(np.finfo(np.float64).eps)
+        largest = squares.max() + size**2 + rounding * (origin + size) ** 2
+        self.about_first = max(self.about_first, float(np.sqrt(largest)))
+
+    def merged(self, later: "RadiusBound") -> "RadiusBound":
+        """Return balls that hold the rows of both."""
+        if self.first is None or later.first is None:
+            return copy(later if self.first is None else self)
+        both = copy(self)
+        both.about_origin = max(self.about_origin, later.about_origin)
+        both.about_first = max(self.about_first, later.reach(self.first))
+        return both
+
+    def reach(self, point: Any) -> float:
+        """Return a bound on the distance of any row from the point; exact at the origin."""
+        if self.first is None:
+            return 0.0
+        return min(
+            self.about_origin + float(np.linalg.norm(point)),
+            self.about_first + float(np.linalg.norm(self.first - point)),
+        )
+
+    @property
+    def diameter(self) -> float:
+        """A bound on the distance of any two rows."""
+        return 2.0 * min(self.about_first, self.about_origin)

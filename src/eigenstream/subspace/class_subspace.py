@@ -16,8 +16,7 @@ from eigenstream._streams import all_rows, check_labelled, is_stream, note_colum
 from eigenstream.evaluation.base import PairCounts, counts_of_classes, roc_area
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.subspace import pair_input, rows
-from eigenstream.subspace.base import FLAG, continues
-from eigenstream.subspace.documented import documented
+from eigenstream.subspace.base import FLAG, continues, documented
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.pair_bounds import bound_of_rows
 from eigenstream.subspace.pairwise import PairwiseEstimator

@@ -12,8 +12,7 @@ from eigenstream._provenance import forget_source
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream.subspace import rows
-from eigenstream.subspace.base import FLAG, Answer, SubspaceEstimator
-from eigenstream.subspace.documented import documented
+from eigenstream.subspace.base import FLAG, Answer, SubspaceEstimator, documented
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.rows import Source
 from eigenstream.subspace.solvers import Task

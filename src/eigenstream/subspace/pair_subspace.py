@@ -14,9 +14,8 @@ from eigenstream._storable import storable
 from eigenstream._streams import all_rows, check_labelled, is_stream, note_columns, refuse_keeping
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.subspace import pair_input
-from eigenstream.subspace.base import continues
+from eigenstream.subspace.base import continues, documented
 from eigenstream.subspace.decisions import FitsPairs
-from eigenstream.subspace.documented import documented
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.pair_bounds import bound_of_pairs
 from eigenstream.subspace.pairwise import PairwiseEstimator

@@ -1,6 +1,6 @@
 """From arrays, lists, sparse matrices, frames and streams to checked chunks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any, NamedTuple
@@ -17,9 +17,21 @@ from eigenstream._refusals import refuse_unread
 from eigenstream._rows import known_rows
 from eigenstream._storable import storable
 from eigenstream._streams import all_rows, is_stream, note_columns
-from eigenstream.subspace._callbacks import reported
 from eigenstream.subspace.chunks import NO_PLACES, Chunk
 from eigenstream.subspace.mapping import FeatureMap
+
+try:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks as with_callbacks
+except ImportError:  # scikit-learn < 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands where scikit-learn has no callbacks yet."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method as it is."""
+        return method
+
 
 SKIP_REMEDY = "Remove or impute such rows, or pass missing='skip'."
 
@@ -251,6 +263,25 @@ class Source:
             weights = (np.ones(len(whole)) if weights is None else weights) * whole
             rows = without(rows, finite)
         return Chunk(rows, weights, NO_PLACES, raw.targets, pairs)
+
+
+def reported(estimator: Any, chunks: Iterable[Any], n_chunks: int | None, X: Any) -> Iterator[Any]:
+    """Yield the chunks of a fit, telling the estimator's callbacks of each one.
+
+    A callback that asks to stop ends the pass after the chunk at hand.
+    """
+    if not getattr(estimator, "_skl_callbacks", None):
+        yield from chunks
+        return
+    context = estimator._init_callback_context(max_subtasks=n_chunks)
+    context.call_on_fit_task_begin(estimator=estimator, X=X)
+    for chunk in chunks:
+        task = context.subcontext(task_name="chunk")
+        task.call_on_fit_task_begin(estimator=estimator, X=X)
+        yield chunk
+        if task.call_on_fit_task_end(estimator=estimator, X=X):
+            break
+    context.call_on_fit_task_end(estimator=estimator, X=X)
 
 
 # ---- arrays --------------------------------------------------------------------------------

@@ -11,8 +11,7 @@ from eigenstream._checks import check_whole, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
 from eigenstream.subspace import timescales as _timescales
-from eigenstream.subspace.base import CRITERION, Answer
-from eigenstream.subspace.documented import documented
+from eigenstream.subspace.base import CRITERION, Answer, documented
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator
 from eigenstream.subspace.slow_bounds import SlowBounds

@@ -12,8 +12,7 @@ from eigenstream._checks import check_number, is_sparse
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream._memory import chunk_rows
 from eigenstream._storable import storable
-from eigenstream.subspace.base import Answer
-from eigenstream.subspace.documented import documented
+from eigenstream.subspace.base import Answer, documented
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs
 from eigenstream.subspace.rows import as_floats, validated

@@ -15,8 +15,7 @@ import numpy as np
 from eigenstream._linalg import Float64s, rounding_of_mean, row_squares
 from eigenstream._storable import storable
 from eigenstream.subspace.block import Block, End, Part, Shares, mean_of
-from eigenstream.subspace.chunks import NO_PLACES, Chunk, Places, joined
-from eigenstream.subspace.radius import RadiusBound
+from eigenstream.subspace.chunks import NO_PLACES, Chunk, Places, RadiusBound, joined
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]

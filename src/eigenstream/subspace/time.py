@@ -15,10 +15,9 @@ from eigenstream._provenance import forget_source
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._streams import is_stream, note_columns, refuse_keeping
 from eigenstream.subspace import rows
-from eigenstream.subspace._callbacks import CallbackSupportMixin, with_callbacks
 from eigenstream.subspace.base import FLAG, SubspaceEstimator
 from eigenstream.subspace.learner import Learner
-from eigenstream.subspace.rows import Source
+from eigenstream.subspace.rows import CallbackSupportMixin, Source, with_callbacks
 from eigenstream.subspace.solvers import Dense, Task
 from eigenstream.subspace.terms import TimeTerms, Weights
 
