@@ -10,14 +10,13 @@ MODULES = sorted(path for path in ROOT.rglob("*.py"))
 
 #: What lies directly in the package, by the floor from which it imports only downward.
 FLOORS = {
-    "_blas": 0,
     "_checkpoints": 0,
     "_checks": 0,
     "_documented": 0,
     "_files": 0,
     "_hooks": 0,
     "_linalg": 0,
-    "_memory": 0,
+    "_machine": 0,
     "_provenance": 0,
     "_refusals": 0,
     "_state": 0,

@@ -31,7 +31,7 @@ from scipy.sparse import vstack
 from eigenstream._checkpoints import KEEPING, Keeper, Resumption, keeper_of
 from eigenstream._checks import is_sparse, warn_user
 from eigenstream._documented import documented_by
-from eigenstream._memory import physical_memory
+from eigenstream._machine import physical_memory
 from eigenstream._provenance import NOTED, forget_source, note_source
 from eigenstream._refusals import refuse_unread
 

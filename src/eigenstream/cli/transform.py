@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from eigenstream._files import full_disk_named, replacing
-from eigenstream._memory import chunk_rows
+from eigenstream._machine import chunk_rows
 from eigenstream.cli._options import Data, Json, Missing, ModelFile, ReadingOptions, grouped
 from eigenstream.cli._output import Watched, check_output, say
 

@@ -9,9 +9,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._blas import blas_threads
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s
+from eigenstream._machine import blas_threads
 from eigenstream._storable import check_form, storable
 from eigenstream._streams import maps_streams
 from eigenstream.neurons._network import OUTPUTS, Network, backpropagation_steps, network_answers

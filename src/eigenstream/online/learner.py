@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from eigenstream._blas import blas_threads
 from eigenstream._checks import check_choice, check_number, check_whole, real_array
 from eigenstream._linalg import Float64s, orthonormalized, principal_angles
+from eigenstream._machine import blas_threads
 from eigenstream._state import State, joined, part
 from eigenstream.online.averages import RunningAnswer, RunningMean, Stateful
 from eigenstream.online.blocks import advance_loop, automatic, mean_shares, pointer

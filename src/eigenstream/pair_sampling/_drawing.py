@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eigenstream._checks import check_names, check_whole
-from eigenstream._memory import check_fits
+from eigenstream._machine import check_fits
 
 #: Peak memory of a pair: several copies of two indices and a sign.
 PAIR_BYTES = 100

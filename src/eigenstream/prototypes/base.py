@@ -14,7 +14,6 @@ from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distance
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._blas import blas_threads
 from eigenstream._checks import (
     check_choice,
     check_finite,
@@ -25,7 +24,7 @@ from eigenstream._checks import (
 )
 from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s
-from eigenstream._memory import chunk_rows
+from eigenstream._machine import blas_threads, chunk_rows
 from eigenstream._refusals import offered_if, unchanged_on_error
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable

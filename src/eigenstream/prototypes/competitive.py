@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from eigenstream import theory
-from eigenstream._blas import blas_threads
 from eigenstream._checks import check_choice, check_number, check_unchanged, check_whole, warn_user
 from eigenstream._linalg import Float64s
-from eigenstream._memory import check_fits, chunk_rows
+from eigenstream._machine import blas_threads, check_fits, chunk_rows
 from eigenstream._provenance import NOTED, check_same_steps, merge_sources
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._storable import storable

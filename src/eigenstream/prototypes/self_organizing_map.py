@@ -6,10 +6,9 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import eigh
 
-from eigenstream._blas import blas_threads
 from eigenstream._checks import check_choice, check_flag, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
-from eigenstream._memory import chunk_rows
+from eigenstream._machine import blas_threads, chunk_rows
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream._streams import Course, fits_streams_by

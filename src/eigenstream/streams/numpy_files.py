@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy_format
 
-from eigenstream._memory import physical_memory
+from eigenstream._machine import physical_memory
 from eigenstream.streams._places import File, chosen, one_line
 from eigenstream.streams.base import (
     RowBlock,

@@ -21,7 +21,7 @@ from eigenstream._checks import check_finite, real_array
 from eigenstream._documented import documented_by
 from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s
-from eigenstream._memory import chunk_rows
+from eigenstream._machine import chunk_rows
 from eigenstream._provenance import (
     NOTED,
     check_same_steps,

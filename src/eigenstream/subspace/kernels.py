@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from eigenstream._checks import is_sparse, warn_user
 from eigenstream._linalg import Float64s
-from eigenstream._memory import check_fits
+from eigenstream._machine import check_fits
 from eigenstream._storable import storable
 from eigenstream.subspace.terms import row_hashes
 

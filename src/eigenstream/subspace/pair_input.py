@@ -17,7 +17,7 @@ from eigenstream._checks import (
     is_sparse,
     unmasked,
 )
-from eigenstream._memory import chunk_rows
+from eigenstream._machine import chunk_rows
 from eigenstream._refusals import refuse_unread
 from eigenstream.subspace.rows import Raw, Source, finite_rows, refuse_columns
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from eigenstream._checkpoints import Keeper
 from eigenstream._checks import check_finite, check_weights, is_sparse, unmasked, warn_user
 from eigenstream._linalg import Float64s
-from eigenstream._memory import chunk_rows
+from eigenstream._machine import chunk_rows
 from eigenstream._refusals import refuse_unread
 from eigenstream._rows import known_rows
 from eigenstream._storable import storable

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream import theory
 from eigenstream._checks import check_number, is_sparse
 from eigenstream._linalg import Float64s, numerical_rank
-from eigenstream._memory import chunk_rows
+from eigenstream._machine import chunk_rows
 from eigenstream._storable import storable
 from eigenstream.subspace.base import Answer, documented
 from eigenstream.subspace.learner import Learner

@@ -1,8 +1,13 @@
-"""How much memory there is, what would not fit into it, and how much is taken at a time."""
+"""The machine: how much memory it has, how many rows are taken at a time, how many threads."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 
-__all__ = ["check_fits", "chunk_rows", "physical_memory"]
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["blas_threads", "check_fits", "chunk_rows", "physical_memory"]
 
 #: Values in one chunk of a fit: 32 MB of float64, so that a memory-mapped file streams through.
 CHUNK_VALUES = 1 << 22
@@ -39,3 +44,26 @@ def chunk_rows(n_features: int) -> int:
     1024
     """
     return min(max(CHUNK_VALUES // max(n_features, 1), 1), 1 << 20)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Find the libraries of the process, which takes milliseconds: once."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+@contextmanager
+def blas_threads(limit: int) -> Iterator[int]:
+    """Bound BLAS to so many threads, or to fewer where it was given fewer; yield how many it had.
+
+    >>> with blas_threads(1) as given:
+    ...     given >= 1
+    True
+    """
+    libraries = _libraries()
+    given = max((one.num_threads for one in libraries.lib_controllers), default=1)
+    if given <= limit:  # asked for again and again, often within another bound
+        yield given
+        return
+    with libraries.limit(limits=max(limit, 1), user_api="blas"):
+        yield given
