@@ -24,7 +24,7 @@ FLOORS = {
     "_rows": 1,
     "_streams": 1,
     "kernels": 1,
-    "pair_sampling": 1,
+    "pair_sampling": 2,
     "schedules": 1,
     "terms": 1,
     "theory": 1,

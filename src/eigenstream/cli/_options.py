@@ -357,12 +357,12 @@ class LearningOptions:
         str, typer.Option(help="How to learn: auto, dense, sketch, krylov, flow or kernel.")
     ] = "auto"
     passes: Annotated[
-        int,
+        int | None,
         typer.Option(
             help="Passes over the rows, with --solver sketch; each one improves the answer. "
             "Standard input allows one."
         ),
-    ] = 1
+    ] = None
     features: Annotated[
         str | None,
         typer.Option(
@@ -376,9 +376,11 @@ class LearningOptions:
         from eigenstream import RBFNetwork, Sketch
         from eigenstream.features import GradientOrientation
 
-        if self.passes != 1 and self.solver != "sketch":
-            raise ValueError(f"passes={self.passes} is for the sketch. Add --solver sketch.")
-        solver: Any = Sketch(passes=self.passes) if self.passes != 1 else self.solver
+        solver: Any = self.solver
+        if self.passes not in (None, 1):
+            if solver != "sketch":
+                raise ValueError(f"passes={self.passes} is for the sketch. Add --solver sketch.")
+            solver = Sketch(passes=self.passes)
         shape = stream.row_shape if len(stream.row_shape or ()) == 2 else None
         known = {
             "rbf": lambda size, gamma="median": RBFNetwork(

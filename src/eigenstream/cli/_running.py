@@ -45,7 +45,7 @@ def watched(stream: Any, run: RunOptions) -> Watched:
 
 
 def fitted(
-    estimator: Any, data: Any, run: RunOptions, passes: int = 1, y: Any = None, items: Any = None
+    estimator: Any, data: Any, run: RunOptions, passes: Any = None, y: Any = None, items: Any = None
 ) -> None:
     """Learn from a stream, save the model, write its page and print the results.
 
@@ -75,7 +75,7 @@ def fitted(
         rows = items
     with waiting("solving"):
         found = {"sources": list(rows.sources)} | _results(estimator, passes)
-    done = found["rows"] * found["passes"]
+    done = found["rows"] * (found["passes"] or 1)
     if keeper is not None and keeper.resumed:
         done = keeper.rows_since
     found |= {"seconds": seconds, "rows_per_second": round(done / max(seconds, 1e-9))}
@@ -90,14 +90,14 @@ def fitted(
         print("\nNothing was saved: -o model.eigs does.")
 
 
-def _results(estimator: Any, passes: int) -> dict[str, Any]:
+def _results(estimator: Any, passes: int | None) -> dict[str, Any]:
     """Return the results of a fit by name."""
     found = {name: getattr(estimator, attribute, None) for name, attribute in RESULTS.items()}
     grid = found.pop("grid")
     passes = getattr(estimator, "n_iter_", passes)
     rows = getattr(estimator, "n_samples_seen_", None)
     if rows is None:  # prototypes count steps: a row each in every pass
-        rows = estimator.n_steps_ // passes
+        rows = estimator.n_steps_ // (passes or 1)
     shape = None if grid is None else list(grid.shape)
     return {"rows": rows, "passes": passes, "shape": shape} | found
 

@@ -57,7 +57,7 @@ def fit_slow(
 
     stream = run.started(data)
     given = {"alpha": alpha, "lag": lag, "scale": standardize}
-    fitted(learning.made(SlowSubspace, stream, run, **given), stream, run, learning.passes)
+    fitted(learning.made(SlowSubspace, stream, run, **given), stream, run, learning.passes or 1)
 
 
 @app.command("pca", epilog="Example: eigenstream fit pca table.parquet -d 0.95 -o model.eigs")
@@ -74,7 +74,7 @@ def fit_pca(
 
     stream = run.started(data)
     estimator = learning.made(StreamPCA, stream, run, scale=standardize)
-    fitted(estimator, stream, run, learning.passes)
+    fitted(estimator, stream, run, learning.passes or 1)
 
 
 @app.command(

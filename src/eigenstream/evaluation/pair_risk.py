@@ -9,7 +9,6 @@ from scipy.spatial.distance import cdist
 
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
-from eigenstream._state import State
 from eigenstream.evaluation.base import (
     BINS,
     EXACT_PAIRS,
@@ -71,24 +70,6 @@ class TrainingRows:
     complete: bool
     n_distinct: float
     group_weights: str = "uniform"
-
-    def state(self) -> State:
-        """Return them as a flat dict."""
-        return dict(vars(self))
-
-    @classmethod
-    def restored(cls, state: State) -> "TrainingRows":
-        """Return the rows that gave this ``state``."""
-        return cls(
-            np.asarray(state["Z"], np.float64),
-            np.asarray(state["codes"], np.intp),
-            np.asarray(state["tasks"], np.intp),
-            np.asarray(state["weights"], np.float64),
-            float(state["total"]),
-            bool(state["complete"]),
-            float(state["n_distinct"]),
-            str(state["group_weights"]),
-        )
 
     def counts(self, repeats: float = 1.0) -> PairCounts:
         """Return the counts of their pairs; see ``counts_of_classes``."""

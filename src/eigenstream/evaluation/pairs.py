@@ -17,7 +17,7 @@ from eigenstream.evaluation.base import (
     labelled,
     roc_area,
 )
-from eigenstream.kernels.pairs import pair_histogram, pair_sums
+from eigenstream.kernels.pairs import pair_sums
 
 #: Bins of the curve's histogram, few enough to look values up in: from 0 to the diameter of a ball
 #: around all examples. That is at most twice the largest distance, so a bin is never wider than
@@ -102,17 +102,14 @@ def pair_roc(
     level = check_number(level, "level", above=0, below=1)
     data = labelled(Z, labels)
     exact_pairs, bins = check_whole(exact_pairs, "exact_pairs", least=0), check_whole(bins, "bins")
-    histogram, width = _histogram(data, bins)
+    counts = binned = all_pairs(data, exact_pairs=0, bins=bins)
     if data.n_same + data.n_different <= exact_pairs:
         counts = all_pairs(data, exact_pairs=exact_pairs)
-    else:
-        same, different = np.cumsum(histogram, axis=1)
-        counts = PairCounts(width * np.arange(bins + 1.0), same, different, width)
     positives, negatives = (np.concatenate([[0.0], share]) for share in counts.shares)
     area = roc_area(counts)
     # Inside a bin the curve may run anywhere between the corners of its step.
     corner = float(np.diff(positives) @ np.diff(negatives)) / 2
-    standard_error = _standard_error(data, histogram, width)
+    standard_error = _standard_error(data, binned)
     reach = NormalDist().inv_cdf(0.5 + level / 2) * standard_error
     return PairROC(
         area=area,
@@ -128,17 +125,7 @@ def pair_roc(
     )
 
 
-def _histogram(data: Labelled, bins: int) -> tuple[Float64s, float]:
-    """Count the pairs of either kind (rows) by distance; return the counts and a bin's width."""
-    centre = data.points.mean(axis=1, keepdims=True)
-    radius = sqrt(float(((data.points - centre) ** 2).sum(axis=0).max()))
-    width = 2.0 * radius / bins if radius > 0 else 1.0
-    counts = np.zeros((2, bins + 1))
-    pair_histogram(data.points, data.codes, np.ones(len(data.codes)), 1.0 / width, counts)
-    return counts, width
-
-
-def _standard_error(data: Labelled, histogram: Float64s, width: float) -> float:
+def _standard_error(data: Labelled, binned: PairCounts) -> float:
     """Return the infinitesimal jackknife's standard error of the area, over examples.
 
     With a weight w_i on each example, the area is a ratio: numerator, the weights' products summed
@@ -146,7 +133,7 @@ def _standard_error(data: Labelled, histogram: Float64s, width: float) -> float:
     the summed weights of both kinds of pair. Its derivative at w = 1 is a sum over the pairs of i.
     """
     n_same, n_different = data.n_same, data.n_different
-    same, different = histogram
+    same, different = (np.diff(kind, prepend=0.0) for kind in (binned.same, binned.different))
     below = np.cumsum(same) - same / 2  # ties, here pairs in one bin, count one half
     above = n_different - np.cumsum(different) + different / 2
     area = float(same @ above) / (n_same * n_different)
@@ -157,7 +144,7 @@ def _standard_error(data: Labelled, histogram: Float64s, width: float) -> float:
         ]
     )
     slopes = np.zeros(len(data.codes))
-    pair_sums(data.points, data.codes, 1.0 / width, table, slopes)
+    pair_sums(data.points, data.codes, 1.0 / binned.width, table, slopes)
     # Fresh examples of the same classes: only the variation inside each class counts.
     sizes = data.sizes[data.codes]
     means = np.bincount(data.codes, weights=slopes) / data.sizes

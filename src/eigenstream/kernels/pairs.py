@@ -119,3 +119,47 @@ def one_shot_misses(
                     near += 1
                 chance[p] *= 1.0 - near / others.shape[0]
         misses[k] = (1.0 - chance).sum()
+
+
+@njit(cache=True, nogil=True)
+def window_counts(
+    kinds: NDArray[Any], n_kinds: int, old: int, memory: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return two counts of the ``memory`` rows before each row from ``old`` on.
+
+    They are the number of these rows of the same kind as that row, and the number of pairs of one
+    kind among these rows.
+    """
+    alike, pairs = np.empty(len(kinds) - old), np.empty(len(kinds) - old)
+    within, total = np.zeros(n_kinds), 0.0
+    for row in range(len(kinds)):
+        count = within[kinds[row]]
+        if row >= old:
+            alike[row - old], pairs[row - old] = count, total
+        total += count
+        within[kinds[row]] += 1
+        if row >= memory:  # the oldest row leaves with its pairs
+            oldest = kinds[row - memory]
+            within[oldest] -= 1
+            total -= within[oldest]
+    return alike, pairs
+
+
+@njit(cache=True, nogil=True)
+def nth_alike(
+    kinds: NDArray[Any],
+    parts: NDArray[Any],
+    rows: NDArray[Any],
+    low: NDArray[Any],
+    places: NDArray[Any],
+) -> NDArray[Any]:
+    """Return the row at a place among those from ``low`` on of the same kind but another part."""
+    out = np.empty(len(rows), np.intp)
+    for k in range(len(rows)):
+        kind, part = kinds[rows[k]], parts[rows[k]]
+        place, j = places[k], low[k] - 1
+        while place >= 0:
+            j += 1
+            place -= (kinds[j] == kind) & (parts[j] != part)
+        out[k] = j
+    return out

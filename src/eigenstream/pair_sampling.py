@@ -1,7 +1,6 @@
-"""Pairs from streams of rows: by labels, or by nearness in time."""
+"""Pairs of the same and of different classes: drawn from labels, or from rows in time."""
 
 from collections.abc import Hashable, Iterable
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -16,15 +15,131 @@ from eigenstream._checks import (
     check_whole,
     real_array,
 )
-from eigenstream._state import (
-    State,
-    generator_of,
-    generator_state,
-    joined,
-    names_of,
-    names_state,
-    part,
-)
+from eigenstream._machine import check_fits
+from eigenstream.kernels.pairs import nth_alike, window_counts
+
+__all__ = ["LabelledPairs", "TemporalPairs", "sample_pairs"]
+
+#: Peak memory of a pair: several copies of two indices and a sign.
+PAIR_BYTES = 100
+
+#: Signed index pairs: shape (n, 2), and +1 or -1 for each.
+IndexPairs = tuple[NDArray[np.intp], NDArray[np.int64]]
+
+
+def sample_pairs(
+    labels: ArrayLike,
+    n_pairs: int,
+    *,
+    balanced: bool = True,
+    groups: ArrayLike | None = None,
+    random_state: Any = None,
+) -> IndexPairs:
+    """Draw independent pairs of labelled rows ([HPCA] section 3).
+
+    Each draw takes a uniform random task and then two different rows of that task. With
+    ``balanced=True`` half of the pairs are positive and half are negative.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+    n_pairs : int
+    balanced : bool
+    groups : array of shape (n,), optional
+        The learning task of each row; a single task by default.
+    random_state : int, generator or None
+
+    Returns
+    -------
+    pairs : array of shape (n_pairs, 2)
+        Indices of rows, for ``PairSubspace(preprocessor=X)``.
+    y : array of shape (n_pairs,)
+        +1 for the same label, -1 for different ones.
+
+    Examples
+    --------
+    >>> pairs, y = sample_pairs(["a", "a", "b", "b", "c"], 6, random_state=0)
+    >>> pairs.shape, sorted(y.tolist())
+    ((6, 2), [-1, -1, -1, 1, 1, 1])
+    """
+    if np.ndim(labels) != 1 or np.size(labels) < 2:
+        raise ValueError(f"labels={labels!r} is not a list of labels. Pass at least two labels.")
+    names = check_names(labels, "labels", np.size(labels))
+    n_pairs = check_whole(n_pairs, "n_pairs")
+    check_fits(PAIR_BYTES * n_pairs, f"drawing n_pairs={n_pairs} pairs", "Draw fewer at a time.")
+    tasks = np.zeros(len(names), np.intp)
+    if groups is not None:
+        of_rows = check_names(groups, "groups", len(names))
+        tasks = np.unique(of_rows, return_inverse=True)[1].astype(np.intp)
+    codes = np.unique(names, return_inverse=True)[1].ravel()
+    _, codes = np.unique(tasks * (codes.max() + 1) + codes, return_inverse=True)
+    drawing = _Drawing(codes.ravel(), tasks, np.random.default_rng(random_state))
+    if not balanced:
+        pairs = drawing.any(n_pairs)
+        return pairs, np.where(codes[pairs[:, 0]] == codes[pairs[:, 1]], 1, -1)
+    n_same = (n_pairs + 1) // 2
+    pairs = np.concatenate([drawing.same(n_same), drawing.different(n_pairs - n_same)])
+    signs = np.repeat([1, -1], [n_same, n_pairs - n_same])
+    mixed = drawing.rng.permutation(n_pairs)  # any slice holds both signs
+    return pairs[mixed], signs[mixed]
+
+
+class _Drawing:
+    """Rows in the order of tasks and classes; pairs are drawn as positions in that order."""
+
+    def __init__(
+        self, codes: NDArray[np.intp], tasks: NDArray[np.intp], rng: np.random.Generator
+    ) -> None:
+        self.rng = rng
+        self.order = np.argsort(codes, kind="stable")
+        self.sizes, self.task_sizes = np.bincount(codes), np.bincount(tasks)
+        self.class_start = np.cumsum(self.sizes) - self.sizes
+        self.task_start = np.cumsum(self.task_sizes) - self.task_sizes
+        self.task_of_class = tasks[self.order[self.class_start]]
+
+    def any(self, n: int) -> NDArray[np.intp]:
+        able = np.flatnonzero(self.task_sizes >= 2)
+        if len(able) == 0:
+            raise ValueError("No group has two rows. Pass larger groups.")
+        task = self.rng.choice(able, n)
+        return self._distinct(self.task_start[task], self.task_sizes[task])
+
+    def same(self, n: int) -> NDArray[np.intp]:
+        m, of_task = self.sizes.astype(float), self.task_sizes[self.task_of_class]
+        # The probability of a class for a uniform task and two different rows of it.
+        chance = m * (m - 1) / np.maximum(of_task * (of_task - 1.0), 1.0)
+        if not chance.any():
+            raise ValueError(
+                "Every class has a single row, so there are no positive pairs. "
+                "Use more rows or balanced=False."
+            )
+        drawn = self.rng.choice(len(m), n, p=chance / chance.sum())
+        return self._distinct(self.class_start[drawn], self.sizes[drawn])
+
+    def different(self, n: int) -> NDArray[np.intp]:
+        m, of_task = self.sizes.astype(float), self.task_sizes[self.task_of_class]
+        chance = m * (of_task - m) / np.maximum(of_task * (of_task - 1.0), 1.0)
+        if n and not chance.any():
+            raise ValueError(
+                "Every task has a single class, so there are no negative pairs. "
+                "Use more classes or balanced=False."
+            )
+        if n == 0:
+            return np.empty((0, 2), np.intp)
+        drawn = self.rng.choice(len(m), n, p=chance / chance.sum())
+        first = self.class_start[drawn] + self._below(self.sizes[drawn])
+        task = self.task_of_class[drawn]
+        second = self.task_start[task] + self._below(self.task_sizes[task] - self.sizes[drawn])
+        second += np.where(second >= self.class_start[drawn], self.sizes[drawn], 0)
+        return np.asarray(self.order[np.column_stack([first, second])])
+
+    def _distinct(self, start: NDArray[np.intp], size: NDArray[np.intp]) -> NDArray[np.intp]:
+        first, second = self._below(size), self._below(size - 1)
+        second += second >= first
+        return np.asarray(self.order[np.column_stack([start + first, start + second])])
+
+    def _below(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+        return self.rng.integers(sizes).astype(np.intp)
 
 
 class LabelledPairs:
@@ -76,8 +191,6 @@ class LabelledPairs:
         self._rows: NDArray[Any] | None = None
         self._keys: tuple[dict[Hashable, int], dict[Hashable, int]] = ({}, {})
         self._codes = np.empty((0, 2), np.intp)
-        #: The numbers of pairs in the window with the same class, and with the same group.
-        self._inside = np.zeros(2)
         self._seen = 0
 
     def pairs(
@@ -91,77 +204,35 @@ class LabelledPairs:
         codes = self._coded(check_names(labels, "labels", len(rows)), groups)
         kept = rows[:0] if self._rows is None else self._rows
         both, codes = np.concatenate([kept, rows]), np.concatenate([self._codes, codes])
-        n, old = len(both), len(kept)
-        now = np.arange(old, n)
-        low, next_low = (np.maximum(now + k - self.memory, 0) for k in (0, 1))
-        reach, counts = [_Reach(codes[:, k]) for k in (0, 1)], []
-        inside = np.empty((2, len(now)))
-        for k, kind in enumerate(reach):
-            counts.append(kind.count(now, low, now))
-            # The oldest row leaves the window with its pairs, and the new row adds pairs.
-            change = kind.count(now, next_low, now) - np.where(
-                next_low > low, kind.count(low, low + 1, now), 0
-            )
-            inside[k] = self._inside[k] + np.cumsum(change) - change
-            self._inside[k] += change.sum()
-        n_same, n_different = counts[0], counts[1] - counts[0]
+        now = np.arange(len(kept), len(both))
+        low = np.maximum(now - self.memory, 0)
+        classes, tasks = np.ascontiguousarray(codes.T)
+        (of_class, same), (of_task, inside) = (
+            window_counts(kinds, len(known), len(kept), self.memory)
+            for kinds, known in zip((classes, tasks), self._keys, strict=True)
+        )
         width = (now - low).astype(np.float64)
-        rate = self.per_row * width / np.maximum(2.0 * inside[1] + width, 1.0)
+        rate = self.per_row * width / np.maximum(2.0 * inside + width, 1.0)
         rarer = np.ones(len(now))
         if self.balanced:
-            rarer = 2.0 * (inside[1] - inside[0]) / np.maximum(2.0 * inside[0] + width, 1.0)
+            rarer = 2.0 * (inside - same) / np.maximum(2.0 * same + width, 1.0)
         draws = self._how_many.random((len(now), 2))
-        first, lows = [], []
-        for k, mean in enumerate((rate * rarer * n_same, rate * n_different)):
-            some = np.floor(mean + draws[:, k]).astype(np.intp) * (mean > 0)
-            first.append(np.repeat(now, some))
-            lows.append(np.repeat(low, some))
-        whom = [rng.random(len(ends)) for rng, ends in zip(self._whom, first, strict=True)]
-        second = [
-            reach[0].drawn(first[0], lows[0], whom[0]),
-            reach[1].drawn_outside(reach[0], first[1], lows[1], whom[1]),
-        ]
+        # Positive pairs are inside a class, negative ones inside a task and across classes.
+        signs = (
+            (rarer, of_class, classes, np.arange(len(both))),
+            (1.0, of_task - of_class, tasks, classes),
+        )
+        first, second = [], []
+        for k, (share, partners, kinds, parts) in enumerate(signs):
+            mean = rate * share * partners
+            some = np.repeat(np.arange(len(now)), (mean + draws[:, k]).astype(int) * (mean > 0))
+            places = (self._whom[k].random(len(some)) * partners[some]).astype(np.intp)
+            first.append(now[some])
+            second.append(nth_alike(kinds, parts, now[some], low[some], places))
         found = np.stack([both[np.concatenate(ends)] for ends in (first, second)], axis=1)
         self._seen += len(rows)
         self._rows, self._codes = (values[-self.memory :].copy() for values in (both, codes))
         return found, np.repeat([1, -1], [len(ends) for ends in first])
-
-    def anew(self) -> "LabelledPairs":
-        """Return an empty stream with the same parameters that continues the random draws."""
-        fresh = type(self)(per_row=self.per_row, memory=self.memory, balanced=self.balanced)
-        fresh._how_many, *fresh._whom = deepcopy([self._how_many, *self._whom])
-        return fresh
-
-    def state(self) -> State:
-        """Return the state as a flat dict."""
-        tasks, labels = zip(*self._keys[0], strict=True) if self._keys[0] else ((), ())
-        found = {name: getattr(self, name) for name in ("per_row", "memory", "balanced")}
-        found |= {"seen": self._seen, "codes": self._codes.copy(), "inside": self._inside.copy()}
-        if self._rows is not None:
-            found["rows"] = self._rows.copy()
-        draws = {"how_many": self._how_many, "first": self._whom[0], "second": self._whom[1]}
-        found |= names_state("task", tasks) | names_state("label", labels)
-        return found | joined(**{name: generator_state(rng) for name, rng in draws.items()})
-
-    @classmethod
-    def restored(cls, state: State) -> "LabelledPairs":
-        """Return the stream that gave this ``state``."""
-        found = cls(
-            per_row=float(state["per_row"]),
-            memory=int(state["memory"]),
-            balanced=bool(state["balanced"]),
-        )
-        found._how_many, *found._whom = (
-            generator_of(part(state, name)) for name in ("how_many", "first", "second")
-        )
-        found._seen, found._inside = int(state["seen"]), np.array(state["inside"], np.float64)
-        found._codes = np.array(state["codes"], np.intp)
-        found._rows = np.array(state["rows"]) if "rows" in state else None
-        classes, of_task = found._keys
-        for key in zip(names_of(state, "task"), names_of(state, "label"), strict=True):
-            classes[key] = len(classes)
-            of_task.setdefault(key[0], len(of_task))
-        return found
 
     def _coded(self, names: NDArray[Any], groups: Any) -> NDArray[np.intp]:
         """Return the numbers of the class and the group of each row."""
@@ -257,51 +328,6 @@ class TemporalPairs:
         self._seen += len(rows)
         self._rows = both[max(len(both) - self.memory, 0) :].copy()
         return found, np.repeat([1, -1], [n_same, len(newer) - n_same])
-
-
-class _Reach:
-    """Rows sorted by kind and then by position, to find partners by bisection."""
-
-    def __init__(self, codes: NDArray[np.intp]) -> None:
-        self.codes = codes
-        self.unit = len(codes) + 1
-        self.order = np.argsort(codes, kind="stable")
-        self.keys = codes[self.order] * self.unit + self.order
-        self.rank = np.empty(len(codes), np.intp)
-        self.rank[self.order] = np.arange(len(codes))
-
-    def first(self, rows: NDArray[np.intp], place: Any) -> NDArray[np.intp]:
-        """Return the rank of the first row of the same kind at ``place`` or later."""
-        return np.asarray(np.searchsorted(self.keys, self.codes[rows] * self.unit + place))
-
-    def count(self, rows: NDArray[np.intp], low: Any, high: Any) -> NDArray[np.intp]:
-        """Return the number of rows of the same kind from ``low`` to ``high``."""
-        return np.asarray(self.first(rows, high) - self.first(rows, low), np.intp)
-
-    def drawn(
-        self, rows: NDArray[np.intp], low: NDArray[np.intp], draws: NDArray[np.float64]
-    ) -> NDArray[np.intp]:
-        """Return an earlier row of the same kind at ``low`` or later, for each row."""
-        count = self.count(rows, low, rows)
-        return np.asarray(self.order[self.first(rows, low) + (draws * count).astype(np.intp)])
-
-    def drawn_outside(
-        self,
-        part: "_Reach",
-        rows: NDArray[np.intp],
-        low: NDArray[np.intp],
-        draws: NDArray[np.float64],
-    ) -> NDArray[np.intp]:
-        """Return an earlier row of the same kind but of another ``part``, a finer kind."""
-        start, mine = self.first(rows, low), part.first(rows, low)
-        of_part = part.count(rows, low, rows)
-        j = (draws * (self.count(rows, low, rows) - of_part)).astype(np.intp)
-        # The number of earlier rows outside the part grows with the rank, so bisection finds j.
-        others = self.rank[part.order] - np.arange(len(part.order)) + len(part.order)
-        keys = part.codes[part.order] * (2 * part.unit) + others
-        sought = part.codes[rows] * (2 * part.unit) + j + start - mine + len(part.order)
-        before = np.clip(np.searchsorted(keys, sought, side="right") - mine, 0, of_part)
-        return np.asarray(self.order[start + j + before])
 
 
 def _checked(chunk: ArrayLike, before: NDArray[Any] | None, first_row: int) -> NDArray[Any]:
