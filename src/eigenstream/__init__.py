@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         lag_path,
     )
 
-from eigenstream._checkpoints import Keeper, made_by
 
 __version__ = "0.1.0"
 
@@ -97,15 +96,9 @@ _HOMES = (
 )
 
 
-def _checkpoint(path: Any, every: Any, resume: Any) -> Keeper:
-    """Return who writes a fit's checkpoints: what learns knows of no files."""
-    keeper: Keeper = import_module("eigenstream.persistence").Checkpoint(
-        path, every=every, resume=resume
-    )
-    return keeper
-
-
-made_by(_checkpoint)
+def _checkpoint(path: Any, every: Any, resume: Any) -> Any:
+    """Return the writer of a fit's checkpoints."""
+    return import_module("eigenstream.persistence").Checkpoint(path, every=every, resume=resume)
 
 
 def __getattr__(name: str) -> Any:
@@ -123,11 +116,11 @@ def __getattr__(name: str) -> Any:
 
 
 def _report(*what: Any, **how: Any) -> None:
-    """Write the page about an estimator: only then are pictures and templates imported."""
+    """Write the page about an estimator."""
     __getattr__("report")(*what, **how)
 
 
-_hooks.report = _report
+_hooks.report, _hooks.make_keeper = _report, _checkpoint
 
 
 def __dir__() -> list[str]:

@@ -28,9 +28,9 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 import numpy as np
 from scipy.sparse import vstack
 
-from eigenstream._checkpoints import KEEPING, Keeper, Resumption, keeper_of
 from eigenstream._checks import is_sparse, warn_user
 from eigenstream._documented import documented_by
+from eigenstream._hooks import KEEPING, Keeper, Resumption, keeper_of
 from eigenstream._machine import physical_memory
 from eigenstream._provenance import NOTED, forget_source, note_source
 from eigenstream._refusals import refuse_unread

@@ -51,7 +51,7 @@ def fitted(
 
     For index pairs, ``y`` are their signs and ``items`` the stream of the rows.
     """
-    from eigenstream._checkpoints import keeper_of
+    from eigenstream._hooks import keeper_of
     from eigenstream._provenance import forget_source
     from eigenstream._streams import note_columns
     from eigenstream.persistence import save

@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 
 from joblib import hash as hash_of
 
-from eigenstream._checkpoints import Resumption
 from eigenstream._checks import check_flag, check_whole
 from eigenstream._files import check_writable, remove_abandoned
+from eigenstream._hooks import Resumption
 from eigenstream._streams import Course, learn_chunks
 from eigenstream.persistence.codec import Arrays, can_be_saved, encode
 from eigenstream.persistence.model_file import ModelError, read, read_header, write

@@ -16,10 +16,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import HasMethods, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checkpoints import Keeper, Resumption, keeper_of
 from eigenstream._checks import check_finite, real_array
 from eigenstream._documented import documented_by
-from eigenstream._hooks import Reported
+from eigenstream._hooks import Keeper, Reported, Resumption, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
 from eigenstream._provenance import (

@@ -5,9 +5,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checkpoints import KEEPING, keeper_of
 from eigenstream._checks import check_weights
 from eigenstream._documented import documented_by
+from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import offered_if, unchanged_on_error

@@ -4,9 +4,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from eigenstream._checkpoints import KEEPING, keeper_of
 from eigenstream._checks import check_index_pairs
 from eigenstream._documented import documented_by
+from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._provenance import forget_source
 from eigenstream._refusals import offered_if, unchanged_on_error

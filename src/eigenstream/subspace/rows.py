@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from eigenstream._checkpoints import Keeper
 from eigenstream._checks import check_finite, check_weights, is_sparse, unmasked, warn_user
+from eigenstream._hooks import Keeper
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
 from eigenstream._refusals import refuse_unread
