@@ -112,7 +112,7 @@ def test_other_learners_are_unchanged_by_what_they_refuse(learner, calls):
 
 
 def fingerprint(learner):
-    return hash_of(learner.state() if hasattr(learner, "state") else vars(learner))
+    return hash_of(vars(learner))
 
 
 @pytest.mark.parametrize("one", MADE_BY_USERS, ids=lambda one: one.__name__)

@@ -13,7 +13,6 @@ import numpy as np
 
 from eigenstream._checks import check_number, real_array
 from eigenstream._linalg import Float64s
-from eigenstream._state import State
 from eigenstream._storable import storable
 
 __all__ = ["Auto", "Constant", "Exponential", "Power", "Schedule", "Steps", "Verdict"]
@@ -39,11 +38,6 @@ class Schedule(ABC):
     @abstractmethod
     def gains(self, first: int, n: int) -> Float64s:
         """Return the learning rates of the steps ``first .. first + n - 1``, counted from 0."""
-
-    def state(self) -> State:
-        """Return the name of the class and its numbers by name."""
-        found = {name: value for name, value in vars(self).items() if value is not None}
-        return {"kind": type(self).__name__} | found
 
     @abstractmethod
     def converges(self) -> Verdict:
@@ -197,13 +191,6 @@ class Steps(Schedule):
 
     function: Callable[[Any], Any]
 
-    def state(self) -> State:
-        """Raise TypeError: a function cannot be saved."""
-        raise TypeError(
-            f"schedule={self.function!r} is a function and cannot be saved. Use a schedule of "
-            "eigenstream.schedules."
-        )
-
     def gains(self, first: int, n: int) -> Float64s:
         """Return the values of the function. Negative, infinite and NaN rates raise an error."""
         values = real_array(self.function(np.arange(first, first + n)), "the learning rates")
@@ -248,17 +235,3 @@ def as_schedule(value: Any, name: str = "schedule") -> Schedule:
         f"{name} must be a number, 'auto', a schedule of eigenstream.schedules (Constant, Power, "
         f"Exponential, Auto) or a function of the step number, got {value!r}."
     )
-
-
-def restored(state: State) -> Schedule:
-    """Return the schedule that gave this ``state``.
-
-    >>> restored(Power(100, 10_000).state())
-    Power(c0=100, t0=10000, p=1.0)
-    """
-    kinds: dict[str, Any] = {kind.__name__: kind for kind in (Auto, Constant, Exponential, Power)}
-    numbers = {name: np.asarray(value).item() for name, value in state.items() if name != "kind"}
-    if state["kind"] == "Auto":  # a state has no None
-        numbers = {"averaging": None} | numbers
-    made: Schedule = kinds[str(state["kind"])](**numbers)
-    return made

@@ -9,6 +9,7 @@ from scipy.spatial.distance import pdist
 
 from eigenstream._checks import check_finite, check_names, real_array
 from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
 from eigenstream.kernels.pairs import pair_histogram
 
 #: Up to this many pairs (of 1448 examples) all distances are held and sorted; above, they are
@@ -64,6 +65,7 @@ def labelled(Z: ArrayLike, labels: ArrayLike) -> Labelled:
     return Labelled(points, float(scale), codes.astype(np.intp), sizes)
 
 
+@storable(ends="f8 e", same="f8 e", different="f8 e", width="number")
 @dataclass(frozen=True)
 class PairCounts:
     """Cumulative weights of same and of different pairs, at distances up to each of ``ends``.

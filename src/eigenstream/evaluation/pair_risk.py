@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
 from eigenstream.evaluation.base import (
     BINS,
     EXACT_PAIRS,
@@ -54,6 +55,16 @@ class BalancedRisk:
     n_different: int
 
 
+@storable(
+    Z="f8 n d",
+    codes="i8 n",
+    tasks="i8 n",
+    weights="f8 n",
+    total="number",
+    complete="bool",
+    n_distinct="number",
+    group_weights="str",
+)
 @dataclass(frozen=True)
 class TrainingRows:
     """The projected training rows, or a representative sample of them.

@@ -1,7 +1,7 @@
 """What the online neurons share: passes over data, convergence, history, projection."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ from eigenstream._checks import (
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
-from eigenstream._state import Restorable, State, joined, part
+from eigenstream._storable import FITTED, storable
 from eigenstream._streams import Course, fits_streams_by, maps_streams
 from eigenstream.online import OnlineLearner, Plan, Progress, Rule
 from eigenstream.schedules import Auto
@@ -28,9 +28,16 @@ from eigenstream.schedules import Auto
 __all__ = ["OnlineNeurons"]
 
 
-class OnlineNeurons(
-    Restorable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
-):
+@storable(
+    **FITTED,
+    _begun="dict",
+    _learner="OnlineLearner",
+    _latest="f8 units D",
+    n_iter_="int",
+    converged_="bool",
+    history_="list?",
+)
+class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of the estimators whose units learn by a Hebbian rule, one observation at a time."""
 
     #: What schedule="auto" is: single units need another rate than the flow's frames.
@@ -238,31 +245,24 @@ class OnlineNeurons(
 
     # ---- saving ----------------------------------------------------------------------------
 
-    def state(self) -> State:
-        """Return what has been learned; the rule is known by the parameters."""
-        found = super().state()
-        learner = found.pop("_learner", None)
-        if learner is None:
-            return found
-        return found | joined(plan=learner.plan.state(), learner=learner.state())
-
-    @classmethod
-    def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Self:
-        """Return neurons that go on from a ``state``, to the last bit."""
-        nested = ("plan.", "learner.")
-        own = {name: one for name, one in state.items() if not name.startswith(nested)}
-        made = super().restored(parameters, own)
-        learned = part(state, "learner")
-        if learned:
-            begun = cls(**{**parameters, **(made._begun or {})})
-            plan = Plan.restored(part(state, "plan"))
-            every = begun.history_every
-            hook = None if every is None else made._record
-            made._learner = OnlineLearner(
-                begun._rule(), replace(plan, hook=hook, hook_every=every or 1)
-            )
-            made._learner.restore(learned)
-        return made
+    def _loaded(self) -> None:
+        """Let the learner record again, and check that it is that of these neurons."""
+        if self._begun is None:
+            return
+        begun = type(self)(**self.get_params(deep=False) | self._begun)
+        begun._check()
+        plan = self._learner.plan
+        if begun.history_every is not None:
+            self.history_ = list(self.history_)
+            plan = replace(plan, hook=self._record, hook_every=begun.history_every)
+        self._learner.plan = plan
+        units = begun._units()
+        if (
+            self._learner.rule is not begun._rule()
+            or units != plan.n_components
+            or self._latest.shape != (units, len(self._learner.mean))
+        ):
+            raise ValueError(f"what was learned is not what {begun!r:.200} learns.")
 
     def _record(self, progress: Progress) -> None:
         self.history_.append((progress.step, progress.components))

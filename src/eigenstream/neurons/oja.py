@@ -4,6 +4,7 @@ from typing import Any
 
 from eigenstream._checks import check_choice
 from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
 from eigenstream.neurons.base import OnlineNeurons
 from eigenstream.online import HEBB, OJA_LINEAR, OJA_NORMALIZED, Rule
 from eigenstream.schedules import Auto
@@ -13,6 +14,7 @@ __all__ = ["OjaNeuron"]
 FORMS = {"normalized": OJA_NORMALIZED, "linear": OJA_LINEAR, "hebb": HEBB}
 
 
+@storable()
 class OjaNeuron(OnlineNeurons):
     """One linear neuron that learns the first principal component [OJA].
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from eigenstream._checks import check_flag, check_whole
 from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
 from eigenstream.neurons.base import OnlineNeurons
 from eigenstream.online import SANGER, SANGER_NORMALIZED, Rule
 from eigenstream.schedules import Auto
@@ -13,6 +14,7 @@ from eigenstream.schedules import Auto
 __all__ = ["SangerNetwork"]
 
 
+@storable()
 class SangerNetwork(OnlineNeurons):
     """A layer of linear units that learns the principal components in order [SANGER].
 

@@ -1,13 +1,13 @@
 """One answer from the many weights that a rule passes through."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from eigenstream._linalg import Float64s
-from eigenstream._state import State
+from eigenstream._storable import storable
 
-__all__ = ["ProjectorAverage", "RunningAnswer", "RunningMean", "Stateful"]
+__all__ = ["ProjectorAverage", "RunningAnswer", "RunningMean"]
 
 #: Powers of the clock that weigh the terms in running estimates. RECENT is for V^T T V, whose early
 #: terms saw another V. PRESENT is for the comparison of the average with the last frame.
@@ -58,23 +58,26 @@ class ProjectorAverage:
         return np.asarray(old + new @ cross.T)
 
 
-class Stateful:
-    """Saved and restored by the attributes that ``LEARNED`` names."""
-
-    LEARNED: ClassVar[tuple[str, ...]]
-
-    def state(self) -> State:
-        """Return copies of what was learned, as arrays."""
-        return {name: np.array(getattr(self, name)) for name in self.LEARNED}
-
-    def restore(self, state: State) -> None:
-        """Take over a ``state``."""
-        for name in self.LEARNED:
-            value = np.array(state[name])
-            setattr(self, name, value.item() if value.ndim == 0 else value)
-
-
-class RunningAnswer(Stateful):
+#: The size d, C for the frames' rows and W for their columns. Some arrays are empty at first.
+@storable(
+    d="int=d",
+    power="number | None",
+    keep="number",
+    steps="int",
+    clock="number",
+    shown="number",
+    weight="number",
+    fresh_weight="number",
+    moment="f8 C C | f8 0 0",
+    top="f8 C d | f8 0 0",
+    values="f8 2",
+    watched="float w W | float 0 0",
+    seen="f8 w w | f8 0 0",
+    fresh_seen="f8 w w",
+    average_values="f8 a",
+    average_vectors="f8 a W | f8 0 0",
+)
+class RunningAnswer:
     """From the frames V_t of an orthonormal rule, with more rows than d, to one of d rows.
 
     A collection adds the terms since the last one to a running estimate of V^T T V. It adds the d
@@ -82,11 +85,6 @@ class RunningAnswer(Stateful):
     ``watched``: their responses to later terms estimate their objective. Weights are powers
     of a clock that shows the sum of the rewarded |u|^2. The past loses ``1 - keep`` a step or more.
     """
-
-    LEARNED = (
-        "steps", "clock", "shown", "weight", "fresh_weight", "moment", "seen", "fresh_seen", "top",
-        "values", "watched", "average_values", "average_vectors",
-    )  # fmt: skip
 
     def __init__(self, d: int, power: float | None, keep: float) -> None:
         self.d, self.power, self.keep = d, power, keep  # no average without a power
@@ -181,14 +179,20 @@ class RunningAnswer(Stateful):
         return np.asarray(moment / self.weight)
 
 
-class RunningMean(Stateful):
+@storable(
+    d="int",
+    power="number | None",
+    keep="number",
+    steps="int",
+    watched="float w W | float 0 0",
+)
+class RunningMean:
     """The mean, with weights t^power, of the weights of a rule that keeps no orthonormal frame."""
 
-    LEARNED = ("steps", "watched")
     lags = False
 
     def __init__(self, d: int, power: float | None, keep: float) -> None:
-        self.power, self.keep = power, keep
+        self.d, self.power, self.keep = d, power, keep
         self.steps, self.watched = 0, np.zeros((0, 0))
 
     def begin(self, start: Any) -> None:

@@ -1,6 +1,7 @@
 """Learning online by a rule. A learner keeps the weights and the rows that later steps need."""
 
 from collections.abc import Callable
+from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -10,11 +11,11 @@ import scipy.sparse as sp
 from eigenstream._checks import check_choice, check_number, check_whole, real_array
 from eigenstream._linalg import Float64s, orthonormalized, principal_angles
 from eigenstream._machine import blas_threads
-from eigenstream._state import State, joined, part
-from eigenstream.online.averages import RunningAnswer, RunningMean, Stateful
+from eigenstream._storable import storable
+from eigenstream.online.averages import RunningAnswer, RunningMean
 from eigenstream.online.blocks import advance_loop, automatic, mean_shares, pointer
-from eigenstream.online.rules import Rule, UnstableStepError
-from eigenstream.schedules import Auto, Steps, as_schedule, restored
+from eigenstream.online.rules import RULES, Rule, UnstableStepError
+from eigenstream.schedules import Auto, Steps, as_schedule
 
 __all__ = ["OnlineLearner", "Plan", "Progress", "check_options"]
 
@@ -46,9 +47,23 @@ class Progress:
     angle: float | None = None
 
 
+@storable(
+    n_components="int=units",
+    weights="tuple[number]",
+    lag="int",
+    center="bool",
+    schedule="any",
+    init="any",
+    forgetting="number | None",
+    seed="int",
+    block_size="int | None",
+    rates="f8 units | None",
+    hook="-",
+    hook_every="int",
+)
 @dataclass(frozen=True)
 class Plan:
-    """The parameters of an online learner; ``FlowSolver`` describes each."""
+    """The parameters of an online learner; ``FlowSolver`` describes each. A hook is not saved."""
 
     n_components: int
     weights: tuple[float, float] = (1.0, 0.0)
@@ -63,34 +78,16 @@ class Plan:
     hook: Callable[[Progress], Any] | None = None
     hook_every: int = 1000
 
-    def checked(self) -> Self:
-        """Return the plan after checking its values."""
+    def __post_init__(self) -> None:
+        reward, penalty = self.weights
         check_whole(self.n_components, "n_components")
         check_whole(self.lag, "lag", least=0)
-        check_number(self.weights[0], "the reward's weight", least=0)
-        check_number(self.weights[1], "the penalty's weight", least=0)
-        if self.weights[1] > 0 and self.lag == 0:
+        check_number(reward, "the reward's weight", least=0)
+        check_number(penalty, "the penalty's weight", least=0)
+        if penalty > 0 and self.lag == 0:
             raise ValueError("a penalty on velocities needs lag >= 1, got lag=0.")
         check_whole(self.hook_every, "hook_every")
         check_options(self.schedule, self.init, self.forgetting, self.block_size, self.hook)
-        return self
-
-    def state(self) -> State:
-        """Return all parameters but the hook."""
-        found = {name: value for name, value in vars(self).items() if value is not None}
-        for name in ("hook", "hook_every", "schedule"):
-            found.pop(name, None)
-        found["weights"] = np.array(self.weights, np.float64)
-        return found | joined(schedule=as_schedule(self.schedule).state())
-
-    @classmethod
-    def restored(cls, state: State) -> "Plan":
-        """Return the plan that gave this ``state``."""
-        found = {name: np.asarray(value) for name, value in state.items() if "." not in name}
-        given: dict[str, Any] = {k: v.item() if v.ndim == 0 else v for k, v in found.items()}
-        reward, penalty = given["weights"].tolist()
-        given |= {"weights": (reward, penalty), "schedule": restored(part(state, "schedule"))}
-        return cls(**given)
 
 
 def check_options(
@@ -119,7 +116,35 @@ def check_options(
         raise TypeError(f"hook must be a function of one Progress, got {hook!r}.")
 
 
-class OnlineLearner(Stateful):
+#: W is the number of features, or 0 before the first row, and C that of the learned vectors.
+@storable(
+    rule="-",
+    _rule="str",
+    schedule="-",
+    _keep="-",
+    _automatic="-",
+    _room="-",
+    stopped="-",
+    plan="Plan",
+    steps="int",
+    n_rows="int",
+    n_velocities="int",
+    sequence_rows="int",
+    gain="number",
+    mean="f8 W | f8 0",
+    moment="f8 C C",
+    sums="f8 2",
+    answer="RunningAnswer | RunningMean",
+    _adapt="f8 5",
+    _total="number",
+    _collect_next="int",
+    _rows="float k W | float 0 0",
+    _weights="f8 k",
+    _frame="float C+1 W | float 0 0",
+    _now="i8 p",
+    _past="i8 p",
+)
+class OnlineLearner:
     """Learns weight vectors from a stream by a rule, one step a row of positive weight.
 
     Step t has the input vector row t less the mean of the rows before, with the weight ``reward``.
@@ -132,25 +157,14 @@ class OnlineLearner(Stateful):
     array([[3., 1.]])
     """
 
-    LEARNED = (
-        "steps", "gain", "n_rows", "n_velocities", "sequence_rows", "mean", "moment", "sums",
-        "_adapt", "_total", "_collect_next", "_frame", "_rows", "_weights", "_now", "_past",
-    )  # fmt: skip
-
     def __init__(self, rule: Rule, plan: Plan) -> None:
-        self.rule = rule
-        self.plan = plan.checked()
-        self.schedule = as_schedule(plan.schedule)
-        self._keep = 1.0 - (plan.forgetting or 0.0)
-        auto = self.schedule if isinstance(self.schedule, Auto) else Auto(averaging=None)
-        self._automatic = self.schedule is auto
-        self._adapt = automatic(auto.c if self._automatic else 0.0, self._keep)
-        kind: Any = RunningAnswer if rule.orthonormal else RunningMean
-        self.answer = kind(plan.n_components, auto.averaging, self._keep)
+        self.plan, self._rule = plan, rule.name
+        self._follow_plan()
+        self._adapt = automatic(self.schedule.c if self._automatic else 0.0, self._keep)
+        self.answer = self._new_answer()
         self.steps = self.n_rows = 0
         self.n_velocities = 0  # terms so far whose pasts have a positive weight
         self.sequence_rows = 0  # of the running sequence
-        self.stopped = False
         self.gain = self._total = 0.0  # the last rate, and the weight of the terms in the mean
         self._collect_next = 0
         #: The sums over the terms of the rewarded c |u|^2 and of weights, and, since the last
@@ -163,7 +177,54 @@ class OnlineLearner(Stateful):
         #: of their rows and of the rows ``lag`` before.
         self._rows, self._weights = np.zeros((0, 0)), np.zeros(0)
         self._now = self._past = np.zeros(0, np.int64)
+
+    def _follow_plan(self) -> None:
+        """Set the attributes that the plan determines, and those that need not be saved."""
+        self.rule = RULES[self._rule]
+        self.schedule: Any = as_schedule(self.plan.schedule)
+        self._automatic = isinstance(self.schedule, Auto)
+        self._keep = 1.0 - (self.plan.forgetting or 0.0)
         self._room = np.zeros((0, 0))
+        self.stopped = False
+
+    def _new_answer(self) -> Any:
+        kind = RunningAnswer if self.rule.orthonormal else RunningMean
+        averaging = self.schedule.averaging if self._automatic else None
+        return kind(self.plan.n_components, averaging, self._keep)
+
+    def _loaded(self) -> None:
+        """Check that the arrays fit together: compiled loops do not check where they read."""
+        self._follow_plan()
+        plan, answer, new = self.plan, self.answer, self._new_answer()
+        same = type(answer) is type(new) and all(
+            getattr(answer, name) == getattr(new, name) for name in ("d", "power", "keep")
+        )
+        n, width = self._rows.shape
+        if width:
+            self._check_init(width)
+        begun, back = len(self._frame) > 0, self._now - self._past
+        parts: list[Any] = [self._rows]
+        if begun:
+            watched = 0 if self.rule.orthonormal and answer.power is None else plan.n_components
+            same &= answer.watched.shape == (watched, width)
+            parts += [self._frame, answer.watched]
+        if (
+            not same
+            or len(self.mean) != width
+            or plan.n_components > width > 0
+            or len(self.moment) != (self._columns if begun else 0)
+            or (self.steps > 0 and not begun)
+            or n < min(self.sequence_rows, plan.lag)
+            or len({one.dtype for one in parts}) > 1
+            or (back < 0).any()
+            or (back > plan.lag).any()
+            or (np.diff(self._now, append=n) < 1).any()
+            or (np.diff(self._past, prepend=-1) < 1).any()
+        ):
+            raise ValueError("the arrays of an online learner do not fit to its plan.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_room": np.zeros((0, 0))}
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -401,28 +462,13 @@ class OnlineLearner(Stateful):
 
     def ahead(self) -> "OnlineLearner":
         """Return a copy that has learned and collected all terms; this learner is unchanged."""
-        other = type(self)(self.rule, replace(self.plan, hook=None))
-        other.restore(self.state())
+        other = copy(self)
+        other.plan = replace(self.plan, hook=None)
+        other = deepcopy(other)
         if other.n_terms:
             other._learn()
             other.answer.collect(other)
         return other
-
-    def state(self) -> State:
-        """Return copies of all that has been learned, as arrays."""
-        return super().state() | joined(answer=self.answer.state())
-
-    def restore(self, state: State) -> None:
-        """Take over a ``state``, in a learner made with the same plan."""
-        super().restore(state)
-        self.answer.restore(part(state, "answer"))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"rule": self.rule, "plan": self.plan, "state": self.state()}
-
-    def __setstate__(self, saved: dict[str, Any]) -> None:
-        self.__init__(saved["rule"], saved["plan"])  # type: ignore[misc]
-        self.restore(saved["state"])
 
 
 def completed(frame: Float64s, d: int, vectors: Any) -> Float64s:

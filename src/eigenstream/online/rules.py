@@ -18,6 +18,7 @@ __all__ = [
     "OJA_LINEAR",
     "OJA_NORMALIZED",
     "OJA_SUBSPACE",
+    "RULES",
     "SANGER",
     "SANGER_NORMALIZED",
     "Rule",
@@ -225,3 +226,11 @@ OJA_NORMALIZED = Rule("oja_normalized", _oja_normalized, norms=True)
 OJA_SUBSPACE = Rule("oja_subspace", _oja_subspace)
 SANGER = Rule("sanger", _sanger)
 SANGER_NORMALIZED = Rule("sanger_normalized", _sanger_normalized, norms=True)
+
+#: The rules by name.
+RULES = {
+    rule.name: rule
+    for rule in (
+        *(HEBB, OJA_FLOW, OJA_LINEAR, OJA_NORMALIZED, OJA_SUBSPACE, SANGER, SANGER_NORMALIZED),
+    )
+}

@@ -13,7 +13,6 @@ import eigenstream.prototypes
 import eigenstream.streams
 import eigenstream.subspace  # noqa: F401  the classes register themselves
 from eigenstream._storable import CLASSES, check_form, layout_of
-from eigenstream.persistence import _old_states
 
 __all__ = ["Arrays", "can_be_saved", "decode", "encode"]
 
@@ -42,7 +41,7 @@ REMEDIES = {
 
 def can_be_saved(value: Any) -> bool:
     """Return whether a value is of one of the classes that can be saved."""
-    return CLASSES.get(type(value).__name__) is type(value) or _old_states.known(value)
+    return CLASSES.get(type(value).__name__) is type(value)
 
 
 def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
@@ -73,8 +72,6 @@ def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
         return {"is": kind, "of": [list(pair) for pair in zip(keys, parts, strict=True)]}
     if isinstance(value, np.dtype):
         return {"is": "dtype", "of": value.name}
-    if isinstance(value, np.random.Generator):
-        return {"is": "Generator", "of": encode(value.bit_generator.state, arrays, place)}
     if SPARSE.get(kind) is type(value):
         parts = [value.data, value.indices, value.indptr, list(value.shape)]
         return {"is": kind, "of": encode(parts, arrays, place)}
@@ -82,9 +79,6 @@ def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
         attributes = _attributes(value)
         of = {name: encode(one, arrays, f"{place}.{name}") for name, one in attributes.items()}
         return {"is": kind, "of": of}
-    if _old_states.known(value):
-        state = _old_states.state_of(value)
-        return {"is": kind, "of": {k: encode(v, arrays, f"{place}.{k}") for k, v in state.items()}}
     parts = place.split(".")
     name = next((one for one in parts if one in REMEDIES), parts[-1])
     remedy = REMEDIES.get(name, "Use numbers, text, arrays and objects of eigenstream.")
@@ -161,8 +155,6 @@ def decode(
             decode(key, arrays, place): decode(one, arrays, f"{place}.{key}", sizes)
             for key, one in of
         }
-    if kind == "Generator":
-        return _generator(decode(of, arrays, place))
     if kind in SPARSE:
         *parts, shape = decode(of, arrays, place)
         matrix = SPARSE[kind](tuple(parts), shape=tuple(shape))
@@ -170,9 +162,6 @@ def decode(
         return matrix
     if kind in CLASSES:
         return _object(CLASSES[kind], of, arrays, place, sizes or {})
-    if kind in _old_states.CLASSES:
-        state = {name: decode(one, arrays, f"{place}.{name}") for name, one in of.items()}
-        return _old_states.restored(kind, state)
     raise ValueError(f"{place} is of the unknown class {kind!r:.60}.")
 
 
@@ -212,12 +201,3 @@ def _checked_dtype(name: str) -> np.dtype[Any]:
     if dtype.kind not in "biuf":
         raise ValueError(f"no array has the type {name!r:.40}.")
     return dtype
-
-
-def _generator(state: dict[str, Any]) -> np.random.Generator:
-    kind = getattr(np.random, state["bit_generator"])
-    if not issubclass(kind, np.random.BitGenerator):
-        raise ValueError("a random generator has an unknown kind.")
-    generator = np.random.Generator(kind())
-    generator.bit_generator.state = state
-    return generator

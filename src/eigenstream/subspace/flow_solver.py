@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from eigenstream._checks import check_flag, check_whole, warn_user
 from eigenstream._linalg import Float64s
-from eigenstream._state import State, joined, part
+from eigenstream._storable import storable
 from eigenstream.online import OJA_FLOW, OnlineLearner, Plan, Progress, check_options
 from eigenstream.subspace.operators import Eigenpairs, canonical
 
@@ -87,6 +87,7 @@ class FlowMonitor:
         return bool(self.stop is not None and self.stop(progress))
 
 
+@storable(_learner="OnlineLearner")
 class FlowSolver:
     """Learns the top eigenspace of a contrast from a stream, one observation at a time.
 
@@ -142,7 +143,7 @@ class FlowSolver:
         hook: Callable[[Progress], Any] | None = None,
         hook_every: int = 1000,
     ) -> None:
-        self.plan = Plan(
+        plan = Plan(
             n_components,
             weights=weights,
             lag=lag,
@@ -155,7 +156,7 @@ class FlowSolver:
             hook=hook,
             hook_every=hook_every,
         )
-        self._learner = OnlineLearner(OJA_FLOW, self.plan)
+        self._learner = OnlineLearner(OJA_FLOW, plan)
 
     def update(
         self,
@@ -206,6 +207,11 @@ class FlowSolver:
         )
 
     @property
+    def plan(self) -> Plan:
+        """The parameters."""
+        return self._learner.plan
+
+    @property
     def n_rows(self) -> int:
         """The number of rows seen."""
         return self._learner.n_rows
@@ -230,15 +236,6 @@ class FlowSolver:
         """Whether the hook has stopped the last ``update``."""
         return self._learner.stopped
 
-    def state(self) -> State:
-        """Return all that has been learned, and how; the hook is its owner's."""
-        return joined(plan=self.plan.state(), learned=self._learner.state())
-
-    @classmethod
-    def restored(cls, state: State) -> Self:
-        """Return a solver that goes on from a ``state``, to the last bit."""
-        solver = cls.__new__(cls)
-        solver.plan = Plan.restored(part(state, "plan"))
-        solver._learner = OnlineLearner(OJA_FLOW, solver.plan)
-        solver._learner.restore(part(state, "learned"))
-        return solver
+    def _loaded(self) -> None:
+        if self._learner.rule is not OJA_FLOW:
+            raise ValueError("the learner of a flow has another rule.")

@@ -16,18 +16,6 @@ from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.sample import PairSample, Sample
 from eigenstream.subspace.terms import chunk_keys, pair_hashes
 
-storable(ends="f8 e", same="f8 e", different="f8 e", width="number")(PairCounts)
-storable(
-    Z="f8 n d",
-    codes="i8 n",
-    tasks="i8 n",
-    weights="f8 n",
-    total="number",
-    complete="bool",
-    n_distinct="number",
-    group_weights="str",
-)(TrainingRows)
-
 
 @storable(m="number", m_all="number | None")
 @dataclass(frozen=True)

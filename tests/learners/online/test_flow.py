@@ -174,8 +174,6 @@ def test_later_rows_in_double_precision_are_not_rounded_to_single(plan, few):
     double = FlowSolver(2, **plan).update(known).solution()
     assert principal_angles(mixed.solution().components.T, double.components.T).max() < 0.05
     assert orthonormality_error(mixed.solution().components.T) < 1e-12
-    again = FlowSolver.restored(mixed.state())
-    np.testing.assert_array_equal(again.solution().mean, mixed.solution().mean)
 
 
 def test_float32_is_learned_in_float32():
