@@ -3,6 +3,7 @@
 Readers have tests of their own in ``tests/streams``; here streams are of arrays, and small files.
 """
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -12,8 +13,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import PolynomialFeatures
 
 from eigenstream import (
+    Adaline,
+    AdalineRegressor,
     ClassSubspace,
+    CompetitiveLearning,
     ContrastSubspace,
+    MultilayerPerceptron,
+    MultilayerPerceptronRegressor,
     OjaNeuron,
     PairMetric,
     PairSubspace,
@@ -295,10 +301,60 @@ def test_a_refused_stream_changes_nothing():
 
 def test_what_would_not_fit_in_memory_is_refused(monkeypatch):
     monkeypatch.setattr(_streams, "physical_memory", lambda: 1.0)
-    refused(lambda: Perceptron().fit(streamed(X, Y)), ValueError, "in memory.*partial_fit")
     chunks = lambda rows: iter(np.array_split(rows, 9))  # noqa: E731
-    refused(lambda: Perceptron().fit(streamed(X, Y, chunks)), ValueError, "in memory")
+    refused(lambda: Perceptron().fit(streamed(X, Y, chunks)), ValueError, "in memory.*partial_fit")
     # These need some chunks only.
     ClassSubspace(2, eta=2.0).fit(streamed(X, Y))
     OjaNeuron().fit(streamed(X, None))
+    Perceptron(max_iter=2).fit(streamed(X, Y))
     RBFNetwork(9).fit(streamed(X, None))
+
+
+# ---- parts of a stream --------------------------------------------------------------------------
+
+IN_PARTS = [
+    (Perceptron(max_iter=3), Y),
+    (Perceptron(max_iter=3, pocket=True, shuffle=False), Y),
+    (Adaline(max_iter=3), Y),
+    (AdalineRegressor(max_iter=3, shuffle=False), X @ np.arange(8.0)),
+    (MultilayerPerceptron(4, batch_size=8, max_iter=3, early_stopping=True), Y),
+    (MultilayerPerceptronRegressor(4, max_iter=3), X[:, 0]),
+    (CompetitiveLearning(4, max_iter=3), None),
+    (CompetitiveLearning(4, method="batch", max_iter=3), None),
+    (SelfOrganizingMap((2, 3), max_iter=3), None),
+    (SelfOrganizingMap((2, 3), training="batch", max_iter=3), None),
+]
+
+
+@pytest.mark.parametrize(("own", "y"), IN_PARTS, ids=lambda one: repr(one)[:60])
+def test_a_long_stream_is_learned_part_by_part(own, y, monkeypatch):
+    """The cuts between parts, and so the answer, do not depend on the chunks."""
+    own = clone(own).set_params(random_state=0)
+    whole = clone(own).fit(streamed(X, y))
+    monkeypatch.setattr(_streams, "PART", 70 * X.shape[1])
+    first, second = (clone(own).fit(streamed(X, y, chunk_rows=n)) for n in (13, 100))
+    read = "predict" if hasattr(own, "predict") else "transform"
+    np.testing.assert_allclose(getattr(first, read)(X), getattr(second, read)(X), atol=1e-10)
+    for name in ("n_steps_", "radius_", "rate_limit_", "safe_rate_"):
+        if hasattr(whole, name) and not getattr(own, "early_stopping", False):
+            due = getattr(whole, name)
+            if name != "n_steps_" or getattr(own, "batch_size", 1) == 1:
+                assert getattr(first, name) == pytest.approx(due)
+    if hasattr(own, "shuffle") and not own.shuffle and not getattr(own, "pocket", False):
+        np.testing.assert_allclose(getattr(first, read)(X), getattr(whole, read)(X), atol=1e-10)
+
+
+@pytest.mark.parametrize(("own", "y"), IN_PARTS, ids=lambda one: repr(one)[:60])
+def test_memory_does_not_grow_with_the_stream(own, y, tmp_path, monkeypatch):
+    monkeypatch.setattr(_streams, "PART", 50 * X.shape[1])
+    peaks = []
+    for copies in (5, 40):
+        np.save(tmp_path / "rows.npy", np.tile(X, (copies, 1)))
+        stream = open_stream(tmp_path / "rows.npy", chunk_rows=100)
+        labelled = stream if y is None else stream.with_labels(np.tile(y, copies))
+        tracemalloc.start()
+        clone(own).set_params(random_state=0).fit(labelled)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # All rows would take 8 times as much.
+    assert peaks[1] < 2 * peaks[0]

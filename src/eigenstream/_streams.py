@@ -71,6 +71,14 @@ class Taught(NamedTuple):
     rows: Any
     labels: Any
 
+    def chosen(self, places: Any) -> "Taught":
+        """Return some of the rows.
+
+        >>> Taught(np.eye(2), None).chosen([0]).rows
+        array([[1., 0.]])
+        """
+        return Taught(self.rows[places], None if self.labels is None else self.labels[places])
+
 
 def check_labelled(stream: Any, estimator: Any) -> None:
     """Refuse a stream without the labels that an estimator needs."""
@@ -90,12 +98,8 @@ def complete_rows(chunk: Any) -> Taught:
     >>> complete_rows(chunk).rows.shape
     (1, 1)
     """
-    rows, labels = chunk.rows, chunk.labels
-    if chunk.weights is not None:
-        complete = chunk.weights > 0
-        rows = rows[complete]
-        labels = None if labels is None else labels[complete]
-    return Taught(rows, labels)
+    some = Taught(chunk.rows, chunk.labels)
+    return some if chunk.weights is None else some.chosen(chunk.weights > 0)
 
 
 def fresh(estimator: Learner) -> Learner:
@@ -147,6 +151,9 @@ def refuse_keeping(X: Any) -> NoReturn:
 #: What all rows of a stream may take of the memory, where an estimator needs them at once.
 MEMORY_SHARE = 0.25
 
+#: Numbers in a part of a stream within which rows are shuffled, 64 MB. Larger parts mix more rows.
+PART = 2**23
+
 
 class Passes:
     """The complete rows of a stream, chunk by chunk, as often as it is iterated over.
@@ -193,7 +200,24 @@ class Passes:
 
     def whole(self) -> Taught:
         """Return all rows at once: what needs them learns in float64, and may copy them once."""
-        parts = list(self._bounded(8)) if self._held is None else self._held
+        return self._stacked(list(self._bounded(8)) if self._held is None else self._held)
+
+    def parts(self) -> Iterator[Taught]:
+        """Start a pass over parts of ``PART`` numbers, cut at the same rows for any chunks."""
+        rest: list[Taught] = []
+        for some in self:
+            rest.append(some)
+            n_rows, width = sum(one.rows.shape[0] for one in rest), some.rows.shape[1]
+            size = max(PART // width, 1)
+            n = (n_rows - 1) // size * size
+            if n:
+                whole = self._stacked(rest)
+                for at in range(0, n, size):
+                    yield whole.chosen(slice(at, at + size))
+                rest = [whole.chosen(slice(n, None))]
+        yield self._stacked(rest)
+
+    def _stacked(self, parts: list[Taught]) -> Taught:
         if not parts:
             raise ValueError(
                 f"{self.stream!r} has no row to learn from: all lack values, or a label."
@@ -263,25 +287,20 @@ class Course:
 
     def all_rows(self, what: str) -> Taught:
         """Return all rows at once, of which nothing can be kept on the way."""
+        self.keep_nothing(f"{what} needs all rows at once")
+        return all_rows(self.stream, what)
+
+    def keep_nothing(self, why: str) -> None:
+        """Refuse checkpoints: there is nothing worth keeping on the way."""
         if self._keeper is None:
-            return all_rows(self.stream, what)
+            return
         remedy = "leave checkpoint= out"
         if not self.keeps and hasattr(self.learned, "partial_fit"):
             remedy += (
                 ", or learn in one pass, chunk by chunk: "
                 f"persistence.Checkpoint(path).learn({self._name}(...), stream)"
             )
-        raise ValueError(
-            f"{what} needs all rows at once, and there is nothing to keep on the way: {remedy}."
-        )
-
-    def keep_nothing(self) -> None:
-        """Refuse checkpoints: what there is to learn is not worth keeping on the way."""
-        if self._keeper is not None:
-            raise ValueError(
-                f"fit of {self._name} draws its rows in a quick pass and keeps nothing on the way: "
-                "leave checkpoint= out. What learns behind it, features=, keeps it."
-            )
+        raise ValueError(f"{why}, and there is nothing to keep on the way: {remedy}.")
 
     def before(self) -> None:
         """Keep what was learned before the first pass, such as a feature map."""

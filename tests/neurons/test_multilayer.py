@@ -173,10 +173,10 @@ def test_who_has_learned_is_not_warned():
     [
         (lambda X, y: MultilayerPerceptron(0).fit(X, y), "hidden_layer_sizes"),
         (lambda X, y: MultilayerPerceptron((3, "a")).fit(X, y), "hidden_layer_sizes"),
-        (lambda X, y: MultilayerPerceptron(activation="sine").fit(X, y), "activation must be"),
-        (lambda X, y: MultilayerPerceptron(loss="hinge").fit(X, y), "loss must be"),
-        (lambda X, y: MultilayerPerceptron(momentum=1.0).fit(X, y), "momentum must be"),
-        (lambda X, y: MultilayerPerceptron(batch_size="auto").fit(X, y), "batch_size must be"),
+        (lambda X, y: MultilayerPerceptron(activation="sine").fit(X, y), "'activation' parameter"),
+        (lambda X, y: MultilayerPerceptron(loss="hinge").fit(X, y), "'loss' parameter"),
+        (lambda X, y: MultilayerPerceptron(momentum=1.0).fit(X, y), "'momentum' parameter"),
+        (lambda X, y: MultilayerPerceptron(batch_size="auto").fit(X, y), "'batch_size' parameter"),
         (lambda X, y: MultilayerPerceptron(schedule="auto").fit(X, y), "Hebbian"),
         (lambda X, y: MultilayerPerceptron().fit(X, y * 0), "one class only"),
         (lambda X, y: MultilayerPerceptron().fit(X), "requires y .* Give one label"),
@@ -194,7 +194,7 @@ def test_who_has_learned_is_not_warned():
             lambda X, y: MultilayerPerceptron(early_stopping=True, random_state=0).fit(
                 X, y, np.isin(np.arange(150), [0, 70]) * 1.0
             ),
-            "held out.*sample_weight zero",
+            "of 2 rows cannot be held out",
         ),
         (lambda X, y: MultilayerPerceptronRegressor().fit(X, y + np.nan), "NaN at row 0"),
     ],

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from eigenstream.neurons._linear import Units
 from eigenstream.neurons._network import ACTIVATIONS, OUTPUTS, Network, backpropagation_steps
+from eigenstream.neurons._supervised import Block
 from eigenstream.neurons.adaline import adaline_steps
-from eigenstream.neurons.perceptron import perceptron_steps
+from eigenstream.neurons.perceptron import Units, perceptron_steps
 
 N, D = 203, 12
 RNG = np.random.default_rng(0)
@@ -32,15 +32,14 @@ def by_hand(rule):
 
 def test_the_loops_take_the_same_steps():
     order = np.arange(N)
-    units = Units.zeros(1, D)
-    squares = (ROWS**2).sum(axis=1) + 1
-    done, _ = adaline_steps(units, ROWS, SIGNS[:, None], order, GAINS, 1 / squares, 1.0)
+    rows, weights = np.column_stack([ROWS, np.ones(N)]), np.ones(N)
+    block = Block(rows, SIGNS[:, None], weights, 1 / (rows**2).sum(axis=1))
+    units = np.zeros((1, D + 1))
+    done, _ = adaline_steps(units, block, order, GAINS, 1e12)
     assert done == N
-    np.testing.assert_allclose(units.weights[0], by_hand(adaline), rtol=0, atol=203 * 1e-15)
-    units = Units.zeros(1, D)
-    classes = (SIGNS > 0).astype(np.int64)
-    # The rates are the rows' weights here.
-    perceptron_steps(units, ROWS, classes, order, GAINS, np.ones(1, bool), True)
+    np.testing.assert_allclose(units[0], by_hand(adaline), rtol=0, atol=203 * 1e-15)
+    units = Units.zeros(1, D + 1)
+    perceptron_steps(units, block._replace(factors=GAINS), order, 0)
     np.testing.assert_allclose(units.weights[0], by_hand(perceptron), rtol=0, atol=203 * 1e-15)
 
 
@@ -88,7 +87,8 @@ def test_backpropagation_equals_the_textbook(activation, output, momentum, neste
     targets, weights = np.eye(3)[rng.integers(3, size=N)], rng.uniform(0, 2, N)
     order, n_steps = rng.permutation(N), -(-N // size)
     gains = GAINS[:n_steps] / 5
-    done, loss = backpropagation_steps(net, ROWS, targets, order, gains, weights, size)
+    block = Block(ROWS, targets, weights, weights)
+    done, loss = backpropagation_steps(net, block, order, gains, size)
     assert done == n_steps
     batches = np.split(order, range(size, N, size))
     assert loss == pytest.approx(backpropagation(other, batches, targets, gains, weights))
@@ -101,5 +101,6 @@ def test_a_loss_that_is_not_finite_ends_the_steps(output, size):
     net = Network.zeros((D, 3), "tanh", output)
     targets, rows = np.eye(3)[np.zeros(N, int)], ROWS.copy()
     rows[7, 0] = np.nan
-    steps = backpropagation_steps(net, rows, targets, np.arange(N), GAINS, np.ones(N), size)
+    block = Block(rows, targets, np.ones(N), np.ones(N))
+    steps = backpropagation_steps(net, block, np.arange(N), GAINS, size)
     assert steps[0] == 7 // size

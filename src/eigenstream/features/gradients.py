@@ -100,7 +100,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _fit_stream(self, course: Course) -> None:
         """Learn from the first rows: their shape is all there is to learn."""
-        course.keep_nothing()
+        course.keep_nothing("GradientOrientation learns the shape of the first rows")
         rows, _ = next(course.learning())
         course.learned.fit(rows)
 

@@ -197,7 +197,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _fit_stream(self, course: Course) -> None:
         """Draw what ``fit`` of all the rows would draw, and keep no others."""
-        course.keep_nothing()
+        course.keep_nothing("RBFNetwork draws its rows in a quick pass")
         stream, learner = course.stream, course.learned
         if self.prototypes is not None:
             count = 0

@@ -8,6 +8,7 @@ import numpy as np
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
 from eigenstream.kernels.base import njit
+from eigenstream.neurons._supervised import Block
 
 __all__ = ["OUTPUTS", "Network", "backpropagation_steps", "network_answers"]
 
@@ -188,9 +189,7 @@ def _compare(answers: Any, targets: Any, weights: Any, kind: int) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def backpropagation_steps(
-    net: Network, rows: Any, targets: Any, order: Any, gains: Any, weights: Any, size: int
-) -> Any:
+def backpropagation_steps(net: Network, block: Block, order: Any, gains: Any, size: int) -> Any:
     """Take a step on each batch of ``size`` rows; return the steps and the sum of the losses.
 
     A step is dw_ji = eta / n times the sum over the n rows of c delta_j y_i, c their weights. In a
@@ -199,8 +198,8 @@ def backpropagation_steps(
     that is not finite ends the loop before its step.
 
     >>> net = Network.zeros((2, 1), "tanh", "identity")
-    >>> targets, gains = np.array([[1.0], [3.0]]), np.array([0.5])
-    >>> backpropagation_steps(net, np.eye(2), targets, np.arange(2), gains, np.ones(2), 2)
+    >>> block = Block(np.eye(2), np.array([[1.0], [3.0]]), np.ones(2), np.ones(2))
+    >>> backpropagation_steps(net, block, np.arange(2), np.array([0.5]), 2)
     (1, 5.0)
     >>> net.weights  # the mean error is 2
     array([0.25, 0.75, 1.  ])
@@ -210,8 +209,9 @@ def backpropagation_steps(
     layers, changes = _compiled_layers(net.sizes, weight), _compiled_layers(net.sizes, change)
     for s in range(gains.shape[0]):
         picks = order[s * size : (s + 1) * size]
-        answers = _forward(net, rows[picks])
-        loss, deltas = _compare(answers[-1], targets[picks], weights[picks], net.output)
+        answers = _forward(net, block.rows[picks])
+        wanted, heavy = block.targets[picks], block.weights[picks]
+        loss, deltas = _compare(answers[-1], wanted, heavy, net.output)
         if not np.isfinite(loss):
             return s, total
         total += loss

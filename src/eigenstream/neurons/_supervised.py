@@ -1,34 +1,52 @@
 """The base of neurons that learn from rows with targets."""
 
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_random_state, column_or_1d
 
 from eigenstream._checks import (
     check_finite,
-    check_flag,
     check_names,
-    check_number,
     check_unchanged,
     check_unmasked,
     check_weights,
-    check_whole,
     real_array,
 )
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import fits_streams
-from eigenstream.schedules import Auto, Schedule, as_schedule
+from eigenstream._streams import Course, fits_streams_by, maps_streams
+from eigenstream.online import UnstableStepError
+from eigenstream.schedules import Auto, as_schedule
 
-__all__ = ["Classifying", "Regressing", "SupervisedNeurons", "orders", "plain", "rates_of"]
+__all__ = [
+    "COUNT",
+    "FLAG",
+    "NOT_NEGATIVE",
+    "Block",
+    "Classifying",
+    "Regressing",
+    "Start",
+    "SupervisedNeurons",
+    "next_order",
+    "stalled",
+    "target_spread",
+]
+
+COUNT = Interval(Integral, 1, None, closed="left")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+FLAG = "boolean"
 
 #: Parameters that only ``fit`` reads. They may change between two chunks.
 OF_FIT = (
@@ -36,109 +54,282 @@ OF_FIT = (
     *("early_stopping", "validation_fraction"),
 )
 
+#: Attributes that describe the rows of ``fit``. ``partial_fit`` removes them.
+OF_ROWS = (
+    *("margin_", "radius_", "mistake_bound_", "separable_", "rate_limit_"),
+    *("validation_scores_", "best_validation_score_"),
+)
+
+
+class Block(NamedTuple):
+    """Checked rows of positive weight, the targets of the units, and the weights."""
+
+    rows: Float64s
+    targets: Float64s
+    weights: Float64s
+    #: The learning rate of each row, relative to that of its step.
+    factors: Float64s
+    #: Whether these are all rows of a fit.
+    whole: bool = False
+
+    def chosen(self, places: Any) -> "Block":
+        """Return some of the rows.
+
+        >>> Block(np.eye(2), np.ones((2, 1)), np.ones(2), np.ones(2)).chosen([1]).rows
+        array([[0., 1.]])
+        """
+        return Block(*(one[places] for one in self[:4]))
+
+
+#: Starts a pass over the rows.
+Start = Callable[[], Iterable[Block]]
+
 
 @storable(
     **FITTED,
     _begun="dict",
+    _steps="int",
     n_iter_="int",
     converged_="bool",
     history_="list?",
-    loss_curve_="list[number]?",
+    loss_curve_="list[number]",
 )
-class SupervisedNeurons(BaseEstimator):
+class SupervisedNeurons(BaseEstimator, ABC):
     """Base of the neurons that learn from rows with targets, one example after the other."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "max_iter": [COUNT],
+        "shuffle": [FLAG],
+        "history_every": [COUNT, None],
+        "random_state": ["random_state"],
+    }
+    #: Those of the neurons with learning rates.
+    RATES: ClassVar[dict[str, Any]] = {
+        "schedule": "no_validation",
+        "tol": [NOT_NEGATIVE],
+        "n_iter_no_change": [COUNT],
+    }
 
     max_iter: int
     shuffle: bool
     history_every: int | None
     random_state: Any
-    history_: list[Any]
+    #: Rows a step.
+    batch_size: int = 1
+
+    loss_curve_: list[float]
+
     #: The parameters that learning began with; none before.
     _begun: Mapping[str, Any] = MappingProxyType({})
+    _units: Any
 
-    def _check(self) -> None:
-        """Check the parameters."""
-        check_whole(self.max_iter, "max_iter")
-        check_flag(self.shuffle, "shuffle")
-        if self.history_every is not None:
-            check_whole(self.history_every, "history_every")
-        given = self.get_params(deep=False)
-        if "schedule" in given:
-            rates_of(given["schedule"])
-            check_number(given["tol"], "tol", least=0)
-            check_whole(given["n_iter_no_change"], "n_iter_no_change")
+    @abstractmethod
+    def _new_units(self, random: Any) -> Any:
+        """Return units that have learned nothing."""
 
-    def _read_targets(self, y: Any, weights: Float64s, first: bool) -> Any:
-        """Return the targets of the units; ``classes_`` are known except in a first ``fit``."""
-        raise NotImplementedError
+    @abstractmethod
+    def _learn(self, start: Start, random: Any) -> None:
+        """Learn from passes over the rows, and judge the result."""
 
-    def _passes(self, rows: Float64s, targets: Any, weights: Float64s) -> None:
-        """Learn from all rows, pass by pass."""
-        raise NotImplementedError
+    @abstractmethod
+    def _advance(self, block: Block, order: Any) -> float:
+        """Take the steps of some rows in this order; return the sum of their losses."""
 
-    def _chunk(self, rows: Float64s, targets: Any, weights: Float64s, first: bool) -> None:
-        """Learn from a chunk that follows those before it."""
-        raise NotImplementedError
+    @abstractmethod
+    def _parts(self) -> tuple[Any, Any]:
+        """Return copies of the weights and of the intercepts."""
 
+    @abstractmethod
     def _sizes(self) -> tuple[int, int]:
         """Return the numbers of inputs and of outputs."""
-        raise NotImplementedError
 
-    @fits_streams
+    @abstractmethod
+    def _answers(self, X: Any) -> Float64s:
+        """Return the answers of the units to rows, one column a unit."""
+
+    @abstractmethod
+    def _given(self, y: Any) -> NDArray[Any]:
+        """Return labels or numbers, checked, one a row."""
+
+    @abstractmethod
+    def _encoded(self, given: NDArray[Any]) -> Float64s:
+        """Return the targets of the units, one column a unit."""
+
+    @abstractmethod
+    def _note_targets(self, given: NDArray[Any]) -> None:
+        """Note the classes, or the number of targets, of rows that come first."""
+
+    @property
+    @abstractmethod
+    def _n_units(self) -> int:
+        """The number of outputs."""
+
+    # ---- learning --------------------------------------------------------------------------
+
+    @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from passes over the rows until they no longer improve, or ``max_iter`` passes.
 
         Parameters
         ----------
         X : array-like of shape (n, D), or a stream of ``eigenstream.open_stream``
+            A stream is read in parts of 64 MB, pass by pass. Rows are shuffled within a part.
         y : array-like of shape (n,), or (n, targets) for numbers
             A stream may have labels or targets itself.
         sample_weight : array-like of shape (n,), optional
             A row of weight c takes steps c times as long. Rows of weight zero are ignored.
         """
         with unchanged_on_error(self):
-            self._check()
-            self._note_parameters()
-            self._passes(*self._checked(X, y, sample_weight, first=True))
+            self._start()
+            block = self._checked(X, y, sample_weight, reset=True, known=False)
+            block = block._replace(whole=True)
+            self._fit(lambda: [block])
         return self
+
+    def _fit_stream(self, course: Course) -> None:
+        """Learn from a stream part by part, or as from an array if one part holds all rows."""
+        course.keep_nothing(f"fit of {type(self).__name__} makes several passes")
+        made, passes = course.learned, course.passes()
+        first = list(islice(passes.parts(), 2))
+        if len(first) == 1:
+            made.fit(*first[0])
+            return
+        made._start()
+        made._rows(first[0].rows, reset=True)
+        for part in passes:
+            made._note_targets(made._given(part.labels))
+        made._fit(lambda: (made._checked(*part) for part in passes.parts()))
+
+    def _fit(self, start: Start) -> None:
+        random = check_random_state(self.random_state)
+        self._begin(random)
+        self._learn(start, random)
+
+    def _start(self) -> None:
+        """Check the parameters, and forget what was learned before."""
+        self._check()
+        given = self.get_params(deep=False)
+        self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
+        self._forget("classes_", "_targets_", "_flat", "safe_rate_", *OF_ROWS)
+
+    def _forget(self, *names: str) -> None:
+        for name in names:
+            self.__dict__.pop(name, None)
+
+    def _begin(self, random: Any) -> None:
+        self._units = self._new_units(random)
+        self._steps, self.n_iter_, self.loss_curve_, self.converged_ = 0, 0, [], False
+        if self.history_every is not None:
+            self.history_: list[Any] = []
+
+    def _passes(self, start: Start, random: Any, settled: Callable[[], bool]) -> bool:
+        """Learn from at most ``max_iter`` passes; return whether they settled."""
+        order: Any = np.arange(0)
+        for _ in range(self.max_iter):
+            total = weight = 0.0
+            for block in start():
+                order = next_order(order, len(block.rows), random if self.shuffle else None)
+                total += self._show(block, order)
+                weight += float(block.weights.sum())
+            self.n_iter_ += 1
+            self.loss_curve_.append(total / weight)
+            if settled():
+                return True
+        return False
+
+    def _show(self, block: Block, order: Any) -> float:
+        """Take a step on each ``batch_size`` rows; return the sum of the losses."""
+        total, size = 0.0, self.batch_size
+        while len(order):
+            every = self.history_every or len(order)
+            steps = every - self._steps % every
+            here, order = order[: steps * size], order[steps * size :]
+            total += self._advance(block, here)
+            self._steps += -(-len(here) // size)
+            if self.history_every is not None and self._steps % every == 0:
+                self.history_.append((self._steps, *self._parts()))
+        return total
 
     def _continue(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         """Learn from one chunk; rows that all weigh zero change nothing."""
         if sample_weight is not None and not np.any(sample_weight):
             return self
         with unchanged_on_error(self):
-            self._check()
-            first = not self.__sklearn_is_fitted__()
+            first = not self._begun
             if first:
-                self._note_parameters()
+                self._start()
             else:
                 check_unchanged(self._begun, vars(self))
             if isinstance(self, Classifying):
-                self._name_classes(classes, first)
-            self._chunk(*self._checked(X, y, sample_weight, first), first)
+                _check_partial_fit_first_call(self, classes)
+            known = not first or hasattr(self, "classes_")
+            block = self._checked(X, y, sample_weight, reset=first, known=known)
+            if first:
+                self._begin(check_random_state(self.random_state))
+            else:  # after an error the old values are unchanged
+                self._units, self.loss_curve_ = self._units.copy(), self.loss_curve_.copy()
+                if self.history_every is not None:
+                    self.history_ = self.history_.copy()
+            self._forget(*OF_ROWS)
+            self._chunk(block)
+            self.n_iter_ += 1
         return self
 
-    def _note_parameters(self) -> None:
-        given = self.get_params(deep=False)
-        self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
-        if isinstance(self, Classifying):
-            self.__dict__.pop("classes_", None)
+    def _chunk(self, block: Block) -> None:
+        """Learn from the rows of a chunk, in their order."""
+        total = self._show(block, np.arange(len(block.rows)))
+        self.loss_curve_.append(total / float(block.weights.sum()))
+        self.converged_ = False
+
+    def _gains(self, n: int) -> Float64s:
+        """Return the learning rates of the next steps."""
+        return as_schedule(vars(self)["schedule"]).gains(self._steps, n)
+
+    def _check_stable(self, done: int, gains: Float64s, remedy: str) -> None:
+        """Raise if fewer steps were done than there are learning rates."""
+        if done < len(gains):
+            remedy += " The neuron is as it was before the call."
+            raise UnstableStepError(self._steps + done, float(gains[done]), remedy)
+
+    # ---- checks ----------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        """Check the parameters."""
+        self._validate_params()
+        schedule = vars(self).get("schedule", 0.1)
+        if isinstance(as_schedule(schedule), Auto):
+            raise ValueError(
+                f"schedule={schedule!r} is for Hebbian units. Give a number, another schedule of "
+                "eigenstream.schedules or a function of the step number."
+            )
 
     def _checked(
-        self, X: Any, y: Any, sample_weight: Any, first: bool
-    ) -> tuple[Float64s, Any, Float64s]:
-        """Return the rows, the targets and the weights."""
-        rows = self._rows(X, reset=first)
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. Give "
-                "one label or number a row, or a stream with open_stream(..., labels=...)."
-            )
-        n = len(rows)
-        weights = np.ones(n) if sample_weight is None else check_weights(sample_weight, n).copy()
-        if not weights.any():
-            raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
-        return rows, self._read_targets(y, weights, first), weights
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        reset: bool = False,
+        known: bool = True,
+    ) -> Block:
+        """Return the rows of positive weight, with the targets of the units.
+
+        Unless they are ``known``, the classes or the number of targets are noted first.
+        """
+        rows = self._rows(X, reset=reset)
+        given = self._given(y)
+        check_consistent_length(rows, given)
+        weights = np.ones(len(rows))
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, len(rows)).copy()
+            if not weights.any():
+                raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
+            counted = weights > 0
+            rows, given, weights = rows[counted], given[counted], weights[counted]
+        if not known:
+            self._note_targets(given)
+        rows = self._inputs(rows)
+        return Block(rows, self._encoded(given), weights, self._factors(rows, weights))
 
     def _rows(self, X: Any, *, reset: bool) -> Float64s:
         """Return the rows as float64, contiguous in memory."""
@@ -146,37 +337,30 @@ class SupervisedNeurons(BaseEstimator):
         check_finite(rows)
         return np.ascontiguousarray(rows, np.float64)
 
+    def _inputs(self, rows: Float64s) -> Float64s:
+        """Return the inputs of the units."""
+        return rows
+
+    def _factors(self, rows: Float64s, weights: Float64s) -> Float64s:
+        """Return the learning rates of the rows, relative to those of the steps."""
+        return weights
+
+    def _check_given(self, y: Any) -> None:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. Give "
+                "one label or number a row, or a stream with open_stream(..., labels=...)."
+            )
+
     def _loaded(self) -> None:
         """Check values that were read from a file."""
         self._check()
-        if self._begun:
-            classes = getattr(self, "classes_", None)
-            n_units = getattr(self, "_targets_", 0) if classes is None else len(classes)
-            if classes is not None and n_units < 3:
-                n_units -= 1
-            if n_units < 1 or self._sizes() != (self.n_features_in_, n_units):
-                raise ValueError(f"{self._sizes()} inputs and outputs do not fit to the data.")
+        if self._begun and self._sizes() != (self.n_features_in_, self._n_units):
+            raise ValueError(f"{self._sizes()} inputs and outputs do not fit to the data.")
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there is anything to read."""
         return bool(self._begun)
-
-    def _begin_history(self, first: bool) -> None:
-        """Start a list, or copy it: after an error the old one is unchanged."""
-        if self.history_every is not None:
-            self.history_ = [] if first else list(self.history_)
-
-    def _record(self, steps: int, weights: Callable[[], tuple[Any, Any]]) -> None:
-        if self.history_every is not None and steps % self.history_every == 0:
-            self.history_.append((steps, *weights()))
-
-    def _stretches(self, done: int, steps: int) -> Iterator[tuple[int, int]]:
-        """Cut ``steps`` more steps where the history is recorded; as (from, to), from 0."""
-        every, at = self.history_every or done + steps, 0
-        while at < steps:
-            end = min(at + every - (done + at) % every, steps)
-            yield at, end
-            at = end
 
 
 @storable(classes_="names classes")
@@ -184,6 +368,8 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
     """Neurons whose targets are classes, fixed when learning begins."""
 
     classes_: NDArray[Any]
+    #: A single unit answers with the second class above this response.
+    _threshold: ClassVar[float] = 0.0
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
@@ -195,68 +381,58 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         """
         return self._continue(X, y, sample_weight, classes)
 
-    def _targets(self, codes: Any) -> Any:
-        """Return the targets of the units."""
-        raise NotImplementedError
+    @maps_streams
+    def predict(self, X: Any) -> Any:
+        """Return the class of the unit with the largest answer; of two classes, by the sign."""
+        answers = self._answers(X)
+        return self.classes_[self._winners(answers)]
 
-    def _one_column_a_unit(self, codes: Any) -> Float64s:
+    def _winners(self, answers: Float64s) -> NDArray[np.int64]:
+        """Return the places of the classes with the largest answers."""
+        if answers.shape[1] == 1:
+            return (answers[:, 0] > self._threshold).astype(np.int64)
+        return np.asarray(answers.argmax(axis=1), np.int64)
+
+    @property
+    def _n_units(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _given(self, y: Any) -> NDArray[Any]:
+        self._check_given(y)
+        check_unmasked(y, "y")
+        labels = column_or_1d(y, warn=True)
+        return check_names(labels, "y", len(labels))
+
+    def _note_targets(self, given: NDArray[Any]) -> None:
+        check_classification_targets(given)
+        self.classes_ = np.unique(np.append(vars(self).get("classes_", given[:0]), given))
+
+    def _encoded(self, given: NDArray[Any]) -> Float64s:
         """Return 1 for a row's own class and 0 for others; of two classes, one column."""
+        codes = self._codes(given)
         if len(self.classes_) == 2:
             return np.asarray(codes == 1, np.float64)[:, None]
         return np.asarray(codes[:, None] == np.arange(len(self.classes_)), np.float64)
 
-    def _read_targets(self, y: Any, weights: Float64s, first: bool) -> Any:
-        check_unmasked(y, "y")
-        labels = column_or_1d(y, warn=True)
-        check_consistent_length(weights, labels)
-        if labels.dtype.kind == "f":
-            check_finite(labels[:, None], name="y")
-        labels = check_names(labels, "y", len(labels))
-        if first and labels.dtype.kind not in "biuUS":
-            check_classification_targets(labels)
-        if not hasattr(self, "classes_"):
-            if len(np.unique(labels[weights > 0])) < 2:
-                raise ValueError("y names one class only. Give rows of at least two classes.")
-            self.classes_ = np.unique(labels)
-        return self._targets(self._codes(labels))
-
     def _codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
         """Return the places of the labels among the classes."""
         classes = self.classes_
+        if len(classes) < 2:
+            raise ValueError(f"{classes} is one class only. Give at least two.")
         if (labels.dtype.kind in "US") != (classes.dtype.kind in "US"):
             raise ValueError(
-                f"y holds {plain(labels[0])!r}, and the classes are such as {plain(classes[0])!r}: "
+                f"y holds {labels[:1].tolist()}, and the classes are {classes.tolist()!r:.100}: "
                 "text and numbers name different classes. Use one kind throughout."
             )
         codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
         unseen = np.flatnonzero(classes[codes] != labels)
         if unseen.size:
             raise ValueError(
-                f"y holds {plain(labels[unseen[0]])!r} at row {unseen[0]}, which is none of the "
+                f"y holds {labels[unseen].tolist()[0]!r} at row {unseen[0]}, which is none of the "
                 f"classes {classes.tolist()!r:.100}. Name all classes in the first call, "
                 "partial_fit(X, y, classes=...), or call fit to start again."
             )
         return codes.astype(np.int64)
-
-    def _name_classes(self, classes: Any, first: bool) -> None:
-        """Take the classes that the first ``partial_fit`` names, or compare later ones."""
-        if classes is None and not first:
-            return
-        if classes is None:
-            raise ValueError(
-                "classes must be passed on the first call to partial_fit: all labels that will "
-                "ever come, such as np.unique(y)."
-            )
-        named = np.unique(check_names(classes, "classes", np.size(classes)))
-        if len(named) < 2:
-            raise ValueError("classes names one class only. Name at least two.")
-        if first:
-            self.classes_ = named
-        elif not np.array_equal(named, self.classes_):
-            raise ValueError(
-                f"classes={named.tolist()!r} comes too late: learning began with "
-                f"{self.classes_.tolist()!r}. Leave it out, or call fit to start again."
-            )
 
 
 @storable(_flat="bool", _targets_="int=targets")
@@ -272,25 +448,35 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         """
         return self._continue(X, y, sample_weight)
 
-    def _read_targets(self, y: Any, weights: Float64s, first: bool) -> Float64s:
+    @maps_streams
+    def predict(self, X: Any) -> Float64s:
+        """Return the answers of the units to the rows, in the shape that the targets had."""
+        found = self._answers(X)
+        return found[:, 0] if self._flat else found
+
+    @property
+    def _n_units(self) -> int:
+        return self._targets_
+
+    def _given(self, y: Any) -> NDArray[Any]:
+        self._check_given(y)
         values = real_array(y, "y").astype(np.float64)
         if values.ndim not in (1, 2):
             raise ValueError(f"y must have one or two dimensions, got shape {values.shape}.")
-        check_consistent_length(weights, values)
-        targets = np.ascontiguousarray(values.reshape(len(values), -1))
-        check_finite(targets, name="y")
-        if first:
-            self._flat, self._targets_ = values.ndim == 1, targets.shape[1]
-        elif targets.shape[1] != self._targets_:
+        check_finite(values.reshape(len(values), -1), name="y")
+        return values
+
+    def _note_targets(self, given: NDArray[Any]) -> None:
+        self._flat, self._targets_ = given.ndim == 1, int(given[:1].size)
+
+    def _encoded(self, given: NDArray[Any]) -> Float64s:
+        targets = np.ascontiguousarray(given.reshape(len(given), -1))
+        if targets.shape[1] != self._targets_:
             raise ValueError(
                 f"y has {targets.shape[1]} targets a row instead of {self._targets_}. Give "
                 f"{self._targets_}, or call fit to start again."
             )
         return targets
-
-    def _shaped(self, found: Float64s) -> Float64s:
-        """Return answers, one column a target, in the shape that the targets had."""
-        return found[:, 0] if self._flat else found
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""
@@ -299,40 +485,46 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         return tags
 
 
-def plain(label: Any) -> Any:
-    """Return a label as Python writes it.
+def next_order(order: Any, n_rows: int, random: Any) -> NDArray[np.int64]:
+    """Return the order of the next rows, drawn as scikit-learn's neural networks do.
 
-    >>> plain(np.int64(3))
-    3
-    """
-    return label.item() if isinstance(label, np.generic) else label
+    ``order`` is the last one. Without a random state the rows keep their order.
 
-
-def rates_of(schedule: Any) -> Schedule:
-    """Return the schedule that a number, a schedule or a function stands for.
-
-    >>> rates_of(0.1)
-    Constant(c=0.1)
-    """
-    found = as_schedule(schedule)
-    if isinstance(found, Auto):
-        raise ValueError(
-            f"schedule={schedule!r} depends on the responses of Hebbian units. Give a number, "
-            "another schedule of eigenstream.schedules or a function of the step number."
-        )
-    return found
-
-
-def orders(n_rows: int, shuffled: bool, random: Any) -> Iterator[NDArray[np.int64]]:
-    """Yield the order of the rows in each pass; drawn as scikit-learn's neural networks do.
-
-    >>> next(orders(3, False, None))
+    >>> next_order(np.arange(0), 3, None)
     array([0, 1, 2])
     """
-    order = np.arange(n_rows)
-    while True:
-        if shuffled:
-            places = np.arange(n_rows)
-            random.shuffle(places)
-            order = order[places]
-        yield order
+    places = np.arange(n_rows)
+    if random is None:
+        return places
+    random.shuffle(places)
+    return order[places] if len(order) == n_rows else places
+
+
+def stalled(losses: list[float], tol: float, relative: bool = False) -> int:
+    """Return the number of passes since the last one that improved on the best loss by ``tol``.
+
+    >>> stalled([3.0, 1.0, 0.95, 1.2], 0.1)
+    2
+    """
+    best = np.append(np.inf, np.minimum.accumulate(losses)[:-1])
+    limit = best * (1.0 - tol) if relative else best - tol
+    return len(losses) - 1 - int(np.flatnonzero(~(np.array(losses) > limit))[-1])
+
+
+def target_spread(start: Start) -> tuple[Float64s, float]:
+    """Return the mean of the targets, and their mean squared distance from it.
+
+    >>> y = np.array([[1.0], [3.0]])
+    >>> target_spread(lambda: [Block(np.eye(2), y, np.ones(2), np.ones(2))])
+    (array([2.]), 1.0)
+    """
+    total, spread, mean = 0.0, 0.0, np.zeros(1)
+    for block in start():
+        weight = float(block.weights.sum())
+        own = block.weights @ block.targets / weight
+        total += weight
+        share = weight / total
+        spread += share * (float(((own - mean) ** 2).sum()) * (1.0 - share) - spread)
+        spread += float(block.weights @ ((block.targets - own) ** 2).sum(axis=1)) / total
+        mean = mean + share * (own - mean)
+    return mean, spread

@@ -1,19 +1,16 @@
 """Adaline, the adaptive linear neuron: least squares by one small step an example."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
-from eigenstream._checks import check_flag, warn_user
+from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
-from eigenstream._streams import maps_streams
 from eigenstream.kernels.base import njit
-from eigenstream.neurons._linear import LinearClassifying, LinearUnits, Units, response
-from eigenstream.neurons._supervised import Regressing, orders, rates_of
-from eigenstream.online import UnstableStepError
+from eigenstream.neurons._linear import LinearClassifying, LinearUnits, response
+from eigenstream.neurons._supervised import FLAG, Block, Regressing, Start, stalled, target_spread
 
 __all__ = ["Adaline", "AdalineRegressor"]
 
@@ -22,36 +19,36 @@ EXPLODED = 1e12
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def adaline_steps(
-    units: Units, rows: Any, targets: Any, order: Any, gains: Any, factors: Any, largest: float
-) -> Any:
-    """Take steps of w_k += eta c e_k x, with e_k = d_k - <w_k, x>; return steps done and |e|^2.
+def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float) -> Any:
+    """Take steps of w_k += eta f e_k x, with e_k = d_k - <w_k, x>; return steps done and c |e|^2.
 
-    The factors c are the rows' weights, divided by |x|^2 in the normalised form. The number of
-    steps falls short of that of the rows where an error was not finite or exploded.
+    The factors f are the rows' weights c, divided by |x|^2 in the normalised form. The steps end
+    at an error that is not finite or above the limit.
     """
-    n_units, last = units.weights.shape[0], rows.shape[1]
-    limit, total = EXPLODED * largest, 0.0
+    total = 0.0
     for s in range(order.shape[0]):
         i = order[s]
-        row, f = rows[i], gains[s] * factors[i]
-        for k in range(n_units):
-            w = units.weights[k]
-            e = targets[i, k] - response(w, row)
+        for k in range(units.shape[0]):
+            w = units[k]
+            e = block.targets[i, k] - response(w, block.rows[i])
             if not abs(e) <= limit:
                 return s, total
-            total += e * e
-            step = f * e
-            for j in range(last):
-                w[j] += step * row[j]
-            w[last] += step * units.bias
-    units.seen[0] += order.shape[0]
+            total += block.weights[i] * e * e
+            step = gains[s] * block.factors[i] * e
+            for j in range(w.shape[0]):
+                w[j] += step * block.rows[i, j]
     return order.shape[0], total
 
 
-@storable(safe_rate_="number", rate_limit_="number?")
+@storable(_units="f8 units D+1", safe_rate_="number", rate_limit_="number?")
 class _WidrowHoff(LinearUnits):
     """The rule of both: w += eta e x / |x|^2, or w += eta e x, with e = d - <w, x> - b."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = (
+        LinearUnits._parameter_constraints | LinearUnits.RATES | {"normalize": [FLAG]}
+    )
+
+    schedule: Any
 
     def __init__(
         self,
@@ -76,31 +73,37 @@ class _WidrowHoff(LinearUnits):
         self.history_every = history_every
         self.random_state = random_state
 
-    def _check(self) -> None:
-        super()._check()
-        check_flag(self.normalize, "normalize")
+    def _new_units(self, random: Any) -> Float64s:
+        return np.zeros((self._n_units, self.n_features_in_ + 1))
 
-    def _passes(self, rows: Float64s, targets: Float64s, weights: Float64s) -> None:
-        """Learn until the error of a pass falls no longer, or for ``max_iter`` passes."""
-        random = check_random_state(self.random_state)
-        units = self._begin(targets.shape[1], rows.shape[1])
-        factors, lengths = self._factors(rows, weights)
-        extended = np.column_stack([rows, np.full(len(rows), units.bias)])
-        top = np.linalg.norm(extended * np.sqrt(factors / len(rows))[:, None], 2) ** 2
-        self.rate_limit_ = float(2.0 / top) if top > 0 else np.inf
-        self.safe_rate_ = _safe(lengths)
-        losses: list[float] = []
-        best, idle, settled = np.inf, 0, False
-        for order in orders(len(rows), self.shuffle, random):
-            losses.append(self._show(units, rows, targets, order, factors))
-            idle = idle + 1 if losses[-1] > best * (1.0 - self.tol) else 0
-            best, settled = min(best, losses[-1]), idle >= self.n_iter_no_change
-            if settled or len(losses) == self.max_iter or losses[-1] == 0.0:
-                break
-        self.n_iter_, self.loss_curve_, self._units = len(losses), losses, units
-        used, steps = factors > 0, int(units.seen[0])
-        most = self._most(extended[used], targets[used], factors[used], lengths[used], steps)
-        self.converged_ = losses[-1] == 0.0 or (settled and losses[-1] <= most)
+    def _factors(self, rows: Float64s, weights: Float64s) -> Float64s:
+        """Return the weights, or these by |x|^2; note the rate up to which no step overshoots."""
+        factors, squares = weights, np.einsum("ij,ij->i", rows, rows)
+        if self.normalize:
+            factors = np.divide(weights, squares, out=np.zeros(len(rows)), where=squares > 0)
+        longest = float((factors * squares).max())
+        known: float = vars(self).get("safe_rate_", np.inf)
+        self.safe_rate_ = min(known, 2.0 / longest if longest > 0 else np.inf)
+        return factors
+
+    def _advance(self, block: Block, order: Any) -> float:
+        gains = self._gains(len(order))
+        limit = EXPLODED * (float(np.abs(block.targets).max()) or 1.0)
+        done, total = adaline_steps(self._units, block, order, gains, limit)
+        remedy = f"Stay below {self.safe_rate_:.3g}: then every step is stable."
+        self._check_stable(done, gains, remedy)
+        return float(total) / self._n_units
+
+    def _learn(self, start: Start, random: Any) -> None:
+        """Learn until the error of a pass falls no longer, and compare it with least squares."""
+        losses, tol = self.loss_curve_, self.tol
+        settled = self._passes(
+            start,
+            random,
+            lambda: losses[-1] == 0 or stalled(losses, tol, True) >= self.n_iter_no_change,
+        )
+        most = self._most(start)
+        self.converged_ = settled and losses[-1] <= most
         if not self.converged_:
             why = "stopped far above the least error" if settled else "did not converge"
             warn_user(
@@ -110,67 +113,32 @@ class _WidrowHoff(LinearUnits):
                 ConvergenceWarning,
             )
 
-    def _most(
-        self, rows: Float64s, targets: Float64s, factors: Float64s, lengths: Float64s, steps: int
-    ) -> float:
-        """Return the largest mean squared error of a fit that has converged.
+    def _most(self, start: Start) -> float:
+        """Return the largest mean squared error of a fit that has converged; set the rate limit.
 
         A constant rate eta has 2 / (2 - s) times the least error, s = eta times the mean of the
         squared lengths of the rows. The bound is twice that, and at least 1e-3 of the variance.
         """
-        rate = float(rates_of(self.schedule).gains(steps, 1)[0]) * float(lengths.mean())
-        largest = np.abs(rows).max(axis=0)
-        rows = rows / np.where(largest > 0, largest, 1.0)
-        heavy = np.sqrt(factors)[:, None]
-        errors = targets - rows @ np.linalg.lstsq(heavy * rows, heavy * targets, rcond=None)[0]
-        least = 2.0 / max(2.0 - rate, 1e-2) * float((errors**2).mean())
-        return max(2.0 * least, 1e-3 * float(targets.var(axis=0).mean()))
-
-    def _chunk(self, rows: Float64s, targets: Float64s, weights: Float64s, first: bool) -> None:
-        """Learn from a chunk that follows those before it."""
-        units = self._begin(targets.shape[1], rows.shape[1], first)
-        factors, lengths = self._factors(rows, weights)
-        self.safe_rate_ = min(_safe(lengths), np.inf if first else self.safe_rate_)
-        self.__dict__.pop("rate_limit_", None)
-        loss = self._show(units, rows, targets, np.arange(len(rows)), factors)
-        self.loss_curve_ = [loss] if first else [*self.loss_curve_, loss]
-        self.n_iter_ = 1 if first else self.n_iter_ + 1
-        self._units, self.converged_ = units, False
-
-    def _show(
-        self, units: Units, rows: Float64s, targets: Float64s, order: Any, factors: Float64s
-    ) -> float:
-        """Take a step a row; return the mean squared error before each."""
-        schedule, total = rates_of(self.schedule), 0.0
-        largest = float(np.abs(targets).max()) or 1.0
-        for start, stop in self._stretches(int(units.seen[0]), len(order)):
-            first, part = int(units.seen[0]), order[start:stop]
-            gains = schedule.gains(first, stop - start)
-            done, errors = adaline_steps(units, rows, targets, part, gains, factors, largest)
-            if done < stop - start:
-                raise UnstableStepError(
-                    first + done,
-                    float(gains[done]),
-                    f"Stay below {self.safe_rate_:.3g}: then every step is stable. The neuron is "
-                    "as it was before the call.",
-                )
-            total += errors
-            self._record(int(units.seen[0]), units.parts)
-        return total / targets.size
-
-    def _factors(self, rows: Float64s, weights: Float64s) -> tuple[Float64s, Float64s]:
-        """Return the factors of the steps, and these times |x|^2."""
-        squares = (rows**2).sum(axis=1) + float(self.fit_intercept)
-        factors = weights
-        if self.normalize:
-            factors = np.divide(weights, squares, out=np.zeros(len(rows)), where=squares > 0)
-        return factors, factors * squares
-
-
-def _safe(lengths: Float64s) -> float:
-    """Return the rate up to which no step overshoots by more than it corrects."""
-    longest = float(lengths.max())
-    return 2.0 / longest if longest > 0 else float("inf")
+        n_units, width = self._units.shape
+        corner: Any = np.zeros((0, width + n_units))
+        n, weight, errors = 0, 0.0, 0.0
+        for block in start():  # the triangular factor of all rows, from that of each part
+            both = np.column_stack([block.rows, block.targets])
+            both *= np.sqrt(block.factors)[:, None]
+            corner = np.linalg.qr(np.concatenate([corner, both]), mode="r")
+            n, weight = n + len(both), weight + float(block.weights.sum())
+        rows = corner[:, :width]
+        top = float(np.linalg.norm(rows, 2)) ** 2
+        self.rate_limit_ = 2.0 * n / top if top > 0 else np.inf
+        sizes = np.linalg.norm(rows, axis=0)
+        sizes[sizes == 0] = 1.0
+        best = np.linalg.lstsq(rows / sizes, corner[:, width:], rcond=None)[0] / sizes[:, None]
+        for block in start():
+            residuals = block.targets - block.rows @ best
+            errors += float(block.weights @ (residuals**2).sum(axis=1))
+        rate = float(self._gains(1)[0]) * float((rows**2).sum()) / n
+        least = 2.0 / max(2.0 - rate, 1e-2) * float(errors / weight)
+        return max(2.0 * least, 1e-3 * target_spread(start)[1]) / float(n_units)
 
 
 @storable()
@@ -225,15 +193,6 @@ class AdalineRegressor(Regressing, _WidrowHoff):
     (array([ 1., -2.]), 3.0)
     """
 
-    def _found(self, part: Any) -> Any:
-        found = super()._found(part)
-        return found[0] if self._flat else found
-
-    @maps_streams
-    def predict(self, X: Any) -> Float64s:
-        """Return the neurons' responses to the rows."""
-        return self._shaped(self._responses(X))
-
 
 @storable()
 class Adaline(LinearClassifying, _WidrowHoff):
@@ -286,7 +245,3 @@ class Adaline(LinearClassifying, _WidrowHoff):
     >>> Adaline(random_state=0).fit(X, y).predict([[1, 1], [0, 1]]).tolist()
     ['yes', 'no']
     """
-
-    def _targets(self, codes: Any) -> Float64s:
-        """Return +1 and -1, one column a unit."""
-        return 2.0 * self._one_column_a_unit(codes) - 1.0

@@ -1,28 +1,33 @@
 """The multilayer perceptron: layers of units that learn by backpropagation of errors."""
 
-from typing import Any
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
+from eigenstream._checks import check_whole, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
 from eigenstream._storable import check_form, storable
 from eigenstream._streams import maps_streams
 from eigenstream.neurons._network import OUTPUTS, Network, backpropagation_steps, network_answers
 from eigenstream.neurons._supervised import (
+    COUNT,
+    FLAG,
+    Block,
     Classifying,
     Regressing,
+    Start,
     SupervisedNeurons,
-    orders,
-    rates_of,
+    stalled,
+    target_spread,
 )
-from eigenstream.online import UnstableStepError
 
 __all__ = ["MultilayerPerceptron", "MultilayerPerceptronRegressor"]
 
@@ -31,17 +36,29 @@ SHARED = 1e8
 
 
 @storable(
-    n_outputs_="int",
     validation_scores_="list[number]?",
     best_validation_score_="number?",
-    loss_="number?",
-    _net="Network",
-    _steps="int",
+    _units="Network",
     _waiting="tuple | None",
 )
 class _Backpropagating(SupervisedNeurons):
     """Base of the multilayer perceptrons."""
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = (
+        SupervisedNeurons._parameter_constraints
+        | SupervisedNeurons.RATES
+        | {
+            "hidden_layer_sizes": "no_validation",
+            "activation": [StrOptions({"tanh", "logistic", "relu"})],
+            "batch_size": [COUNT],
+            "momentum": [Interval(Real, 0, 1, closed="left")],
+            "nesterovs_momentum": [FLAG],
+            "early_stopping": [FLAG],
+            "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        }
+    )
+
+    #: Rows that wait for their batch.
     _waiting: tuple[Float64s, Float64s, Float64s] | None
 
     def __init__(
@@ -88,12 +105,6 @@ class _Backpropagating(SupervisedNeurons):
     def _check(self) -> None:
         super()._check()
         self._hidden()
-        check_choice(self.activation, "activation", ("tanh", "logistic", "relu"))
-        check_whole(self.batch_size, "batch_size")
-        check_number(self.momentum, "momentum", least=0, below=1)
-        check_flag(self.nesterovs_momentum, "nesterovs_momentum")
-        check_flag(self.early_stopping, "early_stopping")
-        check_number(self.validation_fraction, "validation_fraction", above=0, below=1)
 
     def _hidden(self) -> tuple[int, ...]:
         sizes = self.hidden_layer_sizes
@@ -101,146 +112,129 @@ class _Backpropagating(SupervisedNeurons):
             sizes = (sizes,)
         return tuple(check_whole(size, "hidden_layer_sizes") for size in sizes)
 
-    def _start(self, n_features: int, n_outputs: int, random: Any) -> Network:
+    def _new_units(self, random: Any) -> Network:
         """Draw the weights within the bounds of Glorot and Bengio, in scikit-learn's order."""
-        self.n_outputs_ = n_outputs
-        sizes = n_features, *self._hidden(), n_outputs
+        self._waiting = None
+        sizes = self.n_features_in_, *self._hidden(), self._n_units
         options = self.activation, self._output(), self.momentum, self.nesterovs_momentum
         net = Network.zeros(sizes, *options)
         for coefs, intercepts in net.layers():
             bound = np.sqrt((2.0 if self.activation == "logistic" else 6.0) / sum(coefs.shape))
             coefs[:] = random.uniform(-bound, bound, coefs.shape)
             intercepts[:] = random.uniform(-bound, bound, intercepts.shape)
-        self._begin_history(first=True)
         return net
 
-    def _passes(self, rows: Float64s, targets: Float64s, weights: Float64s) -> None:
+    def _learn(self, start: Start, random: Any) -> None:
         """Learn until neither the loss nor the score of the held-out rows gets better."""
-        random = check_random_state(self.random_state)
-        net = self._start(rows.shape[1], targets.shape[1], random)
+        losses = judged = self.loss_curve_
         if self.early_stopping:
-            kept, held = self._held_out(targets, weights, random)
-            held_rows, held_targets, held_weights = rows[held], targets[held], weights[held]
-            rows, targets, weights = rows[kept], targets[kept], weights[kept]
-        losses: list[float] = []
-        scores: list[float] = []
-        best, best_weights, idle, steps = np.inf, net.weights, 0, 0
-        for order in orders(len(rows), self.shuffle, random):
-            total, steps = self._learn(net, rows, targets, order, weights, steps)
-            losses.append(total / float(weights.sum()))
-            judged = losses[-1]
+            start, held = self._held_out(start, random)
+            best, judged = self._units.weights.copy(), []
+
+        def settled() -> bool:
             if self.early_stopping:
-                answers = network_answers(net, held_rows)
-                scores.append(self._validation_score(answers, held_targets, held_weights))
-                judged = -scores[-1]
-            idle = idle + 1 if judged > best - self.tol else 0
-            if judged < best:
-                best = judged
-                best_weights = net.weights.copy() if self.early_stopping else net.weights
-            if idle > self.n_iter_no_change or len(losses) == self.max_iter:
-                break
+                answers = network_answers(self._units, held.rows)
+                score = self._validation_score(answers, held.targets, held.weights)
+                if -score < min(judged, default=np.inf):
+                    best[:] = self._units.weights
+                judged.append(-score)
+            return stalled(judged, self.tol) > self.n_iter_no_change
+
+        self.converged_ = self._passes(start, random, settled)
         if self.early_stopping:
-            self.validation_scores_, self.best_validation_score_ = scores, -best
-        self.loss_curve_, self.loss_, self.n_iter_ = losses, losses[-1], len(losses)
-        self.converged_ = idle > self.n_iter_no_change
-        self._net, self._steps, self._waiting = net._replace(weights=best_weights), steps, None
+            self._units.weights[:] = best
+            self.validation_scores_ = [-one for one in judged]
+            self.best_validation_score_ = -min(judged)
+        name = type(self).__name__
         if not self.converged_:
             warn_user(
-                f"{type(self).__name__} did not converge in {self.n_iter_} passes. Raise max_iter "
-                f"or tol={self.tol:g}.",
+                f"{name} did not converge in {self.n_iter_} passes. Raise max_iter or "
+                f"tol={self.tol:g}.",
                 ConvergenceWarning,
             )
-        elif self.loss_ >= (least := _blind_loss(targets, weights, self._output())):
+        elif losses[-1] >= (least := self._blind_loss(start)):
             warn_user(
-                f"{type(self).__name__} has learned little or nothing from the rows: its loss of "
-                f"{self.loss_:.4g} is not below that of one constant answer, {least:.4g}. Scale "
+                f"{name} has learned little or nothing from the rows: its loss of "
+                f"{losses[-1]:.4g} is not below that of one constant answer, {least:.4g}. Scale "
                 "features and targets to about one, or change the learning rate.",
                 ConvergenceWarning,
             )
 
-    def _held_out(self, targets: Float64s, weights: Float64s, random: Any) -> Any:
-        two_classes = isinstance(self, Classifying) and targets.shape[1] == 1
+    def _blind_loss(self, start: Start) -> float:
+        """Return the least loss of one answer to all rows."""
+        mean, spread = target_spread(start)
+        if self._output() not in ("softmax", "logistic"):
+            return 0.5 * spread
+        shares = np.append(mean, 1.0 - mean) if len(mean) == 1 else mean
+        return -float(shares @ np.log(shares, out=np.zeros_like(shares), where=shares > 0))
+
+    def _held_out(self, start: Start, random: Any) -> tuple[Start, Block]:
+        """Hold out some of the rows, of a stream of the first part; return passes over the rest."""
+        first = next(iter(start()))
+        two_classes = isinstance(self, Classifying) and self._n_units == 1
         try:
             kept, held = train_test_split(
-                np.arange(len(targets)),
+                np.arange(len(first.rows)),
                 random_state=random,
                 test_size=self.validation_fraction,
-                stratify=targets[:, 0] if two_classes else None,
+                stratify=first.targets[:, 0] if two_classes else None,
             )
-            if len(held) < 2 or not (weights[kept].any() and weights[held].any()):
-                raise ValueError("fewer than two rows, or rows with sample_weight zero only.")
+            if len(held) < 2:
+                raise ValueError("Fewer than two rows.")
         except ValueError as error:
             raise ValueError(
-                f"validation_fraction={self.validation_fraction!r} of {len(targets)} rows cannot "
-                f"be held out: {error} Give more rows, or set early_stopping=False."
+                f"validation_fraction={self.validation_fraction!r} of {len(first.rows)} rows "
+                f"cannot be held out: {error} Give more rows, or set early_stopping=False."
             ) from None
-        return kept, held
 
-    def _learn(
-        self,
-        net: Network,
-        rows: Float64s,
-        targets: Float64s,
-        order: Any,
-        weights: Float64s,
-        steps: int,
-    ) -> tuple[float, int]:
-        """Take a step a batch; return the sum of the losses, and the number of steps so far."""
-        size = min(self.batch_size, len(order))
-        schedule, total = rates_of(self.schedule), 0.0
-        work = size * float(np.prod(np.sort(net.sizes)[-2:]))
-        for start, stop in self._stretches(steps, -(-len(order) // size)):
-            gains = schedule.gains(steps, stop - start)
-            part = order[start * size : stop * size]
-            with blas_threads(1 if work < SHARED else np.iinfo(np.int32).max):
-                done, loss = backpropagation_steps(net, rows, targets, part, gains, weights, size)
-            if done < stop - start or not np.isfinite(net.weights).all():
-                raise UnstableStepError(
-                    steps + done,
-                    float(gains[min(done, len(gains) - 1)]),
-                    "Use a smaller learning rate, or scale the data or the targets to about "
-                    "one. The network is as it was before the call.",
-                )
-            total, steps = total + loss, steps + done
-            self._record(steps, lambda: _copies(net))
-        return total, steps
+        def others() -> Iterator[Block]:
+            for number, block in enumerate(start()):
+                yield block if number else block.chosen(kept)
 
-    def _chunk(self, rows: Float64s, targets: Float64s, weights: Float64s, first: bool) -> None:
-        """Learn from a chunk that follows those before it, in whole batches; the rest waits."""
-        if first:
-            random = check_random_state(self.random_state)
-            net = self._start(rows.shape[1], targets.shape[1], random)
-            self._steps, self.n_iter_, self.loss_curve_ = 0, 0, []
-            self._waiting = None
-        else:
-            net = self._net.copy()
-            self._begin_history(first=False)
+        return others, first.chosen(held)
+
+    def _advance(self, block: Block, order: Any) -> float:
+        net, gains = self._units, self._gains(-(-len(order) // self.batch_size))
+        work = self.batch_size * float(np.prod(np.sort(net.sizes)[-2:]))
+        with blas_threads(1 if work < SHARED else np.iinfo(np.int32).max):
+            done, loss = backpropagation_steps(net, block, order, gains, self.batch_size)
+        if not np.isfinite(net.weights).all():
+            done = min(done, len(gains) - 1)
+        remedy = "Use a smaller learning rate, or scale the data or the targets to about one."
+        self._check_stable(done, gains, remedy)
+        return float(loss)
+
+    def _chunk(self, block: Block) -> None:
+        """Learn from whole batches; the remaining rows wait."""
         if self._waiting is not None:
-            rows, targets, weights = (
-                np.concatenate(both)
-                for both in zip(self._waiting, (rows, targets, weights), strict=True)
-            )
-        whole = len(rows) - len(rows) % self.batch_size
+            both = zip(self._waiting, block[:3], strict=True)
+            rows, targets, weights = (np.concatenate(one) for one in both)
+            block = Block(rows, targets, weights, weights)
+        whole = len(block.rows) - len(block.rows) % self.batch_size
         if whole:
-            order = np.arange(whole)
-            total, self._steps = self._learn(net, rows, targets, order, weights, self._steps)
-            self.loss_ = total / max(float(weights[:whole].sum()), np.finfo(float).tiny)
-            self.loss_curve_ = [*self.loss_curve_, self.loss_]
-        parts = (rows[whole:].copy(), targets[whole:].copy(), weights[whole:].copy())
-        self._waiting = parts if whole < len(rows) else None
-        self._net, self.n_iter_, self.converged_ = net, self.n_iter_ + 1, False
-        self.__dict__.pop("validation_scores_", None)
+            super()._chunk(block.chosen(slice(whole)))
+        rows, targets, weights = (one[whole:].copy() for one in block[:3])
+        self._waiting = (rows, targets, weights) if len(rows) else None
 
     def _ready(self) -> Network:
         """Return the network after a step on the rows that wait for their batch."""
         check_is_fitted(self)
+        net: Network = self._units
         if self._waiting is None:
-            return self._net
-        net, (rows, targets, weights) = self._net.copy(), self._waiting
-        gains = rates_of(self.schedule).gains(self._steps, 1)
-        order = np.arange(len(rows))
-        backpropagation_steps(net, rows, targets, order, gains, weights, len(rows))
+            return net
+        net, waiting = net.copy(), Block(*self._waiting, self._waiting[2])
+        n = len(waiting.rows)
+        backpropagation_steps(net, waiting, np.arange(n), self._gains(1), n)
         return net
+
+    def _parts(self) -> tuple[list[Float64s], list[Float64s]]:
+        return _copies(self._units)
+
+    @property
+    def loss_(self) -> float:
+        """The mean loss of the last pass or chunk."""
+        check_is_fitted(self)
+        return float(self.loss_curve_[-1])
 
     @property
     def coefs_(self) -> list[Float64s]:
@@ -256,24 +250,30 @@ class _Backpropagating(SupervisedNeurons):
     def n_layers_(self) -> int:
         """The number of layers, the inputs among them."""
         check_is_fitted(self)
-        return len(self._net.sizes)
+        return len(self._units.sizes)
+
+    @property
+    def n_outputs_(self) -> int:
+        """The number of units of the last layer."""
+        check_is_fitted(self)
+        return self._n_units
 
     @property
     def n_steps_(self) -> int:
         """The number of steps, one a batch."""
         check_is_fitted(self)
-        return self._steps + (self._waiting is not None)
+        return int(self._steps) + (self._waiting is not None)
 
     def _loaded(self) -> None:
         super()._loaded()
-        if getattr(self, "_waiting", None) is not None:
+        if self._begun and self._waiting is not None:
             sizes = dict(zip(("inputs", "outputs"), self._sizes(), strict=True))
             forms = "f8 n inputs", "f8 n outputs", "f8 n"
-            for form, one in zip(forms, self._waiting or (), strict=True):
+            for form, one in zip(forms, self._waiting, strict=True):
                 check_form(form, one, sizes, "_waiting")
 
     def _sizes(self) -> tuple[int, int]:
-        return int(self._net.sizes[0]), int(self._net.sizes[-1])
+        return int(self._units.sizes[0]), int(self._units.sizes[-1])
 
     def _answers(self, X: Any) -> Float64s:
         check_is_fitted(self)
@@ -344,6 +344,11 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     [0, 1, 1, 0]
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = _Backpropagating._parameter_constraints | {
+        "loss": [StrOptions({"log_loss", "squared_error"})]
+    }
+    _threshold = 0.5
+
     def __init__(
         self,
         hidden_layer_sizes: Any = (32,),
@@ -377,32 +382,19 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         answers = self._answers(X)
         if answers.shape[1] == 1:
             return np.hstack([1.0 - answers, answers])
-        if OUTPUTS[self._net.output] != "logistic_squared":
+        if OUTPUTS[self._units.output] != "logistic_squared":
             return answers
         total = answers.sum(axis=1, keepdims=True)
         even = np.full_like(answers, 1.0 / answers.shape[1])
         return np.asarray(np.divide(answers, total, out=even, where=total > 0), np.float64)
-
-    @maps_streams
-    def predict(self, X: Any) -> Any:
-        """Return the class with the largest answer."""
-        winners = _winners(self._answers(X))
-        return self.classes_[winners]
-
-    def _check(self) -> None:
-        super()._check()
-        check_choice(self.loss, "loss", ("log_loss", "squared_error"))
 
     def _output(self) -> str:
         if self.loss == "squared_error":
             return "logistic_squared"
         return "logistic" if len(self.classes_) == 2 else "softmax"
 
-    def _targets(self, codes: Any) -> Float64s:
-        return self._one_column_a_unit(codes)
-
     def _validation_score(self, answers: Float64s, targets: Float64s, weights: Float64s) -> float:
-        found, right = _winners(answers), _winners(targets)
+        found, right = self._winners(answers), self._winners(targets)
         return float(accuracy_score(right, found, sample_weight=weights))
 
 
@@ -438,34 +430,11 @@ n_iter_, n_steps_, n_layers_, n_outputs_, history_
     True
     """
 
-    @maps_streams
-    def predict(self, X: Any) -> Float64s:
-        """Return the answers of the last layer to the rows."""
-        return self._shaped(self._answers(X))
-
     def _output(self) -> str:
         return "identity"
 
     def _validation_score(self, answers: Float64s, targets: Float64s, weights: Float64s) -> float:
         return float(r2_score(targets, answers, sample_weight=weights))
-
-
-def _winners(answers: Float64s) -> Any:
-    """Return the place of the class with the largest answer."""
-    return (answers[:, 0] > 0.5) * 1 if answers.shape[1] == 1 else answers.argmax(axis=1)
-
-
-def _blind_loss(targets: Float64s, weights: Float64s, output: str) -> float:
-    """Return the least loss of one answer to all rows.
-
-    >>> _blind_loss(np.array([[1.0], [3.0]]), np.ones(2), "identity")
-    0.5
-    """
-    mean = np.average(targets, axis=0, weights=weights)
-    if output in ("softmax", "logistic"):
-        shares = np.append(mean, 1.0 - mean) if output == "logistic" else mean
-        return -float(shares @ np.log(shares, out=np.zeros_like(shares), where=shares > 0))
-    return 0.5 * float(np.average((targets - mean) ** 2, axis=0, weights=weights).sum())
 
 
 def _copies(net: Network) -> tuple[list[Float64s], list[Float64s]]:

@@ -1,19 +1,18 @@
 """Rosenblatt's perceptron: units that change their weights after mistakes only."""
 
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_flag, warn_user
+from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
 from eigenstream.kernels.base import njit
-from eigenstream.neurons._linear import LinearClassifying, Units, response
-from eigenstream.neurons._supervised import orders
+from eigenstream.neurons._linear import LinearClassifying, LinearUnits, response
+from eigenstream.neurons._supervised import FLAG, Block, Start
 
 __all__ = ["Perceptron"]
 
@@ -24,72 +23,104 @@ LARGEST = 200_000
 VANISHES = 1e-9
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def perceptron_steps(
-    units: Units, rows: Any, classes: Any, order: Any, weights: Any, active: Any, ratchet: bool
-) -> None:
-    """Show the rows in this order to the units that are ``active``.
+@storable(
+    weights="f8 units D+1",
+    sums="f8 units D+1 | f8 0 0",
+    kept="f8 units D+1 | f8 0 0",
+    marks="i8 3 units",
+    errors="f8 units",
+    mistakes="i8 units",
+)
+class Units(NamedTuple):
+    """Threshold units that see the same rows. The loop updates all arrays in place."""
 
-    Unit k answers +1 to class k, a single unit to class 1; a response of zero is a mistake. On a
-    mistake w += c y x, with the row's weight c and y = +1 or -1. With a pocket, the weights that
-    were right for the longest run of rows are kept [GALLANT]; with the ratchet they are only
-    exchanged for weights that err on less of all the rows.
+    weights: Any  # (units, D + 1)
+    sums: Any  # for the average: sum over the steps s of s times the change; or empty
+    kept: Any  # the weights in the pocket; or empty
+    marks: Any  # (3, units): length of the run, of the pocket's; whether the weights were judged
+    errors: Any  # (units,): the weight of the rows on which the pocket's weights err
+    mistakes: Any  # (units,)
+
+    @classmethod
+    def zeros(
+        cls, n_units: int, n_inputs: int, average: bool = False, pocket: bool = False
+    ) -> "Units":
+        """Return units whose weights are zero.
+
+        >>> Units.zeros(1, 3).weights
+        array([[0., 0., 0.]])
+        """
+        return cls(
+            np.zeros((n_units, n_inputs)),
+            np.zeros((n_units, n_inputs) if average else (0, 0)),
+            np.zeros((n_units, n_inputs) if pocket else (0, 0)),
+            np.zeros((3, n_units), np.int64),
+            np.full(n_units, np.inf),
+            np.zeros(n_units, np.int64),
+        )
+
+    def copy(self) -> "Units":
+        """Return units that learn without these."""
+        return Units(*(one.copy() for one in self))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def perceptron_steps(units: Units, block: Block, order: Any, first: int) -> float:
+    """Show rows to the units in this order, from step ``first`` on; return the mistakes' weight.
+
+    Unit k answers y = +1 or -1; a response of zero is a mistake. On a mistake w += c y x, with the
+    row's weight c. With a pocket, the weights that were right for the longest run of rows are kept
+    [GALLANT].
     """
-    n_units, last = units.weights.shape[0], rows.shape[1]
+    total = 0.0
     for s in range(order.shape[0]):
-        row, c = rows[order[s]], weights[order[s]]
-        mine = classes[order[s]] - (1 if n_units == 1 else 0)
-        for k in range(n_units):
-            if not active[k] or c == 0.0:
-                continue
-            y = 1.0 if mine == k else -1.0
-            w = units.weights[k]
+        row, c = block.rows[order[s]], block.factors[order[s]]
+        for k in range(units.weights.shape[0]):
+            y, w = block.targets[order[s], k], units.weights[k]
             if y * response(w, row) > 0.0:
                 if units.kept.size:
-                    _survived(units, k, rows, classes, weights, ratchet)
+                    _survived(units, k, block)
                 continue
+            total += c
             units.mistakes[k] += 1
-            step = c * y
-            for j in range(last):
-                w[j] += step * row[j]
-            w[last] += step * units.bias
-            if units.sums.size:
-                before = step * (units.seen[0] + s)
-                for j in range(last):
-                    units.sums[k, j] += before * row[j]
-                units.sums[k, last] += before * units.bias
-            units.marks[0, k] = 0
-            units.marks[2, k] = 0
-    units.seen[0] += order.shape[0]
+            units.marks[0, k] = units.marks[2, k] = 0
+            for j in range(row.shape[0]):
+                w[j] += c * y * row[j]
+                if units.sums.size:
+                    units.sums[k, j] += (first + s) * c * y * row[j]
+    return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _survived(units: Units, k: int, rows: Any, classes: Any, weights: Any, ratchet: bool) -> None:
-    """Count a right answer; put the weights into the pocket if they are better than what it has."""
-    marks = units.marks
+def _survived(units: Units, k: int, block: Block) -> None:
+    """Count a right answer; put the weights into the pocket if they are better than what it has.
+
+    If the block holds all rows, better weights err on less of them.
+    """
+    marks, errors = units.marks, 0.0
     marks[0, k] += 1
-    if marks[0, k] <= marks[1, k]:
+    if marks[0, k] <= marks[1, k] or marks[2, k] == 2:
         return
     if marks[2, k] == 0:
-        errors = 0.0
-        if ratchet:
-            first = 1 if units.weights.shape[0] == 1 else 0
-            for i in range(rows.shape[0]):
-                y = 1.0 if classes[i] - first == k else -1.0
-                if y * response(units.weights[k], rows[i]) <= 0.0:
-                    errors += weights[i]
-        if ratchet and errors >= units.errors[k]:
-            marks[2, k] = 2
-            return
-        units.errors[k] = errors if ratchet else np.inf
+        if block.whole:
+            for i in range(block.rows.shape[0]):
+                if block.targets[i, k] * response(units.weights[k], block.rows[i]) <= 0.0:
+                    errors += block.weights[i]
+            if errors >= units.errors[k]:
+                marks[2, k] = 2
+                return
+        units.errors[k] = errors if block.whole else np.inf
         units.kept[k] = units.weights[k]
         marks[2, k] = 1
-    if marks[2, k] == 1:
-        marks[1, k] = marks[0, k]
+    marks[1, k] = marks[0, k]
 
 
 @storable(
-    margin_="f8 units?", radius_="number?", mistake_bound_="f8 units?", separable_="bool | None?"
+    _units="Units",
+    margin_="f8 units?",
+    radius_="number?",
+    mistake_bound_="f8 units?",
+    separable_="bool | None?",
 )
 class Perceptron(LinearClassifying):
     """Threshold units that add a row, with the sign of its class, when they are wrong [ROSENBLATT].
@@ -111,6 +142,7 @@ class Perceptron(LinearClassifying):
     pocket : bool, default=False
         Answer by the weights that were right for the longest run of rows; in ``fit`` they are
         exchanged only for weights with fewer mistakes on all rows [GALLANT]. For inseparable data.
+        A stream of more than 64 MB is not read again to count them.
     fit_intercept : bool, default=True
     max_iter : int, default=1000
         Largest number of passes in ``fit``.
@@ -134,6 +166,8 @@ class Perceptron(LinearClassifying):
         (R / margin)^2 with the margin of the plane found, infinite where there is none. Any plane
         that separates will do for the theorem, so ``n_mistakes_ <= mistake_bound_``. With weights,
         times the square of the largest over the smallest.
+    loss_curve_ : list of float
+        Mistakes a row in each pass (or chunk), summed over the units.
     converged_ : bool
         Whether the last pass, or chunk, had no mistake.
     separable_ : bool or None
@@ -150,6 +184,11 @@ class Perceptron(LinearClassifying):
     >>> bool(unit.n_mistakes_[0] <= unit.mistake_bound_[0])
     True
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = LinearUnits._parameter_constraints | {
+        "average": [FLAG],
+        "pocket": [FLAG],
+    }
 
     def __init__(
         self,
@@ -172,100 +211,72 @@ class Perceptron(LinearClassifying):
 
     def _check(self) -> None:
         super()._check()
-        check_flag(self.average, "average")
-        check_flag(self.pocket, "pocket")
         if self.average and self.pocket:
             raise ValueError("average=True excludes pocket=True. Choose one of them.")
 
-    def _targets(self, codes: Any) -> Any:
-        """Return the places of the classes: a unit finds +1 and -1 in them."""
-        return codes
+    def _new_units(self, random: Any) -> Units:
+        return Units.zeros(self._n_units, self.n_features_in_ + 1, self.average, self.pocket)
 
-    def _passes(self, rows: Float64s, codes: Any, weights: Float64s) -> None:
-        """Learn until a pass has no mistake, or for ``max_iter`` passes."""
-        random = check_random_state(self.random_state)
-        units = self._new(rows.shape[1])
-        active = np.ones(len(units.weights), bool)
-        for passes, order in enumerate(orders(len(rows), self.shuffle, random), 1):
-            before = units.mistakes.copy()
-            self._show(units, rows, codes, order, weights, active, True)
-            active &= units.mistakes > before
-            if not active.any() or passes == self.max_iter:
-                break
-        if self.pocket:  # units without a mistake need no pocket
-            units.kept[~active] = units.weights[~active]
-        self.n_iter_, self.converged_, self._units = passes, not active.any(), units
-        self._judge(rows[weights > 0], codes[weights > 0], weights[weights > 0], active)
+    def _weights(self) -> Float64s:
+        return np.asarray(self._units.weights)
 
-    def _chunk(self, rows: Float64s, codes: Any, weights: Float64s, first: bool) -> None:
-        """Learn from a chunk that follows those before it."""
-        units = self._new(rows.shape[1], first)
-        before, everyone = units.mistakes.copy(), np.ones(len(units.weights), bool)
-        self._show(units, rows, codes, np.arange(len(rows)), weights, everyone, False)
-        self.n_iter_ = 1 if first else self.n_iter_ + 1
-        self.converged_ = bool((units.mistakes == before).all())
-        self._units = units
-        for name in ("margin_", "radius_", "mistake_bound_", "separable_"):
-            self.__dict__.pop(name, None)  # properties of the rows of a fit
+    def _answering(self) -> Float64s:
+        units = self._units
+        if self.average:
+            return np.asarray(units.weights - units.sums / self._steps)
+        return np.asarray(units.kept if self.pocket else units.weights)
+
+    def _advance(self, block: Block, order: Any) -> float:
+        return float(perceptron_steps(self._units, block, order, self._steps))
+
+    def _learn(self, start: Start, random: Any) -> None:
+        """Learn until a pass has no mistake, and measure the planes."""
+        self.converged_ = self._passes(start, random, lambda: self.loss_curve_[-1] == 0.0)
+        self.separable_: bool | None = True if self.converged_ else None
+        smallest, radius, lightest, heaviest = np.inf, 0.0, np.inf, 0.0
+        found = self._weights()
+        for block in start():
+            smallest = np.minimum(smallest, (block.targets * (block.rows @ found.T)).min(axis=0))
+            radius = max(radius, float(np.linalg.norm(block.rows, axis=1).max()))
+            lightest = min(lightest, float(block.weights.min()))
+            heaviest = max(heaviest, float(block.weights.max()))
+        length = np.linalg.norm(found, axis=1)
+        self.margin_ = np.divide(smallest, length, out=np.full(len(found), -0.0), where=length > 0)
+        self.radius_ = radius
+        # Rows of unequal weight increase the theorem's count by the square of this ratio.
+        reach, right = radius * heaviest / lightest, self.margin_ > 0
+        bound = np.divide(reach, self.margin_, out=np.full(len(found), np.inf), where=right)
+        self.mistake_bound_ = bound**2
+        if self.pocket:  # weights without a mistake are the best
+            self._units.kept[right] = found[right]
+        if not self.converged_:
+            self._explain(block, reach, np.flatnonzero(~right))
+
+    def _explain(self, block: Block, reach: float, wrong: Any) -> None:
+        """Warn that the last pass had a mistake; ``wrong`` are the units that err on some row."""
+        most = reach / np.sqrt(self._units.mistakes.max())
+        why = f"If a plane separates the rows, its margin is {most:.3g} at most"
+        rows = block.rows[:, :-1]
+        if block.whole and any(
+            _inseparable(rows, block.targets[:, k], self.fit_intercept) for k in wrong
+        ):
+            self.separable_ = False
+            why = "no plane separates the rows"
+        warn_user(
+            f"the perceptron did not converge in {self.n_iter_} passes: {why}. Scale the features "
+            "to about one, raise max_iter, or use average=True or pocket=True.",
+            ConvergenceWarning,
+        )
+
+    def _chunk(self, block: Block) -> None:
+        super()._chunk(block)
+        self.converged_ = self.loss_curve_[-1] == 0.0
 
     @property
     def n_mistakes_(self) -> Any:
         """The number of mistakes of each unit while it learned."""
         check_is_fitted(self)
         return self._units.mistakes.copy()
-
-    def _new(self, n_features: int, first: bool = True) -> Units:
-        count = 1 if len(self.classes_) == 2 else len(self.classes_)
-        return self._begin(count, n_features, first, average=self.average, pocket=self.pocket)
-
-    def _show(
-        self,
-        units: Units,
-        rows: Float64s,
-        codes: Any,
-        order: Any,
-        weights: Float64s,
-        active: Any,
-        ratchet: bool,
-    ) -> None:
-        for start, stop in self._stretches(int(units.seen[0]), len(order)):
-            perceptron_steps(units, rows, codes, order[start:stop], weights, active, ratchet)
-            self._record(int(units.seen[0]), units.parts)
-
-    def _answering(self) -> Float64s:
-        units = self._units
-        if units.sums.size:
-            return np.asarray(units.weights - units.sums / units.seen[0], np.float64)
-        return np.array(units.kept if units.kept.size else units.weights)
-
-    def _judge(self, rows: Float64s, codes: Any, weights: Float64s, active: Any) -> None:
-        """Measure the planes; warn if the last pass had a mistake."""
-        found = self._units.weights
-        signs = 2.0 * self._one_column_a_unit(codes) - 1.0
-        smallest = (signs * (rows @ found[:, :-1].T + found[:, -1])).min(axis=0)
-        length = np.linalg.norm(found, axis=1)
-        self.margin_ = np.divide(smallest, length, out=np.full(len(found), -0.0), where=length > 0)
-        self.radius_ = float(np.sqrt(((rows**2).sum(axis=1) + self._units.bias).max()))
-        # Rows of unequal weight increase the theorem's count by the square of this ratio.
-        uneven = weights.max() / weights.min()
-        with np.errstate(divide="ignore"):
-            ratio = np.where(self.margin_ > 0, self.radius_ * uneven / self.margin_, np.inf)
-        self.mistake_bound_ = ratio**2
-        self.separable_: bool | None = True if self.converged_ else None
-        if self.converged_:
-            return
-        advice = (
-            "Scale the features to about one, raise max_iter, or use average=True or pocket=True."
-        )
-        most = self.radius_ * uneven / np.sqrt(self._units.mistakes[active].max())
-        why = f"If a plane separates the rows, its margin is {most:.3g} at most"
-        if any(_inseparable(rows, signs[:, k], self.fit_intercept) for k in np.flatnonzero(active)):
-            self.separable_ = False
-            why, advice = "no plane separates the rows", "Use average=True or pocket=True."
-        warn_user(
-            f"the perceptron did not converge in {self.n_iter_} passes: {why}. {advice}",
-            ConvergenceWarning,
-        )
 
 
 def _inseparable(rows: Float64s, signs: Float64s, intercept: bool) -> bool:

@@ -184,8 +184,8 @@ class Checkpoint:
     def learn(self, estimator: Any, stream: Any, **first: Any) -> Any:
         """Return an estimator that has learned from a stream by ``partial_fit``, with checkpoints.
 
-        For neurons whose ``fit`` goes through all rows in memory, again and again, and so takes no
-        ``checkpoint=``: this is one pass over rows with labels, in their order. The estimator that
+        For neurons whose ``fit`` shuffles rows in many passes and takes no ``checkpoint=``: this is
+        one pass over rows with labels, in their order. The estimator that
         is given is not changed; ``first`` are arguments of the first call of ``partial_fit``, such
         as ``classes``.
 
