@@ -395,7 +395,8 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
 
     @property
     def _n_units(self) -> int:
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
+        n = len(self.classes_)
+        return n if n > 2 else n - 1
 
     def _given(self, y: Any) -> NDArray[Any]:
         self._check_given(y)
