@@ -1,9 +1,20 @@
-"""The floors of docs/architecture.md, kept by walking the syntax trees (deferred imports count)."""
+"""docs/architecture.md: the way of a row, traced, and the floors, by walking the syntax trees."""
 
 import ast
+import re
+import sys
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 import eigenstream
+from eigenstream import ContrastSubspace, PairSubspace, SlowSubspace
+from eigenstream.subspace.base import Answer
+from eigenstream.subspace.block import Block
+from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.operators import Eigenpairs, MatrixOperator
+from eigenstream.subspace.rows import Raw
 
 ROOT = Path(eigenstream.__file__).parent
 MODULES = sorted(path for path in ROOT.rglob("*.py"))
@@ -145,3 +156,51 @@ def test_private_names_stay_inside_their_package():
 def test_every_folder_has_a_floor():
     folders = {inside(path)[0] for path in MODULES if inside(path)}
     assert folders == set(FLOORS) - FUTURE
+
+
+#: The forms that rows take on their way, and the files that define them or keep some of them.
+FORMS = (Raw, Chunk, Block, MatrixOperator, Eigenpairs, Answer)
+BESIDE = {"chunks", "block", "sample", "training"}
+ROWS = np.random.default_rng(0).standard_normal((40, 4)).cumsum(axis=0)
+PAIRS = ROWS[np.random.default_rng(1).integers(40, size=(30, 2))]
+
+
+def handlers(call):
+    """Return the files of the functions that are given rows in any form, in the order of calls."""
+    found = []
+
+    def watch(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        given = any(isinstance(value, FORMS) for value in frame.f_locals.values())
+        if event == "call" and given and path.is_relative_to(ROOT):
+            found.append(path.stem)
+
+    sys.setprofile(watch)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return list(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    ("model", "given", "own"),
+    [
+        (SlowSubspace(2), {"X": ROWS}, {"slow_subspace"}),
+        (ContrastSubspace(2), {"X": ROWS, "background": ROWS[::2]}, set()),
+        (
+            PairSubspace(2, eta=1.0),
+            {"pairs": PAIRS, "y": np.resize([1, -1], 30)},
+            {"pair_input", "pairwise"},
+        ),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_the_way_of_a_row_is_the_documented_one(model, given, own, method):
+    page = Path(__file__).parents[1] / "docs" / "architecture.md"
+    stops = re.findall(r"^\d\. `subspace/(\w+)\.py`", page.read_text("utf-8"), re.MULTILINE)
+    assert len(stops) == 6
+    way = handlers(lambda: getattr(model, method)(**given).components_)
+    assert [stop for stop in way if stop not in BESIDE | own] == stops[:5]
+    assert "def components_" in (ROOT / f"subspace/{stops[5]}.py").read_text("utf-8")
