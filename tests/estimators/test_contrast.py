@@ -55,6 +55,21 @@ def test_every_exact_solver_finds_the_dense_subspace(solver, alpha, center):
         assert found.objective_ == pytest.approx(values.sum())
 
 
+@pytest.mark.parametrize("center", [True, False])
+def test_a_linear_kernel_of_fewer_rows_than_features(center):
+    rows, background = X.T[:5], RNG.standard_normal((3, 400))
+    fits = [
+        model(2, center=center, solver=solver)
+        for model in (ContrastSubspace, StreamPCA)
+        for solver in ("dense", Kernel("linear"))
+    ]
+    for model in fits:
+        model.fit(rows, **({"background": background} if "alpha" in model.get_params() else {}))
+    for exact, found in (fits[:2], fits[2:]):
+        np.testing.assert_allclose(found.eigenvalues_, exact.eigenvalues_, rtol=1e-9)
+        assert principal_angles(found.components_.T, exact.components_.T).max() < 1e-6
+
+
 def wide(rng, n, d=600):
     """Rows of a steep spectrum, and of the same with two groups in the weakest directions."""
     scales = 5 * np.arange(1, d + 1) ** -1.0

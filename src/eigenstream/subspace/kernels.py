@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from eigenstream._checks import is_sparse, warn_user
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, length
 from eigenstream._machine import check_fits
 from eigenstream._storable import storable
 from eigenstream.subspace.terms import row_hashes
@@ -136,19 +136,26 @@ class KernelMap(TransformerMixin, BaseEstimator):
         return np.asarray(np.exp(-self.gamma_ * np.maximum(squares, 0.0)))
 
 
-@storable(offset_="f8 D?", basis_="f8 r D?", roots_="f8 n r?")
+@storable(basis_="f8 r D?", roots_="f8 n r?")
 class RowSpan(TransformerMixin, BaseEstimator):
     """Rows as coordinates in the space that they span: the linear kernel."""
 
     def fit(self, X: Any, y: Any = None) -> "RowSpan":
-        """Find the orthonormal basis of the rows about their mean."""
+        """Find an orthonormal basis of the rows: first that of the rows about their mean."""
         rows = _dense(X)
         mean = rows.mean(axis=0)
         left, values, basis = svd(rows - mean, full_matrices=False)
         eps = float(np.finfo(np.float64).eps)
         rank = int((values > max(rows.shape) * eps * values.max(initial=0.0)).sum())
-        self.basis_, self.roots_ = basis[:rank], left[:, :rank] / values[:rank]
-        self.offset_ = mean - (mean @ self.basis_.T) @ self.basis_
+        basis, roots = basis[:rank], left[:, :rank] / values[:rank]
+        # One more direction, in which all rows are equal, for rows that are not centred.
+        inside = basis @ mean
+        offset = mean - inside @ basis
+        size = length(offset)
+        if size > max(rows.shape) * eps * length(mean):
+            basis = np.vstack([basis, offset / size])
+            roots = np.column_stack([roots, (1.0 / len(rows) - roots @ inside) / size])
+        self.basis_, self.roots_ = basis, roots
         return self
 
     def transform(self, X: Any) -> Float64s:
@@ -157,7 +164,7 @@ class RowSpan(TransformerMixin, BaseEstimator):
 
     def inverse_transform(self, Z: Any) -> Float64s:
         """Return the rows with these coordinates."""
-        return np.asarray(Z @ self.basis_ + self.offset_)
+        return np.asarray(Z @ self.basis_)
 
     def coefficients(self, columns: Float64s) -> Float64s:
         """Return columns of the coordinates as sums over the rows that were learned from."""
