@@ -1,9 +1,14 @@
 """How good are the features? Pair ROC, balanced risk, one-shot error, angles to the truth."""
 
-from eigenstream.evaluation.one_shot import OneShotError, one_shot_error
 from eigenstream.evaluation.pair_risk import BalancedRisk, balanced_risk
-from eigenstream.evaluation.pairs import PairROC, pair_roc
-from eigenstream.evaluation.subspaces import captured, subspace_angles
+from eigenstream.evaluation.scores import (
+    OneShotError,
+    PairROC,
+    captured,
+    one_shot_error,
+    pair_roc,
+    subspace_angles,
+)
 
 __all__ = [
     "BalancedRisk",
