@@ -186,6 +186,9 @@ def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, 
             here = f"{place}.{name}"
             values[name] = decode(nodes[name], arrays, here, sizes)
             check_form(forms.get(name, "any"), values[name], sizes, here)
+    begun = values.get("_begun")
+    if isinstance(begun, dict) and not begun.keys() <= set(given):
+        raise ValueError(f"{place} began with parameters that a {cls.__name__} does not have.")
     if hasattr(cls, "_fields") or hasattr(cls, "__dataclass_fields__"):
         made = cls(**values)
     else:

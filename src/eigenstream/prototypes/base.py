@@ -27,7 +27,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads, chunk_rows
 from eigenstream._refusals import offered_if, unchanged_on_error
 from eigenstream._rows import validated_rows
-from eigenstream._storable import FITTED, storable
+from eigenstream._storable import FITTED, check_form, storable
 from eigenstream._streams import Course, Passes, maps_streams
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._steps import learn
@@ -314,6 +314,22 @@ class PrototypeEstimator(
         # A pass that is interrupted has changed nothing.
         self._steps, self._error, self._weight, self._last_wins = steps, error, total, wins
         return sums - heights * self._mean, heights, counts
+
+    def _loaded(self) -> None:
+        """Check values that were read from a file: compiled loops do not check where they read."""
+        if not self._begun:
+            return
+        self._check()
+        for one in self._waiting:
+            sizes = {"D": len(self._mean)}
+            for form, values in zip(("f8 n D", "f8 n"), one, strict=True):
+                check_form(form, values, sizes, "a waiting chunk")
+        if self._placed and not self._can_hold(len(self._vectors)):
+            raise ValueError(f"{len(self._vectors)} prototypes do not fit to {self!r:.200}.")
+
+    @abstractmethod
+    def _can_hold(self, n: int) -> bool:
+        """Return whether there can be this number of placed prototypes."""
 
     # ---- reading -----------------------------------------------------------------------------
 

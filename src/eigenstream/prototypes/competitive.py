@@ -408,6 +408,9 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     def _dead(self, steps: int) -> Any:
         return np.flatnonzero(self._last_wins < max(self._steps - steps, 0))
 
+    def _can_hold(self, n: int) -> bool:
+        return 1 <= n <= self.n_prototypes
+
     # ---- fit ---------------------------------------------------------------------------------
 
     @fits_streams_by("_fit_stream")

@@ -225,6 +225,9 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         # Blocks of inner products need whole rows.
         return MAP, {"grid": place, "block": 0 if self.missing == "partial" else None}
 
+    def _can_hold(self, n: int) -> bool:
+        return n == self._grid().n_units
+
     # ---- learning ----------------------------------------------------------------------------
 
     def _place(self, rows: Float64s, weights: Float64s) -> bool:

@@ -98,7 +98,7 @@ class Answer:
 
 @storable(
     **FITTED,
-    _skipped="Skipped?",
+    _skipped="Skipped",
     _solver="Solver?",
     _map="FeatureMap | None?",
     _learner="Learner | None?",
