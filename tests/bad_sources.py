@@ -67,7 +67,7 @@ NPY = {
         with_header(header(f"({2**57},)")),
         "promises 1152921504606846976 bytes",
     ),
-    "2^60 bytes a row": (with_header(header(f"(1, {2**57})")), "one row takes"),
+    "2^60 bytes a row": (with_header(header(f"(1, {2**57})")), "promises 1152921504606846976"),
     "a header of 4 GB": (with_header(header("(1,)"), (2, 0), 2**32 - 1), "no .npy file"),
     "a header that calls": (with_header("__import__('os').abort()"), "no .npy file"),
     "a shape below zero": (with_header(header("(-1, 3)")), "no .npy file"),
@@ -301,7 +301,7 @@ def video_of_junk(tmp):
     return tmp / "x.mp4"
 
 
-@case("video without frames|no video in it", "av")
+@case("no video", "av")
 def video_without_frames(tmp):
     import av
 
@@ -313,7 +313,7 @@ def video_without_frames(tmp):
     return tmp / "x.mkv"
 
 
-@case("0 samples.*no sound in it", "soundfile")
+@case("has 0 samples", "soundfile")
 def wav_of_no_length(tmp):
     with wave.open(str(tmp / "x.wav"), "wb") as file:
         file.setparams((1, 2, 8000, 0, "NONE", ""))

@@ -495,9 +495,6 @@ MADE_BY_USERS = {
         lambda: streams.open_stream(ROWS, columns="a"),
         lambda: list(streams.open_stream(spoiled(ROWS))),
         lambda: streams.open_stream(None),
-    ],
-    streams.StreamOptions: [
-        lambda: streams.open_stream(ROWS, step=2),
         lambda: streams.open_stream(ROWS, time=0, gap=-1.0),
     ],
     streams.Standardize: [

@@ -57,7 +57,7 @@ def _features(estimator: Any, steps: Any, chunks: Iterator[Any], width: int) -> 
         if steps.steps:  # steps may make rows wider
             size = chunk_rows(max(steps.widths(chunk.rows.shape[1])))
         for at in range(0, len(chunk), size):
-            made = steps.follow(chunk, at, at + size)
+            made = steps.push(chunk.between(at, min(at + size, len(chunk))))
             lost = min(at + size, len(chunk)) - at - len(made)
             features = np.full((lost + len(made), width), np.nan, made.rows.dtype)
             if len(made):

@@ -1,10 +1,8 @@
 """Rows in time order out of files and of whatever else holds them: read chunk by chunk."""
 
 from eigenstream.streams._aside import columns_of, labels_of
-from eigenstream.streams._chunks import Chunk
-from eigenstream.streams._opening import StreamOptions, open_stream
-from eigenstream.streams._stream import Stream
-from eigenstream.streams.base import StreamError
+from eigenstream.streams._opening import open_stream
+from eigenstream.streams.base import Chunk, StreamError
 from eigenstream.streams.outputs import write_stream
 from eigenstream.streams.preprocessing import (
     Differences,
@@ -16,6 +14,7 @@ from eigenstream.streams.preprocessing import (
     UnitNorm,
     preprocessing_of,
 )
+from eigenstream.streams.stream import Stream
 
 __all__ = [
     "Chunk",
@@ -27,7 +26,6 @@ __all__ = [
     "Step",
     "Stream",
     "StreamError",
-    "StreamOptions",
     "UnitNorm",
     "columns_of",
     "labels_of",

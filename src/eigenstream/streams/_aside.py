@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream.streams._chunks import joined_labels, plain
-from eigenstream.streams._formats import format_of, tables_of
-from eigenstream.streams._places import resolved
-from eigenstream.streams.base import StreamError, Wanted
-
-__all__ = ["columns_of", "labels_of"]
+from eigenstream.streams.base import StreamError, Wanted, plain
+from eigenstream.streams.cleaning import joined_labels
+from eigenstream.streams.files import kind_of, resolved, tables_of
 
 #: Rows read at a time.
 BLOCK_ROWS = 1 << 16
@@ -38,20 +35,18 @@ def columns_of(
     """
     if str(path).endswith(".npy") and (found := _text_array(path)) is not None:
         return [found]
-    wanted = Wanted(features=(), labels=tuple(range(count)), block_rows=BLOCK_ROWS)
+    wanted = Wanted((), labels=tuple(range(count)), several=True, block_rows=BLOCK_ROWS)
     pieces = []
     for file in resolved(str(path)):
-        text = format_of(file).reader == "Text"
+        text = kind_of(file) == "text.Text"
         for table in tables_of([file], {"header": None} if text else {}):
-            if table.width is not None and table.width != count:
+            if table.width != count:
                 raise StreamError(
                     f"{table.name} has {table.width} columns. Give a table of {what}: {count} "
                     f"column{'s' * (count > 1)}."
                 )
-            blocks = [block.labels for block in table.blocks(wanted)]
-            columns = [
-                joined_labels([plain(one) for one in each]) for each in zip(*blocks, strict=True)
-            ]
+            found = joined_labels([block.labels for block in table.blocks(wanted)])
+            columns = [_numbers(one) for one in found.T]
             pieces.append(_without_names(columns, opposites) if text else columns)
             if len(pieces[-1][0]) == 0:
                 raise StreamError(f"{table.name} has no rows.")
@@ -83,6 +78,8 @@ def _without_names(
 
 def _numbers(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column of text as numbers if all values are; empty text is a missing number."""
+    if column.dtype.kind != "U":
+        return plain(column)
     try:
         return plain(np.where(column == "", "nan", column).astype(np.float64))
     except ValueError:

@@ -1,62 +1,40 @@
 """``open_stream``: from whatever holds rows to a stream of them."""
 
-import inspect
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from io import IOBase
 from os import PathLike, fspath
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
 from eigenstream._checks import check_choice, check_whole, is_sparse, warn_user
-from eigenstream.streams._chunks import check_gap
-from eigenstream.streams._columns import Reading, check_columns, check_rows, planned
-from eigenstream.streams._formats import reader_of, tables_of
-from eigenstream.streams._missing import POLICIES
-from eigenstream.streams._places import Pipe, resolved
-from eigenstream.streams._stream import Stream
-from eigenstream.streams.base import RowTable, StreamError
-
-__all__ = ["StreamOptions", "open_stream"]
-
-
-class StreamOptions(TypedDict, total=False):
-    """What ``open_stream`` takes besides, of sources that have it: times, or a format's own.
-
-    Its docstring says what each means. Type checkers know names and types:
-
-    >>> how: StreamOptions = {"time": 0, "gap": 1.5}
-    >>> [len(chunk) for chunk in open_stream([[0, 7], [1, 8], [5, 9]], **how)]
-    [2, 1]
-    """
-
-    #: The column of times, and the longest step in it that is no gap.
-    time: str | int | None
-    gap: float | timedelta | np.timedelta64 | None
-    #: Of videos and images: (height, width).
-    size: tuple[int, int] | None
-    #: Of sound, in samples.
-    window: int | None
-    hop: int | None
-    #: Of text.
-    delimiter: str | None
-    decimal: str
-    header: Literal["infer", 0] | None
+from eigenstream.streams.base import RowTable
+from eigenstream.streams.cleaning import POLICIES
+from eigenstream.streams.files import reader_of, resolved, tables_of
+from eigenstream.streams.memory import array_of, blocks_of_dask, is_tensor
+from eigenstream.streams.planning import Reading, check_columns, check_gap, check_rows
+from eigenstream.streams.stream import Stream
 
 
 def open_stream(
     source: Any,
     *,
-    chunk_rows: Any = "auto",
+    chunk_rows: int | Literal["auto"] = "auto",
     columns: Any = None,
     dtype: Any = None,
-    sequence: Any = None,
+    sequence: str | int | bool | None = None,
     rows: Any = None,
     missing: str = "raise",
     labels: Any = None,
-    **options: Unpack[StreamOptions],
+    time: str | int | None = None,
+    gap: float | timedelta | np.timedelta64 | None = None,
+    size: tuple[int, int] | None = None,
+    window: int | None = None,
+    hop: int | None = None,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    header: Literal["infer", 0] | None = "infer",
 ) -> Stream:
     """Open whatever holds rows in time order as a stream of chunks.
 
@@ -116,40 +94,21 @@ def open_stream(
     [[0.5, 2.0], [0.25, 3.0]] True
     [[4.0, 5.0]] True
     """
-    for name in options:
-        if name not in StreamOptions.__annotations__:
-            known = [*inspect.signature(open_stream).parameters][1:-1]
-            listed = ", ".join(f"{one}=" for one in [*known, *StreamOptions.__annotations__])
-            raise TypeError(f"open_stream has no {name}=. It takes {listed}.")
     check_choice(missing, "missing", POLICIES)
-    formats: dict[str, Any] = dict(options)
-    time, gap = formats.pop("time", None), formats.pop("gap", None)
     if gap is not None and time is None:
         raise ValueError("gap= is a step in time: name the column of times with time=.")
-    joined = sequence is False
     if sequence is True:
         raise TypeError("sequence must be the name or number of a column, or False; got True.")
-    tables = _tables(source, formats)
-    _warn_of_header(tables)
-    plan = Reading(
-        columns=check_columns(columns, tables),
-        sequence=None if joined else sequence,
-        time=time,
-        joined=joined,
-        rows=check_rows(rows),
-        gap=None if gap is None else check_gap(gap),
-        missing=missing,
-        chunk_rows=None if _is_auto(chunk_rows) else check_whole(chunk_rows, "chunk_rows"),
-        dtype=_float_type(dtype),
-        labels=check_columns(labels, tables, "labels") or (),
-        several=isinstance(labels, list | tuple | slice),
-    )
-    return Stream(tables, planned(plan, tables))
-
-
-def _warn_of_header(tables: Sequence[RowTable]) -> None:
-    """Warn once of files whose first row is taken for names, and holds numbers only."""
-    doubtful = [one for one in tables if getattr(getattr(one, "layout", None), "doubtful", False)]
+    if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
+        raise TypeError(f"dtype must be float32 or float64, got {np.dtype(dtype)}.")
+    if isinstance(chunk_rows, str):
+        check_choice(chunk_rows, "chunk_rows", ("auto",))
+    options: dict[str, Any] = {"size": size, "window": window, "hop": hop, "delimiter": delimiter}
+    options = {name: value for name, value in options.items() if value is not None}
+    options |= {} if decimal == "." else {"decimal": decimal}
+    options |= {} if header == "infer" else {"header": header}
+    tables = _tables(source, options)
+    doubtful = [one for one in tables if getattr(one, "doubtful", False)]
     if doubtful:
         more = f" and {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
         warn_user(
@@ -157,97 +116,74 @@ def _warn_of_header(tables: Sequence[RowTable]) -> None:
             "and holds only numbers. Pass header=None (--no-header) if it is a row of data, or "
             "header=0 (--header) to keep it as names."
         )
+    plan = Reading(
+        columns=check_columns(columns, tables),
+        sequence=None if sequence is False else sequence,
+        time=time,
+        joined=sequence is False,
+        rows=check_rows(rows),
+        gap=None if gap is None else check_gap(gap),
+        missing=missing,
+        chunk_rows=None if chunk_rows == "auto" else check_whole(chunk_rows, "chunk_rows"),
+        dtype=None if dtype is None else np.dtype(dtype),
+        labels=check_columns(labels, tables, "labels") or (),
+        several=isinstance(labels, list | tuple | slice),
+    )
+    return Stream(tables, plan)
 
 
-def _is_auto(chunk_rows: Any) -> bool:
-    return isinstance(chunk_rows, str) and check_choice(chunk_rows, "chunk_rows", ("auto",)) != ""
-
-
-def _float_type(dtype: Any) -> np.dtype[Any] | None:
-    if dtype is None:
-        return None
-    kind: np.dtype[Any] = np.dtype(dtype)
-    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise TypeError(f"dtype must be float32 or float64, got {kind}.")
-    return kind
-
-
-def _tables(source: Any, options: Mapping[str, Any]) -> list[RowTable]:
-    """Return the tables that a source stands for."""
-    dataset = hasattr(source, "data_vars")  # xarray's, whose variables are no sequences
+def _tables(source: Any, options: Mapping[str, Any], name: str = "the source") -> list[RowTable]:
+    """Return the tables of a source: of a dict called by its keys, of a list by its places."""
+    dataset = hasattr(source, "data_vars")  # of xarray
     if isinstance(source, Mapping) and not is_sparse(source) and not dataset:
-        return _named(source, options)
+        if not source:
+            raise ValueError("the dict of sources is empty.")
+        found = []
+        for key, one in source.items():
+            tables = _tables(one, options, str(key))
+            for table in tables:
+                table.name = str(key) if len(tables) == 1 else f"{key}: {table.name}"
+            found += tables
+        return found
+    if isinstance(source, str | PathLike):
+        source = [source]
     if isinstance(source, list | tuple) and not _is_numbers(source):
         if not source:
             raise ValueError("the list of sources is empty.")
         if all(isinstance(one, str | PathLike) for one in source):
-            files = [file for one in source for file in resolved(fspath(one))]
-            return tables_of(files, options)
-        return [table for k, one in enumerate(source) for table in _one(one, f"[{k}]", options)]
-    return _one(source, "the source", options)
+            return tables_of([file for one in source for file in resolved(fspath(one))], options)
+        return [table for k, one in enumerate(source) for table in _tables(one, options, f"[{k}]")]
+    kind, held = _kind_of(source, name)
+    return [reader_of(kind, options, name)(held, name)]
 
 
-def _named(source: Mapping[Any, Any], options: Mapping[str, Any]) -> list[RowTable]:
-    """Return the tables of a dict, called by its keys."""
-    if not source:
-        raise ValueError("the dict of sources is empty.")
-    tables = []
-    for name, one in source.items():
-        found = _one(one, str(name), options)
-        for table in found:
-            table.name = str(name) if len(found) == 1 else f"{name}: {table.name}"
-        tables.extend(found)
-    return tables
-
-
-def _is_numbers(source: Any) -> bool:
+def _is_numbers(source: Sequence[Any]) -> bool:
     """Tell rows written as nested lists from a list of sources."""
-    first = source[0] if source else None
+    first: Any = source
     while isinstance(first, list | tuple) and first:
         first = first[0]
     return isinstance(first, int | float | np.number)
 
 
-def _one(source: Any, name: str, options: Mapping[str, Any]) -> list[RowTable]:
-    """Return the tables of a single source."""
-    if isinstance(source, str | PathLike):
-        path = fspath(source)
-        files = [Pipe("standard input", sys.stdin.buffer)] if path == "-" else resolved(path)
-        return tables_of(files, options)
-    if isinstance(source, list | tuple):
-        source = _array_of(source, name)
-    if hasattr(source, "detach") and not isinstance(source, IOBase):  # a tensor, wherever it lies
-        source = source.detach().cpu().numpy()
+def _kind_of(source: Any, name: str) -> tuple[str, Any]:
+    """Return the reader of something in memory, by its methods, and the form that it reads."""
+    if hasattr(type(source), "dask"):
+        return "memory.Chunks", blocks_of_dask(source, name)
+    if isinstance(source, list | tuple | np.ndarray) or is_sparse(source) or is_tensor(source):
+        return "memory.Held", array_of(source, name)
     if hasattr(source, "to_frame") and hasattr(source, "dtype"):  # a column of a data frame
-        source = source.to_frame()
-    if hasattr(type(source), "collect_batches"):  # polars computes a lazy frame part by part
-        source = source.collect_batches
-    return [reader_of(*_kind_of(source, name), options, name)(source, name)]
-
-
-def _array_of(rows: Any, name: str) -> Any:
-    """Return rows that are written as lists."""
-    try:
-        return np.asarray(rows)
-    except ValueError as refusal:
-        raise StreamError(f"{name} is ragged: {' '.join(str(refusal).split())}.") from None
-
-
-def _kind_of(source: Any, name: str) -> tuple[str, str]:
-    """Return the reader of something that is not a file, by what it can do."""
-    if is_sparse(source) or isinstance(source, np.ndarray):
-        return "arrays", "Held"
-    if hasattr(source, "dask"):
-        return "arrays", "Dask"
+        return "tables.Frame", source.to_frame()
+    if hasattr(type(source), "collect_batches"):  # a lazy frame of polars
+        return "memory.Chunks", source.collect_batches
     if hasattr(source, "to_batches") or hasattr(source, "num_rows"):
-        return "tables", "Records"
+        return "tables.Records", source
     if hasattr(source, "columns") and hasattr(source, "dtypes"):
-        return "tables", "DataFrameTable"
-    if all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
-        return "arrays", "Held"  # h5py's and Zarr's own, too
+        return "tables.Frame", source
+    if all(hasattr(source, one) for one in ("shape", "dtype", "__getitem__")):
+        return "memory.Held", source  # also of h5py and Zarr
     no_rows = isinstance(source, bytes | IOBase | Stream) or hasattr(source, "data_vars")
     if not no_rows and (callable(source) or isinstance(source, Iterable)):
-        return "iterables", "Chunks"
+        return "memory.Chunks", source
     raise TypeError(
         f"{name} is a {type(source).__name__}, not rows. Pass a path, an array, a data frame, or "
         "an iterable of chunks."

@@ -1,9 +1,9 @@
-"""What every reader gives: a table, that is rows in order with a name, read block by block."""
+"""The interface of all readers: a table gives chunks of its wanted columns and rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from math import prod
 from types import MappingProxyType
@@ -11,45 +11,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import vstack
 
 from eigenstream._checks import is_sparse, unmasked
 
-__all__ = [
-    "CHUNK_BYTES",
-    "LARGEST_ROW",
-    "RowBlock",
-    "RowTable",
-    "SlicedTable",
-    "StreamError",
-    "Wanted",
-    "as_floats",
-    "check_kind",
-    "check_shape",
-    "flat",
-    "needed",
-    "picked",
-    "row_width",
-    "rows_of_chunk",
-    "rows_within",
-]
-
-#: What one chunk may take. Up to four are there at a time: one in the reader's hands, two that
-#: wait, one in the learner's.
+#: The most bytes of one chunk. Up to four chunks are in memory at a time.
 CHUNK_BYTES = 32 << 20
 
-#: A chunk takes a quarter of that, which is learned from before it has left the cache (whole ones
-#: took a third longer), but so many rows if they fit: products of matrices want that many.
+#: A chunk takes a quarter of CHUNK_BYTES, which stays in the cache while it is learned, but at
+#: least this number of rows if they fit: fewer rows make slow matrix products.
 MANY_ROWS = 1024
 
-#: Rows of one chunk, whatever their width.
+#: The most rows of one chunk, whatever their width.
 MOST_ROWS = 1 << 20
 
-#: One row larger than this is no row, but a header that lies or a table that is transposed.
+#: A larger row, in bytes, is a damaged header or a transposed table.
 LARGEST_ROW = 256 << 20
 
 
 class StreamError(ValueError):
-    """What is wrong with a file or a stream, and where, in one line.
+    """A file or a stream that cannot be read, and where, in one line.
 
     >>> from eigenstream.streams import open_stream
     >>> list(open_stream([[0.0, 1.0], [2.0, float("nan")]]))
@@ -61,7 +42,7 @@ class StreamError(ValueError):
 
 
 def needed(module: str, package: str, what: str) -> Any:
-    """Return a module of an optional package; where it is absent, say what brings it.
+    """Return a module of an optional package, or raise with the command that installs it.
 
     >>> needed("no_such_module", "h5py", "HDF5 files")
     Traceback (most recent call last):
@@ -78,112 +59,186 @@ def needed(module: str, package: str, what: str) -> Any:
         ) from absent
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What is asked of a table: columns by their place, and a range of rows."""
+def one_line(error: BaseException) -> str:
+    """Return the message of a library in one short line.
 
-    #: The columns that are features, in order; None for all of them.
-    features: tuple[int, ...] | None = None
-    #: The columns that say which sequence a row belongs to, and when it was taken.
-    sequence: int | None = None
-    time: int | None = None
-    #: The columns that say what a row is to be learned as.
-    labels: tuple[int, ...] = ()
-    start: int = 0
-    stop: int | None = None
-    step: int = 1
-    #: How many rows a block has at most.
-    block_rows: int = 1024
-
-    def numbers(self, n_rows: int) -> range:
-        """Return the numbers of the rows wanted of so many.
-
-        >>> list(Wanted(start=1, step=3).numbers(8))
-        [1, 4, 7]
-        """
-        return range(n_rows)[self.start : self.stop : self.step]
+    >>> one_line(OSError("gone\\naway"))
+    'gone away'
+    """
+    return (" ".join(str(error).split()) or type(error).__name__)[:200].rstrip(".")
 
 
 @dataclass(frozen=True)
-class RowBlock:
-    """Some rows as they are stored, with their sequence and time where those are wanted."""
+class Chunk:
+    """Rows of one sequence: float32 or float64, finite, dense or CSR.
+
+    ``weights`` are None, or 0 for rows that lack values (which are then zeros) and 1 for the
+    others. ``source`` and ``first_row`` say where the first row was read. ``labels`` are None, or
+    one a row, or one column a target.
+    """
 
     rows: Any
-    sequence: NDArray[Any] | None = None
-    times: NDArray[Any] | None = None
-    #: The numbers of the first row in the table, and how many rows of it a step is.
+    weights: NDArray[np.float64] | None = None
+    new_sequence: bool = False
+    source: str = "X"
     first_row: int = 0
-    stride: int = 1
-    #: What the rows are to be learned as: a column each.
-    labels: tuple[NDArray[Any], ...] = ()
+    labels: Any = None
+    #: The number of rows of the pass up to this chunk: ``Stream.chunks(skip=end)`` continues there.
+    end: int = 0
+    #: The step between two rows in the source.
+    stride: int = field(default=1, repr=False)
+    #: The columns of times and of sequences, as they are stored.
+    times: Any = field(default=None, repr=False, compare=False)
+    sequence: Any = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
-    def between(self, start: int, stop: int) -> "RowBlock":
+    def between(self, start: int, stop: int, step: int = 1) -> "Chunk":
         """Return the rows from ``start`` to ``stop``."""
-        part = slice(start, stop)
-        return RowBlock(
-            self.rows[part],
-            None if self.sequence is None else self.sequence[part],
-            None if self.times is None else self.times[part],
-            self.first_row + start * self.stride,
-            self.stride,
-            tuple(one[part] for one in self.labels),
+        beside = ("weights", "labels", "times", "sequence")
+        given = {name: getattr(self, name) for name in beside}
+        cut: dict[str, Any] = {
+            k: None if one is None else one[start:stop:step] for k, one in given.items()
+        }
+        return replace(
+            self,
+            rows=self.rows[start:stop:step],
+            new_sequence=self.new_sequence and start == 0,
+            first_row=self.first_row + start * self.stride,
+            stride=self.stride * step,
+            **cut,
         )
 
 
-class RowTable(ABC):
-    """Rows in order, out of one file or of something like one.
+def stacked(pieces: Sequence[Any]) -> Any:
+    """Return rows on top of each other, dense or sparse."""
+    filled = [piece for piece in pieces if piece.shape[0]] or list(pieces[-1:])
+    if len(filled) == 1:
+        return filled[0]
+    return vstack(filled, format="csr") if is_sparse(filled[0]) else np.concatenate(filled)
 
-    A subclass knows its shape from the start where its format does, and hands out blocks.
+
+@dataclass(frozen=True)
+class Wanted:
+    """The wanted columns of a table, by their places, and the wanted rows."""
+
+    features: Sequence[int]
+    sequence: int | None = None
+    time: int | None = None
+    labels: tuple[int, ...] = ()
+    #: Whether the labels stay a table if there is one column of them.
+    several: bool = False
+    start: int = 0
+    stop: int | None = None
+    step: int = 1
+    #: The most rows of a block.
+    block_rows: int = 1024
+
+    @property
+    def places(self) -> list[int]:
+        """The places of all wanted columns, each once, the features first."""
+        marks = [one for one in (self.sequence, self.time, *self.labels) if one is not None]
+        return list(dict.fromkeys([*self.features, *marks]))
+
+    def numbers(self, n_rows: int) -> range:
+        """Return the numbers of the wanted rows.
+
+        >>> list(Wanted((0,), start=1, step=3).numbers(8))
+        [1, 4, 7]
+        """
+        return range(n_rows)[self.start : self.stop : self.step]
+
+    def chunk(self, rows: Any, column: Any) -> Chunk:
+        """Return a chunk of features, and of the columns that ``column(place)`` returns."""
+        sequence, times = (
+            None if place is None else column(place) for place in (self.sequence, self.time)
+        )
+        found = [plain(column(place)) for place in self.labels]
+        labels = np.column_stack(found) if self.several else found[0] if found else None
+        return Chunk(rows, labels=labels, times=times, sequence=sequence)
+
+
+class RowTable(ABC):
+    """Rows in order, of one file or something like one, that are read block by block.
+
+    The constructor of a reader sets ``name``, ``width`` and ``dtype``, and reads headers only.
     """
 
-    #: What errors call it.
+    #: The name of the table in errors.
     name: str
-    #: None where it cannot be known without reading.
+    width: int
+    #: The type of the numbers as they are stored.
+    dtype: np.dtype[Any] = np.dtype(np.float64)
+    #: None if only a pass can count the rows.
     n_rows: int | None = None
-    #: How many columns there are in all, and what they are called.
-    width: int | None = None
-    columns: tuple[str, ...] | None = None
-    #: Of columns that are not in all its files: a file without it.
+    #: The names of the columns, if they have names.
+    columns: tuple[str, ...] = ()
+    #: Columns that are not in all files of the table: a file without it.
     lacking: Mapping[str, str] = MappingProxyType({})
-    #: Of columns, by place, that hold no numbers: what they hold, as far as opening tells.
+    #: Columns that hold no numbers, by place: what they hold, as far as opening shows it.
     no_numbers: Mapping[int, str] = MappingProxyType({})
-    #: The type of the numbers as stored.
-    dtype: np.dtype[Any] | None = None
-    #: Whether it can be read twice.
+    #: The shape of one row, such as that of an image.
+    row_shape: tuple[int, ...] | None = None
     rereadable: bool = True
-    #: Whether its rows are in no order of time.
+    #: Whether the rows are in no order of time.
     shuffled: bool = False
     #: Whether a pass has begun.
     used: bool = False
-    #: About which share of it the pass has read, from 0 to 1; None where nobody can tell.
+    #: The share of the table that the pass has read, and the size by which tables are weighed.
     share: float | None = None
-    #: How much there is of it beside others, where they are read one after the other.
     n_bytes: int = 1
-    #: The shape of what is one row, such as that of an image.
-    row_shape: tuple[int, ...] | None = None
-
-    #: Names of the options of ``open_stream`` that this reader takes.
+    #: The files that are read.
+    files: Sequence[Any] = ()
+    #: The options of ``open_stream`` for this reader.
     options: ClassVar[tuple[str, ...]] = ()
 
-    def describe(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        """Set what the shape and the type of an array tell, or raise if it holds no rows."""
-        shape = tuple(map(int, shape))
+    def describe(self, shape: Sequence[int], dtype: Any) -> None:
+        """Set the attributes that follow from the shape and type of an array, or raise."""
+        shape, dtype = tuple(map(int, shape)), np.dtype(dtype)
         check_kind(dtype, self.name)
-        check_shape(shape, dtype.itemsize, self.name)
+        if len(shape) == 0:
+            raise StreamError(f"{self.name} holds a single number. Pass rows.")
         if shape[0] == 0:
             raise StreamError(f"{self.name} has no rows: its shape is {shape}.")
-        self.n_rows, self.width, self.dtype = shape[0], row_width(shape), dtype
+        self.n_rows, self.width, self.dtype = shape[0], prod(shape[1:]), dtype
         self.row_shape = shape[1:] if len(shape) > 2 else None
+        if self.width == 0:
+            raise StreamError(f"{self.name} has shape {shape}: its rows hold no numbers.")
+        check_width(self.width * dtype.itemsize, f"{self.name} has shape {shape}")
 
-    @abstractmethod
-    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
+    def pieces(self, wanted: Wanted) -> Iterator[Any]:
+        """Yield all rows of the table in order, in pieces of any size."""
+        raise NotImplementedError
+
+    def picked(self, piece: Any, wanted: Wanted) -> Chunk:
+        """Return the wanted columns of a piece."""
+        values, places = flat(piece), wanted.features
+        part = slice(places[0], places[-1] + 1) if isinstance(places, range) else list(places)
+        rows = values if places == range(values.shape[1]) else values[:, part]
+
+        def column(place: int) -> NDArray[Any]:
+            found = values[:, [place]]
+            return np.asarray(found.toarray() if is_sparse(found) else found).ravel()
+
+        return wanted.chunk(rows, column)
+
+    def blocks(self, wanted: Wanted) -> Iterator[Chunk]:
         """Start a pass: yield the wanted rows in blocks of at most ``wanted.block_rows``."""
+        seen, step = 0, wanted.step
+        for piece in self.pieces(wanted):
+            chunk = replace(self.picked(piece, wanted), first_row=seen)
+            stop = len(chunk) if wanted.stop is None else min(wanted.stop - seen, len(chunk))
+            # The first wanted row in this piece.
+            ahead = max(wanted.start - seen, 0) or -(seen - wanted.start) % step
+            for at in range(ahead, stop, wanted.block_rows * step):
+                yield chunk.between(at, min(at + wanted.block_rows * step, stop), step)
+            seen += len(chunk)
+            if wanted.stop is not None and seen >= wanted.stop:
+                return
 
-    def passed(self, block: RowBlock, stop: int | None) -> None:
-        """Note how far the pass has come with a block, if no rows from ``stop`` on are wanted."""
+    def passed(self, block: Chunk, stop: int | None) -> None:
+        """Note the share of the table that a pass up to row ``stop`` has read with a block."""
         ends = [one for one in (self.n_rows, stop) if one]
         if ends:
             at = block.first_row + len(block) * block.stride
@@ -191,18 +246,17 @@ class RowTable(ABC):
 
 
 class SlicedTable(RowTable):
-    """A table of which any rows can be had at once, as of an array."""
+    """A table whose rows can be read from any place on."""
 
     n_rows: int
-    width: int
-    #: How many rows are stored together: blocks are cut where stored ones end, if they can.
+    #: The number of rows that are stored together: blocks end where stored ones end if they can.
     grain: int = 1
 
     @abstractmethod
     def opened(self) -> AbstractContextManager[Any]:
-        """Open what can be sliced by rows, for one pass."""
+        """Open something that can be sliced by rows, for one pass."""
 
-    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
+    def blocks(self, wanted: Wanted) -> Iterator[Chunk]:
         """Yield the wanted rows, reading no others."""
         numbers = wanted.numbers(self.n_rows)
         with self.opened() as rows:
@@ -214,57 +268,9 @@ class SlicedTable(RowTable):
                     count = max(end - end % self.grain - numbers[at], 1)
                 part = numbers[at : at + count]
                 values = rows[part.start : min(part.stop, self.n_rows) : part.step]
-                yield picked(flat(values), wanted, part.start, part.step)
+                chunk = self.picked(values, wanted)
+                yield replace(chunk, first_row=part.start, stride=part.step)
                 at += len(part)
-
-
-def picked(values: Any, wanted: Wanted, first_row: int = 0, stride: int = 1) -> RowBlock:
-    """Return the wanted columns of an array as a block."""
-    features = values
-    if wanted.features is not None:
-        places = wanted.features
-        first, last = (places[0], places[-1] + 1) if places else (0, 0)
-        side_by_side = places == tuple(range(first, last))
-        features = values[:, first:last] if side_by_side else values[:, list(places)]
-    sequence, times = (
-        None if place is None else _column(values, place)
-        for place in (wanted.sequence, wanted.time)
-    )
-    labels = tuple(_column(values, place) for place in wanted.labels)
-    return RowBlock(features, sequence, times, first_row, stride, labels)
-
-
-def _column(values: Any, place: int) -> NDArray[Any]:
-    column = values[:, [place]]
-    return np.asarray(column.toarray() if is_sparse(column) else column).ravel()
-
-
-def rows_within(blocks: Iterator[RowBlock], wanted: Wanted) -> Iterator[RowBlock]:
-    """Yield of all the blocks of a table, in order, the wanted rows in blocks of bounded size.
-
-    >>> blocks = iter([RowBlock(np.arange(5)[:, None]), RowBlock(np.arange(5, 9)[:, None])])
-    >>> [b.rows.ravel().tolist() for b in rows_within(blocks, Wanted(start=3, step=2))]
-    [[3], [5, 7]]
-    """
-    seen = 0
-    for block in blocks:
-        stop = len(block) if wanted.stop is None else min(wanted.stop - seen, len(block))
-        # The first number from ``start`` on, by ``step``, that lies in this block.
-        ahead = max(wanted.start - seen, 0)
-        ahead = ahead or -(seen - wanted.start) % wanted.step
-        for at in range(ahead, stop, wanted.block_rows * wanted.step):
-            part = slice(at, min(at + wanted.block_rows * wanted.step, stop), wanted.step)
-            yield RowBlock(
-                block.rows[part],
-                None if block.sequence is None else block.sequence[part],
-                None if block.times is None else block.times[part],
-                seen + at,
-                wanted.step,
-                tuple(one[part] for one in block.labels),
-            )
-        seen += len(block)
-        if wanted.stop is not None and seen >= wanted.stop:
-            return
 
 
 def flat(values: Any) -> Any:
@@ -273,33 +279,46 @@ def flat(values: Any) -> Any:
     >>> flat(np.zeros((5, 2, 3))).shape, flat(np.zeros(4)).shape
     ((5, 6), (4, 1))
     """
-    if not hasattr(values, "reshape"):  # xarray's
+    if not hasattr(values, "reshape"):  # xarray
         values = np.asarray(values)
-    if values.ndim == 2:
-        return values
-    return values.reshape(len(values), row_width(values.shape))
+    return values if values.ndim == 2 else values.reshape(len(values), prod(values.shape[1:]))
 
 
-def row_width(shape: Sequence[int]) -> int:
-    """Return how many numbers each row of an array of this shape has."""
-    return prod(map(int, shape[1:]))
+def plain(column: Any) -> NDArray[Any]:
+    """Return labels as numbers, as text, or as flags; missing ones as NaN or empty text.
+
+    Whole numbers are integers, however a format stores them.
+
+    >>> plain(np.array(["a", None], object)), plain(np.array([1.0, 2.0]))
+    (array(['a', ''], dtype='<U1'), array([1, 2]))
+    """
+    values = np.asarray(column)
+    if values.dtype.kind in "fiub":
+        with np.errstate(invalid="ignore"):
+            exact = (np.abs(values) < 2.0**53) & (values == np.rint(values))  # NaN is neither
+        return values.astype(np.int64) if values.dtype.kind == "f" and exact.all() else values
+    listed = values.tolist()
+    if values.dtype.kind == "O" and all(isinstance(one, int | float | None) for one in listed):
+        flags = all(isinstance(one, bool) for one in listed)
+        numbers = [np.nan if one is None else one for one in listed]
+        return plain(np.array(numbers, bool if flags else np.float64))
+    if values.dtype.kind in "OMmT":
+        absent = [one is None or one != one for one in listed]
+        text = ["" if no else str(one) for no, one in zip(absent, values, strict=True)]
+        return np.array(text, dtype=np.str_)
+    return values
 
 
-def check_shape(shape: tuple[int, ...], itemsize: int, name: str) -> None:
-    """Raise if an array has no rows of numbers, or rows larger than LARGEST_ROW."""
-    if len(shape) == 0:
-        raise StreamError(f"{name} holds a single number. Pass rows.")
-    width = row_width(shape)
-    if width == 0:
-        raise StreamError(f"{name} has shape {shape}: its rows hold no numbers.")
-    if width * max(itemsize, 1) > LARGEST_ROW:
+def check_width(row_bytes: int, what: str) -> None:
+    """Raise if one row is larger than LARGEST_ROW."""
+    if row_bytes > LARGEST_ROW:
+        size = f"{row_bytes / 2**20:.0f} MB"
         raise StreamError(
-            f"{name} has shape {shape}: one row takes {width * itemsize / 2**20:.0f} MB. Transpose "
-            "it, or write fewer columns."
+            f"{what}: one row takes {size}. Transpose the table, or use fewer columns."
         )
 
 
-#: Kinds of values that are no real numbers, by NumPy's letter.
+#: Kinds of values that are not real numbers, by the letter of NumPy.
 KINDS = {"O": "Python objects", "c": "complex numbers", "V": "records", "M": "dates", "m": "spans"}
 
 
@@ -313,45 +332,24 @@ def check_kind(dtype: np.dtype[Any], name: str) -> None:
         )
 
 
-def as_floats(values: Any, dtype: np.dtype[Any] | None, name: str, first_row: int = 0) -> Any:
-    """Return rows as float32 or float64 of this machine's byte order, copied only if need be.
-
-    float32 stays so, everything else becomes float64, unless a ``dtype`` is asked for.
-
-    >>> as_floats(np.array([[1, 2]], ">i2"), None, "x").dtype
-    dtype('float64')
-    """
+def as_floats(values: Any, dtype: np.dtype[Any], name: str, first_row: int = 0) -> Any:
+    """Return rows as floats of a type in this machine's byte order, copied only if need be."""
     values = unmasked(values)
     if values.dtype.kind == "O":
         try:
             values = values.astype(np.float64)
-        except (TypeError, ValueError):
-            raise StreamError(_no_number(values, name, first_row)) from None
+        except (TypeError, ValueError) as error:
+            raise StreamError(
+                f"{name} holds no numbers between rows {first_row} and "
+                f"{first_row + len(values) - 1}: {one_line(error)}."
+            ) from None
     check_kind(values.dtype, name)
-    if dtype is None:
-        dtype = np.dtype(
-            np.float32 if values.dtype.itemsize == 4 and values.dtype.kind == "f" else np.float64
-        )
     if is_sparse(values):
         return values.tocsr().astype(dtype, copy=False)
     return np.ascontiguousarray(values, dtype)
 
 
-def _no_number(values: Any, name: str, first_row: int) -> str:
-    for row, line in enumerate(values, first_row):
-        for column, value in enumerate(line):
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                return f"{name} holds {value!r:.40} at row {row}, column {column}: no number."
-    return f"{name} holds what is no number."
-
-
-def rows_of_chunk(row_bytes: int, chunk_bytes: int) -> int:
-    """Return how many rows a chunk takes that may take so much.
-
-    >>> [rows_of_chunk(size, 1 << 25) for size in (1000, 20_000, 1 << 20)]
-    [8388, 1024, 32]
-    """
-    most = chunk_bytes // row_bytes
-    return min(max(most // 4, min(most, MANY_ROWS), 1), MOST_ROWS)
+def float_type(kinds: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
+    """Return float32 if all numbers are float32, else float64."""
+    single = all(kind.kind == "f" and kind.itemsize == 4 for kind in kinds)
+    return np.dtype(np.float32 if single else np.float64)

@@ -1,6 +1,5 @@
 """Steps of preprocessing: standardise, unit norm, delay vectors, products, differences."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import replace
@@ -10,27 +9,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import hstack
-from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler, normalize
+from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler
 
 from eigenstream._checks import check_finite, check_flag, check_whole, is_sparse, real_array
 from eigenstream._storable import storable
-from eigenstream.streams._chunks import Chunk, stacked
-from eigenstream.streams.base import StreamError, as_floats
-
-__all__ = [
-    "Differences",
-    "LagEmbedding",
-    "Preprocessing",
-    "QuadraticExpansion",
-    "Standardize",
-    "Step",
-    "UnitNorm",
-    "preprocessing_of",
-]
+from eigenstream.streams.base import Chunk, StreamError, as_floats, float_type, stacked
 
 
-class Step(ABC):
-    """One step of preprocessing: rows in, rows out, in any chunks with the same result."""
+class Step:
+    """One step of preprocessing: rows in, rows out, in any chunks with the same result.
+
+    A step that takes every row alone has a ``to_sklearn``, and the others a ``push``.
+
+    >>> from eigenstream.streams import UnitNorm
+    >>> UnitNorm().push(Chunk(np.array([[3.0, 4.0]]))).rows
+    array([[0.6, 0.8]])
+    """
 
     #: Whether it has to see the whole stream before the pass that counts.
     learns_first: bool = False
@@ -47,15 +41,18 @@ class Step(ABC):
         """Return the names of the columns that come out."""
         return names
 
-    def learn(self, rows: Chunk) -> None:  # noqa: B027
+    def learn(self, rows: Chunk) -> None:
         """Learn from rows of the pass before."""
 
-    def learned(self) -> None:  # noqa: B027
+    def learned(self) -> None:
         """End the pass before."""
 
-    @abstractmethod
     def push(self, rows: Chunk) -> Chunk:
         """Return the result for the next rows, which may have no row."""
+        width = rows.rows.shape[1]
+        if len(rows) == 0:
+            return replace(rows, rows=np.empty((0, self.width(width)), rows.rows.dtype))
+        return replace(rows, rows=self.to_sklearn(width).transform(rows.rows))
 
     def __repr__(self) -> str:
         given = signature(type(self)).parameters
@@ -84,13 +81,14 @@ def _dense(rows: Chunk, what: str) -> NDArray[Any]:
     return found
 
 
-@storable(_rows="float rows D | csr_array | None", _weights="f8 rows", _starts="bool")
-class _Windowed(Step):
+@storable(lost="int", _rows="float rows D | csr_array | None", _weights="f8 rows", _starts="bool")
+class Windowed(Step):
     """A step that looks ``lost`` rows back within the sequence, and holds these rows."""
 
     remembers = True
 
-    def __init__(self) -> None:
+    def __init__(self, lost: int) -> None:
+        self.lost = lost
         self._rows: Any = None
         self._weights = np.empty(0)
         #: Whether the first row of the sequence is still to come.
@@ -99,19 +97,24 @@ class _Windowed(Step):
     def fresh(self) -> Self:
         """Return the step without the rows it holds."""
         made = copy(self)
-        _Windowed.__init__(made)
+        Windowed.__init__(made, self.lost)
         return made
+
+    def extended(self, rows: Chunk) -> tuple[Any, NDArray[np.float64]]:
+        """Return the next rows behind the ``lost`` rows before them, and all weights."""
+        if rows.new_sequence or self._rows is None:
+            self._rows, self._weights, self._starts = rows.rows[:0], np.empty(0), True
+        new = np.ones(len(rows)) if rows.weights is None else rows.weights
+        found, weights = stacked([self._rows, rows.rows]), np.concatenate([self._weights, new])
+        first = max(len(weights) - self.lost, 0)
+        self._rows, self._weights = found[first:].copy(), weights[first:].copy()
+        return found, weights
 
     def push(self, rows: Chunk) -> Chunk:
         """Return the windows that end in the new rows."""
-        if rows.new_sequence or self._rows is None:
-            self._rows, self._weights, self._starts = rows.rows[:0], np.empty(0), True
-        weights = np.ones(len(rows)) if rows.weights is None else rows.weights
-        all_rows = stacked([self._rows, rows.rows])
-        all_weights = np.concatenate([self._weights, weights])
-        count = max(len(all_weights) - self.lost, 0)
-        self._rows, self._weights = all_rows[count:].copy(), all_weights[count:].copy()
-        made, light = self._made(all_rows, all_weights, count)
+        found, weights = self.extended(rows)
+        count = max(len(weights) - self.lost, 0)
+        made, light = self._made(found, weights, count)
         starts = self._starts and count > 0
         self._starts = self._starts and not starts
         return replace(
@@ -121,11 +124,11 @@ class _Windowed(Step):
             new_sequence=starts,
         )
 
-    @abstractmethod
     def _made(
         self, rows: Any, weights: NDArray[np.float64], count: int
     ) -> tuple[Any, NDArray[np.float64]]:
         """Return the last ``count`` results, and their weights."""
+        raise NotImplementedError
 
 
 @storable(steps="tuple[Step]")
@@ -157,11 +160,6 @@ class Preprocessing:
         return f"Preprocessing([{', '.join(map(repr, self.steps))}])"
 
     @property
-    def learned(self) -> bool:
-        """Whether no step needs a pass of its own any more."""
-        return not any(step.learns_first for step in self.steps)
-
-    @property
     def remembers(self) -> bool:
         """Whether the result for a row depends on the rows before it."""
         return any(step.remembers for step in self.steps)
@@ -190,24 +188,16 @@ class Preprocessing:
             rows = step.push(rows)
         return rows
 
-    def follow(self, chunk: Any, start: int = 0, stop: int | None = None) -> Any:
-        """Return the result for some rows of the next chunk, without labels.
-
-        Rows are held between two calls, as in a pass. Delays and differences have no result for
-        the first rows of a sequence.
-        """
-        part = replace(chunk, labels=None).between(start, len(chunk) if stop is None else stop)
-        return self.push(part)
-
     def transform(self, rows: Any) -> Any:
         """Return the result for one whole sequence, by what has been learned."""
-        if not self.learned:
+        if any(step.learns_first for step in self.steps):
             raise StreamError("a step has still to learn: read a stream through it first.")
         checked = rows if is_sparse(rows) else real_array(rows, "rows")
         if checked.ndim != 2:
             raise StreamError(f"rows must have shape (n, n_features), got {checked.shape}.")
         check_finite(checked, name="rows")
-        return self.fresh().push(Chunk(as_floats(checked, None, "rows"), None, True)).rows
+        floats = as_floats(checked, float_type([checked.dtype]), "rows")
+        return self.fresh().push(Chunk(floats, None, True)).rows
 
     def fresh(self) -> "Preprocessing":
         """Return the steps for another stream: with what they have learned, and no rows in hand."""
@@ -279,19 +269,18 @@ class Standardize(Step):
 
     def learn(self, rows: Chunk) -> None:
         """Add rows of the pass before."""
-        values = _with_weight(rows, "standardising").astype(np.float64, copy=False)
+        values = _dense(rows, "standardising").astype(np.float64, copy=False)
+        values = values if rows.weights is None else values[rows.weights > 0]
         if len(values) == 0:
             return
-        mean = values.mean(axis=0)
-        squares = ((values - mean) ** 2).sum(axis=0)
         if self._n == 0:
-            self._n, self._sum, self._squares = float(len(values)), mean, squares
-            return
-        n = self._n + len(values)
+            self._sum = self._squares = np.zeros(values.shape[1])
+        n, mean = self._n + len(values), values.mean(axis=0)
         apart = mean - self._sum
-        self._squares = self._squares + squares + apart**2 * (self._n * len(values) / n)
+        between = apart**2 * (self._n * len(values) / n)
+        self._squares = self._squares + ((values - mean) ** 2).sum(axis=0) + between
         self._sum = self._sum + apart * (len(values) / n)
-        self._n = n
+        self._n = float(n)
 
     def learned(self) -> None:
         """End the pass before."""
@@ -351,12 +340,6 @@ class Standardize(Step):
         return type(self)(True) if self.running else copy(self)
 
 
-def _with_weight(rows: Chunk, what: str) -> NDArray[Any]:
-    """Return the rows that have weight."""
-    values = _dense(rows, what)
-    return values if rows.weights is None else values[rows.weights > 0]
-
-
 def _scale(variance: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return standard deviations, and infinity for what varies by rounding only."""
     rounding = (8 * np.finfo(np.float64).eps * np.abs(mean)) ** 2
@@ -378,13 +361,9 @@ class UnitNorm(Step):
         """Return a Normalizer."""
         return Normalizer().fit(np.zeros((1, n_features)))
 
-    def push(self, rows: Chunk) -> Chunk:
-        """Return the rows at length one."""
-        return replace(rows, rows=normalize(rows.rows) if len(rows) else rows.rows)
 
-
-@storable(n_delays="int", lag="int", lost="int")
-class LagEmbedding(_Windowed):
+@storable(n_delays="int", lag="int")
+class LagEmbedding(Windowed):
     """Delay vectors: every row beside the rows ``lag``, 2 ``lag``, ... before it.
 
     The first ``lag * (n_delays - 1)`` rows of a sequence have no such past, and are left out. A
@@ -408,10 +387,9 @@ class LagEmbedding(_Windowed):
     """
 
     def __init__(self, n_delays: int, lag: int = 1) -> None:
-        super().__init__()
         self.n_delays = check_whole(n_delays, "n_delays")
         self.lag = check_whole(lag, "lag")
-        self.lost = self.lag * (self.n_delays - 1)
+        super().__init__(self.lag * (self.n_delays - 1))
 
     def width(self, n_features: int) -> int:
         """Return as many columns for each delay."""
@@ -431,8 +409,8 @@ class LagEmbedding(_Windowed):
         return hstack(pieces, format="csr") if is_sparse(rows) else np.hstack(pieces), light
 
 
-@storable(lag="int", lost="int")
-class Differences(_Windowed):
+@storable(lag="int")
+class Differences(Windowed):
     """Every row minus the row ``lag`` before it in its sequence.
 
     Parameters
@@ -448,8 +426,8 @@ class Differences(_Windowed):
     """
 
     def __init__(self, lag: int = 1) -> None:
-        super().__init__()
-        self.lag = self.lost = check_whole(lag, "lag")
+        self.lag = check_whole(lag, "lag")
+        super().__init__(self.lag)
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names, marked."""
@@ -487,19 +465,9 @@ class QuadraticExpansion(Step):
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of features and products."""
-        expansion = self._expansion(len(names))
+        expansion = self.to_sklearn(len(names))
         return tuple(expansion.get_feature_names_out(np.array(names, object)))
-
-    def push(self, rows: Chunk) -> Chunk:
-        """Return the rows, expanded."""
-        width = rows.rows.shape[1]
-        if len(rows) == 0:
-            return replace(rows, rows=np.empty((0, self.width(width)), rows.rows.dtype))
-        return replace(rows, rows=self._expansion(width).transform(rows.rows))
 
     def to_sklearn(self, n_features: int) -> Any:
         """Return PolynomialFeatures, which know the number of columns and nothing else."""
-        return self._expansion(n_features)
-
-    def _expansion(self, n_features: int) -> Any:
         return PolynomialFeatures(2, include_bias=False).fit(np.zeros((1, n_features)))

@@ -1,218 +1,172 @@
-"""Parquet, Arrow and Feather files, Arrow tables, and pandas and polars data frames."""
+"""Readers of tables with typed columns: Parquet, Arrow and Feather files, and data frames."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow
 from pyarrow import dataset, types
 
-from eigenstream.streams._places import File, natural_order, one_line, within
-from eigenstream.streams.base import RowBlock, RowTable, StreamError, Wanted, rows_within
+from eigenstream.streams.base import (
+    Chunk,
+    RowTable,
+    SlicedTable,
+    StreamError,
+    Wanted,
+    one_line,
+)
+from eigenstream.streams.files import READERS, File
 
 
-@dataclass(frozen=True)
-class Named:
-    """The columns that are wanted, by their names in a batch of records."""
+def of_records(records: Any, wanted: Wanted, name: str) -> Chunk:
+    """Return a chunk of Arrow columns, those of ``wanted.places``; missing values become NaN."""
+    order = {place: at for at, place in enumerate(wanted.places)}
 
-    features: Sequence[str]
-    sequence: str | None
-    time: str | None
-    labels: Sequence[str] = ()
+    def column(place: int) -> Any:
+        found = records.column(order[place])
+        if types.is_dictionary(found.type):
+            found = found.cast(found.type.value_type)
+        return found.to_numpy(zero_copy_only=False)
 
-    @classmethod
-    def of(cls, wanted: Wanted, names: Sequence[str]) -> Self:
-        """Return the names of what is wanted by place."""
-        places = range(len(names)) if wanted.features is None else wanted.features
-        sequence, time = (
-            None if one is None else names[one] for one in (wanted.sequence, wanted.time)
-        )
-        return cls(
-            [names[one] for one in places], sequence, time, [names[one] for one in wanted.labels]
-        )
-
-    @property
-    def marks(self) -> list[str]:
-        """The columns that are no features, each once."""
-        marks = [one for one in (self.sequence, self.time, *self.labels) if one is not None]
-        return list(dict.fromkeys(marks))
-
-    @property
-    def all(self) -> list[str]:
-        """Every column, once."""
-        return list(dict.fromkeys([*self.features, *self.marks]))
-
-
-def block_of(batch: Any, wanted: Named, name: str) -> RowBlock:
-    """Return the wanted columns of a batch of records; what is missing becomes NaN."""
-    features = wanted.features
-    kinds = {str(batch.schema.field(one).type) for one in features}
-    dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
-    rows = np.empty((batch.num_rows, len(features)), dtype)
-    columns = [numbers(batch.column(one), one, name) for one in features]
-    # Some rows at a time: every column is then in the cache while the rows are filled.
-    step = max((1 << 17) // max(len(features), 1), 64)
+    kinds = {records.schema.field(order[one]).type for one in wanted.features}
+    rows = np.empty(
+        (records.num_rows, len(wanted.features)),
+        np.float32 if kinds == {pyarrow.float32()} else np.float64,
+    )
+    columns = []
+    for place in wanted.features:
+        field = records.schema.field(order[place])
+        values = records.column(order[place]).to_numpy(zero_copy_only=False)
+        if types.is_boolean(field.type) or types.is_null(
+            field.type
+        ):  # objects if values are missing
+            values = values.astype(np.float64)
+        if values.dtype.kind not in "biuf":
+            raise StreamError(
+                f"{name} has values of type {field.type} in column {field.name!r}, not numbers. "
+                "Select others with columns=[...], or name it with labels=, time= or sequence=."
+            )
+        columns.append(values)
+    # A part of the rows at a time, so that it stays in the cache while every column is copied.
+    step = max((1 << 17) // max(len(columns), 1), 64)
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
-        for place, column in enumerate(columns):
-            rows[part, place] = column[part]
-    names, times = (
-        None if one is None else mark(batch.column(one)) for one in (wanted.sequence, wanted.time)
-    )
-    labels = tuple(mark(batch.column(one)) for one in wanted.labels)
-    return RowBlock(rows, names, times, labels=labels)
+        for at, values in enumerate(columns):
+            rows[part, at] = values[part]
+    return wanted.chunk(rows, column)
 
 
-def numbers(column: Any, label: str, name: str) -> Any:
-    """Return a column as an array of numbers."""
-    found = column.to_numpy(zero_copy_only=False)
-    if str(column.type) in ("bool", "null"):  # objects where values are missing
-        found = found.astype(np.float64)
-    if found.dtype.kind not in "biuf":
-        raise StreamError(
-            f"{name} has values of type {column.type} in column {label!r}, not numbers. Select "
-            "others with columns=[...], or name it with labels=, time= or sequence=."
-        )
-    return found
+class ColumnTable(RowTable):
+    """A table of Arrow records, whose columns have names."""
+
+    def name_columns(self, names: Sequence[Any]) -> None:
+        """Set the names of the columns, which must differ."""
+        self.columns, self.width = tuple(map(str, names)), len(names)
+        if len(set(self.columns)) < self.width:
+            twice = next(one for one in self.columns if self.columns.count(one) > 1)
+            raise StreamError(
+                f"{self.name} has two columns called {twice!r}. If they are no names of a text "
+                "table, pass header=None."
+            )
+
+    def picked(self, piece: Any, wanted: Wanted) -> Chunk:
+        """Return the records as a chunk: they have the wanted columns only."""
+        return of_records(piece, wanted, self.name)
 
 
-def kind_of(kind: Any) -> str:
-    """Return in a word what values of a type are.
-
-    >>> kind_of(pyarrow.dictionary(pyarrow.int8(), pyarrow.string())), kind_of(pyarrow.date32())
-    ('text', 'dates')
-    """
-    values = kind.value_type if types.is_dictionary(kind) else kind
-    if types.is_string(values) or types.is_large_string(values):
-        return "text"
-    return "dates" if types.is_date(kind) or types.is_timestamp(kind) else f"of type {kind}"
-
-
-def mark(column: Any) -> Any:
-    """Return a column of names or times."""
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.to_numpy(zero_copy_only=False)
-
-
-def records_of(rows: Any, wanted: Named, name: str) -> Any:
-    """Return the wanted columns of a data frame as an Arrow table; records stay as they are."""
-    if hasattr(rows, "num_rows"):
-        return rows
-    labels = {str(label): label for label in rows.columns}
+def of_frame(piece: Any, columns: Sequence[str], wanted: Wanted, name: str) -> Chunk:
+    """Return the wanted columns of a frame or of records, found by their names."""
+    own = names_of(piece)
+    places = [own.index(columns[one]) for one in wanted.places]
+    if hasattr(piece, "num_rows"):
+        return of_records(piece.select(places), wanted, name)
     try:
-        picked = rows[[labels[one] for one in wanted.all]]
-        if hasattr(rows, "iloc"):
-            return pyarrow.Table.from_pandas(picked, preserve_index=False)
-        return picked.to_arrow()
+        records = (
+            pyarrow.Table.from_pandas(piece.iloc[:, places], preserve_index=False)
+            if hasattr(piece, "iloc")
+            else piece[:, places].to_arrow()
+        )
     except pyarrow.ArrowException as error:
-        raise StreamError(
-            f"{name} has a column of mixed types: {one_line(error)}. Convert it first."
-        ) from None
+        raise StreamError(f"{name} has a column of mixed types: {one_line(error)}.") from None
+    return of_records(records, wanted, name)
 
 
-def frame_block(frame: Any, wanted: Wanted, columns: Sequence[str], name: str) -> RowBlock:
-    """Return the wanted columns of a data frame, or of records, as a block."""
-    named = Named.of(wanted, columns)
-    return block_of(records_of(frame, named, name), named, name)
+def names_of(piece: Any) -> list[str]:
+    """Return the names of the columns of a data frame or of Arrow records."""
+    return list(map(str, piece.schema.names if hasattr(piece, "num_rows") else piece.columns))
 
 
-#: What reading raises; a server that gives no parts of files raises a plain ValueError.
+#: Errors of reading. A server that gives no parts of files raises a plain ValueError.
 ERRORS = (pyarrow.ArrowException, OSError, ValueError)
 
-#: Endings of the two kinds of files.
 PARQUET = (".parquet", ".pq")
-IPC = (".arrow", ".arrows", ".feather", ".ipc")
 
 
-class Arrow(RowTable):
+class Arrow(ColumnTable):
     """The rows of an Arrow dataset; partition folders (``year=2024/``) give columns, too."""
 
     def __init__(self, file: File) -> None:
-        if file.part:
-            raise StreamError(f"{file.path} holds one table: leave out ::{file.part}.")
-        self.file, self.name = file, file.name
-        if not file.is_folder and file.size() == 0:
-            raise StreamError(f"{self.name} is empty.")
+        self.files, self.name = [file], file.name
+        paths: Any = file.path
+        form = "parquet" if file.suffix in PARQUET else "ipc"
+        how: dict[str, Any] = {"filesystem": None if file.here else file.system}
+        if file.is_folder:
+            endings = READERS["tables.Arrow"].split()
+            self.files = [one for one in file.inside() if one.suffix in endings]
+            # Of both kinds in one folder, those of Parquet are read.
+            some = [one for one in self.files if one.suffix in PARQUET]
+            form = "parquet" if some else "ipc"
+            paths = [one.path for one in some or self.files]
+            how |= {"partitioning": "hive", "partition_base_dir": file.path}
         try:
-            if file.is_folder:
-                names = [one for one in within(file) if one.lower().endswith(PARQUET + IPC)]
-                if not names:
-                    raise StreamError(f"{self.name} is a folder without files that can be read.")
-                # A folder of both holds its Parquet files, and the others are somebody else's.
-                kinds = [one for one in names if one.lower().endswith(PARQUET)] or names
-                found = dataset.dataset(
-                    sorted(kinds, key=natural_order),
-                    format="parquet" if kinds[0].lower().endswith(PARQUET) else "ipc",
-                    filesystem=file.system,
-                    partitioning="hive",
-                    partition_base_dir=file.path,
-                )
-            else:
-                ipc = file.suffix in IPC or file.start(6) == b"ARROW1"
-                form = "ipc" if ipc else "parquet"
-                found = dataset.dataset(file.path, format=form, filesystem=file.system)
-            self.n_rows = found.count_rows()
-            self.data = self._in_common(found)
+            self._set(dataset.dataset(paths, format=form, **how))
         except StreamError:
             raise
-        except ERRORS as refusal:
-            raise self._said(refusal) from None
-        self._describe()
+        except ERRORS as error:
+            raise self._failed(error) from None
 
-    def _in_common(self, data: Any) -> Any:
-        """Return a dataset with the columns of all its files, noting what some of them lack.
+    def _failed(self, error: Exception) -> StreamError:
+        return StreamError(f"{self.name} cannot be read: {one_line(error)}.")
 
-        Arrow itself looks at the first file only: it fills in nothing for what others lack, passes
-        over what they have besides, and wants numbers of the first one's type.
+    def _set(self, data: Any) -> None:
+        """Take over a dataset, with the columns of all its files.
+
+        Arrow itself takes the columns and types of the first file.
         """
         files = list(data.get_fragments()) if hasattr(data, "files") else []
-        if len(files) < 2:
-            return data
         schema = data.schema
-        has = []
-        for file in files:
-            theirs = file.physical_schema
-            has.append((file.path, set(theirs.names)))
-            with suppress(pyarrow.ArrowException):  # who reads such a column will hear of it
-                schema = pyarrow.unify_schemas([schema, theirs], promote_options="permissive")
-        by_folder = set(data.schema.names) - has[0][1]
-        self.lacking = {
-            name: path
-            for path, names in reversed(has)
-            for name in schema.names
-            if name not in names | by_folder
-        }
-        if schema == data.schema:
-            return data
-        return type(data)(files, schema, data.format, data.filesystem)
-
-    def _describe(self) -> None:
-        """Take over names and types."""
-        schema = self.data.schema
-        self.columns = tuple(schema.names)
-        self.width = len(schema.names)
-        twice = [one for at, one in enumerate(self.columns) if one in self.columns[:at]]
-        if twice:
-            raise StreamError(f"{self.name} has two columns called {twice[0]!r}.")
+        if len(files) > 1:
+            theirs = {one.path: one.physical_schema for one in files}
+            for one in theirs.values():
+                with suppress(pyarrow.ArrowException):  # raised when such a column is read
+                    schema = pyarrow.unify_schemas([schema, one], promote_options="permissive")
+            by_folder = set(data.schema.names) - set(files[0].physical_schema.names)
+            lacking = [
+                (name, path)
+                for path, one in theirs.items()
+                for name in set(schema.names) - set(one.names) - by_folder
+            ]
+            self.lacking: Mapping[str, str] = dict(reversed(lacking))
+            data = type(data)(files, schema, data.format, data.filesystem)
+        self.data, self.n_rows = data, data.count_rows()
+        self.name_columns(schema.names)
         if self.n_rows == 0:
             raise StreamError(f"{self.name} has no rows.")
-        self.no_numbers = {
+        self.no_numbers: Mapping[int, str] = {
             place: kind_of(field.type)
             for place, field in enumerate(schema)
             if not types.is_primitive(field.type) or types.is_temporal(field.type)
         }
-        kinds = {str(field.type) for field in schema}
-        self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
+        singles = {field.type for field in schema} == {pyarrow.float32()}
+        self.dtype = np.dtype(np.float32 if singles else np.float64)
 
-    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
-        """Yield the wanted rows, reading the wanted columns only."""
-        skipped, data = self._behind(wanted.start)
+    def blocks(self, wanted: Wanted) -> Iterator[Chunk]:
+        """Yield the wanted rows, without reading the row groups before them."""
+        skipped, self.rest = self._behind(wanted.start)
         stop = None if wanted.stop is None else wanted.stop - skipped
-        here = replace(wanted, start=wanted.start - skipped, stop=stop)
-        for block in rows_within(self._every(data, here), here):
+        for block in super().blocks(replace(wanted, start=wanted.start - skipped, stop=stop)):
             yield replace(block, first_row=block.first_row + skipped)
 
     def _behind(self, row: int) -> tuple[int, Any]:
@@ -232,63 +186,55 @@ class Arrow(RowTable):
         make = type(self.data)
         return skipped, make(pieces, self.data.schema, self.data.format, self.data.filesystem)
 
-    def _every(self, data: Any, wanted: Wanted) -> Iterator[RowBlock]:
-        assert self.columns is not None
-        named = Named.of(wanted, self.columns)
+    def pieces(self, wanted: Wanted) -> Iterator[Any]:
+        """Yield batches of records, reading the wanted columns only."""
+        columns = [self.columns[one] for one in wanted.places]
+        how = {"batch_size": wanted.block_rows, "batch_readahead": 2, "fragment_readahead": 1}
         try:
-            batches = data.to_batches(
-                columns=named.all,
-                batch_size=wanted.block_rows,
-                batch_readahead=2,
-                fragment_readahead=1,
-            )
-            for batch in batches:
+            for batch in self.rest.to_batches(columns=columns, **how):
                 if batch.num_rows:
-                    yield block_of(batch, named, self.name)
-        except StreamError:
-            raise
-        except ERRORS as refusal:
-            raise self._said(refusal) from None
+                    yield batch
+        except ERRORS as error:
+            raise self._failed(error) from None
 
-    def _said(self, refusal: Exception) -> StreamError:
-        return StreamError(f"{self.name} cannot be read: {one_line(refusal, 200)}.")
+
+def kind_of(kind: Any) -> str:
+    """Return in a word what values of a type are.
+
+    >>> kind_of(pyarrow.dictionary(pyarrow.int8(), pyarrow.string())), kind_of(pyarrow.date32())
+    ('text', 'dates')
+    """
+    values = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_string(values) or types.is_large_string(values):
+        return "text"
+    return "dates" if types.is_date(kind) or types.is_timestamp(kind) else f"of type {kind}"
 
 
 class Records(Arrow):
-    """The rows of a pyarrow table or dataset."""
+    """The rows of a pyarrow table, batch or dataset."""
 
     def __init__(self, data: Any, name: str) -> None:
         self.name = name
         if not hasattr(data, "to_batches"):  # a single batch
             data = pyarrow.Table.from_batches([data])
-        whole = data if hasattr(data, "count_rows") else dataset.dataset(data)
-        self.data = self._in_common(whole)
-        self.n_rows = self.data.count_rows()
-        self._describe()
+        self._set(data if hasattr(data, "count_rows") else dataset.dataset(data))
 
 
-class DataFrameTable(RowTable):
-    """A pandas or polars data frame."""
+class Frame(ColumnTable, SlicedTable):
+    """The rows of a pandas or polars data frame."""
 
     def __init__(self, frame: Any, name: str) -> None:
-        self.frame, self.name = frame, name
-        self.columns = tuple(map(str, frame.columns))
-        twice = [one for at, one in enumerate(self.columns) if one in self.columns[:at]]
-        if twice:
-            raise StreamError(f"{name} has two columns called {twice[0]!r}.")
-        self.n_rows, self.width = len(frame), len(self.columns)
+        self.frame, self.name, self.n_rows = frame, name, len(frame)
+        self.name_columns(frame.columns)
         if self.n_rows == 0:
             raise StreamError(f"{name} has no rows.")
         kinds = {str(kind).lower() for kind in frame.dtypes}
         self.dtype = np.dtype(np.float32 if kinds == {"float32"} else np.float64)
 
-    def blocks(self, wanted: Wanted) -> Iterator[RowBlock]:
-        """Yield the wanted rows."""
-        assert self.columns is not None
-        numbers = wanted.numbers(self.n_rows or 0)
-        for at in range(0, len(numbers), wanted.block_rows):
-            part = numbers[at : at + wanted.block_rows]
-            rows = slice(part.start, part.stop, part.step)
-            frame = self.frame.iloc[rows] if hasattr(self.frame, "iloc") else self.frame[rows]
-            block = frame_block(frame, wanted, self.columns, self.name)
-            yield replace(block, first_row=part.start, stride=part.step)
+    def picked(self, piece: Any, wanted: Wanted) -> Chunk:
+        """Return the wanted columns of some rows."""
+        return of_frame(piece, self.columns, wanted, self.name)
+
+    def opened(self) -> AbstractContextManager[Any]:
+        """Return the frame, to be sliced by rows."""
+        return nullcontext(getattr(self.frame, "iloc", self.frame))

@@ -1,0 +1,326 @@
+"""From blocks of a table to chunks: sequences, times, labels and missing values."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import pairwise
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+import pyarrow
+from numpy.typing import NDArray
+
+from eigenstream._checks import LARGEST_VALUE, check_unmasked, first_nonfinite, is_sparse
+from eigenstream.streams.base import Chunk, StreamError, one_line, plain, stacked
+
+#: The ways to treat missing values, and that of an estimator that knows what to do about them.
+POLICIES = ("raise", "skip", "interpolate")
+KEEP = "keep"
+
+#: Dates are compared as whole nanoseconds.
+NANOSECONDS = 1e9
+
+
+# ---- sequences -----------------------------------------------------------------------------------
+
+
+class Sequences:
+    """Cuts blocks into chunks of one sequence each.
+
+    A new sequence begins where the value in the sequence column changes, where time goes back or
+    makes a step longer than ``gap``, and, unless files continue each other, with every table.
+    """
+
+    def __init__(self, gap: float | np.timedelta64 | None, joined: bool) -> None:
+        self.gap, self.joined = gap, joined
+        self._begun = False
+        #: The sequence and the time of the last row.
+        self._name: Any = None
+        self._time: Any = None
+
+    def new_table(self) -> None:
+        """Begin another table."""
+        self._begun &= self.joined
+
+    def cut(self, block: Chunk) -> Iterator[Chunk]:
+        """Yield the chunks of a block."""
+        starts = np.zeros(len(block), bool)
+        starts[:1] = not self._begun
+        if len(block) and block.sequence is not None:
+            names = np.asarray(block.sequence)
+            _check_none_missing(names, block, "sequence")
+            starts[1:] |= names[1:] != names[:-1]
+            starts[0] |= names[0] != self._name
+            self._name = names[-1]
+        if len(block) and block.times is not None:
+            times, dates = _times(block)
+            steps = np.diff(times, prepend=times[0] if self._time is None else self._time)
+            starts |= steps < 0
+            if self.gap is not None:
+                starts |= steps > self._limit(dates)
+            self._time = times[-1]
+            block = replace(block, times=times / NANOSECONDS if dates else times)
+        self._begun |= len(block) > 0
+        edges = [*sorted({0, *np.flatnonzero(starts).tolist()}), len(block)]
+        for start, stop in pairwise(edges):
+            if start < stop:
+                yield replace(block.between(start, stop), new_sequence=bool(starts[start]))
+
+    def _limit(self, dates: bool) -> Any:
+        """Return the gap in the units of the times. Numbers are seconds of dates."""
+        gap: Any = self.gap
+        if not isinstance(gap, np.timedelta64):
+            return gap * NANOSECONDS if dates else gap
+        if not dates:
+            raise StreamError(
+                f"gap={gap!r} is a time span, and the time column holds plain numbers. Give the "
+                "gap as a number."
+            )
+        return gap / np.timedelta64(1, "ns")
+
+
+def _check_none_missing(values: Any, block: Chunk, what: str) -> None:
+    missing = values != values  # NaN and NaT
+    if values.dtype.kind == "O":
+        missing = missing | np.array([one is None for one in values])
+    if missing.any():
+        row = block.first_row + int(np.argmax(missing)) * block.stride
+        raise StreamError(
+            f"{block.source}: the {what} column has no value at row {row}. Fill it in, or leave "
+            "such rows out."
+        )
+
+
+def _times(block: Chunk) -> tuple[NDArray[Any], bool]:
+    """Return the times as numbers, and whether they are dates, in nanoseconds; none is missing."""
+    times = np.asarray(block.times)
+    try:
+        if times.dtype.kind in "OSUT":
+            times = _parsed(times)
+        dates = times.dtype.kind in "mM"
+        times = times.astype(f"{times.dtype.kind}8[ns]" if dates else np.float64)
+    except (TypeError, ValueError) as error:
+        raise StreamError(
+            f"{block.source}: the time column holds no times near row {block.first_row}: "
+            f"{one_line(error)}. Times are numbers, or dates as 2024-05-31 or 2024-05-31T18:00:00 "
+            "(ISO 8601)."
+        ) from None
+    _check_none_missing(times, block, "time")
+    return times.view(np.int64) if dates else times, dates
+
+
+def _parsed(times: NDArray[Any]) -> NDArray[Any]:
+    """Return text as numbers or as dates (ISO 8601), in UTC if they have zones.
+
+    >>> _parsed(np.array(["2024-05-31T18:00+02:00"])).astype(str).tolist()
+    ['2024-05-31T16:00:00.000000000']
+    """
+    text = pyarrow.array([None if one is None else str(one) for one in times.tolist()])
+    for kind in (pyarrow.float64(), pyarrow.timestamp("ns")):
+        with suppress(ValueError):
+            found: NDArray[Any] = text.cast(kind).to_numpy(zero_copy_only=False)
+            return found
+    zoned: NDArray[Any] = text.cast(pyarrow.timestamp("ns", "UTC")).to_numpy(zero_copy_only=False)
+    return zoned
+
+
+# ---- labels --------------------------------------------------------------------------------------
+
+
+def joined_labels(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return labels that follow each other as one array. NaN among text becomes empty text.
+
+    >>> joined_labels([np.array([np.nan]), np.array(["a"])]).tolist()
+    ['', 'a']
+    """
+    if any(one.dtype.kind == "U" for one in parts):
+        parts = [
+            np.where(np.isnan(one), "", one.astype(np.str_)) if one.dtype.kind == "f" else one
+            for one in parts
+        ]
+    return np.concatenate(parts)
+
+
+def lacking_labels(chunk: Chunk) -> NDArray[np.bool_]:
+    """Return for each row whether a label is missing."""
+    labels = np.asarray(chunk.labels).reshape(len(chunk), -1)
+    text = labels.dtype.kind in "US"
+    absent = labels == np.zeros((), labels.dtype) if text else labels != labels
+    return np.asarray(absent.any(axis=1))
+
+
+class Labels:
+    """Labels from elsewhere, one for each row of a stream that is read."""
+
+    def __init__(self, values: Any) -> None:
+        if isinstance(values, str | PathLike):
+            raise TypeError(
+                f"y is the name of a file, {fspath(values)!r:.80}, and labels are expected. Pass "
+                "labels_of(path), of eigenstream.streams, which reads a file of one column."
+            )
+        check_unmasked(values, "y")
+        self.values = np.asarray(values)
+        if self.values.ndim not in (1, 2) or self.values.shape[1:] == (0,):
+            raise StreamError(
+                f"y has shape {self.values.shape}. Give one label a row, or one column a target."
+            )
+
+    def check(self, n_rows: int, *, at_least: bool = False) -> None:
+        """Raise if the stream has not as many rows as there are labels."""
+        if n_rows > len(self.values) or (n_rows < len(self.values) and not at_least):
+            raise StreamError(
+                f"y has {len(self.values)} labels, and the stream has "
+                f"{'more' if at_least else n_rows} rows. Give one label for each row that is read."
+            )
+
+    def put(self, block: Chunk, at: int) -> Chunk:
+        """Return a block with its labels, whose first row is row ``at`` of the stream."""
+        self.check(at + len(block), at_least=True)
+        return replace(block, labels=plain(self.values[at : at + len(block)]))
+
+
+# ---- missing values ------------------------------------------------------------------------------
+
+
+def cleaned(
+    chunks: Iterator[Chunk],
+    policy: str,
+    names: Sequence[str] | None,
+    longest: int,
+    count: Callable[[int], object] = lambda n: None,
+) -> Iterator[Chunk]:
+    """Yield the chunks with finite rows, or raise.
+
+    Interpolation fills holes of at most ``longest`` rows, and passes the number of values that it
+    has filled to ``count``.
+    """
+    if policy == "interpolate":
+        chunks = _interpolated(chunks, longest, count)
+    for chunk in chunks:
+        known, holes = chunk.rows, policy != "raise" and not np.isfinite(_largest(chunk.rows))
+        if holes and policy != KEEP:
+            chunk = _weighed(chunk, _complete(chunk.rows))
+            known = chunk.rows
+        elif holes and not is_sparse(known):
+            chunk = _weighed(chunk, ~np.isnan(chunk.rows).all(axis=1))
+            known = np.where(np.isnan(chunk.rows), 0.0, chunk.rows)
+        if not (largest := _largest(known)) <= LARGEST_VALUE:
+            raise StreamError(_described(replace(chunk, rows=known), largest, names))
+        yield chunk
+
+
+def _largest(rows: Any) -> float:
+    """Return a bound on the size of all values: NaN where one is NaN."""
+    stored = (rows.data if is_sparse(rows) else rows).ravel()
+    # No value is larger than the root of this sum, which takes a single pass.
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = float(np.dot(stored, stored))
+    if squares <= LARGEST_VALUE or not stored.size:
+        return float(np.sqrt(squares))
+    # NaN passes through min and max.
+    return max(-float(stored.min()), float(stored.max()))
+
+
+def _described(chunk: Chunk, largest: float, names: Sequence[str] | None) -> str:
+    """Return the place of the first value that is not finite, or too large."""
+    rows, last = chunk.rows, chunk.first_row + (len(chunk) - 1) * chunk.stride
+    where = first_nonfinite(rows)
+    if where is None:
+        return (
+            f"{chunk.source} holds values as large as {largest:.3g} between rows "
+            f"{chunk.first_row} and {last}, whose squares overflow. Rescale it."
+        )
+    row, column = where
+    what = "NaN (or nothing)" if np.isnan(rows[row, column]) else "infinity"
+    named = "" if names is None else f" ({names[column]!r})"
+    return (
+        f"{chunk.source} has {what} at row {chunk.first_row + row * chunk.stride}, column "
+        f"{column}{named}. Mend it, or pass missing='skip' or missing='interpolate'."
+    )
+
+
+def _complete(rows: Any) -> NDArray[np.bool_]:
+    """Return for each row whether all its values are finite."""
+    if not is_sparse(rows):
+        return np.asarray(np.isfinite(rows).all(axis=1))
+    entries = rows.tocoo()
+    complete = np.ones(rows.shape[0], bool)
+    complete[entries.row[~np.isfinite(entries.data)]] = False
+    return complete
+
+
+def _weighed(chunk: Chunk, kept: NDArray[np.bool_]) -> Chunk:
+    """Return the chunk with zeros of weight zero for the rows that are not kept."""
+    rows: Any
+    if is_sparse(chunk.rows):
+        rows = chunk.rows.copy()
+        rows.data[np.repeat(~kept, np.diff(rows.indptr))] = 0
+        rows.eliminate_zeros()
+    else:
+        rows = np.where(kept[:, None], chunk.rows, np.zeros((), chunk.rows.dtype))
+    return replace(chunk, rows=rows, weights=None if kept.all() else kept.astype(np.float64))
+
+
+def _interpolated(
+    chunks: Iterator[Chunk], longest: int, count: Callable[[int], object]
+) -> Iterator[Chunk]:
+    """Yield rows whose holes are on the line between the values before and after them.
+
+    Rows wait until their holes are closed. A hole at an end of a sequence, or of more than
+    ``longest`` rows, stays NaN.
+    """
+    #: The rows that wait, behind the last row that was yielded (then n_done is 1).
+    held: Chunk | None = None
+    n_done = n_seen = 0
+    for chunk in chunks:
+        if is_sparse(chunk.rows):
+            raise StreamError(
+                f"{chunk.source}: sparse rows are not interpolated. Use missing='skip'."
+            )
+        if held is not None and chunk.new_sequence:
+            if len(held) > n_done:
+                yield held.between(n_done, len(held))
+            held, n_done, n_seen = None, 0, 0
+        times = np.arange(n_seen, n_seen + len(chunk), dtype=np.float64)
+        n_seen += len(chunk)
+        chunk = replace(
+            chunk,
+            rows=np.where(np.isfinite(chunk.rows), chunk.rows, np.nan).astype(chunk.rows.dtype),
+            times=times if chunk.times is None else chunk.times,
+        )
+        whole = chunk if held is None else _joined(held, chunk)
+        ready = _fill(whole.rows, whole.times, longest, count)
+        if ready > n_done:
+            yield whole.between(n_done, ready)
+            whole, n_done = whole.between(ready - 1, len(whole)), 1
+        held = whole
+    if held is not None and len(held) > n_done:
+        yield held.between(n_done, len(held))
+
+
+def _joined(first: Chunk, second: Chunk) -> Chunk:
+    """Return two chunks that follow each other as one."""
+    labels = None if first.labels is None else joined_labels([first.labels, second.labels])
+    rows, times = ([getattr(one, name) for one in (first, second)] for name in ("rows", "times"))
+    return replace(
+        first, rows=stacked(rows), times=np.concatenate(times), labels=labels, sequence=None
+    )
+
+
+def _fill(rows: NDArray[Any], at: Any, longest: int, count: Callable[[int], object]) -> int:
+    """Fill in place the holes that have two ends; return the first row of a hole that is open."""
+    lacking = np.isnan(rows)
+    open_from = len(rows)
+    for column in np.flatnonzero(lacking.any(axis=0)).tolist():
+        hole = np.concatenate([[False], lacking[:, column], [False]])
+        for start, stop in np.flatnonzero(np.diff(hole)).reshape(-1, 2).tolist():
+            if start == 0 or stop - start > longest:
+                continue
+            if stop == len(rows):
+                open_from = min(open_from, start)
+                continue
+            ends = [start - 1, stop]
+            rows[start:stop, column] = np.interp(at[start:stop], at[ends], rows[ends, column])
+            count(stop - start)
+    return open_from

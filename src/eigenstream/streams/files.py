@@ -1,0 +1,342 @@
+"""Files: the names that a user writes, where the files are, and the reader of each format."""
+
+import io
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from glob import has_magic
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from eigenstream.streams.base import RowTable, StreamError, needed, one_line
+
+#: The endings of packed files, and how Arrow calls the packing.
+PACKINGS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+
+#: The readers, each with the endings of its files.
+READERS = {
+    "numpy_files.Npy": ".npy",
+    "numpy_files.Npz": ".npz",
+    "text.Text": ".csv .tsv .txt .dat",
+    "tables.Arrow": ".parquet .pq .arrow .arrows .feather .ipc",
+    "array_files.Hdf5": ".h5 .hdf5 .hdf .he5",
+    "array_files.NetCdf": ".nc .cdf .nc4",
+    "array_files.Zarr": ".zarr",
+    "media.Video": ".mp4 .avi .mov .mkv .webm .m4v .mpg .mpeg .gif",
+    "media.Sound": ".wav .flac .ogg .opus .aiff .aif .mp3 .au .caf .w64",
+    "media.Images": ".png .jpg .jpeg .bmp .tif .tiff .pgm .ppm .webp",
+}
+
+#: The reader of each ending.
+BY_ENDING = {end: reader for reader, endings in READERS.items() for end in endings.split()}
+
+#: Names inside a folder that is one Zarr array or group.
+ZARR = (".zgroup", ".zarray", "zarr.json")
+
+
+class Disk:
+    """The files of this machine, with the methods of an fsspec file system."""
+
+    def isdir(self, path: str) -> bool:
+        """Return whether it is a folder."""
+        return os.path.isdir(path)
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is such a file or folder."""
+        return os.path.exists(path)
+
+    def size(self, path: str) -> int | None:
+        """Return the number of bytes, None of a folder."""
+        return os.path.getsize(path) if os.path.isfile(path) else None
+
+    def open(self, path: str, mode: str) -> Any:
+        """Open a file."""
+        return open(path, mode)
+
+    def find(self, path: str, maxdepth: int | None = None) -> list[str]:
+        """Return the files in a folder and its folders, without following links."""
+        found = []
+        for where, folders, names in os.walk(path):
+            found += [os.path.join(where, name) for name in names]
+            if maxdepth == 1:
+                folders.clear()
+        return found
+
+    def glob(self, pattern: str) -> list[str]:
+        """Return the files that match; ``**`` does not follow links to folders."""
+        parts = Path(pattern).parts
+        fixed = next(at for at, part in enumerate(parts) if has_magic(part))
+        found = Path(*parts[:fixed]).glob(str(Path(*parts[fixed:])))
+        return [str(one) for one in found if not one.name.startswith(".")]
+
+
+DISK = Disk()
+
+
+@dataclass
+class File:
+    """A file or a folder, and the part of it after ``::``."""
+
+    path: str
+    part: str = ""
+    system: Any = DISK
+
+    rereadable = True
+
+    @property
+    def name(self) -> str:
+        """The name in errors."""
+        return f"{self.path}::{self.part}" if self.part else self.path
+
+    @property
+    def here(self) -> bool:
+        """Whether it is a file of this machine."""
+        return self.system is DISK
+
+    @property
+    def packing(self) -> str:
+        """The ending of a packed file, or nothing."""
+        return next((end for end in PACKINGS if self.path.lower().endswith(end)), "")
+
+    @property
+    def suffix(self) -> str:
+        """The ending in small letters, without that of the packing."""
+        path = self.path.lower().rstrip("/")
+        return os.path.splitext(path.removesuffix(self.packing))[1]
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder."""
+        return bool(self.system.isdir(self.path))
+
+    def open(self) -> Any:
+        """Open the file for reading bytes."""
+        return self.system.open(self.path, "rb")
+
+    def size(self) -> int | None:
+        """Return the number of bytes, None of a pipe or a folder."""
+        size = self.system.size(self.path)
+        return None if size is None else int(size)
+
+    def start(self, count: int) -> bytes:
+        """Return its first bytes."""
+        with self.open() as stream:
+            found: bytes = stream.read(count)
+        return found
+
+    def inside(self, maxdepth: int | None = None) -> list["File"]:
+        """Return the files in a folder and its folders, in natural order."""
+        names = sorted(self.system.find(self.path, maxdepth=maxdepth), key=natural_order)
+        seen = [one for one in names if not os.path.basename(one).startswith((".", "_"))]
+        return [File(one, self.part, self.system) for one in seen]
+
+
+class Pipe(File):
+    """Standard input or a named pipe, which can be read once."""
+
+    rereadable = False
+    is_folder = False
+    closed = False
+
+    def __init__(self, path: str, stream: Any = None) -> None:
+        super().__init__(path)
+        self._stream, self._seen = stream or io.BufferedReader(io.FileIO(path)), b""
+
+    def open(self) -> Any:
+        """Return the pipe itself."""
+        return self
+
+    def size(self) -> int | None:
+        """Return None: it has no size."""
+        return None
+
+    def start(self, count: int, end: bytes = b"") -> bytes:
+        """Return its first bytes, up to ``end`` if that is given; ``read`` gives them again."""
+        while len(self._seen) < count and not (end and end in self._seen):
+            if not (piece := self._stream.read1(1 << 16)):
+                break
+            self._seen += piece
+        return self._seen if end else self._seen[:count]
+
+    def read(self, count: int) -> bytes:
+        """Return the next bytes that have arrived."""
+        piece, self._seen = self._seen[:count], self._seen[count:]
+        return piece or self._stream.read1(count)
+
+    def close(self) -> None:
+        """Leave the stream open."""
+
+
+def natural_order(name: str) -> list[Any]:
+    """Return a key that sorts frame9 before frame10.
+
+    >>> sorted(["f10.png", "f9.png"], key=natural_order)
+    ['f9.png', 'f10.png']
+    """
+    parts = re.split(r"(\d+)", name)
+    return [int(part) if part.isdecimal() else part for part in parts]
+
+
+def resolved(name: str) -> list[File]:
+    """Return the files of a path, a glob or a URL; those of a glob in natural order."""
+    path, _, part = name.partition("::")
+    if "\0" in path or not path:
+        raise StreamError(f"{name!r} is not the name of a file.")
+    if path == "-":
+        return [Pipe("standard input", sys.stdin.buffer)]
+    remote = "://" in path
+    system, path = _remote(path) if remote else (DISK, os.path.expanduser(path))
+    if has_magic(path) and (remote or not os.path.lexists(path)):
+        found = sorted(system.glob(path), key=natural_order)
+        if not found:
+            raise FileNotFoundError(f"no file matches {name!r}.")
+        return [File(one, part, system) for one in found]
+    if remote:
+        _check_reached(system, path, name)
+        return [File(path, part, system)]
+    try:
+        os.stat(path)
+    except OSError as error:
+        raise type(error)(f"cannot read {path:.200}: {error.strerror}.") from None
+    if not os.access(path, os.R_OK):
+        raise PermissionError(f"cannot read {path}: Permission denied.")
+    plain = part or os.path.isfile(path) or os.path.isdir(path)
+    return [File(path, part) if plain else Pipe(path)]
+
+
+def _remote(url: str) -> tuple[Any, str]:
+    """Return the fsspec file system of a URL, and the path in it."""
+    fsspec = needed("fsspec", "fsspec", f"files by URL, such as {url!r:.60},")
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+    except (ImportError, ValueError) as error:  # of the protocol's package, or its name
+        kind = ModuleNotFoundError if isinstance(error, ImportError) else StreamError
+        raise kind(f"cannot read {url}: {error}") from error
+    return system, path
+
+
+def _check_reached(system: Any, path: str, url: str) -> None:
+    """Raise if the file does not exist, or its server does not answer."""
+    try:
+        system.info(path)
+    except Exception as error:  # each file system has errors of its own
+        absent = isinstance(error, FileNotFoundError) and error.__cause__ is None
+        reason = "No such file" if absent else one_line(error.__cause__ or error)
+        raise OSError(f"cannot read {url}: {reason}.") from None
+
+
+# ---- formats -------------------------------------------------------------------------------------
+
+
+def tables_of(files: Sequence[File], options: Mapping[str, Any]) -> list[RowTable]:
+    """Return the tables of files, in order; images that follow each other are one."""
+    tables: list[RowTable] = []
+    whole = [one for file in files for one in _unfolded(file)]
+    for kind, group in groupby(whole, key=kind_of):
+        several = list(group)
+        first = several[0]
+        if kind is None:
+            raise StreamError(_unknown(first))
+        reader = reader_of(kind, options, first.name)
+        if kind == "media.Images":
+            name = first.path if len(several) == 1 else f"{first.path} to {several[-1].path}"
+            tables.append(reader(several, name, **options))
+            continue
+        for file in several:
+            if file.packing and kind != "text.Text":
+                raise StreamError(f"{file.path} is packed ({file.packing}): unpack it first.")
+            if not file.is_folder and file.size() == 0:
+                raise StreamError(f"{file.path} is empty.")
+            if hasattr(reader, "parts"):
+                tables += [reader(replace(file, part=one)) for one in reader.parts(file)]
+            elif file.part:
+                raise StreamError(f"{file.path} holds one table: leave out ::{file.part}.")
+            else:
+                tables.append(reader(file, **options))
+    return tables
+
+
+def _unfolded(folder: File) -> list[File]:
+    """Return the files in a folder, or the folder if it is one table: of Zarr or of Parquet."""
+    if not folder.is_folder or kind_of(folder) == "array_files.Zarr":
+        return [folder]
+    files = [one for one in folder.inside(1) if kind_of(one)]
+    kinds = {str(kind_of(one)) for one in files}
+    if kinds <= {"tables.Arrow"}:
+        return [folder]
+    if len(kinds) > 1:
+        raise StreamError(
+            f"{folder.path} is a folder of several kinds of files. "
+            f"Select some, such as {folder.path}/*{files[0].suffix}."
+        )
+    return files
+
+
+def kind_of(file: File) -> str | None:
+    """Return the reader of a file, or None if there is none."""
+    if isinstance(file, Pipe):
+        return "numpy_files.Npy" if file.start(6) == b"\x93NUMPY" else "text.Text"
+    kind = BY_ENDING.get(file.suffix)
+    if kind == "array_files.NetCdf" and file.start(4) == b"\x89HDF":  # version 4
+        return "array_files.Hdf5"
+    if file.is_folder and kind != "array_files.Zarr":
+        if any(file.system.exists(f"{file.path}/{name}") for name in ZARR):
+            return "array_files.Zarr"
+        kinds = [BY_ENDING.get(one.suffix) for one in file.inside()]
+        return "tables.Arrow" if "tables.Arrow" in kinds else None
+    return kind
+
+
+def _unknown(file: File) -> str:
+    """Return the error for a file without a reader."""
+    if not file.is_folder:
+        return (
+            f"{file.path} is of no known format. Load it and pass the array, or convert it to one "
+            f"of {' '.join(BY_ENDING)}."
+        )
+    deep = f" For those in its folders, say {file.path}/*/*." if file.inside() else ""
+    return f"{file.path} is a folder without files that can be read.{deep}"
+
+
+def reader_of(kind: str, options: Mapping[str, Any], name: str) -> Any:
+    """Return a reader, imported now, if it takes the options that are given."""
+    module, _, name_of_class = kind.partition(".")
+    reader: Any = getattr(import_module(f"eigenstream.streams.{module}"), name_of_class)
+    for option in options:
+        if option not in reader.options:
+            takes = ", ".join(f"{one}=" for one in reader.options) or "no options of its own"
+            raise TypeError(f"{option}= means nothing for {name}: its reader takes {takes}.")
+    return reader
+
+
+def chosen(file: File, shapes: Mapping[str, tuple[int, ...] | None]) -> list[str]:
+    """Return the names of the wanted arrays in a file, in natural order.
+
+    ``shapes`` has all of them, with None for those that hold no numbers. Without a name, it is the
+    only array of two dimensions or more, or the only one. ``*`` matches several.
+
+    >>> chosen(File("runs.npz", "run*"), {"run10": (5, 2), "run9": (3, 2), "note": None})
+    ['run9', 'run10']
+    """
+    listed = ", ".join(map(repr, list(shapes)[:6])) + (", ..." if len(shapes) > 6 else "")
+    if file.part:
+        asked = file.part if file.part in shapes else file.part.strip("/")
+        found = [name for name in shapes if name == asked or fnmatchcase(name, asked)]
+        if not found:
+            raise StreamError(f"{file.path} has no array {file.part!r}; it has {listed or 'none'}.")
+        return sorted(found, key=natural_order)
+    series = [name for name, shape in shapes.items() if shape is not None]
+    some = [name for name in series if len(shapes[name] or ()) > 1] or series
+    if len(some) == 1:
+        return some
+    if some:
+        raise StreamError(
+            f"{file.path} has {len(shapes)} arrays: {listed}. Say which one, such as "
+            f"{file.path}::{some[0]}, or ::* for all, each a sequence."
+        )
+    raise StreamError(f"{file.path} holds no array of numbers: {listed or 'none'}.")

@@ -1,0 +1,119 @@
+"""Readers of arrays, of sparse matrices, and of iterables of chunks."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from io import IOBase
+from itertools import chain
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from eigenstream._checks import is_sparse
+from eigenstream.streams.base import Chunk, RowTable, SlicedTable, StreamError, Wanted, one_line
+from eigenstream.streams.tables import ColumnTable, names_of, of_frame
+
+
+class Held(SlicedTable):
+    """The rows of an array, memory map or sparse matrix, or of anything sliced by rows."""
+
+    def __init__(self, rows: Any, name: str) -> None:
+        self.rows, self.name = rows, name
+        self.describe(rows.shape, np.float64 if rows.dtype.kind == "O" else rows.dtype)
+
+    def opened(self) -> AbstractContextManager[Any]:
+        """Return the rows themselves."""
+        return nullcontext(self.rows)
+
+
+class Chunks(ColumnTable):
+    """The rows of an iterable of chunks, or of a function that returns a new one.
+
+    An iterator can be read once. Of a loader's pairs (inputs, labels) the inputs are taken.
+    """
+
+    def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]], name: str) -> None:
+        self.source, self.name = source, name
+        self.rereadable = callable(source) or not isinstance(source, Iterator)
+        # The sampler of torch, whose rows come in another order in every pass.
+        self.shuffled = type(getattr(source, "sampler", None)).__name__ == "RandomSampler"
+        # The first pass begins with the chunk that shows the columns.
+        chunks = self._started()
+        first = next(chunks, None)
+        if first is None:
+            raise StreamError(f"{name} gives no chunk.")
+        self._begun: Iterator[Any] | None = chain([first], chunks)
+        rows = rows_of(first, f"chunk 0 of {name}")
+        if hasattr(rows, "columns"):
+            self.name_columns(names_of(rows))
+        else:
+            numbers = np.float64 if rows.dtype.kind == "O" else rows.dtype
+            self.describe((max(rows.shape[0], 1), *rows.shape[1:]), numbers)
+            self.n_rows = None
+
+    def _started(self) -> Iterator[Any]:
+        return iter(self.source() if callable(self.source) else self.source)
+
+    def pieces(self, wanted: Wanted) -> Iterator[Any]:
+        """Yield the chunks as frames, records or arrays."""
+        chunks, self._begun = self._begun or self._started(), None
+        for number, chunk in enumerate(chunks):
+            name = f"chunk {number} of {self.name}"
+            rows = rows_of(chunk, name)
+            if hasattr(rows, "columns"):
+                if set(names_of(rows)) != set(self.columns):
+                    raise StreamError(f"{name} has other columns than the first chunk.")
+            elif prod(rows.shape[1:]) != self.width:
+                raise StreamError(
+                    f"{name} has {prod(rows.shape[1:])} columns, and the first has {self.width}."
+                )
+            yield rows
+
+    def picked(self, piece: Any, wanted: Wanted) -> Chunk:
+        """Return the wanted columns of a chunk."""
+        if hasattr(piece, "columns"):
+            return of_frame(piece, self.columns, wanted, self.name)
+        return RowTable.picked(self, piece, wanted)
+
+
+def rows_of(chunk: Any, name: str) -> Any:
+    """Return a chunk of an iterable as a frame, as records or as an array of rows."""
+    if isinstance(chunk, list | tuple) and chunk and hasattr(chunk[0], "detach"):
+        chunk = chunk[0]
+    rows = array_of(chunk, name)
+    if not hasattr(rows, "columns") and rows.ndim < 2:
+        raise StreamError(
+            f"{name} has shape {rows.shape}, not (n, n_features). Pass chunk[None] for a single "
+            "row, chunk[:, None] for a series, chunk['x'] for a dict."
+        )
+    return rows
+
+
+def is_tensor(rows: Any) -> bool:
+    """Return whether rows are a tensor of torch, on any device."""
+    return hasattr(rows, "detach") and not isinstance(rows, IOBase)
+
+
+def array_of(rows: Any, name: str) -> Any:
+    """Return lists and tensors as arrays, and everything else with rows as it is."""
+    if is_tensor(rows):
+        rows = rows.detach().cpu()
+        coarse = str(getattr(rows, "dtype", "")) == "torch.bfloat16"  # unknown to NumPy
+        rows = (rows.float() if coarse else rows).numpy()
+    if is_sparse(rows):
+        return rows.tocsr()
+    if hasattr(rows, "columns") and (hasattr(rows, "dtypes") or hasattr(rows, "num_rows")):
+        return rows
+    try:
+        return np.asanyarray(rows)  # a masked array stays one
+    except ValueError as error:
+        raise StreamError(f"{name} is ragged: {one_line(error)}.") from None
+
+
+def blocks_of_dask(data: Any, name: str) -> Callable[[], Iterator[Any]]:
+    """Return a function that computes one block after the other of a Dask array or frame."""
+    if hasattr(type(data), "numblocks"):  # all columns of the same rows are computed together
+        return lambda: (data.blocks[k].compute() for k in range(data.numblocks[0]))
+    if hasattr(type(data), "partitions"):
+        return lambda: (data.partitions[k].compute() for k in range(data.npartitions))
+    raise TypeError(f"{name} is a delayed value. Use dask.array.from_delayed(value, shape, float).")

@@ -1,0 +1,187 @@
+"""The columns and rows that a stream reads of each of its tables."""
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from eigenstream._checks import check_whole
+from eigenstream.streams.base import RowTable, StreamError, Wanted
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The options of ``open_stream`` that hold for all tables."""
+
+    #: Names or numbers of the features; None for all columns that are nothing else.
+    columns: tuple[Any, ...] | None
+    sequence: Any
+    time: Any
+    #: Whether the tables continue each other.
+    joined: bool
+    rows: slice
+    gap: Any
+    missing: str
+    chunk_rows: int | None
+    dtype: np.dtype[Any] | None
+    #: The columns of labels, and whether they were given as a list.
+    labels: tuple[Any, ...] = ()
+    several: bool = False
+
+    def wanted(self, table: RowTable) -> Wanted:
+        """Return the wanted columns and rows of a table."""
+        labels = tuple(place(one, table) for one in self.labels)
+        sequence, time = (
+            None if one is None else place(one, table) for one in (self.sequence, self.time)
+        )
+        features: Sequence[int]
+        if self.columns is None:
+            features = range(table.width)
+            if marks := {sequence, time, *labels} - {None}:
+                features = [one for one in features if one not in marks]
+        else:
+            features = [place(one, table) for one in self.columns]
+            if both := [one for one in labels if one in features]:
+                raise StreamError(
+                    f"{table.name}: column {both[0]!r} is a label and a feature. Leave it out of "
+                    "columns=."
+                )
+        if len(features) == 0:
+            raise StreamError(f"{table.name} has no column left for features.")
+        rows = self.rows.start, self.rows.stop, self.rows.step
+        wanted = Wanted(side_by_side(features), sequence, time, labels, self.several, *rows)
+        for one in wanted.places if table.lacking else ():
+            if (name := table.columns[one]) in table.lacking:
+                raise StreamError(
+                    f"{table.lacking[name]} has no column {name!r}, and other files of "
+                    f"{table.name} have it. Select common ones with columns=[...]."
+                )
+        return wanted
+
+
+def side_by_side(places: Sequence[int]) -> Sequence[int]:
+    """Return places as a range if they follow each other, which needs no copy of the rows."""
+    near = range(places[0], places[0] + len(places))
+    return near if isinstance(places, range) or list(near) == places else places
+
+
+def planned(plan: Reading, tables: Sequence[RowTable]) -> list[Wanted]:
+    """Return the wanted columns and rows of each table: the same features in all of them."""
+    first, names = tables[0], None
+    found: list[Wanted] = []
+    for table in tables:
+        wanted = plan.wanted(table)
+        own = [table.columns[one] for one in wanted.features] if table.columns else []
+        names = own if names is None else names
+        if own and names and own != names:  # by name: files may have columns in another order
+            if odd := sorted(set(names) ^ set(own)):
+                has, lacks = (first, table) if odd[0] in names else (table, first)
+                raise StreamError(
+                    f"{table.name} has other columns than {first.name}: {odd[0]!r} is in "
+                    f"{has.name} and not in {lacks.name}. Select common ones with columns=[...]."
+                )
+            places = [table.columns.index(one) for one in names]
+            wanted = replace(wanted, features=side_by_side(places))
+        if found and len(wanted.features) != len(found[0].features):
+            raise StreamError(
+                f"{table.name} has {len(wanted.features)} columns, and {first.name} has "
+                f"{len(found[0].features)}. Every row must have the same columns."
+            )
+        found.append(wanted)
+    return found
+
+
+def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, dict[str | int, str]]:
+    """Return the plan without the features that hold no numbers, and their contents.
+
+    If no feature is left, the plan stays as it is.
+    """
+    others: dict[str | int, str] = {}
+    named: list[str | int] = []
+    for table, wanted in zip(tables, planned(plan, tables), strict=True):
+        names: Any = table.columns or range(table.width)
+        named = named or [names[one] for one in wanted.features]
+        for one in wanted.features:
+            if one in table.no_numbers:
+                others.setdefault(names[one], table.no_numbers[one])
+    kept = tuple(one for one in named if one not in others)
+    return (replace(plan, columns=kept) if others and kept else plan), others
+
+
+def place(column: Any, table: RowTable) -> int:
+    """Return the number of a column that is given by its name or number."""
+    names, width = table.columns, table.width
+    if isinstance(column, str):
+        if column in names:
+            return names.index(column)
+    elif isinstance(column, bool) or not isinstance(column, int | np.integer):
+        raise TypeError(f"a column is given by its name or its number, got {column!r}.")
+    elif -width <= column < width:
+        return int(column) % width
+    known = f"{width} columns and no column names"
+    if names:
+        known = ", ".join(map(repr, names[:8])) + ", ..." * (len(names) > 8)
+    raise StreamError(f"{table.name} has no column {column!r}; it has {known}.")
+
+
+def check_columns(
+    columns: Any, tables: Sequence[RowTable], option: str = "columns"
+) -> tuple[Any, ...] | None:
+    """Return the given columns as a tuple of names or numbers."""
+    if columns is None:
+        return None
+    if isinstance(columns, slice):
+        columns = range(tables[0].width)[columns]
+    listed = (columns,) if isinstance(columns, str | Integral) else tuple(columns)
+    if not listed:
+        raise ValueError(f"{option} is empty: name some columns, or leave it out.")
+    twice = [one for at, one in enumerate(listed) if one in listed[:at]]
+    if twice:
+        raise ValueError(f"{option} names {twice[0]!r} twice.")
+    return listed
+
+
+def check_rows(rows: Any) -> slice:
+    """Return the given rows, a number of first rows or a slice, as a slice.
+
+    >>> check_rows(100)
+    slice(0, 100, 1)
+    """
+    if rows is None:
+        return slice(0, None, 1)
+    if isinstance(rows, Integral):
+        return slice(0, check_whole(rows, "rows"), 1)
+    if not isinstance(rows, slice | range):
+        raise TypeError(f"rows must be a number of rows, a slice or a range, got {rows!r}.")
+    try:
+        start, step = index(rows.start or 0), 1 if rows.step is None else index(rows.step)
+        stop = None if rows.stop is None else index(rows.stop)
+    except TypeError:
+        raise TypeError(f"rows must be counted in whole numbers, got {rows!r}.") from None
+    if start < 0 or step < 1 or (stop is not None and stop <= start):
+        raise ValueError(
+            f"rows must go forward from row 0 or later and hold at least one row, got {rows!r}."
+        )
+    return slice(start, stop, step)
+
+
+def check_gap(gap: Any) -> float | np.timedelta64:
+    """Return the longest step in time that is no gap: a number, or a span of time.
+
+    >>> check_gap(datetime.timedelta(minutes=1))
+    np.timedelta64(60000000,'us')
+    """
+    span: Any = np.timedelta64(gap) if isinstance(gap, datetime.timedelta) else gap
+    if isinstance(span, bool) or not isinstance(span, Real | np.timedelta64):
+        raise TypeError(f"gap must be a number or a time span (timedelta), got {gap!r}.")
+    if isinstance(span, np.timedelta64):
+        if np.isnat(span) or span < np.timedelta64(0):
+            raise ValueError(f"gap must not be negative, got {gap!r}.")
+        return span
+    if not 0 <= float(span) < np.inf:
+        raise ValueError(f"gap must be a finite number of at least 0, got {gap!r}.")
+    return float(span)

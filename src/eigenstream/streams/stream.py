@@ -1,0 +1,459 @@
+"""The stream: tables read one after the other, cut into sequences, cleaned, and prepared."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from copy import copy
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+from joblib import hash as hash_of
+from numpy.typing import NDArray
+
+from eigenstream._checks import check_whole, is_sparse
+from eigenstream.streams._ahead import read_ahead
+from eigenstream.streams.base import (
+    CHUNK_BYTES,
+    MANY_ROWS,
+    MOST_ROWS,
+    Chunk,
+    RowTable,
+    StreamError,
+    Wanted,
+    as_floats,
+    check_width,
+    float_type,
+)
+from eigenstream.streams.cleaning import (
+    KEEP,
+    Labels,
+    Sequences,
+    cleaned,
+    joined_labels,
+    lacking_labels,
+)
+from eigenstream.streams.planning import Reading, only_numbers, planned
+from eigenstream.streams.preprocessing import Preprocessing, Step, Windowed, preprocessing_of
+
+#: Rows in memory that are compared when a fit resumes.
+COMPARED_ROWS = 1000
+
+
+class Stream:
+    """Rows in time order that are read chunk by chunk; ``open_stream`` makes them.
+
+    Iterating reads it from the start. The next chunk is read while the last one is worked on.
+
+    Attributes
+    ----------
+    n_rows : int, or None if only a pass can count them
+    n_features, dtype : of the rows of the chunks; None of the answers of an estimator
+    feature_names : tuple of str, or None
+    row_shape : the shape of one row, such as (28, 28); None if it is a plain row
+    sources : names of the files, in order
+    rereadable : bool
+        Whether it can be read several times. An iterator and a pipe can be read once.
+    preprocessing : Preprocessing, with what it has learned
+    n_filled : the number of missing values that the last pass has filled
+
+    Examples
+    --------
+    >>> from eigenstream.streams import open_stream
+    >>> stream = open_stream({"monday": np.zeros((3, 2)), "tuesday": np.ones((2, 2))})
+    >>> [(chunk.source, len(chunk), chunk.new_sequence) for chunk in stream]
+    [('monday', 3, True), ('tuesday', 2, True)]
+    >>> stream
+    Stream(2 sources, 5 rows, 2 features, float64)
+    """
+
+    def __init__(
+        self, tables: Sequence[RowTable], plan: Reading, *, chunk_bytes: int = CHUNK_BYTES
+    ) -> None:
+        self._tables, self._plan, self._chunk_bytes = tuple(tables), plan, chunk_bytes
+        self._wanted = planned(plan, self._tables)
+        self._width = len(self._wanted[0].features)
+        self._dtype = plan.dtype or float_type([table.dtype for table in tables])
+        names = self._tables[0].columns
+        #: The names of the columns that are read, before any step.
+        self.column_names = tuple(names[one] for one in self._wanted[0].features) if names else None
+        self.sources = tuple(table.name for table in tables)
+        self.rereadable = all(table.rereadable for table in tables)
+        self.shuffled = any(table.shuffled for table in tables)
+        self.n_filled = 0
+        self.preprocessing = Preprocessing()
+        self._labels: Labels | None = None
+        #: The functions of estimators, whose answers are given instead of the rows.
+        self._answers: tuple[Callable[[Any], Any], ...] = ()
+
+    def __repr__(self) -> str:
+        facts = [
+            self.sources[0] if len(self.sources) == 1 else f"{len(self.sources)} sources",
+            f"{'?' if self.n_rows is None else self.n_rows} rows",
+            f"{'?' if self.n_features is None else self.n_features} features",
+            "?" if self.dtype is None else str(self.dtype),
+        ]
+        return f"Stream({', '.join(facts)}{'' if self.rereadable else ', to be read once'})"
+
+    @property
+    def n_rows(self) -> int | None:
+        """Return the number of rows of all chunks, or None if only a pass can count them."""
+        lost, plan, counts = self.preprocessing.lost, self._plan, self._counts()
+        if None in counts or (lost and (plan.sequence, plan.time, plan.joined) != (None, None, 0)):
+            return None
+        return sum(max(one - lost, 0) for one in counts if one is not None)
+
+    def _counts(self) -> list[int | None]:
+        """Return the number of rows that are read of each table."""
+        return [
+            None if table.n_rows is None else len(wanted.numbers(table.n_rows))
+            for table, wanted in zip(self._tables, self._wanted, strict=True)
+        ]
+
+    @property
+    def n_features(self) -> int | None:
+        """Return the width of the rows, or None of answers."""
+        return None if self._answers else self.preprocessing.widths(self._width)[-1]
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None:
+        """Return the type of the rows, or None of answers."""
+        return None if self._answers else self._dtype
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Return the names of the features, or None."""
+        names = self.column_names
+        return None if names is None or self._answers else self.preprocessing.names(names)
+
+    @property
+    def row_shape(self) -> tuple[int, ...] | None:
+        """Return the shape of one row, such as that of an image."""
+        plain = self._plan.columns is None and not self.preprocessing.steps and not self._answers
+        return self._tables[0].row_shape if plain else None
+
+    @property
+    def labelled(self) -> bool:
+        """Return whether its chunks have labels."""
+        return bool(self._plan.labels) or self._labels is not None
+
+    @property
+    def share_read(self) -> float | None:
+        """Return about which share of its bytes the pass has read; None before the pass."""
+        read = sum((table.share or 0.0) * table.n_bytes for table in self._tables)
+        return read / sum(table.n_bytes for table in self._tables) if read else None
+
+    # ---- other streams of the same tables ----------------------------------------------------
+
+    def of_numbers(self) -> tuple["Stream", dict[str | int, str]]:
+        """Return the stream without features that hold no numbers, and their contents.
+
+        The first lines of text tables and the types of Parquet and Arrow show them.
+        """
+        plan, others = only_numbers(self._plan, self._tables)
+        return Stream(self._tables, plan).through(*self.preprocessing.steps), others
+
+    def through(self, *steps: Step) -> "Stream":
+        """Return the stream of the rows after these steps of preprocessing.
+
+        >>> from eigenstream.streams import LagEmbedding, Standardize, open_stream
+        >>> open_stream(np.zeros((9, 2))).through(Standardize(), LagEmbedding(3)).n_features
+        6
+        """
+        if steps and self._answers:
+            raise StreamError(
+                "steps of preprocessing go before the estimator: stream.through(...), and then "
+                "transform."
+            )
+        made = copy(self)
+        made.preprocessing = Preprocessing([*self.preprocessing.steps, *steps]).fresh()
+        widest = max(made.preprocessing.widths(self._width))
+        check_width(8 * widest, f"these steps make rows of {widest} numbers")
+        return made
+
+    def prepared(self, model: Any) -> "Stream":
+        """Return the stream through the steps of an earlier stream, as they have learned.
+
+        ``model`` is a ``Preprocessing``, or an estimator that has learned from a stream.
+        """
+        steps = model if isinstance(model, Preprocessing) else preprocessing_of(model)
+        return self.through(*steps.steps)
+
+    def with_labels(self, labels: Any) -> "Stream":
+        """Return the stream with labels from elsewhere, one for each row that is read.
+
+        They go with their rows through every step, also one that uses up rows.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,) or (n_rows, n_targets), or another stream
+
+        Examples
+        --------
+        >>> from eigenstream.streams import open_stream
+        >>> stream = open_stream(np.zeros((3, 2)), chunk_rows=2).with_labels(["a", "b", "a"])
+        >>> [chunk.labels.tolist() for chunk in stream]
+        [['a', 'b'], ['a']]
+        """
+        if self._plan.labels:
+            raise StreamError(f"the labels of {self!r} are in its columns already: give no others.")
+        made = self.through()
+        made._labels = Labels(labels.column() if isinstance(labels, Stream) else labels)
+        counts = self._counts()
+        if None not in counts:
+            made._labels.check(sum(one for one in counts if one is not None))
+        return made
+
+    def mapped(self, function: Callable[[Any], Any]) -> "Stream":
+        """Return the stream of the answers of a function to the rows of each chunk.
+
+        ``transform`` and ``predict`` of an estimator return it for a stream.
+        """
+        made = self.through()
+        made._answers = (*self._answers, function)
+        return made
+
+    def keeping_holes(self) -> "Stream":
+        """Return the stream with NaN for missing values, if it would raise an error for them."""
+        if self._plan.missing != "raise" or self._answers:
+            return self
+        if self.preprocessing.steps:
+            raise StreamError(
+                f"missing='partial' takes rows as they are read, and {self.preprocessing!r} stand "
+                "in front. Open the stream with missing='skip' or missing='interpolate'."
+            )
+        made = self.through()
+        made._plan = replace(self._plan, missing=KEEP)
+        return made
+
+    # ---- passes ------------------------------------------------------------------------------
+
+    def column(self) -> Any:
+        """Read all of it; return its labels, or, without labels, its rows.
+
+        Rows of one column are returned as a series.
+        """
+        values = joined_labels([c.rows if c.labels is None else c.labels for c in self])
+        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self.chunks()
+
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Start a pass over all rows, read ahead in a thread of its own.
+
+        Closing the iterator, or leaving the loop over it, ends the thread. ``skip`` is the ``end``
+        of a chunk of an earlier pass: the pass continues behind it. It goes there at once where the
+        format allows it (.npy, Parquet, HDF5, Zarr, NetCDF, arrays and frames) and no step and no
+        interpolation needs the rows before; otherwise they are read past.
+
+        >>> from eigenstream.streams import open_stream
+        >>> stream = open_stream(np.arange(6.0), chunk_rows=2)
+        >>> end = next(stream.chunks()).end
+        >>> [chunk.rows.ravel().tolist() for chunk in stream.chunks(skip=end)]
+        [[2.0], [3.0, 4.0], [5.0]]
+        """
+        skip = check_whole(skip, "skip", least=0)
+        self.learn_steps()
+        for table in self._tables:
+            if table.used and not table.rereadable:
+                raise StreamError(
+                    f"{table.name} can be read once only, and it has been. Open it again, or write "
+                    "it to a file if several passes are needed (krylov, features=, Standardize)."
+                )
+            table.used = True
+        chunks = read_ahead(lambda: self._made(skip))
+        return self._answered(chunks) if self._answers else chunks
+
+    def learn_steps(self, report: Callable[[int], object] = lambda n: None) -> None:
+        """Make the passes that steps need; ``report`` gets the number of rows of each chunk."""
+        steps = self.preprocessing.steps
+        for place, step in enumerate(steps):
+            if not step.learns_first:
+                continue
+            if not self.rereadable:
+                raise StreamError(
+                    f"{type(step).__name__} takes a pass of its own, and {self!r} can be "
+                    "read once only. Use Standardize(running=True), or write it to a file first."
+                )
+            before = Preprocessing(steps[:place]).fresh()
+            parts: Any = read_ahead(lambda to=before: self._prepared(to))  # type: ignore[misc]
+            with closing(parts):
+                for part in parts:
+                    step.learn(part)
+                    report(len(part))
+            step.learned()
+
+    def lagged_blocks(self, lag: int) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
+        """Start a pass over blocks of rows and weights, each led by the ``lag`` rows before it.
+
+        Every row but the first ``lag`` of each sequence is once a row with a past.
+
+        >>> from eigenstream.streams import open_stream
+        >>> stream = open_stream(np.arange(5.0), chunk_rows=2)
+        >>> [rows.ravel().tolist() for rows, _ in stream.lagged_blocks(1)]
+        [[0.0, 1.0], [1.0, 2.0, 3.0], [3.0, 4.0]]
+        """
+        past = Windowed(check_whole(lag, "lag", least=0))
+        with closing(cast(Any, self.chunks())) as chunks:
+            for chunk in chunks:
+                rows, weights = past.extended(chunk)
+                if rows.shape[0] > lag:
+                    yield rows, None if (weights == 1).all() else weights
+
+    def _answered(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        """Yield the answers to chunks; rows of weight zero have zeros where answers are numbers."""
+        with closing(cast(Any, chunks)):
+            for chunk in chunks:
+                answers: Any = chunk.rows
+                for function in self._answers:
+                    answers = function(answers)
+                if chunk.weights is not None and not is_sparse(answers):
+                    answers = np.array(answers)
+                    if answers.dtype.kind in "biuf":
+                        answers[chunk.weights == 0] = 0
+                yield replace(chunk, rows=answers)
+
+    def _made(self, skip: int) -> Iterator[Chunk]:
+        """Yield the chunks of a pass behind the first ``skip`` rows."""
+        steps = self.preprocessing.fresh()
+        near = not steps.remembers and self._plan.missing != "interpolate"
+        start = self._place_of(skip) if near else (0, 0, 0)
+        end = start[2]
+        for chunk in self._prepared(steps, *start):
+            end += len(chunk)
+            if end > skip:
+                part = chunk.between(max(len(chunk) - (end - skip), 0), len(chunk))
+                yield replace(part, end=end)
+        if end == 0 and steps.lost:
+            using = ", ".join(repr(step) for step in steps.steps if step.lost)
+            raise StreamError(
+                f"{self.sources[0]} has no sequence of more than {steps.lost} rows, and {using} "
+                f"needs the {steps.lost} rows before each row. Use fewer delays or a shorter lag."
+            )
+
+    def _place_of(self, skip: int) -> tuple[int, int, int]:
+        """Return the table and its row to start from, and the number of rows before that.
+
+        The last of the skipped rows is read again: it shows whether a new sequence begins.
+        """
+        before = 0
+        for number, count in enumerate(self._counts()):
+            if count is None or skip == 0:
+                return number, 0, before
+            if skip <= before + count:
+                return number, skip - before - 1, skip - 1
+            before += count
+        return len(self._tables), 0, before
+
+    def _prepared(
+        self, steps: Preprocessing, table: int = 0, row: int = 0, before: int = 0
+    ) -> Iterator[Chunk]:
+        """Yield chunks of bounded size, cleaned and prepared."""
+        self.n_filled = 0
+        longest, size = self._automatic_rows(), self._plan.chunk_rows or self._automatic_rows()
+        parts, names, missing = self._cut(table, row, before), self.column_names, self._plan.missing
+        for part in cleaned(parts, missing, names, longest, self._count_filled):
+            for at in range(0, len(part), size):
+                made = steps.push(part.between(at, min(at + size, len(part))))
+                if len(made):
+                    # A row without a label has values all the same, for the windows of others.
+                    yield made if made.labels is None else self._labelled(made)
+
+    def _count_filled(self, n_values: int) -> None:
+        self.n_filled += n_values
+
+    def _labelled(self, chunk: Chunk) -> Chunk:
+        """Return the chunk in which rows without a label weigh nothing, or raise."""
+        holes = lacking_labels(chunk)
+        if not holes.any():
+            return chunk
+        if self._plan.missing in ("raise", KEEP):
+            row = chunk.first_row + int(np.argmax(holes)) * chunk.stride
+            raise StreamError(
+                f"{chunk.source} has no label at row {row}. Mend it, or pass missing='skip'."
+            )
+        weights = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
+        return replace(chunk, weights=np.where(holes, 0.0, weights))
+
+    def _cut(self, first: int, row: int, before: int) -> Iterator[Chunk]:
+        """Yield the rows as floats, by sequences, from a row of a table on."""
+        sequences = Sequences(self._plan.gap, self._plan.joined)
+        for table in self._tables:
+            table.share = None
+        size = self._plan.chunk_rows or self._automatic_rows()
+        read = before
+        for table, wanted in list(zip(self._tables, self._wanted, strict=True))[first:]:
+            sequences.new_table()
+            start, row = wanted.start + row * wanted.step, 0
+            for raw in table.blocks(replace(wanted, start=start, block_rows=size)):
+                rows = as_floats(raw.rows, self._dtype, table.name, raw.first_row)
+                block = replace(raw, rows=rows, source=table.name)
+                table.passed(block, wanted.stop)
+                if self._labels is not None:
+                    block = self._labels.put(block, read)
+                read += len(block)
+                yield from sequences.cut(block)
+        if read == before and first < len(self._tables):
+            raise StreamError(f"{self.sources[0]} has no rows.")
+        if self._labels is not None:
+            self._labels.check(read)
+
+    def _automatic_rows(self) -> int:
+        """Return how many rows, before or after any step, fill the memory of a chunk."""
+        widest = max(self.preprocessing.widths(self._width))
+        most = self._chunk_bytes // (widest * self._dtype.itemsize)
+        return min(max(most // 4, min(most, MANY_ROWS), 1), MOST_ROWS)
+
+    # ---- checkpoints -------------------------------------------------------------------------
+
+    def identity(self) -> dict[str, Any]:
+        """Return the facts by which a resumed fit recognises its stream.
+
+        Of every file its name without folders, its size and when it was changed last; of rows in
+        memory a digest of the first ones; the options of reading, and the steps.
+        """
+        if self._answers:
+            raise StreamError(
+                f"{self.sources[0]}: the answers of an estimator have no checkpoints. Write them "
+                "to a file first, or pass the estimator's map as features=."
+            )
+        facts: dict[str, Any] = {f"{name}=": str(value) for name, value in vars(self._plan).items()}
+        del facts["chunk_rows="]
+        if self._labels is not None:
+            values = self._labels.values
+            facts["labels="] = f"{len(values)} values with digest {hash_of(values)}"
+        facts["number of sources"] = len(self._tables)
+        for number, table in enumerate(self._tables):
+            path, mark, part = table.name.partition("::")
+            name = os.path.basename(path.rstrip("/")) + mark + part
+            facts[f"name of source {number}"] = name
+            own = _facts(table).items()
+            facts |= {f"{what} of source {number}, {name},": fact for what, fact in own}
+        return facts | {"preprocessing": str(self.preprocessing.steps)}
+
+    def check_identity(self, expected: Mapping[str, Any]) -> None:
+        """Raise if anything differs from the ``identity`` of an earlier stream."""
+        for name, value in self.identity().items():
+            if expected.get(name) != value:
+                raise StreamError(f"{name} was {expected.get(name)}, and is {value}.")
+
+    def take_steps(self, steps: Preprocessing) -> None:
+        """Take over what the same steps have learned in an earlier pass."""
+        self.preprocessing = steps.fresh()
+
+
+def _facts(table: RowTable) -> dict[str, Any]:
+    """Return the facts about a source that are known without reading all of it."""
+    if table.files and table.rereadable:
+        whole = [one for file in table.files for one in (file.inside() or [file])]
+        here = [os.stat(one.path).st_mtime for one in whole if one.here]
+        size = sum(one.size() or 0 for one in whole)
+        return {"size in bytes": size, "time of the last change": max(here, default=0.0)}
+    if table.files:
+        raise StreamError(f"{table.name} cannot be read again. Write it to a file first.")
+    facts: dict[str, Any] = {"number of rows": table.n_rows, "number of columns": table.width}
+    if table.rereadable and table.n_rows is not None:
+        with closing(cast(Any, table.blocks(Wanted(range(table.width))))) as blocks:
+            facts["digest of the first rows"] = hash_of(next(blocks).rows[:COMPARED_ROWS])
+    return facts
