@@ -240,7 +240,12 @@ def test_what_differs_is_refused_by_name(tmp_path):
         (StreamPCA(2), stream(rows=500), {}, "data: rows= was slice"),
         (StreamPCA(2), lagged, {}, "data: preprocessing was"),
         (StreamPCA(2), open_stream(ROWS * 2), {}, "data: digest of the first rows"),
-        (StreamPCA(2), open_stream(ROWS[1:]), {}, "number of rows of source 0, the source, was 900"),
+        (
+            StreamPCA(2),
+            open_stream(ROWS[1:]),
+            {},
+            "rows of source 0, the source, was 900",
+        ),
         (
             StreamPCA(2, solver=Sketch(passes=2)),
             stream(),
