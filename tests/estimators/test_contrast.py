@@ -221,8 +221,9 @@ def test_saved_and_continued(tmp_path):
         (lambda c: c.fit(X, background=open_stream(BACKGROUND[:, :5])), "background: rows have 5"),
         (lambda c: c.fit(X, background=BACKGROUND[:0]), "background: "),
         (lambda c: c.set_params(alpha=-1.0).fit(X, background=BACKGROUND), "'alpha' parameter"),
-        (lambda c: c.partial_fit(X).components_, "no row of background"),
-        (lambda c: c.partial_fit(background=X).components_, "no row of X"),
+        (lambda c: c.partial_fit(X).components_, "No row of background"),
+        (lambda c: c.partial_fit(background=X).components_, "No row of X"),
+        (lambda c: c.fit(X, background=X).path([-1.0]), "alpha must be a number"),
         (lambda c: c.set_params(n_components=9).fit(X, background=BACKGROUND), "9 is more than"),
     ],
 )

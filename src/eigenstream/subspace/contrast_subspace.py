@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from eigenstream._checks import check_number
 from eigenstream._linalg import Float64s
 from eigenstream._provenance import forget_source
 from eigenstream._refusals import unchanged_on_error
@@ -180,7 +181,7 @@ class ContrastSubspace(SubspaceEstimator):
     def _check_enough(self, learner: Learner) -> None:
         for name, weight in zip(("X", "background"), learner.terms.totals(), strict=True):
             if weight == 0.0:
-                raise ValueError(f"no row of {name} is left to learn from. Pass complete rows.")
+                raise ValueError(f"No row of {name} has been learned from. Pass complete rows.")
         self._check_size(learner)
 
     def _solve(self, learner: Learner) -> Answer:
@@ -203,10 +204,11 @@ class ContrastSubspace(SubspaceEstimator):
         ----------
         alphas : array-like of numbers of at least 0
         """
-        operator, given = self.operator_, np.ravel(np.asarray(alphas, np.float64))
-        found = [operator.largest((1.0, alpha), self.n_components_) for alpha in given.tolist()]
+        given = [check_number(alpha, "alpha", least=0) for alpha in np.ravel(alphas).tolist()]
+        operator, n = self.operator_, self.n_components_
+        found = [operator.largest((1.0, alpha), n) for alpha in given]
         values, vectors = [one.values for one in found], [one.vectors.T for one in found]
-        return ContrastPath(given, np.array(values), np.array(vectors))
+        return ContrastPath(np.array(given), np.array(values), np.array(vectors))
 
     def score(self, X: Any, y: Any = None, *, background: Any) -> float:
         """Return the objective L that the subspace reaches on other rows, about the same means."""
