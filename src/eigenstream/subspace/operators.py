@@ -10,7 +10,7 @@ from scipy.linalg import eigh, lapack
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from eigenstream._checks import warn_user
-from eigenstream._linalg import Float64s, canonical_signs, numerical_rank, power_of_two
+from eigenstream._linalg import Float64s, canonical_signs, length, numerical_rank, power_of_two
 from eigenstream._storable import storable
 from eigenstream.subspace.block import Block
 from eigenstream.subspace.chunks import Chunk
@@ -120,6 +120,11 @@ class MatrixOperator:
         if self.basis is None:
             return pairs
         return canonical(pairs.values, self.basis.T @ pairs.vectors)
+
+    def cut(self, weights: Weights) -> float:
+        """Return the size below which eigenvalues of T may be rounding errors."""
+        size = length(self.matrix(weights).ravel())
+        return max(self.rounding * size, self.floor * sum(weights))
 
     def count_positive(self, weights: Weights, floor: float | None = None) -> int:
         """Return the number of eigenvalues of T that are positive beyond rounding."""

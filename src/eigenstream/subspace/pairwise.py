@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_number, warn_user
-from eigenstream._linalg import Float64s, length
+from eigenstream._linalg import Float64s
 from eigenstream._refusals import refuse_unread
 from eigenstream._storable import storable
 from eigenstream._streams import maps_streams
@@ -139,12 +139,11 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     def _count(self, operator: Any, pairs: Eigenpairs, weights: Weights) -> int:
         """Return how many of the eigenvalues are positive beyond rounding."""
-        if not hasattr(operator, "matrix"):
+        if hasattr(operator, "cut"):
+            least = operator.cut(weights)
+        else:
             size = float(np.abs(pairs.values).max(initial=0.0))
             least = max(1e-12 * size, operator.floor * sum(weights))
-            return int((pairs.values > least).sum())
-        size = length(operator.matrix(weights).ravel())
-        least = max(operator.rounding * size, operator.floor * sum(weights))
         return int((pairs.values > least).sum())
 
     def _ratios(self, operator: Any, n: int) -> Eigenpairs:

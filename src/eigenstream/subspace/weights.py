@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from eigenstream._checks import check_number, warn_user
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, length
 from eigenstream._storable import storable
 from eigenstream.evaluation import one_shot_error, pair_risk
 from eigenstream.evaluation.base import counts_of_classes, counts_of_pairs
@@ -23,6 +23,10 @@ ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032
 
 #: Folds, and rows or pairs of a fold that a loss is taken from at most.
 FOLDS, FOLD_ROWS = 5, 1000
+
+#: Classes are dealt to folds in as many ways as it takes for this many in all: of few classes, which
+#: ones are held out together decides as much as the weight.
+HELD_OUT = 40
 
 
 # ---- alpha ---------------------------------------------------------------------------------
@@ -129,8 +133,7 @@ def choose_eta(
 ) -> Choice:
     """Return the weight that tells held-out classes, or pairs, apart best.
 
-    Each fold and each weight is another set of shares of the same sums. Of weights whose mean loss
-    is within one standard error of the least, the middle one is taken.
+    Each fold and each weight is another set of shares of the same sums.
     """
     ordered = np.sort(np.asarray(etas, np.float64))[::-1]
     losses = []
@@ -148,12 +151,26 @@ def choose_eta(
     if not losses:
         return Choice(1.0, ordered, np.ones(len(ordered)))
     found = np.array(losses)
-    mean, best = found.mean(axis=0), int(found.mean(axis=0).round(12).argmin())
-    error = np.zeros(len(ordered))
-    if len(found) > 1:
-        error = (found - found[:, [best]]).std(axis=0, ddof=1) / np.sqrt(len(found))
-    close = np.flatnonzero(mean <= mean[best] + error + 1e-12)
-    return Choice(float(ordered[close[len(close) // 2]]), ordered, mean)
+    return Choice(float(ordered[_place(found)]), ordered, found.mean(axis=0))
+
+
+def _place(losses: Float64s) -> int:
+    """Return the mean place of the weights, each counting by how near the best one it is.
+
+    A row is a fold. A weight whose mean loss is z standard errors above the least counts
+    exp(-z^2 / 2). Which of several good weights is the best one is chance.
+
+    >>> _place(np.array([[0.5, 0.2, 0.2, 0.2, 0.6], [0.4, 0.1, 0.1, 0.1, 0.5]]))
+    2
+    """
+    worse = losses - losses[:, [int(losses.mean(axis=0).round(12).argmin())]]
+    mean, error = worse.mean(axis=0), np.zeros(losses.shape[1])
+    if len(losses) > 1:
+        error = worse.std(axis=0, ddof=1) / np.sqrt(len(losses))
+    off = np.divide(mean, error, out=np.full(len(mean), np.inf), where=error > 1e-12)
+    off[mean <= 1e-12] = 0.0
+    counts = np.exp(-0.5 * off**2)
+    return round(float(counts @ np.arange(len(counts)) / counts.sum()))
 
 
 def margin_risk_eta(etas: Any, loss: Callable[[float], float]) -> Choice:
@@ -180,29 +197,32 @@ def _folds(learner: Learner) -> Iterator[tuple[Parts, Chunk]]:
     keys, codes = chunk_keys(kept)
     centers: dict[Any, Any] = dict(terms.centers)
     tasks = list(dict.fromkeys(key[0] for key in centers))
-    units = tasks if len(tasks) >= 4 else list(centers)
-    number = {unit: k for k, unit in enumerate(sorted(units, key=_in_order(terms)))}
+    whole = len(tasks) >= 4
+    units = sorted(tasks if whole else centers, key=_in_order(terms))
     n_folds = min(FOLDS, len(units) // 2)
     if n_folds < 2:
         yield frozenset(), kept
         return
-    place: dict[Any, int] = {
-        key: number[key[0] if len(tasks) >= 4 else key] % n_folds for key in centers
-    }
-    of_row = np.array([place[key] for key in keys])[codes]
-    for fold in range(n_folds):
-        held = frozenset(key for key, where in place.items() if where == fold)
-        mine = np.flatnonzero(of_row == fold)
-        yield held, kept.chosen(mine[:: max(-(-len(mine) // FOLD_ROWS), 1)])
+    for way in range(max(HELD_OUT // len(units), 1)):
+        order = np.random.default_rng(way).permutation(len(units)) if way else range(len(units))
+        number = {units[unit]: place % n_folds for place, unit in enumerate(order)}
+        place = {key: number[key[0] if whole else key] for key in centers}
+        of_row = np.array([place[key] for key in keys])[codes]
+        for fold in range(n_folds):
+            held = frozenset(key for key, where in place.items() if where == fold)
+            mine = np.flatnonzero(of_row == fold)
+            yield held, kept.chosen(mine[:: max(-(-len(mine) // FOLD_ROWS), 1)])
 
 
 def _in_order(terms: ClassTerms) -> Callable[[Any], Any]:
-    """Return the key by which classes are dealt to folds: their size, then their name."""
+    """Return the key by which classes are dealt to folds: their size, then where they lie."""
     sizes: dict[Any, float] = {}
+    lengths: dict[Any, float] = {}
     for key, center in terms.centers.items():
         for unit in (key, key[0]):  # type: ignore[index]
             sizes[unit] = sizes.get(unit, 0.0) + center.weight
-    return lambda unit: (-sizes[unit], str(unit))
+            lengths[unit] = lengths.get(unit, 0.0) + length(center.mean)
+    return lambda unit: (-sizes[unit], lengths[unit])
 
 
 def _scaled(rows: Chunk, scale: Float64s) -> Chunk:
@@ -212,7 +232,7 @@ def _scaled(rows: Chunk, scale: Float64s) -> Chunk:
 def _loss(operator: MatrixOperator, weights: Weights, n_components: int, rows: Chunk) -> float:
     """Return how badly the subspace tells the rows or the pairs apart."""
     pairs = operator.largest(weights, n_components)
-    vectors = pairs.vectors[:, pairs.values > 0]
+    vectors = pairs.vectors[:, pairs.values > operator.cut(weights)]
     if vectors.shape[1] == 0:
         return 1.0
     Z = np.asarray(rows.rows @ vectors, np.float64)
