@@ -24,8 +24,8 @@ ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032
 #: Folds, and rows or pairs of a fold that a loss is taken from at most.
 FOLDS, FOLD_ROWS = 5, 1000
 
-#: Classes are dealt to folds several times, until this many are held out: of few classes, which ones
-#: are held out together decides as much as the weight.
+#: Classes are dealt to folds several times, until this many are held out. Of few classes, which
+#: ones are held out together decides as much as the weight.
 HELD_OUT = 40
 
 
