@@ -117,9 +117,7 @@ def test_theorem_2_takes_beta_one_step_earlier():
     """With memory a0 the block length is a0 + 1, as after the theorem."""
     result = slow_bound(10_000, 1, 0.05, FiniteMemory(9), a=10)
     assert (result.leak, result.blocks) == (0.0, 500)
-    with pytest.raises(
-        ValueError, match=r"l\*beta\(a-1\) < delta/2: 555 is not below 0.025; .* 10\."
-    ):
+    with pytest.raises(ValueError, match=r"l\*beta\(a-1\) < delta/2: 555 is not below 0.025"):
         slow_bound(10_000, 1, 0.05, FiniteMemory(9), a=9)
     assert process_bound(10_000, Extent(1), 0.05, FiniteMemory(9), a=9).leak == 0.0
 
@@ -127,9 +125,7 @@ def test_theorem_2_takes_beta_one_step_earlier():
 def test_the_leak_must_stay_strictly_below_half_of_delta():
     table = Table([0.02, 0.0125, 0.0])
     # l beta = 2 * 0.0125 = delta / 2: the condition is strict.
-    with pytest.raises(
-        ValueError, match=r"0\.025 is not below 0\.025; the smallest a that meets it is 3"
-    ):
+    with pytest.raises(ValueError, match=r"0\.025 is not below 0\.025"):
         slow_bound(10, 1, 0.05, table, a=2)
     assert slow_bound(10, 1, 0.050001, table, a=2).leak == 0.025
 
@@ -183,12 +179,15 @@ def test_a_known_alpha_shrinks_the_terms():
         (lambda: slow_bound(1000, 1, 0.05, Independent(), a=500), "a < m/2 .* largest a is 499"),
         (lambda: slow_bound(1001, 1, 0.05, Independent(), a=501), "largest a is 500"),
         (lambda: slow_bound(1000, 1, 0.05, FiniteMemory(600)), "smallest m that meets it is 1203"),
-        (lambda: slow_bound(1000, 1, 0.05, Table([0.1])), r"every delta above 0\.2 meets it"),
-        (lambda: slow_samples(0.1, 1, 0.05, Table([0.1])), "beta does not fall below delta/2"),
+        (lambda: slow_bound(1000, 1, 0.05, Table([0.1])), "No a < m/2 meets the condition"),
+        (lambda: slow_samples(0.1, 1, 0.05, Table([0.1])), "No m up to 1e18"),
         (lambda: slow_samples(1e-9, 1, 0.05, Independent()), "No m up to 1e18"),
         (lambda: slow_samples(0.0, 1, 0.05, Independent()), "precision must be a number"),
         (lambda: slow_confidence(1000, 1, -1.0, Independent()), "precision must be a number"),
-        (lambda: process_bound(99, Extent(1, 1, 2), 0.05, Independent()), "largest product is 1"),
+        (
+            lambda: process_bound(99, Extent(1, 1, 2), 0.05, Independent()),
+            "product must be a number in",
+        ),
         (lambda: process_bound(99, 1.0, 0.05, Independent()), "extent must be an Extent"),
         (lambda: mean_bound(99, 0, 0.05, Independent()), "v_norm must be a number in"),
         (lambda: Extent(0), "v must be a number in"),

@@ -4,15 +4,12 @@
 all, and treats every second block as independent at the price l beta(a). Here the price (called
 the leak) is l beta(a - lag): an observation may itself depend on ``lag`` earlier ones.
 
-For fixed l the longest blocks leak least, so only a(l) = max{a : floor(m / (2a)) = l} matters, and
-l takes O(sqrt m) values. Along them the leak grows with l, while at a fixed leak every bound
-falls with l. That orders whole ranges of l at once: branch and bound over l is exact and looks at
-a small part of the values.
+A longer block leaks less, and at a fixed leak every bound falls with l. That bounds the value on a
+whole range of a from below: branch and bound over a is exact and looks at a few values.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -55,35 +52,8 @@ class Deviation:
 
     def __str__(self) -> str:
         """Say it in one line."""
-        sure = f"1 - {self.delta:.1e}" if self.delta < 1e-4 else f"{1 - self.delta:.6g}"
-        text = (
-            f"at most {self.value:.3g} with probability > {sure} "
-            f"(m = {self.m}, a = {self.a}, {self.blocks} blocks)"
-        )
-        return f"{text}, which is vacuous" if self.vacuous else text
-
-
-class _Splits:
-    """The pairs (l, a) that m rows allow, one for each value of l = floor(m / (2a)), l growing.
-
-    Numbered 1, 2, ...: up to sqrt(m / 2) the number is l itself, beyond it a = top + 1 - number.
-    """
-
-    def __init__(self, m: int) -> None:
-        self.half = m // 2
-        self.even = m % 2 == 0
-        self.root = isqrt(self.half)
-        self.top = 2 * self.root - (self.half // self.root == self.root)
-        # a < m/2 is strict: for even m the single block is one shorter, unless that makes two.
-        self.first = 2 if m == 4 else 1
-
-    def __call__(self, number: Int64s) -> tuple[Int64s, Int64s]:
-        """Return the l and a of these numbers."""
-        mirrored = self.top + 1 - number
-        small = number <= self.root
-        blocks = np.where(small, number, self.half // np.maximum(mirrored, 1))
-        a = np.where(small, self.half // number, mirrored)
-        return blocks, np.where((blocks == 1) & self.even, a - 1, a)
+        details = f"m = {self.m}, a = {self.a}, {self.blocks} blocks"
+        return statement(f"at most {self.value:.3g}", self.delta, details, self.vacuous)
 
 
 @dataclass(frozen=True)
@@ -140,13 +110,21 @@ class Blocking:
         m = check_rows(m)
         delta = check_number(delta, "delta", above=0, below=1)
         check_profile(mixing)
-        if a is not None:
-            a = check_whole(a, "a")
-            self._check_split(m, delta, mixing, a)
-        else:
+        if a is None:
             self._check_possible(m, delta, mixing)
             a = self._best(m, mixing, lambda blocks, leak: self.bound(blocks, leak, delta))
-        return self.result(m, a, mixing, delta)
+        elif check_whole(a, "a") > (m - 1) // 2:
+            raise ValueError(
+                f"a = {a} breaks the condition a < m/2 with m = {m}; the largest a is "
+                f"{(m - 1) // 2}."
+            )
+        result = self.result(m, a, mixing, delta)
+        if result.leak >= delta / 2:
+            raise ValueError(
+                f"a = {a} breaks the condition {self._condition}: {result.leak:.3g} is not below "
+                f"{delta / 2:.3g}. Use a larger a, or none for the best."
+            )
+        return result
 
     def confidence(self, m: int, precision: float, mixing: MixingProfile) -> Deviation:
         """Return the smallest delta at which the bound is at most the precision."""
@@ -166,122 +144,78 @@ class Blocking:
         delta = check_number(delta, "delta", above=0, below=1)
         check_profile(mixing)
 
-        def shortest(most_blocks: Int64s, least_blocks: Int64s, cap: Int64s) -> Int64s:
-            """Smallest a that l = least_blocks might do with, were it as good as most_blocks."""
+        def rows(low: Int64s, high: Int64s, most: int) -> Int64s:
+            """At least this many rows for l in [low, high], exact if it is one l; else most + 1."""
+            cap = np.maximum(most // (2 * low), 1)
 
             def enough(a: Int64s) -> Any:
-                leak = self.leak(least_blocks, a, mixing)
-                return self.bound(most_blocks, leak, delta) <= precision
+                return self.bound(high, self.leak(low, a, mixing), delta) <= precision
 
-            return _first(enough, np.ones_like(cap), cap)
-
-        def rows(least_blocks: Int64s, most_blocks: Int64s, most: int) -> Int64s:
-            """At least this many rows for l in the range, exact if it is one l; else most + 1."""
-            cap = np.maximum(most // (2 * least_blocks), 1)
-            a = shortest(most_blocks, least_blocks, cap)
-            needed = np.maximum(2 * least_blocks * np.minimum(a, cap), 2 * np.minimum(a, cap) + 1)
+            a = _first(enough, np.ones_like(cap), cap)
+            needed = np.maximum(2 * low * np.minimum(a, cap), 2 * np.minimum(a, cap) + 1)
             return np.where((a <= cap) & (needed <= most), needed, most + 1)
 
         one = np.ones(1, dtype=np.int64)
-        least = _first(
-            lambda blocks: self.bound(blocks, 0.0, delta) <= precision, one, one * (MOST // 2)
+        least = int(
+            _first(
+                lambda blocks: self.bound(blocks, 0.0, delta) <= precision, one, one * (MOST // 2)
+            )[0]
         )
-        least_blocks = int(least[0])
-        tries = np.minimum(least_blocks * 2.0 ** np.arange(0, 8, 0.125), MOST / 2).astype(np.int64)
-        best = int(rows(tries, tries, MOST).min())
-        if best > MOST:
-            raise ValueError(self._never(precision, delta, mixing))
-        low, high = np.array([least_blocks]), np.array([max(best // 2, least_blocks)])
-        while low.size:
-            hopeful = rows(low, high, best) < best
-            low, high = low[hopeful], high[hopeful]
-            if not low.size:
-                break
-            middle = low + (high - low) // 2
-            best = min(best, int(rows(middle, middle, best).min()))
-            split = low < high
-            low, high = (
-                np.concatenate([low[split], middle[split] + 1]),
-                np.concatenate([middle[split], high[split]]),
+        tries = np.minimum(least * 2.0 ** np.arange(0, 8, 0.125), MOST / 2).astype(np.int64)
+        start = int(rows(tries, tries, MOST).min())
+        if start > MOST:
+            raise ValueError(
+                f"No m up to 1e18 brings the bound down to {precision:g} with {mixing!r} and "
+                f"delta = {delta:g}. Use a larger precision or delta."
             )
-        return self.deviation(best, delta, mixing)
+        best, _ = _smallest(
+            lambda low, high: rows(low, high, start), least, max(start // 2, least), start
+        )
+        return self.deviation(int(best), delta, mixing)
 
     def _best(
         self, m: int, mixing: MixingProfile, objective: Callable[[Any, Any], Float64s]
     ) -> int:
         """Return the a of the least objective(l, leak), which falls with l and grows with leak."""
-        splits = _Splits(m)
 
-        def at(numbers: Int64s) -> tuple[Int64s, Int64s, Float64s]:
-            blocks, a = splits(numbers)
-            return blocks, a, self.leak(blocks, a, mixing)
+        def below(low: Int64s, high: Int64s) -> Float64s:
+            return objective(m // (2 * low), self.leak(m // (2 * high), high, mixing))
 
-        low, high = np.array([splits.first]), np.array([splits.top])
-        best, best_a = np.inf, int(splits(low)[1][0])
-        while low.size:
-            middle = low + (high - low) // 2
-            tried = np.concatenate([low, middle])
-            blocks, a, leak = at(tried)
-            values = objective(blocks, leak)
-            least = int(np.argmin(values))
-            if values[least] < best:
-                best, best_a = float(values[least]), int(a[least])
-            # No l of a range does better than its largest l would with its smallest leak.
-            hopeful = objective(splits(high)[0], leak[: low.size]) < best
-            split = hopeful & (low < high)
-            low, high, middle = low[split], high[split], middle[split]
-            low, high = np.concatenate([low, middle + 1]), np.concatenate([middle, high])
-        return best_a
-
-    def _check_split(self, m: int, delta: float, mixing: MixingProfile, a: int) -> None:
-        """Refuse a block length outside the theorem, with the nearest one inside."""
         longest = (m - 1) // 2
-        if a > longest:
-            raise ValueError(
-                f"a = {a} breaks the condition a < m/2 with m = {m}; the largest a is {longest}."
-            )
-        leak = float(self.leak(m // (2 * a), a, mixing))
-        if leak < delta / 2:
-            return
-        self._check_possible(m, delta, mixing)
-        shortest = _first(
-            lambda tried: self.leak(m // (2 * tried), tried, mixing) < delta / 2,
-            np.array([a]),
-            np.array([longest]),
-        )
-        raise ValueError(
-            f"a = {a} breaks the condition {self._condition()}: {leak:.3g} is not below "
-            f"{delta / 2:.3g}; the smallest a that meets it is {int(shortest[0])}."
-        )
+        _, a = _smallest(below, 1, longest, np.inf)
+        # Of all a with the same l, the longest leaks least.
+        return min(m // (2 * (m // (2 * a))), longest)
 
     def _check_possible(self, m: int, delta: float, mixing: MixingProfile) -> None:
-        """Refuse m, delta and mixing for which no block length is admissible."""
+        """Raise ValueError for m, delta and mixing without an admissible block length."""
         longest = (m - 1) // 2
         leak = float(self.leak(m // (2 * longest), longest, mixing))
         if leak < delta / 2:
             return
         message = (
-            f"No a < m/2 meets the condition {self._condition()} with m = {m}, delta = {delta:g} "
+            f"No a < m/2 meets the condition {self._condition} with m = {m}, delta = {delta:g} "
             f"and {mixing!r}: at best the left side is {leak:.3g} and the right {delta / 2:.3g}."
         )
         cap = np.array([MOST // 2 - 1])
         shortest = int(_first(lambda a: self.leak(1, a, mixing) < delta / 2, np.array([1]), cap)[0])
         if shortest <= cap[0]:
             message += f" The smallest m that meets it is {2 * shortest + 1}."
-        if 2 * leak < 1:
-            message += f" At this m, every delta above {2 * leak:.3g} meets it."
         raise ValueError(message)
 
+    @property
     def _condition(self) -> str:
-        distance = f"a-{self.lag}" if self.lag else "a"
-        return f"l*beta({distance}) < delta/2"
+        return f"l*beta(a-{self.lag}) < delta/2" if self.lag else "l*beta(a) < delta/2"
 
-    def _never(self, precision: float, delta: float, mixing: MixingProfile) -> str:
-        message = f"No m up to 1e18 brings the bound down to {precision:g} with {mixing!r}"
-        longest = (MOST - 1) // 2
-        if self.leak(1, longest, mixing) >= delta / 2:
-            return f"{message}: beta does not fall below delta/2 = {delta / 2:.3g}."
-        return f"{message}; there it is {self.deviation(MOST, delta, mixing).value:.3g}."
+
+def statement(text: str, delta: float, details: str, vacuous: bool) -> str:
+    """Return one line: what holds, with which probability.
+
+    >>> statement("at most 2", 1e-5, "m = 9", vacuous=True)
+    'at most 2 with probability > 1 - 1.0e-05 (m = 9), which is vacuous'
+    """
+    sure = f"1 - {delta:.1e}" if delta < 1e-4 else f"{1 - delta:.6g}"
+    end = ", which is vacuous" if vacuous else ""
+    return f"{text} with probability > {sure} ({details}){end}"
 
 
 def check_rows(m: int) -> int:
@@ -305,3 +239,26 @@ def _first(true_from: Callable[[Int64s], Any], low: Int64s, high: Int64s) -> Int
         high = np.where(yes, middle, high)
         low = np.where(open_ & ~yes, middle + 1, low)
     return low
+
+
+def _smallest(
+    below: Callable[[Int64s, Int64s], Any], low: int, high: int, best: float
+) -> tuple[float, int]:
+    """Return the least value in [low, high] and its place, or ``best`` if none is less.
+
+    ``below(l, h)`` are lower bounds of the values in [l, h], exact for l = h.
+    """
+    lows, highs, place = np.array([low]), np.array([high]), high
+    while lows.size:
+        values = below(highs, highs)
+        at = int(np.argmin(values))
+        if values[at] < best:
+            best, place = values[at], int(highs[at])
+        hopeful = below(lows, highs) < best
+        lows, highs = lows[hopeful], highs[hopeful]
+        middles = lows + (highs - lows) // 2
+        lows = np.concatenate([lows, middles + 1])
+        highs = np.concatenate([np.minimum(middles, highs - 1), highs - 1])
+        left = lows <= highs
+        lows, highs = lows[left], highs[left]
+    return best, place

@@ -3,15 +3,15 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, overload
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr
 
-from eigenstream._checks import check_number, check_whole
+from eigenstream._checks import check_number, check_numbers, check_whole
 
 __all__ = [
     "Algebraic",
@@ -80,8 +80,28 @@ class MixingProfile(ABC):
         return Maximum((*_parts(self, Maximum), *_parts(other, Maximum)))
 
 
-@dataclass(frozen=True)
-class Sum(MixingProfile):
+@dataclass(frozen=True, repr=False)
+class _Combination(MixingProfile):
+    """Several profiles in one."""
+
+    parts: tuple[MixingProfile, ...]
+    sign: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        """Check the parts."""
+        if not self.parts:
+            raise ValueError("parts is empty. Pass at least one profile.")
+        for part in self.parts:
+            check_profile(part)
+
+    def __repr__(self) -> str:
+        """Write the parts with signs between them."""
+        parts = (f"({p!r})" if isinstance(p, _Combination) else repr(p) for p in self.parts)
+        return f" {self.sign} ".join(parts)
+
+
+@dataclass(frozen=True, repr=False)
+class Sum(_Combination):
     """The sum of profiles, cut at 1: independent processes seen together.
 
     For independent processes the coefficients of the joint process are at most the sum of theirs
@@ -95,22 +115,14 @@ class Sum(MixingProfile):
     0.375
     """
 
-    parts: tuple[MixingProfile, ...]
-
-    def __post_init__(self) -> None:
-        """Refuse what is no profile."""
-        _check_parts(self.parts)
+    sign = "+"
 
     def _beta(self, lags: Int64s) -> Float64s:
         return np.asarray(np.sum([part(lags) for part in self.parts], axis=0), np.float64)
 
-    def __repr__(self) -> str:
-        """Write the parts with plus signs."""
-        return " + ".join(_bracketed(part) for part in self.parts)
 
-
-@dataclass(frozen=True)
-class Maximum(MixingProfile):
+@dataclass(frozen=True, repr=False)
+class Maximum(_Combination):
     """The largest of profiles: for one process of which only one of several profiles is known true.
 
     >>> from eigenstream.theory import Algebraic, Geometric
@@ -121,37 +133,15 @@ class Maximum(MixingProfile):
     array([0.5 , 0.25, 0.05])
     """
 
-    parts: tuple[MixingProfile, ...]
-
-    def __post_init__(self) -> None:
-        """Refuse what is no profile."""
-        _check_parts(self.parts)
+    sign = "|"
 
     def _beta(self, lags: Int64s) -> Float64s:
         return np.asarray(np.max([part(lags) for part in self.parts], axis=0), np.float64)
 
-    def __repr__(self) -> str:
-        """Write the parts with bars."""
-        return " | ".join(_bracketed(part) for part in self.parts)
 
-
-def _parts(profile: MixingProfile, kind: type[Sum] | type[Maximum]) -> tuple[MixingProfile, ...]:
-    """Flatten (p + q) + r into three parts; refuse what is no profile."""
-    if isinstance(profile, kind):
-        return profile.parts
-    check_profile(profile)
-    return (profile,)
-
-
-def _check_parts(parts: tuple[MixingProfile, ...]) -> None:
-    if not parts:
-        raise ValueError("A combination of profiles needs at least one profile.")
-    for part in parts:
-        check_profile(part)
-
-
-def _bracketed(part: MixingProfile) -> str:
-    return f"({part!r})" if isinstance(part, Sum | Maximum) else repr(part)
+def _parts(profile: MixingProfile, kind: type[_Combination]) -> tuple[MixingProfile, ...]:
+    """Flatten (p + q) + r into three parts."""
+    return profile.parts if isinstance(profile, kind) else (profile,)
 
 
 def check_profile(mixing: Any) -> MixingProfile:
@@ -259,50 +249,38 @@ class Table(MixingProfile):
     >>> Table([0.2, 0.3])
     Traceback (most recent call last):
         ...
-    ValueError: values must not grow, but values[1] = 0.3 follows 0.2. beta is non-increasing: \
-give each value the largest of those after it.
+    ValueError: values=[0.2, 0.3] is no profile. Pass numbers in [0, 1] that do not grow.
     """
 
     values: Sequence[float]
     lags: Sequence[int] | None = None
-    _values: Float64s = field(init=False, repr=False, compare=False)
-    _lags: Int64s = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the values and lags."""
-        values = np.asarray(self.values, dtype=np.float64)
-        if values.ndim != 1 or values.size == 0:
-            raise ValueError(f"values must be a list of numbers, got shape {values.shape}.")
-        for i, value in enumerate(values):
-            check_number(float(value), f"values[{i}]", least=0, most=1)
-        rises = np.flatnonzero(np.diff(values) > 0)
-        if rises.size:
-            i = int(rises[0]) + 1
+        values = check_numbers(self.values, "values")
+        if values.min() < 0 or values.max() > 1 or (np.diff(values) > 0).any():
             raise ValueError(
-                f"values must not grow, but values[{i}] = {values[i]:g} follows {values[i - 1]:g}. "
-                "beta is non-increasing: give each value the largest of those after it."
+                f"values={values.tolist()} is no profile. Pass numbers in [0, 1] that do not grow."
             )
-        lags = np.asarray(range(values.size) if self.lags is None else self.lags)
-        if lags.shape != values.shape or not np.issubdtype(lags.dtype, np.integer):
-            raise ValueError(f"lags must be {values.size} whole numbers, one a value.")
-        if lags[0] < 0 or (np.diff(lags) <= 0).any():
-            raise ValueError("lags must grow strictly, from 0 or more.")
+        lags = range(values.size) if self.lags is None else self.lags
+        lags = tuple(check_whole(lag, "lags", least=0) for lag in lags)
+        if len(lags) != values.size or (np.diff(lags) <= 0).any():
+            raise ValueError(f"lags={lags} is invalid. Pass one growing lag for each value.")
         object.__setattr__(self, "values", tuple(values.tolist()))
-        object.__setattr__(self, "lags", None if self.lags is None else tuple(lags.tolist()))
-        object.__setattr__(self, "_values", np.concatenate([[1.0], values]))
-        object.__setattr__(self, "_lags", lags.astype(np.int64))
+        object.__setattr__(self, "lags", lags)
 
     def _beta(self, lags: Int64s) -> Float64s:
-        return self._values[np.searchsorted(self._lags, lags, side="right")]
+        values = np.array([1.0, *self.values])
+        return values[np.searchsorted(np.array(self.lags), lags, side="right")]
 
 
-#: What may be written on a command line: name, profile, the names of its numbers.
-_FORMS: dict[str, tuple[type[MixingProfile], tuple[str, ...]]] = {
-    "independent": (Independent, ()),
-    "finite": (FiniteMemory, ("a0",)),
-    "geometric": (Geometric, ("c", "rho")),
-    "algebraic": (Algebraic, ("c", "r")),
-    "table": (Table, ("beta(0)", "beta(1)", "...")),
+#: The forms of profiles on a command line.
+_FORMS: dict[str, tuple[type[MixingProfile], str]] = {
+    "independent": (Independent, "independent"),
+    "finite": (FiniteMemory, "finite:a0"),
+    "geometric": (Geometric, "geometric:c,rho"),
+    "algebraic": (Algebraic, "algebraic:c,r"),
+    "table": (Table, "table:beta(0),beta(1),..."),
 }
 
 
@@ -320,7 +298,8 @@ def from_text(text: str) -> MixingProfile:
     >>> from_text("geometric:1")
     Traceback (most recent call last):
         ...
-    ValueError: mixing 'geometric:1': write geometric:c,rho (2 numbers, got 1).
+    ValueError: mixing 'geometric:1' is no profile. Write independent, finite:a0, geometric:c,rho,
+    algebraic:c,r or table:beta(0),beta(1),....
     """
     alternatives = []
     for alternative in text.split("|"):
@@ -332,37 +311,18 @@ def from_text(text: str) -> MixingProfile:
 
 def _term(text: str) -> MixingProfile:
     name, _, rest = text.partition(":")
-    if name not in _FORMS:
-        forms = ", ".join(_form(known) for known in _FORMS)
-        raise ValueError(f"mixing {text!r}: no profile of that name; write one of {forms}.")
-    kind, wanted = _FORMS[name]
-    words = [word.strip() for word in rest.split(",")] if rest else []
+    words = rest.split(",") if rest else []
+    kind: Any = _FORMS[name][0] if name in _FORMS else None
+    if kind is None or (kind is not Table and len(words) != len(fields(kind))):
+        *forms, last = (form for _, form in _FORMS.values())
+        raise ValueError(f"mixing {text!r} is no profile. Write {', '.join(forms)} or {last}.")
     try:
-        numbers = [float(word) for word in words]
-    except ValueError:
-        raise ValueError(f"mixing {text!r}: write {_form(name)} with plain numbers.") from None
-    try:
-        if kind is Table:
-            return Table(numbers)
-        if len(numbers) != len(wanted):
-            count = f"{len(wanted)} number{'' if len(wanted) == 1 else 's'}, got {len(numbers)}"
-            raise ValueError(f"write {_form(name)} ({count}).")
-        if kind is FiniteMemory:
-            return FiniteMemory(_whole(numbers[0]))
-        return kind(*numbers)
+        numbers: list[Any] = [float(word) for word in words]
+        if kind is FiniteMemory and numbers[0].is_integer():
+            numbers = [int(numbers[0])]
+        return Table(numbers) if kind is Table else kind(*numbers)
     except (TypeError, ValueError) as error:
         raise ValueError(f"mixing {text!r}: {error}") from None
-
-
-def _form(name: str) -> str:
-    wanted = _FORMS[name][1]
-    return f"{name}:{','.join(wanted)}" if wanted else name
-
-
-def _whole(number: float) -> int:
-    if not number.is_integer():
-        raise ValueError(f"a0 must be a whole number of steps, got {number:g}.")
-    return int(number)
 
 
 #: Rows of a transition matrix may miss the sum 1 by this much; they are then made to sum to 1.
@@ -430,19 +390,12 @@ def markov_mixing(transition: Any) -> MarkovMixing:
     matrix = np.asarray(transition, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
         raise ValueError(f"The transition matrix must be square, got shape {matrix.shape}.")
-    bad = np.argwhere(~((matrix >= 0) & (matrix <= 1)))
-    if bad.size:
-        row, column = bad[0]
-        raise ValueError(
-            f"Transition probabilities must lie in [0, 1], got {matrix[row, column]!s} "
-            f"at row {row}, column {column}."
-        )
     sums = matrix.sum(axis=1)
-    off = np.flatnonzero(np.abs(sums - 1) > ROW_SUM_TOLERANCE)
-    if off.size:
+    bad = np.flatnonzero(~((np.abs(sums - 1) <= ROW_SUM_TOLERANCE) & (matrix >= 0).all(axis=1)))
+    if bad.size:
         raise ValueError(
-            f"Row {off[0]} of the transition matrix sums to {sums[off[0]]:g}, not 1; "
-            "divide each row by its sum."
+            f"Row {bad[0]} of the transition matrix is {matrix[bad[0]]}. "
+            "Pass probabilities of 0 or more that sum to 1 in each row."
         )
     matrix = matrix / sums[:, None]
     return MarkovMixing(matrix, _stationary(matrix))
@@ -454,10 +407,9 @@ def _stationary(matrix: Float64s) -> Float64s:
     leaving = (matrix > 0) & (label[:, None] != label[None, :])
     closed = [c for c in range(n_classes) if not leaving[label == c].any()]
     if len(closed) > 1:
-        states = " and ".join(str(np.flatnonzero(label == c).tolist()) for c in closed[:2])
         raise ValueError(
-            f"The chain has {len(closed)} closed classes (states {states}), so its stationary law "
-            "is not unique; pass the block of one class."
+            f"The chain has {len(closed)} closed classes, so its stationary law is not unique. "
+            "Pass the block of one class."
         )
     # Transient states have no stationary weight: solve inside the closed class.
     inside = np.flatnonzero(label == closed[0])

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._checks import check_finite, check_number, check_whole
+from eigenstream._checks import check_number, check_numbers, check_whole
+from eigenstream.theory.blocks import statement
 from eigenstream.theory.mixing import Float64s
 
 __all__ = [
@@ -154,12 +155,8 @@ class RiskBound:
 
     def __str__(self) -> str:
         """Say it in one line."""
-        sure = f"1 - {self.delta:.1e}" if self.delta < 1e-4 else f"{1 - self.delta:.6g}"
-        text = (
-            f"risk at most {self.value:.3g} = {self.empirical_risk:.3g} + {self.gap:.3g} "
-            f"with probability > {sure} (m = {self.m})"
-        )
-        return f"{text}, which is vacuous" if self.vacuous else text
+        text = f"risk at most {self.value:.3g} = {self.empirical_risk:.3g} + {self.gap:.3g}"
+        return statement(text, self.delta, f"m = {self.m}", self.vacuous)
 
 
 def pair_bound(
@@ -272,15 +269,11 @@ def margin_bound(
     """
     m = check_whole(m, "m")
     norm = check_number(norm, "norm", above=0)
-    product = check_number(product, "product", above=0)
+    # The caller's own rounding may exceed the norm.
+    product = check_number(product, "product", above=0, most=norm * (1 + 1e-12))
     margin = _check_margin(margin)
     delta = _check_delta(delta)
     empirical_risk = check_number(empirical_risk, "empirical_risk", least=0, most=1)
-    if product > norm * (1 + 1e-12):  # the caller's own rounding is no offence
-        raise ValueError(
-            f"product = {product:g} breaks |<w, v>| <= |v| for |w| <= 1; "
-            f"the largest product is {norm:g}."
-        )
     gap = (2 * (norm + product) / margin + sqrt(log(1 / delta) / 2)) / sqrt(m)
     return RiskBound(empirical_risk, gap, delta, m)
 
@@ -309,12 +302,8 @@ def operator_bound(
     0.1322
     """
     hs_norm = check_number(hs_norm, "hs_norm", above=0)
-    operator_norm = check_number(operator_norm, "operator_norm", above=0)
-    if operator_norm > hs_norm * (1 + 1e-12):
-        raise ValueError(
-            f"operator_norm = {operator_norm:g} is above hs_norm = {hs_norm:g}, but no operator's "
-            f"is; the largest operator_norm is {hs_norm:g}."
-        )
+    most = hs_norm * (1 + 1e-12)
+    operator_norm = check_number(operator_norm, "operator_norm", above=0, most=most)
     return margin_bound(m, hs_norm, operator_norm, margin, delta, empirical_risk)
 
 
@@ -332,27 +321,19 @@ def _weights(labels: Float64s, balanced: bool) -> Float64s:
         return np.full(labels.size, 1 / labels.size)
     like = int((labels > 0).sum())
     if like in (0, labels.size):
-        missing = "like (+1)" if like == 0 else "unlike (-1)"
-        raise ValueError(f"a balanced risk needs both kinds of pairs, and no {missing} is given.")
+        raise ValueError("balanced=True needs like (+1) and unlike (-1) pairs. Pass some of each.")
     return np.where(labels > 0, 0.5 / like, 0.5 / (labels.size - like))
 
 
 def _check_pairs(squared_distances: Any, labels: Any) -> tuple[Float64s, Float64s]:
-    q = np.asarray(squared_distances, dtype=np.float64)
-    r = np.asarray(labels, dtype=np.float64)
-    if q.ndim != 1 or q.size == 0 or r.shape != q.shape:
-        raise ValueError(
-            "squared_distances and labels must be two lists of the same length, at least 1; "
-            f"got shapes {q.shape} and {r.shape}."
-        )
-    check_finite(q[:, None], name="squared_distances")
+    q = check_numbers(squared_distances, "squared_distances")
+    r = check_numbers(labels, "labels", count=q.size)
     # Rounding may carry a squared distance of 1 a little over; the bounds need <= 1.
     outside = np.flatnonzero((q < 0) | (q > 1 + 1e-9))
     if outside.size:
         raise ValueError(
-            f"squared_distances must lie in [0, 1] (|x - x'| <= 1), got {q[outside[0]]:g} at "
-            f"{outside[0]}; divide the data by the largest distance, here at least "
-            f"{np.sqrt(q.max()):g}."
+            f"squared_distances has the value {q[outside[0]]:g} at {outside[0]}, outside [0, 1]. "
+            "Divide the data by the largest distance of a pair."
         )
     wrong = np.flatnonzero(np.abs(r) != 1)
     if wrong.size:

@@ -134,7 +134,7 @@ class Extent:
     >>> Extent(1.0, 2.0, product=2.5)
     Traceback (most recent call last):
         ...
-    ValueError: product = 2.5 breaks |<V, W>| <= |V| |W| (Cauchy-Schwarz); the largest product is 2.
+    ValueError: product must be a number in (0, 2], got 2.5.
     """
 
     v: float
@@ -142,15 +142,9 @@ class Extent:
     product: float | None = None
 
     def __post_init__(self) -> None:
-        radius = check_number(self.v, "v", above=0) * check_number(self.w, "w", above=0)
-        if self.product is None:
-            return
-        width = check_number(self.product, "product", above=0)
-        if width > radius * (1 + 1e-12):  # the caller's own rounding is no offence
-            raise ValueError(
-                f"product = {width:g} breaks |<V, W>| <= |V| |W| (Cauchy-Schwarz); "
-                f"the largest product is {radius:g}."
-            )
+        most = check_number(self.v, "v", above=0) * check_number(self.w, "w", above=0)
+        if self.product is not None:  # the caller's own rounding may exceed Cauchy-Schwarz
+            check_number(self.product, "product", above=0, most=most * (1 + 1e-12))
 
     @property
     def radius(self) -> float:
@@ -288,8 +282,7 @@ def independent_tail(m: int, precision: float, extent: Extent) -> float:
     >>> independent_tail(100, 0.1, Extent(1.0))
     Traceback (most recent call last):
         ...
-    ValueError: The condition |V| |W| < sqrt(m) precision fails: 1 is not below 1; the smallest m \
-that meets it is 101, or take a precision above 0.1.
+    ValueError: |V| |W| = 1 is not below sqrt(m) precision = 1. The smallest m that meets it is 101.
     """
     m = check_whole(m, "m")
     precision = check_number(precision, "precision", above=0)
@@ -297,10 +290,8 @@ that meets it is 101, or take a precision above 0.1.
     reach = sqrt(m) * precision - radius
     if reach <= 0:
         raise ValueError(
-            f"The condition |V| |W| < sqrt(m) precision fails: {radius:g} is not below "
-            f"{sqrt(m) * precision:g}; the smallest m that meets it is "
-            f"{int((radius / precision) ** 2) + 1}, or take a precision above "
-            f"{radius / sqrt(m):g}."
+            f"|V| |W| = {radius:g} is not below sqrt(m) precision = {sqrt(m) * precision:g}. "
+            f"The smallest m that meets it is {int((radius / precision) ** 2) + 1}."
         )
     return exp(-((reach / width) ** 2) / 2)
 
