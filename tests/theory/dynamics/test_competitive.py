@@ -7,7 +7,7 @@ from scipy.special import ndtr
 
 from eigenstream.theory import CompetitiveDynamics, students_with
 from eigenstream.theory.dynamics._gaussian import all_positive
-from eigenstream.theory.dynamics._orthants import winners
+from eigenstream.theory.dynamics._averages import winners
 
 #: Of the largest of a few hundred standard normals: passed by chance once in ten thousand.
 SIGMAS = 5.0

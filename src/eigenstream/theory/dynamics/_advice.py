@@ -15,8 +15,11 @@ import numpy as np
 from scipy.integrate import odeint
 from scipy.special import ndtri
 
-from eigenstream.theory.dynamics._orthants import sobol
+from eigenstream.theory.dynamics._averages import sobol
+from eigenstream.theory.dynamics.base import crossing
 from eigenstream.theory.mixing import Float64s
+
+__all__ = ["Advice"]
 
 #: The noise is represented by so many quantiles, or points of a fixed quasi-random set.
 DRAWS, UNIT_DRAWS = 48, 64
@@ -49,23 +52,14 @@ class Advice:
 
     def __str__(self) -> str:
         """Say it in a few lines."""
-        if self.examples == inf and self.eta < self.critical_rate:
-            lines = [
-                f"eta = {self.eta:g} is below the critical rate {self.critical_rate:.4g}, but the "
-                "state it aims at is not stable: the last unit never finds its direction."
-            ]
+        state, mark, end = "is below", ":", f"specialised after about {self.examples:.3g} examples"
+        if self.eta >= self.critical_rate:
+            state, end = "is not below", "it never specialises"
         elif self.examples == inf:
-            lines = [
-                f"eta = {self.eta:g} is not below the critical rate {self.critical_rate:.4g}: "
-                "it never specialises."
-            ]
-        else:
-            lines = [
-                f"eta = {self.eta:g} is below the critical rate {self.critical_rate:.4g}: "
-                f"specialised after about {self.examples:.3g} examples."
-            ]
-        if not self.stable and self.examples < inf:
-            lines.append("But the state it aims at is not stable: use a smaller rate.")
+            mark = ", but the state it aims at is not stable:"
+            end = "the last unit never finds its direction"
+        rates = f"eta = {self.eta:g} {state} the critical rate {self.critical_rate:.4g}"
+        lines = [f"{rates}{mark} {end}."]
         lines.append(f"Fastest: eta = {self.best_rate:.4g}, {self.best_examples:.3g} examples.")
         if self.split_saves is not None:
             word = "save" if self.split_saves >= 0 else "cost"
@@ -108,7 +102,8 @@ def pair_time(pair: Any, eta: float, start: tuple[float | None, float], n_featur
     ends = []
     for begin in np.unique(np.abs(given + sqrt(variance) * quantiles).round(14)):
         course = odeint(speed, [begin, Q], times, rtol=1e-7, atol=1e-14)[:, 0]
-        ends.append(_first(course, half, times))
+        when = crossing(course, half, times, never=times[-1])
+        ends.append(0.0 if begin >= half else when)
     return float(np.mean(ends))
 
 
@@ -138,12 +133,13 @@ def unit_time(model: Any, start: Any, n_features: int) -> float:
         Q = rest + R @ R.T
         length = np.sqrt(np.diag(Q))
         R, Q = R / length[:, None], Q / np.outer(length, length)
-        times, passed, overlap = np.linspace(0.0, end / STRETCHES, 40), 0.0, np.zeros(1)
-        while overlap[-1] < half and passed < end:
+        times, passed, when = np.linspace(0.0, end / STRETCHES, 40), 0.0, 0.0
+        while abs(R[last - 1, last - 1]) < half and passed < end:
             course = model.solve(R, Q, times)
             overlap = np.abs(course.R[:, last - 1, last - 1])
+            when = passed + crossing(overlap, half, times, never=times[-1])
             R, Q, passed = course.R[-1], course.Q[-1], passed + end / STRETCHES
-        ends.append(passed - end / STRETCHES + _first(overlap, half, times))
+        ends.append(when)
     return float(np.mean(ends))
 
 
@@ -172,13 +168,3 @@ def unit_advice(model: Any, start: Any, n_features: int) -> Advice:
         stable=model.is_stable(),
         split_saves=examples - apart if units > 1 and examples < inf else None,
     )
-
-
-def _first(values: Float64s, level: float, times: Float64s) -> float:
-    """Return when a growing value first has reached a level; the last time if it has not."""
-    above = values >= level
-    if not above.any():
-        return float(times[-1])
-    at = int(np.argmax(above))
-    near = slice(max(at - 1, 0), at + 1)
-    return float(np.interp(level, values[near], times[near]))

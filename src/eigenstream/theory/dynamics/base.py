@@ -103,13 +103,7 @@ class Trajectory:
                 f"values has shape {values.shape}. Pass one number for each of the "
                 f"{len(self.alphas)} times."
             )
-        below = values < check_number(level, "level")
-        turns = np.flatnonzero(below[1:] != below[:-1])
-        if not turns.size:
-            return float("nan")
-        i = turns[0]
-        share = (level - values[i]) / (values[i + 1] - values[i])
-        return float(self.alphas[i] + share * (self.alphas[i + 1] - self.alphas[i]))
+        return crossing(values, check_number(level, "level"), self.alphas)
 
     def plateaus(self) -> list[Plateau]:
         """Return the plateaus in order of time.
@@ -137,16 +131,11 @@ class Trajectory:
     def _plateau(self, rest: int) -> list[Plateau]:
         """Return the plateau around a time of the grid, or nothing."""
         away = np.abs(self.error - self.error[rest]) - FLAT * np.ptp(self.error)
-        before, after = np.flatnonzero(away[:rest] > 0), np.flatnonzero(away[rest:] > 0)
-        if not after.size:
+        start = crossing(away[rest::-1], 0.0, self.alphas[rest::-1], never=self.alphas[0])
+        end = crossing(away[rest:], 0.0, self.alphas[rest:])
+        if np.isnan(end):
             return []
-
-        def crossing(i: int) -> float:
-            share = away[i] / (away[i] - away[i + 1])
-            return float(self.alphas[i] + share * (self.alphas[i + 1] - self.alphas[i]))
-
-        start = crossing(before[-1]) if before.size else float(self.alphas[0])
-        length = crossing(rest + after[0] - 1) - start
+        length = end - start
         factor = self.dynamics.rate(float(self.alphas[rest]))
         rates = self.dynamics._deviation_rates(self.R[rest], self.Q[rest], factor)
         rate = float(rates[0].real)
@@ -176,6 +165,17 @@ class SimulatedRuns:
     def mean(self) -> tuple[Float64s, Float64s]:
         """The means of R and Q over the runs."""
         return self.R.mean(axis=0), self.Q.mean(axis=0)
+
+
+def crossing(values: Float64s, level: float, times: Float64s, never: float = np.nan) -> float:
+    """Return the first time at which values cross a level, between times on a line."""
+    below = values < level
+    turns = np.flatnonzero(below[1:] != below[:-1])
+    if not turns.size:
+        return float(never)
+    i = turns[0]
+    share = (level - values[i]) / (values[i + 1] - values[i])
+    return float(times[i] + share * (times[i + 1] - times[i]))
 
 
 class Dynamics(ABC):

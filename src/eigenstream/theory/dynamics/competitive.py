@@ -7,15 +7,8 @@ from scipy.integrate import odeint
 from scipy.linalg import helmert
 
 from eigenstream._checks import check_number, check_numbers, check_whole, real_array
-from eigenstream.theory.dynamics._assignments import (
-    pair_winners,
-    several_winners,
-    soft_pair,
-    soft_several,
-    soft_triple,
-)
+from eigenstream.theory.dynamics._averages import soft_pair, soft_several, soft_triple, winners
 from eigenstream.theory.dynamics._loops import competitive_chain
-from eigenstream.theory.dynamics._orthants import EXACT, many_winners, root_of, soft_normals
 from eigenstream.theory.dynamics.base import (
     Annealing,
     Dynamics,
@@ -194,22 +187,17 @@ class CompetitiveDynamics(Dynamics):
         return R, Q
 
     def _averages(self, R: Float64s, Q: Float64s) -> tuple[Float64s, Float64s, Float64s]:
-        clusters, K = len(self.centres), self.n_students
-        found = np.zeros((clusters, K)), np.zeros((clusters, K, K)), np.zeros((clusters, K, K))
-        if self.softness is not None and K == 2:
-            soft_pair(R, Q, self._clusters, self.softness, found)
-        elif self.softness is not None and K == 3:
-            soft_triple(R, Q, self._clusters, self.softness, found)
-        elif self.softness is not None:
-            rule = (self.softness, soft_normals(K, self.softness), root_of(Q))
-            soft_several(R, Q, self._clusters, rule, found)
-        elif K == 2:
-            pair_winners(R, Q, self._clusters, found)
-        elif K <= EXACT + 1:
-            several_winners(R, Q, self._clusters, found)
-        else:
-            many_winners(R, Q, self._clusters, found)
-        return found
+        fields, K = self.centres @ R.T - 0.5 * np.diag(Q), self.n_students
+        if self.softness is None:
+            found = [winners(h, v * Q) for h, v in zip(fields, self.variances, strict=True)]
+            P, A = (np.array(part) for part in zip(*found, strict=True))
+            return P, A, P[:, :, None] * np.eye(K)
+        shares = soft_pair if K == 2 else soft_triple if K == 3 else soft_several
+        spreads = self.variances[:, None, None] * Q
+        products = np.array(
+            [shares(*field, self.softness) for field in zip(fields, spreads, strict=True)]
+        )
+        return products.sum(axis=2), self.softness * products * (1 - np.eye(K)), products
 
     def _speed(self, R: Float64s, Q: Float64s, factor: float) -> tuple[Float64s, Float64s]:
         averages = self._averages(R, Q)

@@ -14,7 +14,6 @@ from eigenstream._checks import (
     warn_user,
 )
 from eigenstream.theory.dynamics._advice import Advice, unit_advice
-from eigenstream.theory.dynamics._formulas import aligned_is_stable, first_unit
 from eigenstream.theory.dynamics._loops import lawson, principal_chain, principal_drift
 from eigenstream.theory.dynamics.base import (
     Annealing,
@@ -30,7 +29,7 @@ __all__ = ["PrincipalDynamics"]
 #: A step of the integrator moves nothing by more than about this.
 STEP = 0.05
 
-#: After so many steps the step is chosen anew, where it can have to change.
+#: The step size is chosen again after this number of steps.
 LOOK = 16
 
 #: Students whose squared lengths have grown by this factor do not come back.
@@ -157,40 +156,30 @@ class PrincipalDynamics(Dynamics):
         return self._trajectory(grid, *kept)
 
     def _advance(self, R: Float64s, Q: Float64s, now: float, end: float, step: float) -> float:
-        """Integrate towards ``end`` in place; return how far that went.
-
-        Students of length 1 move at most so fast; others, and annealed rates, are looked at again
-        every few steps.
-        """
+        """Take up to LOOK steps towards ``end`` in place; return how far they went."""
         size = max(1.0, float(np.trace(Q)) / len(Q))
         shrinking = 1 + self.eta / 2 if self.unit_length else 1.0
         fastest = float((self.eta * shrinking).max() * (1 + self.excess[0])) * size
         most = max(self.rate(now), self.rate(min(end, now + LOOK * step / fastest)))
         h = step / (fastest * most)
-        steps = int(np.ceil((end - now) / h))
-        if self.annealing is not None or not self.unit_length:
-            steps = min(steps, LOOK)
+        steps = min(int(np.ceil((end - now) / h)), LOOK)
         h = min(h, (end - now) / steps)
         lawson(R, Q, self._model, h, self.rate(now + h / 4 * np.arange(4 * steps + 1)))
         return end if h * steps >= (end - now) * (1 - 1e-12) else now + h * steps
 
     def _warn_of_rounding(self, R: Float64s, end: float) -> None:
-        most = min(R.shape)
         if self.rule == "subspace" or self.annealing is not None or np.ptp(self.eta) > 0:
             return
-        for k in range(2, most + 1):
+        for k in range(2, min(R.shape) + 1):
             rate = self.growth_rate(k)
             if rate <= 0 or end <= ROUNDING / rate:
                 continue
-            rows = R[:k]
-            sizes = np.linalg.norm(rows, axis=1)
-            dependent = np.linalg.svd(rows / np.maximum(sizes, 1e-300)[:, None])[1][-1] < 1e-15
-            if dependent:
+            sizes = np.linalg.norm(R[:k], axis=1, keepdims=True)
+            if np.linalg.svd(R[:k] / np.maximum(sizes, 1e-300))[1][-1] < 1e-15:
                 warn_user(
-                    f"the first {k} rows of R are linearly dependent, and stay so: unit {k} would "
-                    f"never learn. Rounding lets it escape after about 36 / gamma_{k} = "
-                    f"{ROUNDING / rate:.3g}, so that the states later than that are artefacts: "
-                    "perturb R by about 1 / sqrt(N), or end earlier."
+                    f"The first {k} rows of R are linearly dependent, so only rounding lets unit "
+                    f"{k} learn: states after 36 / gamma_{k} = {ROUNDING / rate:.3g} are "
+                    "artefacts. Perturb R by about 1 / sqrt(N), or end earlier."
                 )
                 return
 
@@ -207,16 +196,18 @@ class PrincipalDynamics(Dynamics):
         """
         if not self.unit_length or self.rule != "sanger" or self.annealing is not None:
             raise ValueError(
-                "the closed form is that of Sanger's rule with length 1 and a constant rate; use "
-                "solve for others."
+                "The closed form needs Sanger's rule, length 1 and a constant rate. Use solve."
             )
-        start = real_array(R, "R").astype(np.float64)
-        if start.shape != (self.n_directions,):
-            raise ValueError(
-                f"R must hold the first unit's {self.n_directions} overlaps, got shape "
-                f"{start.shape}."
-            )
-        return first_unit(self.excess, float(self.eta[0]), start, check_times(alphas))
+        start = check_numbers(R, "R", count=self.n_directions)
+        a, eta = check_times(alphas)[:, None], float(self.eta[0])
+        k1, g = 2 * eta + eta**2, 2 * eta * (self.excess - eta / 2)
+        # (e^{g a} - 1) / g, which is a at g = 0; all over e^{top a}, so that nothing overflows.
+        top = max(float(g.max()), 0.0)
+        grown = np.where(g == 0, a * np.exp(-top * a), np.exp((g - top) * a) - np.exp(-top * a))
+        grown /= np.where(g == 0, 1.0, g)
+        norm = np.exp(-top * a) + k1 * grown @ (self.excess * start**2)[:, None]
+        growth = np.exp((eta * (1 + self.excess) - (k1 + top) / 2) * a)
+        return np.asarray(start * growth / np.sqrt(norm), np.float64)
 
     @property
     def critical_rates(self) -> Float64s:
@@ -309,8 +300,7 @@ class PrincipalDynamics(Dynamics):
         if self.rule == "subspace" and M > 1:
             if np.ptp(self.eta) > 0 or (self.unit_length and (M, m) != (2, 2)):
                 raise ValueError(
-                    "the subspace rule has a closed form for equal rates, and with length 1 for "
-                    "two units in two directions; use solve for others."
+                    "The subspace rule has no closed form for these rates and numbers. Use solve."
                 )
             if self.unit_length:
                 return self._balanced()
@@ -350,7 +340,12 @@ class PrincipalDynamics(Dynamics):
         if self.rule != "sanger" and self.n_students > 1:
             raise ValueError("the criterion is that of Sanger's rule; use deviation_rates.")
         beta = self._own_excess()
-        return aligned_is_stable(beta, self.eta[: len(beta)], self.unit_length)
+        eta, unit = self.eta[: len(beta)], self.unit_length
+        j, i = np.triu_indices(len(beta), 1)
+        both = (eta * (1 + beta))[j] + (eta * (1 + beta))[i]
+        lost = ((1 + beta) * eta / (2 + eta) if unit else eta / 2)[j] - beta[i]
+        apart = eta[j] * (beta[j] - beta[i]) * (1 + (eta if unit else eta / 2)[i])
+        return bool((eta < 2 * beta).all() and (lost * both < apart).all())
 
     def advise(self, *, n_features: int, R: Any = None, Q: Any = None) -> Advice:
         """Predict when the last unit learns, for data of ``n_features`` entries; see ``Advice``.
@@ -364,15 +359,12 @@ class PrincipalDynamics(Dynamics):
         ...
         """
         if self.rule != "sanger" or not self.unit_length or self.annealing is not None:
-            raise ValueError(
-                "advice is for Sanger's rule with length 1 and constant rates: simulate others."
-            )
+            raise ValueError("Advice needs Sanger's rule, length 1 and constant rates. Simulate.")
         own = self._own_excess()
         near = self.excess[: len(own) + 1]
         if (np.diff(near) == 0).any():
             raise ValueError(
-                "directions of equal variance cannot be told apart, so that no unit has one of its "
-                f"own: {near.tolist()} are the excess variances. Give different ones."
+                f"The excess variances {near.tolist()} repeat a value. Give different variances."
             )
         least = self.n_students + self.n_directions
         n = check_whole(n_features, "n_features", least=least)

@@ -1,0 +1,162 @@
+"""Averages over one cluster: which prototype wins, how often it is a near thing, soft shares.
+
+Given a cluster, the fields h_k = J_k.xi - Q_kk/2 are jointly Gaussian, and the nearest prototype is
+the one with the largest field. The functions take the mean and the covariance of the fields. They
+return the probabilities P_k of winning and the densities A_kl of a tie at the top, or the averages
+<p_k p_l> of soft shares ([DYN] eq. 2.6).
+"""
+
+from functools import cache
+from math import ceil
+
+import numpy as np
+from scipy.special import expit, ndtr, ndtri, softmax
+from scipy.stats import qmc
+
+from eigenstream.theory.dynamics._gaussian import all_positive
+from eigenstream.theory.mixing import Float64s
+
+#: Orthants of so many variables at most are exact (_gaussian).
+EXACT = 4
+
+#: Points of the fixed Sobol sets: of random states of six prototypes, chances are right to 6e-5 in
+#: the median and 5e-4 at worst (of 30, against 2^15 points), of seven to 2e-4 and 2e-3.
+ORTHANT_POINTS = 1 << 10
+
+#: Of a softmax, more where it is steep: averages of four prototypes are right to 2e-4 in the median
+#: and 7e-4 at worst (of 10 random states, beta from 1 to 8, against 2^18 points), of five to twice
+#: that.
+SOFT_POINTS, MOST_SOFT_POINTS = 1 << 11, 1 << 15
+
+#: The soft average of two is a sum over +-REACH standard deviations. The sigmoid's poles lie
+#: pi / steepness off the line, so that steps of FINE / steepness leave exp(-2 pi^2 / FINE) = 1e-17.
+REACH, FINE = 8.5, 0.5
+
+#: Sums inside sums take twice the step: exp(-2 pi^2 / 1) = 3e-9, and what is 2e-10 in reach.
+COARSE_REACH = 6.5
+
+#: A steeper sigmoid is its derivative, of width 1, times what is smooth on that scale; it is
+#: nothing to rounding beyond +-WIDE, and the same steps of FINE are as good.
+STEEP, WIDE = 5.0, 37.0
+
+TINY = 1e-300
+
+
+def winners(mean: Float64s, covariance: Float64s) -> tuple[Float64s, Float64s]:
+    """Return P and A; averages are exact for up to five prototypes."""
+    K = len(mean)
+    if K == 2:  # the closed form
+        (a, c), (_, b) = covariance
+        scale = np.sqrt(max(a - 2 * c + b, TINY))
+        t = (mean[0] - mean[1]) / scale
+        tie = np.exp(-0.5 * t * t) / np.sqrt(2 * np.pi) / scale
+        return ndtr([t, -t]), np.array([[0.0, tie], [tie, 0.0]])
+    P, A = np.ones(K), np.zeros((K, K))
+    for k in range(K):
+        others = [j for j in range(K) if j != k]
+        apart = covariance[k, others]
+        gap = mean[k] - mean[others]
+        spread = covariance[k, k] - apart - apart[:, None] + covariance[np.ix_(others, others)]
+        P[k] = _orthant(gap, spread)
+        for at in range(k, K - 1):
+            # The density of a tie with a later prototype, and the rest given that tie.
+            variance = max(spread[at, at], TINY)
+            rest = [i for i in range(K - 1) if i != at]
+            slope = spread[rest, at] / variance
+            tie = np.exp(-0.5 * gap[at] ** 2 / variance) / np.sqrt(2 * np.pi * variance)
+            left = spread[np.ix_(rest, rest)] - variance * np.outer(slope, slope)
+            tie *= _orthant(gap[rest] - slope * gap[at], left)
+            A[k, others[at]] = A[others[at], k] = tie
+    return P, A
+
+
+def _orthant(mean: Float64s, covariance: Float64s) -> float:
+    """Return the probability that several Gaussian variables are all positive."""
+    if len(mean) <= EXACT:
+        return float(all_positive(mean, covariance))
+    # Genz's separation of variables. Nearly singular: prototypes on a line.
+    u = sobol(len(mean) - 1, ORTHANT_POINTS)
+    scale = np.sqrt(np.maximum(np.diag(covariance), TINY))
+    correlation = covariance / np.outer(scale, scale) + 1e-12 * len(mean) * np.eye(len(mean))
+    z, L = mean / scale, np.linalg.cholesky(correlation)
+    chance = np.full(len(u), ndtr(z[0] / L[0, 0]))
+    total, drawn = chance.copy(), np.empty((len(mean) - 1, len(u)))
+    for i in range(1, len(mean)):
+        drawn[i - 1] = ndtri(np.clip(u[:, i - 1] * chance, TINY, 1.0))
+        chance = ndtr((z[i] - L[i, :i] @ drawn[:i]) / L[i, i])
+        total *= chance
+    return float(total.mean())
+
+
+@cache
+def sobol(width: int, points: int) -> Float64s:
+    """Return a fixed low-discrepancy set in the open unit cube."""
+    engine = qmc.Sobol(width, scramble=True, seed=0)
+    return np.asarray(np.clip(engine.random(points), 1e-12, 1 - 1e-12), np.float64)
+
+
+def _sigmoids(gap: Float64s, scale: float, beta: float, coarse: int) -> tuple[Float64s, Float64s]:
+    """Return <p> and <p (1 - p)> of p = 1 / (1 + exp(-beta u)) for normal u with these means.
+
+    To rounding; with ``coarse`` = 2, twice the step and less reach, to about 1e-8.
+    """
+    if beta * scale <= STEEP:
+        step = FINE * coarse / max(coarse, beta * scale)
+        half = ceil((REACH if coarse == 1 else COARSE_REACH) / step)
+        z = step * np.arange(-half, half + 1)
+        weights = np.exp(-0.5 * z * z)
+        p = expit(beta * (gap[:, None] + scale * z))
+        return p @ weights / weights.sum(), (p * (1 - p)) @ weights / weights.sum()
+    # p is the chance that u is above a logistic variable / beta, and p (1 - p) its density.
+    places = np.arange(-WIDE, WIDE + FINE, FINE * coarse)
+    density = 1 / np.cosh(0.5 * places) ** 2
+    density /= density.sum()
+    z = (gap[:, None] + places / beta) / scale
+    return ndtr(z) @ density, np.exp(-0.5 * z * z) @ density / (np.sqrt(2 * np.pi) * beta * scale)
+
+
+def soft_pair(mean: Float64s, covariance: Float64s, beta: float) -> Float64s:
+    """Return <p p^T> of two prototypes."""
+    scale = np.sqrt(max(covariance[0, 0] - 2 * covariance[0, 1] + covariance[1, 1], 0.0))
+    (p,), (cross,) = _sigmoids(mean[:1] - mean[1:], float(scale), beta, 1)
+    return np.array([[p - cross, cross], [cross, 1 - p - cross]])
+
+
+def soft_triple(mean: Float64s, covariance: Float64s, beta: float) -> Float64s:
+    """Return <p p^T> of three prototypes.
+
+    Given u = h_1 - h_2, the others count as one of field h_2 + log(1 + exp(beta u)) / beta, with
+    which prototype 0 shares as one of two does: a sum over u of the sums for two.
+    """
+    v = covariance
+    u_scale = np.sqrt(max(v[1, 1] - 2 * v[1, 2] + v[2, 2], TINY))
+    along = (v[0, 1] - v[0, 2] - v[1, 2] + v[2, 2]) / u_scale  # of h_0 - h_2, with u
+    left = np.sqrt(max(v[0, 0] - 2 * v[0, 2] + v[2, 2] - along * along, 0.0))
+    step = 2 * FINE / max(2.0, beta * u_scale, beta * abs(along))
+    half = ceil(COARSE_REACH / step)
+    z = step * np.arange(-half, half + 1)
+    weights = np.exp(-0.5 * z * z)
+    u = beta * (mean[1] - mean[2] + u_scale * z)
+    gap = mean[0] - mean[2] + along * z - np.logaddexp(0, u) / beta
+    first, cross = _sigmoids(gap, float(left), beta, 2)
+    q, both = expit(u), 1 - first - cross
+    each = [first - cross, cross * q, cross * (1 - q), both * q**2, both * q * (1 - q)]
+    a, b, c, d, e, f = np.stack([*each, both * (1 - q) ** 2]) @ weights / weights.sum()
+    return np.array([[a, b, c], [b, d, e], [c, e, f]])
+
+
+def soft_several(mean: Float64s, covariance: Float64s, beta: float) -> Float64s:
+    """Return <p p^T> of several prototypes over a fixed quasi-random set: smooth in all values."""
+    points = SOFT_POINTS
+    while points < MOST_SOFT_POINTS and points < SOFT_POINTS * beta**2:
+        points *= 2
+    # The symmetric root: no other is smooth where two eigenvalues cross.
+    values, vectors = np.linalg.eigh(covariance)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    p = softmax(beta * (mean + _normals(len(mean), points) @ root), axis=1)
+    return np.asarray(p.T @ p / points, np.float64)
+
+
+@cache
+def _normals(width: int, points: int) -> Float64s:
+    return np.asarray(ndtri(sobol(width, points)), np.float64)
