@@ -6,8 +6,8 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 from eigenstream.theory import CompetitiveDynamics, students_with
-from eigenstream.theory.dynamics._gaussian import all_positive
 from eigenstream.theory.dynamics._averages import winners
+from eigenstream.theory.dynamics._gaussian import all_positive
 
 #: Of the largest of a few hundred standard normals: passed by chance once in ten thousand.
 SIGMAS = 5.0
