@@ -21,9 +21,8 @@ from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.pair_bounds import bound_of_rows
 from eigenstream.subspace.pairwise import PairwiseEstimator
 from eigenstream.subspace.rows import Source
-from eigenstream.subspace.sample import MOST_ROWS, Sample
+from eigenstream.subspace.sample import MOST_ROWS, Sample, training_rows
 from eigenstream.subspace.terms import ClassTerms
-from eigenstream.subspace.training import training_rows
 from eigenstream.theory import RiskBound
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from eigenstream._checks import check_number
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.evaluation.pair_risk import TrainingRows, margin_risk
-from eigenstream.subspace.training import Kind, TrainingPairs, all_alike
+from eigenstream.subspace.sample import Kind, TrainingPairs, all_alike
 from eigenstream.theory import RiskBound, operator_bound, pair_bound
 
 

@@ -17,7 +17,7 @@ from eigenstream.subspace import pair_input, rows
 from eigenstream.subspace.chunks import joined
 from eigenstream.subspace.decisions import FitsPairs
 from eigenstream.subspace.pair_bounds import bound_of_pairs, check_delta
-from eigenstream.subspace.training import TrainingPairs
+from eigenstream.subspace.sample import TrainingPairs
 from eigenstream.theory import RiskBound
 
 

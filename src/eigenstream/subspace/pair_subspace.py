@@ -20,9 +20,8 @@ from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.pair_bounds import bound_of_pairs
 from eigenstream.subspace.pairwise import PairwiseEstimator
 from eigenstream.subspace.rows import Source, source_of_stream
-from eigenstream.subspace.sample import MOST_PAIRS, PairSample
+from eigenstream.subspace.sample import MOST_PAIRS, PairSample, TrainingPairs
 from eigenstream.subspace.terms import PairTerms
-from eigenstream.subspace.training import TrainingPairs
 from eigenstream.subspace.weights import FOLDS
 from eigenstream.theory import RiskBound
 

@@ -1,12 +1,21 @@
-"""A bounded sample of distinct rows or pairs that no order, chunking or merging changes."""
+"""The rows and pairs that errors are counted on: a bounded sample, and their learned distances.
 
-from dataclasses import replace
+No order, chunking or merging changes a sample.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
+from eigenstream.evaluation import pair_risk
+from eigenstream.evaluation.base import PairCounts, counts_of_pairs
+from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.subspace.chunks import Chunk, joined
 from eigenstream.subspace.terms import chunk_keys, mixed, pair_hashes, row_hashes
 
@@ -108,9 +117,130 @@ def hashes_of(chunk: Chunk) -> Any:
 
 def _of_keys(keys: list[Any]) -> Any:
     """Return a hash of each (task, label), the same in every process."""
-    from zlib import crc32
-
     return np.array([crc32(repr(key).encode()) for key in keys], np.uint64)
 
 
-__all__ = ["Float64s", "PairSample", "Sample", "hashes_of"]
+# ---- what was learned from, by learned distance ----------------------------------------------
+
+
+@storable(m="number", m_all="number | None")
+@dataclass(frozen=True)
+class Kind:
+    """How many independent pairs of one kind there are.
+
+    ``m`` is the number of those whose distances are known; ``m_all`` that of all pairs they were
+    drawn from, where they are a sample and all pairs weigh alike.
+    """
+
+    m: float
+    m_all: float | None = None
+
+
+@storable(counts="PairCounts", kinds="tuple[Kind]", sample="any")
+@dataclass(frozen=True)
+class TrainingPairs:
+    """Pairs that were learned from, all of them or a sample: by distance, and how many there are.
+
+    ``kinds`` are the like and the unlike ones.
+    """
+
+    counts: PairCounts
+    kinds: tuple[Kind, Kind]
+    #: Of a sample: the distances, signs, weights, and how many different pairs there are of a sign.
+    sample: Any = None
+
+    def risk_error(self, threshold: float) -> float:
+        """Return the standard error of the balanced risk at a threshold: 0 from all pairs."""
+        if self.sample is None:
+            return 0.0
+        distances, signs, weights, distinct = self.sample
+        return pair_risk.pairs_error(distances, signs, weights, distinct, threshold)
+
+    @classmethod
+    def of_all(cls, chunks: Iterable[Chunk], columns: Float64s) -> "TrainingPairs":
+        """Return all pairs of chunks after these columns; equal pairs are one."""
+        lengths: list[Any] = []
+        signs: list[Any] = []
+        weights: list[Any] = []
+        hashes: list[Any] = []
+        for chunk in chunks:
+            lengths.append(lengths_of(chunk, columns))
+            signs.append(chunk.targets)
+            weights.append(chunk.each_weight())
+            hashes.append(pair_hashes(chunk))
+        all_signs, all_weights = np.concatenate(signs), np.concatenate(weights)
+        counts = counts_of_pairs(np.concatenate(lengths), all_signs, all_weights)
+        return cls(counts, kinds_of(np.concatenate(hashes), all_signs, all_weights))
+
+    @classmethod
+    def of_sample(cls, sample: PairSample, columns: Float64s) -> "TrainingPairs":
+        """Return the pairs of a sample after these columns."""
+        kept = sample.kept
+        assert kept is not None
+        lengths, signs, weights = lengths_of(kept, columns), kept.targets, kept.each_weight()
+        found = sample.signs[1], sample.signs[-1]
+        kinds = _kind_of_sample(found[0]), _kind_of_sample(found[1])
+        distinct = [one.n_distinct if len(one.hashes) else 0.0 for one in found]
+        counts = counts_of_pairs(lengths, signs, weights)
+        return cls(counts, kinds, (lengths, signs, weights, distinct))
+
+
+def training_rows(sample: Sample, columns: Float64s) -> TrainingRows:
+    """Return the labelled rows of a sample after these columns."""
+    kept = sample.kept
+    assert kept is not None
+    keys, codes = chunk_keys(kept)
+    numbers: dict[Any, int] = {}
+    tasks = np.array([numbers.setdefault(key[0], len(numbers)) for key in keys], np.intp)
+    Z = np.asarray(kept.rows @ columns, np.float64)
+    weights = kept.each_weight()
+    distinct, complete = sample.n_distinct, sample.complete
+    return TrainingRows(Z, codes, tasks[codes], weights, sample.total, complete, distinct)
+
+
+def lengths_of(chunk: Chunk, columns: Float64s) -> Float64s:
+    """Return the distance of the members of each pair after these columns."""
+    assert chunk.pairs is not None
+    Z = np.asarray(chunk.rows @ columns, np.float64)
+    apart = Z[chunk.pairs[:, 0]] - Z[chunk.pairs[:, 1]]
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", apart, apart)))
+
+
+def kinds_of(hashes: Any, signs: Any, weights: Float64s) -> tuple[Kind, Kind]:
+    """Return the like and the unlike ones of all pairs; equal hashes are one pair."""
+    kinds = []
+    for sign in (1, -1):
+        mine = (signs == sign) & (weights > 0)
+        _, place = np.unique(hashes[mine], return_inverse=True)
+        sums = np.bincount(place, weights[mine])
+        kinds.append(_kind_of(float(sums.sum()), float((sums**2).sum())))
+    return kinds[0], kinds[1]
+
+
+def all_alike(weights: Float64s, total: float, n_distinct: float) -> float | None:
+    """Return how many pairs (or rows) a sample is of, None where some weigh more than others."""
+    n = total / float(weights[0])
+    # Those that were not drawn may have come more often: then there are fewer different ones.
+    spread = 5.0 / sqrt(len(weights))
+    if np.ptp(weights) <= 1e-12 * weights[0] and n_distinct >= n * (1.0 - spread):
+        return n
+    return None
+
+
+def _kind_of(total: float, squares: float) -> Kind:
+    """Return the kind of distinct pairs by the sum of their weights and of the squares of these.
+
+    Pairs with weights count as (sum w)^2 / (sum w^2): with weights p that add up to 1, McDiarmid's
+    inequality and the Rademacher average both have sum p^2 in the place of 1 / m.
+    """
+    return Kind(total**2 / squares if squares > 0 else 0.0)
+
+
+def _kind_of_sample(found: Sample) -> Kind:
+    if found.kept is None:
+        return Kind(0.0)
+    weights = found.kept.each_weight()
+    seen = _kind_of(float(weights.sum()), float((weights**2).sum()))
+    if found.complete:
+        return seen
+    return Kind(seen.m, all_alike(weights, found.total, found.n_distinct))
