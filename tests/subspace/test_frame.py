@@ -212,3 +212,21 @@ def test_the_terms_of_a_block_are_those_of_its_stacked_rows():
     np.testing.assert_allclose(total, exact, atol=1e-10)
     traces = sum(shares[e.part] * rows.trace(e) for e in rows.edges)
     assert traces == pytest.approx(np.trace(exact))
+
+
+@pytest.mark.parametrize("seen", [12, 30])
+def test_one_pass_over_the_rows_of_52_letters(seen):
+    """Classes that differ along few of the directions in which their rows vary most."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 52, 2080)
+    within, apart = np.geomspace(3.0, 0.1, WIDTH), np.full(WIDTH, 0.05)
+    apart[rng.permutation(WIDTH)[:seen]] = 1.5 if seen == 12 else 2.0
+    turn = np.linalg.qr(rng.standard_normal((WIDTH, WIDTH)))[0]
+    centres = rng.standard_normal((52, WIDTH)) * apart * within
+    data = (centres[labels] + rng.standard_normal((2080, WIDTH)) * within) @ turn, labels
+    learner = ClassSubspace(10, eta=0.3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer than ten eigenvalues are positive
+        best = best_of(learner, data)
+        found = clone(learner).set_params(solver="sketch").fit(*data)
+    assert share(found, best) > 0.9

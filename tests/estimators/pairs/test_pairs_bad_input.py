@@ -216,6 +216,7 @@ class TestKernels:
     def test_what_a_kernel_has_not(self):
         model = ClassSubspace(2, eta=1.0, solver=Kernel("rbf")).fit(ROWS, LABELS)
         assert not hasattr(model, "components_")
+        assert not hasattr(model, "partial_fit")
         with pytest.raises(AttributeError, match="See dual_coef_"):
             _ = model.components_
         with pytest.raises(ValueError, match="image of no row"):
