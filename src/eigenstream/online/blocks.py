@@ -221,7 +221,7 @@ def _advance(step, kind, size, z, frame, watched, mean, adapt, units, rows, term
     holds the weights and, in its last row, the change of the mean. ``terms`` are, for each step,
     the rows of its vectors, its share in the mean, the vectors' signed weights and the learning
     rate, which is replaced by the one used. ``out`` receives the responses of the weights and of
-    the watched vectors, and the squared length of the first input vectors. A block with a bad step
+    the watched vectors, and the squared lengths of the input vectors. A block with a bad step
     changes nothing.
     """
     orthonormal, norms = kind
@@ -257,10 +257,9 @@ def _advance(step, kind, size, z, frame, watched, mean, adapt, units, rows, term
         adapt[:] = changed
         for i in range(len(y)):
             seen[r * start + i] = half[:w, i]
+            squares[r * start + i] = gram[i, i]
             for k in range(d):
                 strain += eta[i // r] * max(-c[i // r, i % r], 0.0) * y[i, k] ** 2
-        for t in range(start, stop):
-            squares[t] = gram[r * (t - start), r * (t - start)]
     return -1
 
 
