@@ -6,17 +6,16 @@ import tracemalloc
 from time import perf_counter
 
 import numpy as np
-from eigenstream.learners.pairs import _gram
-from eigenstream.learners.pairs._eta import ETAS, FOLDS, top
-from eigenstream.scatters.laplacians import ClassLaplacian
-from eigenstream.solvers import dense, dual
 from scipy.linalg import blas, eigh
+from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 from benchmarks._tools import race, show
 from eigenstream import ClassSubspace, Kernel, PairSubspace, RBFNetwork
 from eigenstream.evaluation import balanced_risk, pair_roc
 from eigenstream.processes.characters import letter_set
+from eigenstream.subspace.kernels import KernelMap, median_square
+from eigenstream.subspace.weights import ETAS, FOLDS
 
 COMPONENTS = 20
 
@@ -136,31 +135,17 @@ def index_pairs() -> None:
 
 
 def kernel(n: int = 4160) -> None:
-    """The exact kernel: factor and one weight, large or small, beside decompositions."""
+    """The exact kernel: the factor of the Gram matrix, and all of a fit, beside an eigensolve."""
     X, y = letter_set("both", -(-n // 20), random_state=0)
     X, y = X[:n], y[:n]
-    gamma = 0.5 / _gram.median_square(X)
-    pairs = ClassLaplacian.of(y)
-
-    def operator() -> dual.PairOperator:
-        factor = dual.factor(_gram.gram(X, "rbf", gamma), overwrite=True)
-        return dual.PairOperator(factor, pairs)
-
-    def solved(eta: float) -> None:
-        some = operator()
-        top(some, (eta / 2, 0.5), COMPONENTS, some.n_features * np.finfo(float).eps)
-
-    def formed() -> None:
-        dense.largest(operator().matrix(0.05, 0.5), COMPONENTS)
-
+    gamma = 0.5 / median_square(X)
     best = race(
         {
-            "Gram matrix": lambda: _gram.gram(X, "rbf", gamma),
-            "Gram, factor, eta = 10": lambda: solved(10.0),
-            "Gram, factor, eta = 0.1": lambda: solved(0.1),
-            "Gram, factor, eta = 0.0032": lambda: solved(0.0032),
-            "Gram, factor, T formed, its largest": formed,
-            "Gram, scipy.linalg.eigh": lambda: eigh(_gram.gram(X, "rbf", gamma)),
+            "Gram, factor": lambda: KernelMap("rbf", gamma).fit(X),
+            "ClassSubspace": lambda: ClassSubspace(
+                COMPONENTS, eta=1.0, solver=Kernel("rbf", gamma)
+            ).fit(X, y),
+            "Gram, scipy.linalg.eigh": lambda: eigh(rbf_kernel(X, gamma=gamma)),
         },
         rounds=1,
     )

@@ -225,7 +225,7 @@ class Frame:
         self.basis = basis = basis.astype(dtype, copy=False)
         K = (rows.values @ basis.T).astype(float, copy=False)
         if full or len(basis) < self.highest + self.lowest:
-            G = rows.residual(np.eye(len(K)), K, basis)
+            G = rows.residual(None, K, basis)
             Y = rows.values @ G.T
         else:
             top = min(self.highest, self.n_components + EXTRA)
@@ -429,12 +429,17 @@ class _Rows:
         return sp.csr_array((np.concatenate(data), np.concatenate(places, axis=1)), (n, n))
 
     def residual(self, H: Any, K: Float64s, basis: Any) -> Any:
-        """Return ``H^T values`` outside the frame, each row in units of the rows it is made of."""
-        H = H / np.maximum(np.abs(H).max(axis=0, initial=0.0), 1e-290)
-        size = np.sqrt(self.squares @ H**2)
-        H = (H / np.where(size > 0.0, size, np.inf)).T
-        inside = H @ K
-        G = H.astype(basis.dtype) @ self.values
+        """Return ``H^T values`` outside the frame, each row in units of the rows it is made of.
+
+        Without H these are the rows themselves.
+        """
+        if H is None:
+            scale = _inverse(np.sqrt(self.squares))[:, None]
+            G, inside = self.values * scale.astype(basis.dtype), K * scale
+        else:
+            H = H / np.maximum(np.abs(H).max(axis=0, initial=0.0), 1e-290)
+            H = (H * _inverse(np.sqrt(self.squares @ H**2))).T
+            G, inside = H.astype(basis.dtype) @ self.values, H @ K
         G -= inside.astype(basis.dtype) @ basis
         if (np.einsum("ij,ij->i", inside, inside) > np.einsum("ij,ij->i", G, G)).any():
             G -= (G @ basis.T) @ basis  # the rounding of the larger part
@@ -477,6 +482,11 @@ def _placed(end: Any, places: dict[int, int]) -> Any:
 
 def _each(weights: Float64s | None, n: int) -> Float64s:
     return np.ones(n) if weights is None else weights
+
+
+def _inverse(sizes: Float64s) -> Float64s:
+    """Return one over the sizes, and zero for zero."""
+    return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
 
 
 def _corrected(basis: Any) -> Any:
