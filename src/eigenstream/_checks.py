@@ -328,7 +328,12 @@ def check_number(
 
 
 def check_numbers(
-    values: Any, name: str, *, count: int | None = None, above: float = -np.inf
+    values: Any,
+    name: str,
+    *,
+    count: int | None = None,
+    above: float = -np.inf,
+    least: float = -np.inf,
 ) -> NDArray[np.float64]:
     """Return finite numbers as a list; with ``count``, a single number stands for all.
 
@@ -341,11 +346,12 @@ def check_numbers(
     if numbers.ndim != 1 or not numbers.size or numbers.size != (count or numbers.size):
         pass_ = "a list of numbers" if count is None else f"one number or {count} numbers"
         raise ValueError(f"{name} has shape {numbers.shape}. Pass {pass_}.")
-    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers > above)))
+    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers > above) & (numbers >= least)))
     if bad.size:
-        wanted = "finite values" if above == -np.inf else f"finite values above {above:g}"
+        edge = f"above {above:g}" if least == -np.inf else f"of at least {least:g}"
         raise ValueError(
-            f"{name} has the value {float(numbers[bad[0]])!r} at index {bad[0]}. Pass {wanted}."
+            f"{name} has the value {float(numbers[bad[0]])!r} at index {bad[0]}. "
+            f"Pass finite values {edge}."
         )
     return numbers
 

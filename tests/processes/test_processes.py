@@ -80,9 +80,9 @@ def test_spiked_has_its_covariance():
     X = process.take(m)
     # An entry of the sample covariance deviates by at most sqrt(2) * 6.5 / sqrt(m).
     np.testing.assert_allclose(X.T @ X / m, process.covariance, atol=5 * 9.2 / m**0.5)
-    with pytest.raises(ValueError, match="positive, descending"):
+    with pytest.raises(ValueError, match="descending variances"):
         SpikedGaussian(8, (1.0, 2.0))
-    with pytest.raises(ValueError, match="between 1 and n_features = 2"):
+    with pytest.raises(ValueError, match="at most 2 descending"):
         SpikedGaussian(2, (3.0, 2.0, 1.0))
 
 

@@ -1,20 +1,34 @@
-"""Images of characters in a given style and pose."""
+"""Images of characters in a given style and pose, and the fonts: matplotlib's or other files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from math import ceil, sqrt
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
 
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.kernels.views import sample_views
-from eigenstream.processes._fonts import POLARITIES, Polarity, font, glyph
 
-__all__ = ["FONT", "STYLE", "Poses", "Style", "drawn", "faces_of", "finished", "moved"]
+Polarity = Literal["black_on_white", "white_on_black"]
+POLARITIES = ("black_on_white", "white_on_black")
+
+#: The text fonts of matplotlib.
+TEXT_FACES = (
+    "DejaVuSans",
+    "DejaVuSans-Bold",
+    "DejaVuSans-Oblique",
+    "DejaVuSans-BoldOblique",
+    "DejaVuSansMono",
+    "DejaVuSerif",
+    "DejaVuSerif-Bold",
+    "DejaVuSerif-Italic",
+)
 
 #: A font like that of the papers' figures.
 FONT = "DejaVuSerif-Bold"
@@ -135,6 +149,41 @@ def finished(images: Float64s, unit_norm: bool) -> Float64s:
         norms = np.linalg.norm(images, axis=1, keepdims=True)
         np.divide(images, norms, out=images, where=norms > 0)
     return images
+
+
+def font_file(name: str | Path) -> Path:
+    """Return the file of a font given by its bundled name or by its own path."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    spec = find_spec("matplotlib")
+    home = Path((spec.submodule_search_locations or [""])[0]) if spec else Path()
+    bundled = home / "mpl-data" / "fonts" / "ttf" / f"{name}.ttf"
+    if bundled.is_file():
+        return bundled
+    known = ", ".join(TEXT_FACES)
+    raise ValueError(
+        f"There is no font {str(name)!r}. Pass the path of a font file, or one of {known}."
+    )
+
+
+def font(name: str | Path, size: float) -> ImageFont.FreeTypeFont:
+    """Open a font at a size in pixels."""
+    # The basic layout needs no optional library, so images do not depend on the machine.
+    return ImageFont.truetype(str(font_file(name)), size, layout_engine=ImageFont.Layout.BASIC)
+
+
+def glyph(symbol: str, face: ImageFont.FreeTypeFont) -> Float64s:
+    """Return a symbol's ink in [0, 1], cropped to its box."""
+    left, top, right, bottom = face.getbbox(symbol)
+    if right <= left or bottom <= top:
+        raise ValueError(
+            f"The symbol {symbol!r} is blank in the font {face.getname()[0]!r}. "
+            "Leave it out or use another font."
+        )
+    box = Image.new("L", (int(right - left), int(bottom - top)))
+    ImageDraw.Draw(box).text((-left, -top), symbol, fill=255, font=face)
+    return np.asarray(box, dtype=np.float64) / 255.0
 
 
 def _face_of_height(name: str | Path, pixels: float) -> Any:

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import check_finite, check_number, check_whole, real_array
+from eigenstream._checks import check_finite, check_number, check_numbers, check_whole, real_array
 from eigenstream._linalg import Float64s, Floats
 from eigenstream.processes.base import (
     BLOCK,
     Process,
     generators,
-    one_each,
     random_basis,
     seed_sequence,
 )
@@ -99,17 +98,13 @@ class Autoregressive(Process):
         noise: float = 0.0,
         random_state: Any = None,
     ) -> None:
-        self.coefficients = real_array(coefficients, "coefficients").astype(np.float64)
-        if self.coefficients.ndim != 1 or not self.coefficients.size:
-            raise ValueError(
-                f"coefficients has shape {self.coefficients.shape}. Pass a sequence of numbers."
-            )
-        if not (np.abs(self.coefficients) < 1).all() or (np.diff(self.coefficients) > 0).any():
+        self.coefficients = check_numbers(coefficients, "coefficients")
+        if (np.abs(self.coefficients) >= 1).any() or (np.diff(self.coefficients) > 0).any():
             raise ValueError(
                 f"coefficients={self.coefficients} is invalid. Pass descending values in (-1, 1)."
             )
         sources = self.coefficients.size
-        self.variances = one_each(variances, sources, "variances")
+        self.variances = check_numbers(variances, "variances", count=sources, least=0)
         self.noise = check_number(noise, "noise", least=0)
         self._seed = seed_sequence(random_state)
         if loadings is None:
@@ -159,18 +154,15 @@ class Autoregressive(Process):
         sources = self.coefficients.size
         spread = np.sqrt(self.variances)
         kick = spread * np.sqrt(1.0 - self.coefficients**2)
-        state: Float64s | None = None
+        state: Any = None
         while True:
             steps = drive.standard_normal((BLOCK, sources))
-            path = np.empty((BLOCK, sources))
-            for t in range(BLOCK):
-                # The first row is drawn from the stationary law.
-                state = (
-                    spread * steps[0]
-                    if state is None
-                    else self.coefficients * state + kick * steps[t]
-                )
-                path[t] = state
+            path = kick * steps
+            # The first row is drawn from the stationary law.
+            path[0] = spread * steps[0] if state is None else self.coefficients * state + path[0]
+            for t in range(1, BLOCK):
+                path[t] += self.coefficients * path[t - 1]
+            state = path[-1]
             rows = path @ self.loadings.T
             if self.noise:
                 rows += sqrt(self.noise) * spray.standard_normal(rows.shape)

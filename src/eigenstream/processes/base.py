@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from eigenstream._checks import check_whole, real_array
+from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s, Floats, orthonormalized
 
 #: Rows drawn at a time, so that random numbers do not depend on the chunks. 1024 views of 28 x 28
@@ -50,26 +50,6 @@ def random_basis(seed: np.random.SeedSequence, n_features: int, d: int) -> Float
     return np.asarray(orthonormalized(rng.standard_normal((n_features, d))), np.float64)
 
 
-def one_each(values: Any, count: int, name: str) -> Float64s:
-    """Return one nonnegative number for each of ``count`` things, from a number or an array.
-
-    >>> one_each(2.0, 3, "spread")
-    array([2., 2., 2.])
-    """
-    numbers = real_array(values, name).astype(np.float64)
-    if numbers.ndim == 0:
-        numbers = np.full(count, float(numbers))
-    if numbers.shape != (count,):
-        raise ValueError(f"{name} has shape {numbers.shape}. Pass one number or {count} numbers.")
-    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
-    if bad.size:
-        raise ValueError(
-            f"{name} has the value {float(numbers[bad[0]])!r} at index {bad[0]}. "
-            "Pass finite values of 0 or more."
-        )
-    return numbers
-
-
 def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """Return the dtype of the rows, which must be float32 or float64."""
     kind = np.dtype(dtype)
@@ -101,7 +81,19 @@ class Process(ABC):
         """
         m = check_whole(m, "m", least=0)
         rows = check_whole(rows, "rows")
-        return _recut(self._blocks(check_dtype(dtype)), m, rows)
+        return self._cut(self._blocks(check_dtype(dtype)), m, rows)
+
+    def _cut(self, blocks: Iterator[Floats], m: int, rows: int) -> Iterator[NDArray[Any]]:
+        held = next(blocks)
+        for start in range(0, m, rows):
+            wanted, pieces = min(rows, m - start), []
+            while wanted:
+                held = held if len(held) else next(blocks)
+                pieces.append(held[:wanted])
+                held = held[wanted:]
+                wanted -= len(pieces[-1])
+            # Each row is yielded once, so the caller may write into a slice of a block.
+            yield pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def take(self, m: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Return the first ``m`` rows as one array, (m, n_features)."""
@@ -119,22 +111,3 @@ def fill(out: NDArray[Any], blocks: Iterator[NDArray[Any]]) -> None:
         block = next(blocks)[: len(out) - done]
         out[done : done + len(block)] = block
         done += len(block)
-
-
-def _recut(blocks: Iterator[NDArray[Any]], m: int, rows: int) -> Iterator[NDArray[Any]]:
-    """Yield the first ``m`` rows of a stream of blocks, ``rows`` at a time."""
-    held: NDArray[Any] = np.empty((0, 0))
-    done = 0
-    while done < m:
-        want = min(rows, m - done)
-        pieces = []
-        while want > 0:
-            if not len(held):
-                held = next(blocks)
-            pieces.append(held[:want])
-            held = held[want:]
-            want -= len(pieces[-1])
-        # Each row is yielded once, so the caller may write into a slice of a block.
-        chunk = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        done += len(chunk)
-        yield chunk

@@ -116,9 +116,7 @@ def digit_set(
     >>> images.shape, "9" in labels
     ((18, 196), False)
     """
-    check_choice(invariance, "invariance", tuple(MOTIONS))
-    how = MOTIONS[invariance] | {"fonts": fonts, "style": style, "random_state": random_state}
-    return characters(_DIGITS[invariance], n_per_class, **how)
+    return _set(_DIGITS, invariance, n_per_class, fonts, style, random_state)
 
 
 def letter_set(
@@ -138,9 +136,15 @@ def letter_set(
     >>> images.shape
     (44, 196)
     """
+    return _set(_LETTERS, invariance, n_per_class, fonts, style, random_state)
+
+
+def _set(
+    classes: dict[str, str], invariance: str, n_per_class: int, fonts: Any, style: Style, seed: Any
+) -> tuple[Float64s, Labels]:
     check_choice(invariance, "invariance", tuple(MOTIONS))
-    how = MOTIONS[invariance] | {"fonts": fonts, "style": style, "random_state": random_state}
-    return characters(_LETTERS[invariance], n_per_class, **how)
+    how = MOTIONS[invariance] | {"fonts": fonts, "style": style, "random_state": seed}
+    return characters(classes[invariance], n_per_class, **how)
 
 
 def turning_characters(

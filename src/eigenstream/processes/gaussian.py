@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import check_finite, check_number, check_whole, real_array
+from eigenstream._checks import check_finite, check_number, check_numbers, check_whole, real_array
 from eigenstream._linalg import Floats
 from eigenstream.processes.base import (
     BLOCK,
     Process,
     fill,
     generators,
-    one_each,
     random_basis,
     seed_sequence,
 )
@@ -65,8 +64,9 @@ class GaussianMixture(Process):
             raise ValueError(f"means has shape {self.means.shape}. Pass (k, n_features).")
         check_finite(self.means, name="means")
         k, self.n_features = self.means.shape
-        self.spread = one_each(spread, k, "spread")
-        self.weights = one_each(1.0 / k if weights is None else weights, k, "weights")
+        self.spread = check_numbers(spread, "spread", count=k, least=0)
+        weights = 1.0 / k if weights is None else weights
+        self.weights = check_numbers(weights, "weights", count=k, least=0)
         if abs(self.weights.sum() - 1.0) > 1e-9:
             raise ValueError(f"weights has the sum {self.weights.sum()!r}. The sum must be 1.")
         self.mean = self.weights @ self.means
@@ -131,14 +131,12 @@ class SpikedGaussian(Process):
         random_state: Any = None,
     ) -> None:
         self.n_features = check_whole(n_features, "n_features")
-        self.spikes = real_array(spikes, "spikes").astype(np.float64)
-        if self.spikes.ndim != 1 or not 0 < self.spikes.size <= self.n_features:
+        self.spikes = check_numbers(spikes, "spikes", above=0)
+        if self.spikes.size > self.n_features or (np.diff(self.spikes) > 0).any():
             raise ValueError(
-                f"spikes has shape {self.spikes.shape}. "
-                f"Pass between 1 and n_features = {self.n_features} variances."
+                f"spikes={self.spikes} is invalid. "
+                f"Pass at most {self.n_features} descending variances."
             )
-        if not (self.spikes > 0).all() or (np.diff(self.spikes) > 0).any():
-            raise ValueError(f"spikes={self.spikes} is invalid. Pass positive, descending values.")
         self.noise = check_number(noise, "noise", least=0)
         self._seed = seed_sequence(random_state)
         self.subspace = random_basis(self._seed, self.n_features, self.spikes.size)

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from eigenstream._checks import check_choice, check_number, check_pair, check_whole
 from eigenstream._linalg import Float64s
-from eigenstream.processes._fonts import POLARITIES, TEXT_FACES, Polarity, font
+from eigenstream.processes._drawing import POLARITIES, TEXT_FACES, Polarity, font
 from eigenstream.processes.base import generators, seed_sequence
 
 

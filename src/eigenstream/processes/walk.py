@@ -65,8 +65,8 @@ class ViewProcess(Process):
         self._seed = seed_sequence(random_state)
 
     @abstractmethod
-    def _state_blocks(self) -> Iterator[ViewStates]:
-        """Yield the states from the first one, ``BLOCK`` at a time, without end."""
+    def _state_blocks(self) -> Iterator[Float64s]:
+        """Yield ``BLOCK`` rows (row, column, angle, scale) at a time, without end."""
 
     def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
         for states in self._state_blocks():
@@ -74,15 +74,8 @@ class ViewProcess(Process):
 
     def states(self, m: int) -> ViewStates:
         """Return the states of the first ``m`` views."""
-        m = check_whole(m, "m", least=0)
-        table = np.empty((m, 4))
-        fill(
-            table,
-            (
-                np.column_stack([block.positions, block.angles, block.scales])
-                for block in self._state_blocks()
-            ),
-        )
+        table = np.empty((check_whole(m, "m", least=0), 4))
+        fill(table, self._state_blocks())
         return ViewStates(table[:, :2].copy(), table[:, 2].copy(), table[:, 3].copy())
 
     def view(self, states: ViewStates, dtype: DTypeLike = np.float64) -> NDArray[Any]:
@@ -95,23 +88,22 @@ class ViewProcess(Process):
         table = table.astype(np.float64)
         # The kernel does not check its coordinates.
         check_finite(table, name="states (row, column, angle, scale)")
-        positions, angles, scales = np.mod(table[:, :2], self.shape), *table[:, 2:].T.copy()
+        table[:, :2] %= self.shape
         low, high = self.bounds
-        outside = np.flatnonzero((scales < low) | (scales > high))
+        outside = np.flatnonzero((table[:, 3] < low) | (table[:, 3] > high))
         if outside.size:
             at = int(outside[0])
             raise ValueError(
-                f"The scale {float(scales[at])!r} of view {at} is outside the bounds "
+                f"The scale {float(table[at, 3])!r} of view {at} is outside the bounds "
                 f"[{low:g}, {high:g}]. Create the process with wider bounds."
             )
-        return self._sampled(ViewStates(positions, angles, scales), check_dtype(dtype))
+        return self._sampled(table, check_dtype(dtype))
 
-    def _sampled(self, states: ViewStates, dtype: np.dtype[Any]) -> Floats:
+    def _sampled(self, states: Float64s, dtype: np.dtype[Any]) -> Floats:
         out = np.empty((len(states), self.n_features), dtype=dtype)
-        rows, columns = np.ascontiguousarray(states.positions.T + self._margin)
-        sample_views(
-            self._padded, rows, columns, states.angles, states.scales, self.size, True, out
-        )
+        rows, columns, angles, scales = states.T.copy()
+        rows, columns = rows + self._margin, columns + self._margin
+        sample_views(self._padded, rows, columns, angles, scales, self.size, True, out)
         return out
 
 
@@ -150,14 +142,12 @@ class ImageViews(ViewProcess):
     ) -> None:
         super().__init__(image, size, bounds, random_state)
 
-    def _state_blocks(self) -> Iterator[ViewStates]:
+    def _state_blocks(self) -> Iterator[Float64s]:
         where, turn, zoom = generators(self._seed, 3)
         while True:
-            yield ViewStates(
-                where.uniform(0.0, self.shape, (BLOCK, 2)),
-                turn.uniform(-pi, pi, BLOCK),
-                zoom.uniform(*self.bounds, BLOCK),
-            )
+            places = where.uniform(0.0, self.shape, (BLOCK, 2))
+            angles, scales = turn.uniform(-pi, pi, BLOCK), zoom.uniform(*self.bounds, BLOCK)
+            yield np.column_stack([places, angles, scales])
 
 
 class ImageWalk(ViewProcess):
@@ -234,7 +224,7 @@ class ImageWalk(ViewProcess):
             random_state=seed,
         )
 
-    def _state_blocks(self) -> Iterator[ViewStates]:
+    def _state_blocks(self) -> Iterator[Float64s]:
         where, turn, zoom = generators(self._seed, 3)
         position, angle = np.zeros(2), 0.0
         scale = min(max(1.0, self.bounds[0]), self.bounds[1])
@@ -250,7 +240,7 @@ class ImageWalk(ViewProcess):
             scales = np.empty(BLOCK)
             bounded_walk(scale, zooms, *self.bounds, scales)
             position, angle, scale = positions[-1], angles[-1], scales[-1]
-            yield ViewStates(positions, angles, scales)
+            yield np.column_stack([positions, angles, scales])
 
     def _moves(self, rng: np.random.Generator) -> Float64s:
         if not callable(self.translation):
@@ -281,10 +271,4 @@ def _checked_image(image: ArrayLike, size: int) -> Float64s:
 def _checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     low, high = check_pair(bounds, "bounds")
     low = check_number(low, "the lower bound of the scale", above=0)
-    high = check_number(high, "the upper bound of the scale", above=0)
-    if not low < high:
-        raise ValueError(
-            f"bounds=({low:g}, {high:g}) is not an interval. The lower bound must be below the "
-            "upper bound. For a constant scale pass scale=0."
-        )
-    return low, high
+    return low, check_number(high, "the upper bound of the scale", above=low)
