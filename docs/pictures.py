@@ -90,10 +90,9 @@ def make_alanine() -> None:
     slow = series["slow subspace"]
     if np.corrcoef(slow, runs[run])[0, 1] < 0:  # a feature's sign is a convention
         series["slow subspace"] = -slow
-    ax = plotting.traces(
-        {"cos psi (not shown to the learner)": runs[run]} | series,
-        ax=figure.add_subplot(grid[1, :]),
-    )
+    series = {"cos psi (not shown to the learner)": runs[run]} | series
+    rows = np.column_stack(list(series.values()))
+    ax = plotting.runs([rows], list(series), ax=figure.add_subplot(grid[1, :]))
     ax.set(xlabel=f"picoseconds of run {run}")
     save(figure, "alanine")
 

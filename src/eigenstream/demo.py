@@ -215,18 +215,75 @@ def table(found: Demo) -> PageTable:
 
 def report(found: Demo) -> Report:
     """Return the page about the demo."""
-    slow, best = found.slow, found.judged["slow subspace"]
-    total = sum(found.seconds.values())
+    slow, pca = found.slow, found.pca
     values = np.linalg.eigvalsh(slow.operator_.matrix())
-    command = f"eigenstream demo --views {found.views} --seed {found.seed}"
+    curves = {name: judged.curve for name, judged in found.judged.items()}
+    watched = np.column_stack([one.transform(found.watched)[:, 0] for one in (pca, slow)])
+    # Example after example, every class in each.
+    classes = [np.flatnonzero(found.labels == name) for name in np.unique(found.labels)]
+    shown = np.concatenate([[mine[k] for mine in classes] for k in range(EXAMPLES)])
+
+    def seen_by(learned: SlowSubspace | StreamPCA) -> Any:
+        return plotting.embedding(learned.transform(found.digits), found.labels)
+
+    def filters(learned: SlowSubspace | StreamPCA) -> list[tuple[str, str]]:
+        pictures = plotting.signed(learned.components_, SIZE)
+        return _tiles(pictures, [f"{value:.1e}" for value in learned.eigenvalues_])
+
+    works = [
+        table(found),
+        _drawing(seen_by(pca), "The digits seen by PCA", "In the first two components."),
+        _drawing(
+            seen_by(slow),
+            "The same digits seen by the slow subspace",
+            "In the first two slow features: the less a digit spreads, the less its angle matters.",
+        ),
+        _drawing(plotting.roc(curves), "ROC curves", "Over all pairs of test digits."),
+        _drawing(
+            plotting.sweep(ALPHAS, found.areas, {"auto": found.alpha}),
+            "What alpha does",
+            f"One pass serves every alpha. Alpha = 1 is PCA, and “auto” is the smallest alpha at "
+            f"which all {FEATURES} eigenvalues are positive.",
+        ),
+    ]
+    inputs = [
+        Tiles(
+            _tiles(plotting.gray(found.watched[:36], SIZE)),
+            "Consecutive views",
+            "From one view to the next the angle is new, and the window moves by half a pixel.",
+            columns=6,
+        ),
+        Tiles(_tiles([np.round(255.0 * found.page)]), "The page", "Random letters.", columns=1),
+        Tiles(
+            _tiles(plotting.gray(found.digits[shown], SIZE)),
+            f"{EXAMPLES} of the 100 test examples of each digit",
+            "9 is left out: turned, it is 6.",
+            columns=len(classes),
+            wide=True,
+        ),
+    ]
+    features = [
+        Tiles(filters(slow), "Slow subspace", "Large variance and small velocity."),
+        Tiles(filters(pca), "PCA", "The largest variance of the same views."),
+        _drawing(
+            plotting.runs([watched], ["first principal component", "first slow feature"]),
+            "While watching",
+            f"One feature of each kind over the first {len(watched)} views.",
+        ),
+        _drawing(
+            plotting.spectrum(values, FEATURES),
+            "The spectrum of T",
+            f"All {len(values)} eigenvalues of T = alpha A − (1 − alpha) B, with A the variance of "
+            f"the views and B that of their velocity. {slow.n_positive_} are positive.",
+        ),
+    ]
     return Report(
         title="Learning to see past rotation, from watching alone",
         lead=(
-            f"A window of {SIZE} × {SIZE} pixels drifted over a page of printed letters, turning "
-            f"at random, for {found.views:,} views. What changes from view to view is mostly the "
-            "angle; what stays is what is being looked at. Ten linear features were learned that "
-            "vary much over the page, but little from one moment to the next; no label was ever "
-            "given. Then they were asked which rotated digits, never seen, are the same."
+            f"A window of {SIZE} × {SIZE} pixels drifted over a page of printed letters and turned "
+            f"at random, for {found.views:,} views. {FEATURES} linear features were learned that "
+            "vary much over the page, but little from one view to the next, without any label. "
+            "They were tested on rotated digits never seen."
         ),
         facts=(
             ("views", f"{found.views:,}"),
@@ -234,156 +291,26 @@ def report(found: Demo) -> Report:
             ("features", f"{FEATURES}"),
             ("alpha (auto)", f"{found.alpha:.3f}"),
             ("seed", f"{found.seed}"),
-            ("seconds", f"{total:.1f}"),
+            *((work, f"{seconds:.2f} s") for work, seconds in found.seconds.items()),
         ),
         sections=(
-            Section(
-                "Does it work?",
-                "The same distance, in three spaces, asked whether two rotated digits are the "
-                f"same. Ten slow features leave an error of {best.error:.3f} where the pixels "
-                f"themselves leave {found.judged['raw pixels'].error:.3f} and ten principal "
-                f"components {found.judged['PCA'].error:.3f}.",
-                (
-                    table(found),
-                    Drawing(
-                        _map(found.pca, found, "pca"),
-                        "The digits seen by PCA",
-                        "The test digits, 100 angles each, in the first two principal components.",
-                    ),
-                    Drawing(
-                        _map(slow, found, "slow"),
-                        "The same digits seen by the slow subspace",
-                        "The same images in the first two slow features: the less a digit spreads, "
-                        "the less its angle matters.",
-                    ),
-                    Drawing(
-                        plotting.svg(
-                            plotting.roc({n: j.curve for n, j in found.judged.items()}), "roc"
-                        ),
-                        "ROC curves",
-                        "Of all pairs of the same digit and all pairs of different digits, the "
-                        "shares that lie within a threshold, for every threshold.",
-                    ),
-                    Drawing(
-                        plotting.svg(
-                            plotting.sweep(ALPHAS, found.areas, {"auto": found.alpha}),
-                            "sweep",
-                        ),
-                        "What alpha does",
-                        "One pass over the views serves every alpha, since the two averages do "
-                        "not depend on it. At 1 it is PCA; “auto” is the smallest alpha at which "
-                        f"all {FEATURES} eigenvalues are positive.",
-                    ),
-                ),
-            ),
-            Section(
-                "What it watched",
-                "A window drifting over a page and turning at random, brightness normalised.",
-                (
-                    Tiles(
-                        _sources(plotting.gray(found.watched[:36], SIZE)),
-                        "Consecutive views",
-                        "As the learner got them: the next one is at a new angle and about half a "
-                        "pixel away.",
-                        columns=6,
-                    ),
-                    Tiles(
-                        [(plotting.png_uri(np.round(255.0 * found.page)), "")],
-                        "The page",
-                        "Random letters in eight faces, no digits, going on periodically beyond "
-                        "the borders.",
-                        columns=1,
-                    ),
-                ),
-            ),
+            Section("Does it work?", "The same distance tells digits apart in 3 spaces.", works),
+            Section("What it watched, and what it was asked", "", inputs),
             Section(
                 "What it learned",
                 "Each feature weighs the pixels with one of these filters, blue negative, red "
-                "positive, given with its eigenvalue. A ring reads the same whichever way the "
-                "window turns.",
-                (
-                    Tiles(
-                        _filters(slow.components_, slow.eigenvalues_),
-                        "Slow subspace",
-                        f"The {FEATURES} directions of large variance and small velocity.",
-                    ),
-                    Tiles(
-                        _filters(found.pca.components_, found.pca.eigenvalues_),
-                        "PCA",
-                        f"The {FEATURES} directions of largest variance of the same views.",
-                    ),
-                    Drawing(
-                        plotting.svg(
-                            plotting.traces(
-                                {
-                                    "first principal component": found.pca.transform(found.watched)[
-                                        :, 0
-                                    ],
-                                    "first slow feature": slow.transform(found.watched)[:, 0],
-                                }
-                            ),
-                            "traces",
-                        ),
-                        "While watching",
-                        f"One feature of either kind over the first {len(found.watched)} views, "
-                        "each on its own scale.",
-                    ),
-                    Drawing(
-                        plotting.svg(plotting.spectrum(values, FEATURES), "spectrum"),
-                        "The spectrum of T",
-                        f"All {len(values)} eigenvalues of T = alpha A − (1 − alpha) B, with A "
-                        "the variance of the views and B that of their velocity. "
-                        f"{slow.n_positive_} are positive: the directions worth having.",
-                    ),
-                ),
-            ),
-            Section(
-                "What it was asked",
-                "Printed digits, never seen while learning. 9 is left out: turned, it is 6.",
-                (
-                    Tiles(
-                        _sources(plotting.gray(found.digits[_some_of_each(found)], SIZE)),
-                        f"{EXAMPLES} of the 100 examples of each digit",
-                        "",
-                        columns=len(np.unique(found.labels)),
-                        wide=True,
-                    ),
-                ),
-            ),
-            Section(
-                "How long it took",
-                "Compiling what is compiled on its first use on a machine counts with the work "
-                "that needed it.",
-                (
-                    PageTable(
-                        ("work", "seconds"),
-                        [(work, f"{seconds:.2f}") for work, seconds in found.seconds.items()],
-                        wide=False,
-                    ),
-                ),
+                "positive. A ring reads the same at every angle of the window.",
+                features,
             ),
         ),
-        command=command,
+        command=f"eigenstream demo --views {found.views} --seed {found.seed}",
     )
 
 
-def _map(learned: SlowSubspace | StreamPCA, found: Demo, name: str) -> str:
-    return plotting.svg(plotting.embedding(learned.transform(found.digits), found.labels), name)
+def _drawing(ax: Any, title: str, caption: str) -> Drawing:
+    return Drawing(plotting.svg(ax, title.replace(" ", "")), title, caption)
 
 
-def _sources(images: NDArray[np.uint8]) -> list[tuple[str, str]]:
-    return [(plotting.png_uri(image), "") for image in images]
-
-
-def _filters(filters: Float64s, eigenvalues: Float64s) -> list[tuple[str, str]]:
-    pictures = plotting.signed(filters, SIZE)
-    return [
-        (plotting.png_uri(picture), f"{value:.1e}")
-        for picture, value in zip(pictures, eigenvalues, strict=True)
-    ]
-
-
-def _some_of_each(found: Demo) -> NDArray[np.intp]:
-    """Return rows of the digits, example after example, every class in each."""
-    classes = [np.flatnonzero(found.labels == name) for name in np.unique(found.labels)]
-    return np.concatenate([[mine[k] for mine in classes] for k in range(EXAMPLES)])
+def _tiles(images: Any, texts: Any = None) -> list[tuple[str, str]]:
+    sources = [plotting.png_uri(image) for image in images]
+    return list(zip(sources, texts or [""] * len(sources), strict=True))

@@ -71,4 +71,4 @@ def test_long_curves_are_thinned_and_keep_their_ends():
 def test_pictures_combine_on_given_axes():
     ax = plotting.axes()
     assert plotting.sweep([0.1, 0.9], [0.5, 0.6], {}, ax=ax) is ax
-    assert plotting.traces({"a": [1, 1]}, ax=ax) is ax
+    assert plotting.runs([[[1.0], [1.0]]], ["a"], ax=ax) is ax

@@ -5,16 +5,29 @@ here uses pyplot or global state.
 """
 
 from eigenstream.plotting._axes import axes, panels
-from eigenstream.plotting._bounds import bounds
-from eigenstream.plotting._detection import distances, roc
-from eigenstream.plotting._dynamics import courses, overlaps
-from eigenstream.plotting._embedding import embedding
-from eigenstream.plotting._images import gray, mosaic, png_uri, signed
-from eigenstream.plotting._loadings import loadings
-from eigenstream.plotting._maps import map_classes, map_plane
-from eigenstream.plotting._sizes import sizes
-from eigenstream.plotting._spectra import alphas, lags, spectrum, sweep
-from eigenstream.plotting._streams import runs, traces
+from eigenstream.plotting._curves import (
+    alphas,
+    bounds,
+    courses,
+    distances,
+    lags,
+    overlaps,
+    roc,
+    runs,
+    spectrum,
+    sweep,
+)
+from eigenstream.plotting._pictures import (
+    embedding,
+    gray,
+    loadings,
+    map_classes,
+    map_plane,
+    mosaic,
+    png_uri,
+    signed,
+    sizes,
+)
 from eigenstream.plotting._writing import figure_uri, save, svg
 
 __all__ = [
@@ -42,5 +55,4 @@ __all__ = [
     "spectrum",
     "svg",
     "sweep",
-    "traces",
 ]

@@ -1,4 +1,4 @@
-"""The drawings of each kind of estimator, for pages and for figures."""
+"""The drawings of each kind of estimator, for pages and for figures, and one figure of all."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,8 +6,11 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import plotting
+from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.evaluation.base import roc_area
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
@@ -219,3 +222,92 @@ def apart(vectors: Float64s, counts: Float64s, rows: Float64s) -> Float64s:
     spread = rows.std(axis=0)
     found: Float64s = np.divide(away, spread, out=np.zeros_like(away), where=spread > 0)
     return found
+
+
+def checked_shape(shape: Any, estimator: Any) -> tuple[int, int] | None:
+    """Return the height and width of an image, or raise if the rows have another size."""
+    if shape is None:
+        return None
+    if np.shape(shape) != (2,):
+        raise ValueError(f"shape={shape!r} is not (height, width). Pass two numbers: (28, 28).")
+    height, width = (check_whole(one, "shape (height, width)") for one in shape)
+    if height * width != estimator.n_features_in_:
+        raise ValueError(
+            f"shape={(height, width)} has {height * width} pixels. "
+            f"The rows have {estimator.n_features_in_} columns."
+        )
+    return height, width
+
+
+#: Images in a row, planes of a map in a row, and planes in a figure.
+ACROSS, PLANES_ACROSS, MOST_IN_FIGURE = 12, 3, 12
+
+#: Rows of panels: the height in inches, and the functions that draw each panel.
+Rows = list[tuple[float, list[Callable[..., Any]]]]
+
+
+def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
+    """Draw what an estimator has learned as one figure.
+
+    Subspaces show the spectrum, the path over alpha or the distances of pairs, and the components.
+    Prototypes show their sizes and vectors, maps their U-matrix, hits and planes, and neurons their
+    weights.
+
+    Parameters
+    ----------
+    estimator : a fitted StreamPCA, SlowSubspace, ContrastSubspace, PairSubspace, ClassSubspace,
+        PairMetric, SelfOrganizingMap, CompetitiveLearning or neuron
+    shape : (height, width), optional
+        The shape of the rows if they are images: vectors are drawn as images.
+
+    Returns
+    -------
+    matplotlib's axes of the first panel; ``plotting.save`` writes its figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import StreamPCA
+    >>> from eigenstream.reports import picture
+    >>> picture(StreamPCA(2).fit(np.diag([3.0, 2.0, 1.0]))).get_title("left")
+    'StreamPCA'
+    """
+    if isinstance(estimator, BaseEstimator):
+        check_is_fitted(estimator)
+    shown = vectors(estimator)
+    panels = overview(estimator)
+    if known(estimator, "pair_counts_") is not None:
+        counts, threshold = estimator.pair_counts_, estimator.threshold_
+        panels += pair_panels(counts, threshold)[:1]
+    if shown is None and not panels:
+        raise TypeError(
+            f"A {type(estimator).__name__} has no components, prototypes or weights to draw. "
+            "See eigenstream inspect for the content of a model file."
+        )
+    shape = checked_shape(shape, estimator)
+    rows: Rows = [(3.4, [panel.draw for panel in panels])] if panels else []
+    if isinstance(estimator, SelfOrganizingMap) and shape is None:
+        drawn = [panel.draw for panel in planes(estimator)[:MOST_IN_FIGURE]]
+        rows += [(2.8, drawn[k : k + PLANES_ACROSS]) for k in range(0, len(drawn), PLANES_ACROSS)]
+    elif shown is not None:
+        rows.append(_vector_panel(estimator, shown, shape))
+    axes = plotting.panels([len(draws) for _, draws in rows], [height for height, _ in rows])
+    for ax, draw in zip(axes, [draw for _, draws in rows for draw in draws], strict=True):
+        draw(ax=ax)
+    axes[0].set_title(type(estimator).__name__, loc="left")
+    return axes[0]
+
+
+def _vector_panel(
+    estimator: Any, shown: Vectors, shape: tuple[int, int] | None
+) -> tuple[float, list[Callable[..., Any]]]:
+    """Return a row with one panel: vectors as bars or as images."""
+    if shape is None or known(estimator, "features") is not None:
+        panel = bars(shown, bar_names(estimator))
+        return 1.1 + 0.5 * min(len(shown.rows), MOST_BARS), [panel.draw]
+    of_map = isinstance(estimator, SelfOrganizingMap)
+    count = len(shown.rows) if of_map else min(len(shown.rows), MOST_IMAGES)
+    across = estimator.grid_.columns if of_map else min(ACROSS, count)
+    height = 8.6 / across * -(-count // across) * (shape[0] + 1) / (shape[1] + 1)
+    images = shown.images(shown.rows[:count], shape)
+    return min(max(height, 1.6), 14.0), [partial(plotting.mosaic, images, columns=across)]

@@ -1,19 +1,376 @@
-"""The page about a fitted estimator."""
+"""The page about a fitted estimator: its sections, and which of them each kind has."""
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.metrics import pairwise_distances_argmin_min
+from sklearn.utils import shuffle
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream import __version__
-from eigenstream._checks import check_whole
+from eigenstream import __version__, plotting
 from eigenstream._files import replacing
+from eigenstream._linalg import Float64s
+from eigenstream.evaluation import balanced_risk, one_shot_error, pair_roc
+from eigenstream.evaluation.base import counts_of_pairs, roc_area
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
-from eigenstream.reports import _sections
+from eigenstream.reports import _drawings
+from eigenstream.reports._drawings import MOST_BARS, MOST_IMAGES, Panel, first_of, known
 from eigenstream.reports._rows import SeenRows
-from eigenstream.reports.base import Report
+from eigenstream.reports.base import PageTable, Report, Section, Tiles
+
+#: Components in a table, columns named in it, and features drawn over time.
+MOST_LISTED, MOST_NAMED, MOST_FEATURES = 12, 10, 8
+#: The most points drawn of each feature: more make the page slow.
+MOST_POINTS = 1200
+#: The most labelled rows in the evaluation: about a million pairs.
+MOST_LABELLED = 1448
+#: The most classes drawn: the colours of more are not distinguishable.
+MOST_CLASSES = 20
+#: Rows of images of a map: larger maps make large pages.
+MOST_UNITS = 900
+
+
+class Subject(NamedTuple):
+    """An estimator with the data of its page."""
+
+    estimator: Any
+    rows: SeenRows | None
+    X: Any
+    y: Any
+    shape: tuple[int, int] | None
+    seconds: Mapping[str, float]
+
+
+def sections_of(estimator: Any) -> Sequence[Callable[[Subject], Section | None]]:
+    """Return the functions that make the sections of a page."""
+    if isinstance(estimator, SelfOrganizingMap):
+        return data, quality, overview, vectors, planes
+    if isinstance(estimator, CompetitiveLearning):
+        return data, quality, overview, vectors
+    return data, overview, vectors, features, training_pairs, evaluation
+
+
+def learned(estimator: Any) -> tuple[int, str]:
+    """Return how many vectors an estimator has, and their kind."""
+    if isinstance(estimator, CompetitiveLearning | SelfOrganizingMap):
+        is_map = isinstance(estimator, SelfOrganizingMap)
+        return len(estimator.prototypes_), "unit" if is_map else "prototype"
+    return len(estimator.get_feature_names_out()), "component"
+
+
+def data(subject: Subject) -> Section:
+    """Return the data and the parameters."""
+    estimator, seen = subject.estimator, subject.rows
+    table = []
+    if (taken := known(estimator, "n_samples_seen_")) is not None:
+        kind = "pairs" if hasattr(estimator, "decision_function") else "rows"
+        table.append(("learned from", f"{taken:,} {kind}"))
+    elif (taken := known(estimator, "n_steps_")) is not None:
+        table.append(("learned from", f"{taken:,} rows, in all passes"))
+    if (skipped := known(estimator, "n_samples_skipped_")) is not None:
+        table.append(("skipped, with missing values", f"{skipped:,}"))
+    names = _drawings.column_names(estimator) or []
+    listed = ": " * bool(names) + ", ".join(names[:12]) + ", …" * (len(names) > 12)
+    table.append(("columns", f"{estimator.n_features_in_:,}{listed}"))
+    if seen is not None and seen.n_rows:
+        table += list(_passed(seen))
+    table.append(("parameters", " ".join(repr(estimator).split())))
+    steps = known(known(estimator, "preprocessing_"), "steps")
+    if steps:
+        table.append(("preprocessing", ", ".join(map(repr, steps))))
+    for name in ("n_components_", "n_positive_", "alpha_", "eta_"):
+        value = known(estimator, name)
+        if value is not None:
+            table.append((name, f"{value:.4g}"))
+    table += [(what, f"{spent:.2f} s") for what, spent in subject.seconds.items()]
+    return Section("Data", "", (PageTable(("", ""), table, prose=True),))
+
+
+def _passed(seen: SeenRows) -> Iterator[tuple[str, str]]:
+    if seen.sources:
+        more = len(seen.sources) - 5
+        yield "sources", ", ".join(seen.sources[:5]) + (f" and {more} more" if more > 0 else "")
+    count, shortest, longest = seen.lengths
+    if not seen.whole:
+        yield "rows read for this page", f"the first {seen.n_rows:,}"
+        return
+    yield "rows read", f"{seen.n_rows:,}, {seen.n_missing:,} with missing values"
+    if seen.n_filled:
+        yield "interpolated", f"{seen.n_filled:,} missing values"
+    span = f"{shortest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
+    yield "sequences", f"{count:,}, of {span} rows"
+
+
+def quality(subject: Subject) -> Section:
+    """Return how well prototypes or units represent the rows."""
+    model = subject.estimator
+    if isinstance(model, SelfOrganizingMap):
+        table = [
+            ("mean distance to the nearest unit", f"{model.quantization_error_:.6g}"),
+            ("rows whose two nearest units are not neighbours", f"{model.topographic_error_:.2%}"),
+        ]
+        return Section("Quantisation error", "", (PageTable(("", ""), table),))
+    table = [("mean squared error during learning", f"{model.error_:.6g}")]
+    rows = _complete(subject)
+    if rows is not None:
+        centre = rows.mean(axis=0)  # differences from a far centre would lose digits
+        distances = pairwise_distances_argmin_min(rows - centre, model.prototypes_ - centre)[1]
+        left, spread = float((distances**2).mean()), float(rows.var(axis=0).sum())
+        table.append((f"distortion after learning, of {len(rows):,} rows", f"{left:.6g}"))
+        if spread > 0:
+            table.append(("its share of the variance", f"{100 * left / spread:.1f} %"))
+    if hasattr(model, "inertia_"):
+        table.append(("inertia, over all rows of fit", f"{model.inertia_:.6g}"))
+    table.append(("bits per row", f"{model.bits_per_vector_:.2f}"))
+    table.append(("dead prototypes", ", ".join(map(str, model.dead_[:12])) or "none"))
+    if model.reseed is not None:
+        table.append(("replaced prototypes", f"{model.n_reseeded_:,}"))
+    return Section("Quantisation error", "", (PageTable(("", ""), table),))
+
+
+def _complete(subject: Subject) -> Float64s | None:
+    """Return the sampled rows without missing values, or None."""
+    if subject.rows is None or not subject.rows.n_rows:
+        return None
+    rows = np.asarray(subject.rows.thin, np.float64)
+    rows = rows[np.isfinite(rows).all(axis=1)]
+    return rows if len(rows) else None
+
+
+def overview(subject: Subject) -> Section | None:
+    """Return the first drawings, with the table of components or of prototypes."""
+    estimator = subject.estimator
+    blocks: list[Any] = list(_drawings.overview(estimator))
+    if isinstance(estimator, SelfOrganizingMap):
+        return Section("Borders and hits", "", blocks)
+    if isinstance(estimator, CompetitiveLearning):
+        counts = estimator.counts_
+        order = np.argsort(-counts, kind="stable")[:MOST_LISTED]
+        shares, dead = counts / counts.sum(), set(estimator.dead_)
+        table = [
+            (f"{k}" + ", dead" * (k in dead), f"{counts[k]:,.6g}", f"{shares[k]:.2%}")
+            for k in order
+        ]
+        caption = first_of(len(order), len(counts))
+        listed = PageTable(("prototype", "rows", "share"), table, caption=caption, wide=False)
+        return Section("Sizes", "", [*blocks, listed])
+    tables = []
+    if known(estimator, "eigenvalues_") is not None:
+        tables.append(_components(estimator))
+    choice = known(estimator, "eta_choice_")
+    if choice is not None:
+        both = zip(choice.etas, choice.losses, strict=True)
+        rows = [(f"{eta:.4g}", f"{loss:.4f}") for eta, loss in both]
+        best = int(np.argmin(np.abs(np.asarray(choice.etas) - choice.eta)))
+        caption = "The mean loss of each eta."
+        tables.append(PageTable(("eta", "loss"), rows, frozenset({best}), caption, wide=False))
+    return Section("Spectrum", "", [*blocks, *tables]) if blocks or tables else None
+
+
+def _components(estimator: Any) -> PageTable:
+    values = np.asarray(estimator.eigenvalues_)
+    header, columns = ["component", "eigenvalue"], [[f"{value:.5g}" for value in values]]
+    caption = ""
+    share = known(estimator, "explained_variance_ratio_")
+    if share is not None:
+        header += ["explained variance", "cumulative"]
+        columns += [[f"{one:.2%}" for one in row] for row in (share, np.cumsum(share))]
+    rho = known(estimator, "autocorrelations_")
+    if rho is not None:
+        header += [f"autocorrelation at lag {estimator.lag}", "time scale, rows"]
+        columns.append([f"{one:.4f}" for one in rho])
+        columns.append([f"{one:,.1f}" for one in estimator.timescales_])
+        caption = f"The time scale is −{estimator.lag} / log(autocorrelation)."
+    rows = list(zip(map(str, range(1, len(values) + 1)), *columns, strict=True))[:MOST_LISTED]
+    return PageTable(header, rows, caption=caption + first_of(len(rows), len(values)), wide=False)
+
+
+def vectors(subject: Subject) -> Section | None:
+    """Return the learned vectors as images, or as bars with their largest columns."""
+    estimator, shape = subject.estimator, subject.shape
+    shown = _drawings.vectors(estimator, _complete(subject))
+    if shown is None:  # of a kernel
+        count = len(estimator.dual_coef_)
+        text = f"A component is a sum of kernels at {count} training rows. It weighs no columns."
+        return Section("Components", text)
+    title = f"{shown.kind.capitalize()}s"
+    features = known(estimator, "features")
+    if features is not None:
+        text = f"The components weigh the outputs of {type(features).__name__}."
+        return Section(title, text, (_drawings.bars(shown, None),))
+    if shape is not None:
+        return Section(title, "", _images(subject, shown, shape))
+    if shown.kind == "unit":
+        return None
+    names = _drawings.column_names(estimator)
+    return Section(title, "", (_drawings.bars(shown, names), _largest(shown, names)))
+
+
+def _images(subject: Subject, shown: _drawings.Vectors, shape: tuple[int, int]) -> list[Tiles]:
+    estimator = subject.estimator
+    columns, most, texts = 10, MOST_IMAGES, [""] * len(shown.rows)
+    if shown.kind == "unit":
+        columns = estimator.grid_.columns
+        most = columns * max(MOST_UNITS // columns, 1)
+    elif shown.kind == "prototype":
+        texts = [f"{count:,.4g} rows" for count in np.sort(estimator.counts_)[::-1]]
+    elif known(estimator, "eigenvalues_") is not None:
+        texts = [f"{value:.2g}" for value in estimator.eigenvalues_]
+    pictures = shown.images(shown.rows[:most], shape)
+    tiles = [(plotting.png_uri(one), text) for one, text in zip(pictures, texts, strict=False)]
+    caption = "Blue weights are negative, red ones positive." * (shown.kind == "component")
+    caption += first_of(len(tiles), len(shown.rows))
+    flows = shown.kind != "unit"
+    title = f"{shown.kind.capitalize()}s as images"
+    columns = min(len(tiles), columns)
+    blocks = [Tiles(tiles, title, caption, columns=columns, wide=True, flows=flows)]
+    mean = known(estimator, "mean_")
+    if mean is not None and np.any(mean):
+        picture = plotting.png_uri(plotting.gray(mean[None, :], shape)[0])
+        blocks.append(Tiles([(picture, "")], "Mean", "It is subtracted from every row.", columns=4))
+    return blocks
+
+
+def _largest(shown: _drawings.Vectors, names: list[str] | None) -> PageTable:
+    """Return the columns with the largest bars of each vector."""
+    bars = shown.bars[:MOST_BARS]
+    names = names or [f"column {k}" for k in range(bars.shape[1])]
+    order = np.argsort(-np.abs(bars), axis=1, kind="stable")[:, :MOST_NAMED]
+    rows = [
+        (
+            str(place + 1),
+            *(
+                f"{names[at[place]]} {bar[at[place]]:+.3f}"
+                for bar, at in zip(bars, order, strict=True)
+            ),
+        )
+        for place in range(order.shape[1])
+    ]
+    header = ("", *(f"{shown.kind} {label}" for label in shown.labels[:MOST_BARS]))
+    caption = f"The columns with the longest bars of each {shown.kind}."
+    return PageTable(header, rows, caption=caption, unbroken=True)
+
+
+def planes(subject: Subject) -> Section:
+    """Return a drawing for each column of a map."""
+    panels = _drawings.planes(subject.estimator)
+    text = "The value of each column at each unit."
+    text += first_of(len(panels), subject.estimator.n_features_in_)
+    return Section("Planes", text, panels)
+
+
+def features(subject: Subject) -> Section | None:
+    """Return the features of the rows over time; None without rows in order."""
+    estimator, seen = subject.estimator, subject.rows
+    if seen is None or not seen.first or hasattr(type(estimator), "pair_counts_"):
+        return None
+    every = [str(name) for name in estimator.get_feature_names_out()]
+    names = every[:MOST_FEATURES]
+
+    def transformed(rows: Any) -> Float64s:
+        complete = np.isfinite(rows).all(axis=1)
+        out = np.full((len(rows), len(names)), np.nan)
+        if complete.any():
+            out[complete] = np.asarray(estimator.transform(rows[complete]))[:, : len(names)]
+        return out
+
+    share = max(MOST_POINTS // len(seen.first), 2)
+    first = [transformed(rows[:share]) for rows in seen.first]
+    caption = f"Sequences shown: {len(first)} of {seen.lengths[0]}. Features have separate scales."
+    draw = partial(plotting.runs, first, names)
+    panels = [Panel("First rows", caption, draw, wide=True)]
+    if seen.step > 1:
+        thin = [transformed(seen.thin)]
+        caption = f"Every {seen.step:,}th of {seen.n_rows:,} rows."
+        draw = partial(plotting.runs, thin, names, step=seen.step)
+        panels.append(Panel("All rows", caption, draw, wide=True))
+    text = "Rows with missing values leave a gap." * bool(seen.n_missing)
+    text += first_of(len(names), len(every))
+    return Section("Features over time", text, panels)
+
+
+def are_pairs(estimator: Any, X: Any) -> bool:
+    """Report whether ``X`` holds pairs."""
+    if not hasattr(estimator, "decision_function"):
+        return False
+    return np.ndim(X) == 3 or estimator.preprocessor is not None
+
+
+def training_pairs(subject: Subject) -> Section | None:
+    """Return the distances of the training pairs; None without pairs."""
+    estimator = subject.estimator
+    if not hasattr(type(estimator), "pair_counts_"):
+        return None
+    counts, error = estimator.pair_counts_, known(estimator, "risk_standard_error_")
+    table = [
+        *_counted(counts),
+        ("threshold", f"{estimator.threshold_:.5g}"),
+        ("least balanced risk R*", f"{estimator.risk_:.4f}" + (f" ± {error:.4f}" if error else "")),
+    ]
+    panels = _drawings.pair_panels(counts, estimator.threshold_)
+    text = "Training pairs give optimistic figures. Prefer held-out pairs."
+    return Section("Training pairs", text, [PageTable(("", ""), table), *panels])
+
+
+def _counted(counts: Any) -> list[tuple[str, str]]:
+    return [
+        ("same pairs", f"{counts.same[-1]:,.0f}"),
+        ("different pairs", f"{counts.different[-1]:,.0f}"),
+        ("ROC area", f"{roc_area(counts):.4f}"),
+    ]
+
+
+def evaluation(subject: Subject) -> Section | None:
+    """Return how well distances predict the labels or the signs ``y``; None without it."""
+    estimator, X, y, title = subject.estimator, subject.X, subject.y, "Evaluation"
+    if y is None:
+        return None
+    if are_pairs(estimator, X):
+        counts = counts_of_pairs(estimator.pair_distance(X), np.asarray(y))
+        panels = _drawings.pair_panels(counts, estimator.threshold_)
+        return Section(title, "", [PageTable(("", ""), _counted(counts)), *panels])
+    rows, labels = _sampled(X, y)
+    spaces = {
+        "columns": np.asarray(rows, np.float64),
+        "features": np.asarray(estimator.transform(rows), np.float64),
+    }
+    curves = {name: pair_roc(points, labels) for name, points in spaces.items()}
+    table = [
+        (
+            name,
+            f"{points.shape[1]}",
+            f"{curves[name].area:.4f}",
+            f"{balanced_risk(points, labels).risk:.4f}",
+            f"{one_shot_error(points, labels).error:.4f}",
+        )
+        for name, points in spaces.items()
+    ]
+    caption = (
+        f"{len(labels):,} labelled rows of {len(np.unique(labels))} classes. R* is the least "
+        "balanced risk of a threshold. The 1-NN error is for one known example of each class."
+    )
+    header = ("distance in", "dimension", "ROC area", "R*", "1-NN error")
+    draw = partial(plotting.roc, curves)
+    panels = [Panel("ROC curves", "Over all pairs of the labelled rows.", draw)]
+    plane = spaces["features"][:MOST_POINTS]
+    if plane.shape[1] > 1 and len(np.unique(labels)) <= MOST_CLASSES:
+        draw = partial(plotting.embedding, plane, labels[:MOST_POINTS])
+        panels.append(Panel("First two features", f"{len(plane):,} rows by label.", draw))
+    return Section(title, "", [PageTable(header, table, frozenset({1}), caption), *panels])
+
+
+def _sampled(X: Any, y: Any) -> Any:
+    """Return labelled rows in random order, at most ``MOST_LABELLED``."""
+    if isinstance(X, list | tuple) and len(X) and np.ndim(X[0]) == 2:
+        X = np.concatenate([np.asarray(one) for one in X])
+    rows, labels = X if hasattr(X, "shape") else np.asarray(X), np.asarray(y)
+    return shuffle(rows, labels, random_state=0, n_samples=min(len(labels), MOST_LABELLED))
+
 
 #: Attributes in the line below the title.
 FACTS = {
@@ -81,28 +438,13 @@ def report(
             "Draw a neuron's weights by eigenstream plot -o figure.png."
         )
     check_is_fitted(estimator)
-    shape = checked_shape(shape, estimator)
+    shape = _drawings.checked_shape(shape, estimator)
     if y is not None and isinstance(estimator, CompetitiveLearning | SelfOrganizingMap):
         raise ValueError("A page about prototypes uses no labels. Leave out y.")
     if y is not None and (X is None or isinstance(X, SeenRows)):
         raise ValueError("y needs the rows that it labels. Pass X as well.")
     with replacing(path) as file:  # opened first: an error of the path comes before the work
         file.write(_made(estimator, X, y, shape, seconds or {}, command).html())
-
-
-def checked_shape(shape: Any, estimator: Any) -> tuple[int, int] | None:
-    """Return the height and width of an image, or raise if the rows have another size."""
-    if shape is None:
-        return None
-    if np.shape(shape) != (2,):
-        raise ValueError(f"shape={shape!r} is not (height, width). Pass two numbers: (28, 28).")
-    height, width = (check_whole(one, "shape (height, width)") for one in shape)
-    if height * width != estimator.n_features_in_:
-        raise ValueError(
-            f"shape={(height, width)} has {height * width} pixels. "
-            f"The rows have {estimator.n_features_in_} columns."
-        )
-    return height, width
 
 
 def _made(
@@ -114,15 +456,22 @@ def _made(
     command: str,
 ) -> Report:
     rows = X if isinstance(X, SeenRows) else None
-    if X is not None and rows is None and not _sections.are_pairs(estimator, X):
+    if X is not None and rows is None and not are_pairs(estimator, X):
         rows = SeenRows.of(X)
-    subject = _sections.Subject(estimator, rows, X, y, shape, seconds)
-    sections = [make(subject) for make in _sections.sections_of(estimator)]
-    name, count, kind = type(estimator).__name__, *_sections.learned(estimator)
+    subject = Subject(estimator, rows, X, y, shape, seconds)
+    made = (make(subject) for make in sections_of(estimator))
+    numbers = itertools.count()
+
+    def drawn(block: Any) -> Any:
+        panel = isinstance(block, Panel)
+        return block.drawing(f"drawing{next(numbers)}") if panel else block
+
+    sections = [replace(one, blocks=[drawn(block) for block in one.blocks]) for one in made if one]
+    name, count, kind = type(estimator).__name__, *learned(estimator)
     return Report(
         title=f"{name}: {count} {kind}{'s' * (count != 1)} of {estimator.n_features_in_} columns",
         lead=(type(estimator).__doc__ or "").partition("\n")[0],
-        sections=[section for section in sections if section is not None],
+        sections=sections,
         facts=list(_facts(estimator)),
         command=command,
     )

@@ -110,7 +110,7 @@ class Section:
 
     title: str
     text: str = ""
-    blocks: Sequence[PageTable | Drawing | Tiles | Frames | Film | Live] = ()
+    blocks: Sequence[Any] = ()
 
 
 @dataclass(frozen=True)

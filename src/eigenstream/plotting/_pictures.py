@@ -1,0 +1,274 @@
+"""Vectors as images and bars, labelled examples in the plane, sizes, and maps."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from io import BytesIO
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from numpy.typing import ArrayLike, NDArray
+from PIL import Image
+
+from eigenstream._checks import check_finite
+from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend
+
+
+def png_uri(picture: ArrayLike) -> str:
+    """Return an image, (height, width) gray or (height, width, 3), uint8, as a PNG data URI.
+
+    >>> png_uri(np.zeros((2, 2), np.uint8))[:26]
+    'data:image/png;base64,iVBO'
+    """
+    out = BytesIO()
+    Image.fromarray(np.ascontiguousarray(picture, dtype=np.uint8)).save(out, "PNG", optimize=True)
+    return "data:image/png;base64," + b64encode(out.getvalue()).decode("ascii")
+
+
+def gray(images: ArrayLike, size: int | tuple[int, int]) -> NDArray[np.uint8]:
+    """Return rows of pixels as gray images, all on the same scale of gray.
+
+    ``size`` is the side of square images, or (height, width).
+
+    >>> gray([[0.0, 1.0, 2.0, 4.0]], 2).tolist()
+    [[[0, 64], [128, 255]]]
+    """
+    rows, shape = _rows(images, size)
+    low, high = float(rows.min()), float(rows.max())
+    spread = high - low if high > low else 1.0
+    return np.round(255.0 * (rows - low) / spread).astype(np.uint8).reshape(-1, *shape)
+
+
+def signed(filters: ArrayLike, size: int | tuple[int, int]) -> NDArray[np.uint8]:
+    """Return rows of weights as colour images (n, height, width, 3): blue minus, white 0, red plus.
+
+    Each filter has a separate scale. ``size`` is the side of square images, or (height, width).
+
+    >>> signed([[-1.0, 0.0, 0.5, 1.0]], 2).shape
+    (1, 2, 2, 3)
+    """
+    rows, shape = _rows(filters, size)
+    peak = np.abs(rows).max(axis=1, keepdims=True)
+    unit = 0.5 + 0.5 * rows / np.where(peak > 0, peak, 1.0)
+    colours = mpl.colormaps["RdBu_r"](unit)[..., :3]
+    return np.round(255.0 * colours).astype(np.uint8).reshape(-1, *shape, 3)
+
+
+def mosaic(images: ArrayLike, *, columns: int = 10, ax: Axes | None = None) -> Axes:
+    """Draw small images side by side, as ``gray`` and ``signed`` return them.
+
+    >>> mosaic(signed([[-1.0, 0.0, 0.5, 1.0]], 2)).images[0].get_size()
+    (3, 3)
+    """
+    ax = axes() if ax is None else ax
+    pictures = np.asarray(images, np.uint8)
+    if pictures.ndim == 3:
+        pictures = np.repeat(pictures[..., None], 3, axis=-1)
+    count, height, width, _ = pictures.shape
+    columns = min(columns, count)
+    lines = -(-count // columns)
+    whole = np.full((lines * (height + 1), columns * (width + 1), 3), 255, np.uint8)
+    for k, picture in enumerate(pictures):
+        top, left = (k // columns) * (height + 1), (k % columns) * (width + 1)
+        whole[top : top + height, left : left + width] = picture
+    ax.imshow(whole, interpolation="nearest")
+    ax.set(xticks=[], yticks=[])
+    ax.grid(False)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    return ax
+
+
+def _rows(
+    images: ArrayLike, size: int | tuple[int, int]
+) -> tuple[NDArray[np.float64], tuple[int, int]]:
+    """Return the rows, checked, and the height and width of an image."""
+    height, width = (size, size) if isinstance(size, int) else size
+    rows = np.asarray(images, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != height * width:
+        raise ValueError(
+            f"each row must hold the {height} x {width} = {height * width} pixels of an image; "
+            f"got an array of shape {rows.shape}."
+        )
+    check_finite(rows, name="images")
+    return rows, (height, width)
+
+
+#: More names than this below an axis cannot be read.
+MOST_NAMES = 24
+
+
+def loadings(
+    components: ArrayLike, names: Sequence[str] | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """Draw each component as a row of bars, one a column of the data, each on its own scale.
+
+    Parameters
+    ----------
+    components : array of shape (n_components, n_features)
+    names : of the columns, optional
+        Written below the bars of up to 24 columns.
+
+    Examples
+    --------
+    >>> len(loadings([[0.6, 0.8], [-0.8, 0.6]], ["heat", "wind"]).patches)
+    4
+    """
+    rows = np.atleast_2d(np.asarray(components, np.float64))
+    count, width = rows.shape
+    ax = axes(7.0, 1.0 + 0.62 * count) if ax is None else ax
+    places = np.arange(width)
+    for k, (row, colour) in enumerate(zip(rows, colours(count + 1)[1:], strict=True)):
+        peak = float(np.abs(row).max()) or 1.0
+        if width <= 200:
+            ax.bar(places, 0.42 * row / peak, 0.8, -k, color=colour)
+        else:  # bars would be thinner than a line
+            ax.fill_between(places, -k, 0.42 * row / peak - k, color=colour, lw=0.3, step="mid")
+        ax.axhline(-k, color=INK, lw=0.6, alpha=0.5)
+    ax.set(yticks=-np.arange(count), ylim=(0.4 - count, 0.6), xlim=(-0.6, width - 0.4))
+    ax.set_yticklabels([str(k + 1) for k in range(count)])
+    ax.set(ylabel="component", xlabel="column")
+    if names is not None and width <= MOST_NAMES:
+        turned = 0 if sum(map(len, names)) < 60 else 60
+        ax.set_xticks(places)
+        ax.set_xticklabels(names, rotation=turned, ha="right" if turned else "center", fontsize=9)
+        ax.set_xlabel("")
+    ax.grid(False)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    return ax
+
+
+def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None) -> Axes:
+    """Draw the first two features of labelled examples, the name of each class at its median.
+
+    Examples
+    --------
+    >>> len(embedding([[0.0, 1.0], [2.0, 3.0]], ["a", "b"]).texts)
+    2
+    """
+    ax = axes(4.4, 4.0) if ax is None else ax
+    points, names = np.asarray(features, np.float64), np.asarray(labels)
+    if points.ndim != 2 or points.shape[1] < 2 or len(points) == 0:
+        raise ValueError(f"features has shape {points.shape}. Pass rows of two features or more.")
+    classes = np.unique(names)
+    for name, colour in zip(classes, colours(len(classes)), strict=True):
+        mine = points[names == name]
+        ax.plot(mine[:, 0], mine[:, 1], ".", ms=5, alpha=0.75, color=colour, mew=0)
+        x, y = np.median(mine[:, :2], axis=0)
+        ax.annotate(
+            str(name),
+            (float(x), float(y)),
+            ha="center",
+            va="center",
+            fontsize=9,
+            fontweight="bold",
+            color="black",
+            bbox={"boxstyle": "circle,pad=0.15", "fc": "white", "ec": colour, "alpha": 0.9},
+        )
+    ax.margins(0.09)  # room for the names
+    ax.set(xlabel="first feature", ylabel="second feature", xticks=[], yticks=[])
+    return ax
+
+
+#: The most bars: more would be thinner than a line.
+MOST_BARS = 200
+
+
+def sizes(counts: ArrayLike, dead: Sequence[int] = (), *, ax: Axes | None = None) -> Axes:
+    """Draw counts from the largest to the smallest; ``dead`` prototypes have another colour.
+
+    Examples
+    --------
+    >>> ax = sizes([3.0, 9.0, 0.5], dead=[2])
+    >>> [float(bar.get_height()) for bar in ax.patches]
+    [9.0, 3.0, 0.5]
+    """
+    values = np.asarray(counts, np.float64)
+    order = np.argsort(-values, kind="stable")
+    ax = axes(7.0, 2.6) if ax is None else ax
+    places = np.arange(1, len(values) + 1)
+    if len(values) <= MOST_BARS:
+        marked = np.isin(order, np.asarray(dead, np.int64))
+        colours = [COLOURS[1] if one else COLOURS[2] for one in marked]
+        ax.bar(places, values[order], 0.8, color=colours)
+    else:
+        ax.fill_between(places, values[order], color=COLOURS[2], lw=0, step="mid")
+    ax.set(xlabel="prototypes, the largest first", ylabel="rows", xlim=(0.4, len(values) + 0.6))
+    ax.set_ylim(bottom=0.0)
+    if len(values) <= 24:
+        ax.set_xticks(places)
+        ax.set_xticklabels([str(k) for k in order])
+        ax.set_xlabel("number of the prototype, the largest first")
+    ax.grid(False, axis="x")
+    return ax
+
+
+def map_plane(grid: Any, values: ArrayLike, *, label: str = "", ax: Axes | None = None) -> Axes:
+    """Draw a value at each unit of a grid: a U-matrix, hits, or the plane of a feature.
+
+    Examples
+    --------
+    >>> from eigenstream.prototypes import Grid
+    >>> ax = map_plane(Grid(2, 3, "hexagonal"), [[1, 2, 3], [4, 5, 6]], label="hits")
+    >>> len(ax.collections[0].get_paths())
+    6
+    """
+    ax = axes(3.6, 3.2) if ax is None else ax
+    cells = PolyCollection(_cells(grid), array=np.asarray(values, np.float64).ravel())
+    cells.set(cmap="viridis", edgecolor="face", linewidth=0.3)
+    _lay(ax, grid, cells)
+    figure = ax.get_figure()
+    assert figure is not None
+    bar = figure.colorbar(cells, ax=ax, shrink=0.8)
+    bar.set_label(label, color=INK)
+    bar.ax.yaxis.set_tick_params(color=INK, labelcolor=INK)
+    bar.outline.set_visible(False)
+    return ax
+
+
+def map_classes(grid: Any, found: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw the most frequent class of each unit; the paler, the less pure. Empty ones are left out.
+
+    ``found`` is what ``SelfOrganizingMap.class_map`` returns.
+
+    Examples
+    --------
+    >>> from eigenstream.prototypes import ClassMap, Grid
+    >>> found = ClassMap(np.array(["a", "b"]), np.array([[3.0, 1.0], [0.0, 0.0]]), (2,))
+    >>> ax = map_classes(Grid(1, 2), found)
+    >>> ax.collections[0].get_facecolors()[:, 3].tolist()
+    [0.75, 0.0]
+    """
+    ax = axes(4.4, 3.2) if ax is None else ax
+    named = mpl.colors.to_rgba_array(colours(len(found.classes)))
+    faces = named[np.maximum(found.majority.ravel(), 0)]
+    faces[:, 3] = np.nan_to_num(found.unit_purity.ravel())
+    cells = PolyCollection(_cells(grid), facecolors=faces, edgecolor="none")
+    _lay(ax, grid, cells)
+    for name, colour in zip(found.classes, named, strict=True):
+        ax.plot([], [], "s", ms=7, color=colour, label=str(name))
+    if len(found.classes) <= 2 * len(COLOURS):
+        legend(ax, "center left", bbox_to_anchor=(1.0, 0.5), handletextpad=0.3)
+    return ax
+
+
+def _cells(grid: Any) -> list[NDArray[np.float64]]:
+    """Return the outline of each unit's cell."""
+    if grid.hexagonal:
+        angles = np.pi / 3 * np.arange(6) + np.pi / 6
+        outline = np.column_stack([np.cos(angles), np.sin(angles)]) / np.sqrt(3)
+    else:
+        outline = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+    return list(grid.positions[:, None] + outline)
+
+
+def _lay(ax: Axes, grid: Any, cells: PolyCollection) -> None:
+    """Put the cells onto the axes, the first row on top."""
+    ax.add_collection(cells)
+    low, high = grid.positions.min(axis=0) - 0.6, grid.positions.max(axis=0) + 0.6
+    ax.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]), xticks=[], yticks=[])
+    ax.set_aspect("equal")
+    ax.grid(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)
