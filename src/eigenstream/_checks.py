@@ -116,13 +116,10 @@ def check_finite(
     if stored.size == 0 or not np.issubdtype(stored.dtype, np.floating):
         return
     # No square is larger than their sum, which BLAS forms in one pass; NaN and infinity stay.
-    # Wide rows in parts so short that its threads do not wake: they wait busily, in learners' way.
-    step = 10_000 if max(values.shape[1:], default=0) > 10_000 else stored.size
     if stored.flags.forc:
         flat = stored.ravel(order="K")
-        parts = (flat[start : start + step] for start in range(0, flat.size, step))
         with np.errstate(over="ignore", invalid="ignore"):
-            if sum(float(np.dot(part, part)) for part in parts) <= 1e299:
+            if float(np.dot(flat, flat)) <= 1e299:
                 return
     # NaN passes through min and max, so these are two passes that allocate nothing.
     largest = max(-float(stored.min()), float(stored.max()))
@@ -141,35 +138,6 @@ def check_finite(
         member, column = divmod(column, values.shape[1] // members)
         place = f"pair {row + first_row}, member {member}, column {column}"
     raise ValueError(f"{name} contains {what} at {place}. {remedy}")
-
-
-def weighed_rows(
-    values: Any, sample_weight: Any, n_features: int
-) -> tuple[Any, NDArray[np.float64] | None]:
-    """Return rows of this width and their weights, both checked; no weights stay None.
-
-    >>> weighed_rows([[1, 2]], 3, 2)
-    (array([[1, 2]]), array([3.]))
-    """
-    rows = real_rows(values, n_features)
-    return rows, None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
-
-
-def real_rows(values: Any, n_features: int, name: str = "a chunk") -> Any:
-    """Return rows of this width, dense or sparse (by rows or columns), refusing all but numbers.
-
-    >>> real_rows([[1, 2], [3, 4]], 3)
-    Traceback (most recent call last):
-        ...
-    ValueError: a chunk must have shape (n, 3), got (2, 2).
-    """
-    rows: Any = values if is_sparse(values) else real_array(values, name)
-    if rows.ndim != 2 or rows.shape[1] != n_features:
-        raise ValueError(f"{name} must have shape (n, {n_features}), got {rows.shape}.")
-    if rows.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers, got dtype {rows.dtype}.")
-    check_finite(rows, name=name)
-    return rows.tocsr() if is_sparse(rows) and rows.format not in ("csr", "csc") else rows
 
 
 def check_index_pairs(pairs: NDArray[Any], n_points: int, of: str) -> NDArray[np.intp]:

@@ -27,7 +27,7 @@ __all__ = [
     "Shape",
     "column",
     "grouped",
-    "sides",
+    "image_size",
     "value",
 ]
 
@@ -98,20 +98,20 @@ def column(text: str) -> str | int:
     return int(text) if text.lstrip("-").isdecimal() else text
 
 
-def columns_of(text: str) -> list[str | int]:
+def column_list(text: str) -> list[str | int]:
     """Return the columns of a list with commas; a name with a comma is quoted.
 
-    >>> columns_of("x, 3"), columns_of('"a, b",c')
+    >>> column_list("x, 3"), column_list('"a, b",c')
     (['x', 3], ['a, b', 'c'])
     """
     names = next(csv.reader([text], skipinitialspace=True), [])
     return [column(name.strip()) for name in names]
 
 
-def sides(text: str) -> tuple[int, int]:
+def image_size(text: str) -> tuple[int, int]:
     """Return height and width.
 
-    >>> sides("28x32")
+    >>> image_size("28x32")
     (28, 32)
     """
     try:
@@ -121,10 +121,10 @@ def sides(text: str) -> tuple[int, int]:
     return height, width
 
 
-def rows_of(text: str) -> int | slice:
+def row_slice(text: str) -> int | slice:
     """Return a number of rows, or a slice.
 
-    >>> rows_of("100"), rows_of("10:20"), rows_of("::2")
+    >>> row_slice("100"), row_slice("10:20"), row_slice("::2")
     (100, slice(10, 20, None), slice(None, None, 2))
     """
     try:
@@ -148,10 +148,10 @@ def made(text: str, known: dict[str, Callable[..., Any]]) -> Any:
         raise typer.BadParameter(f"{text!r} is none of {', '.join(known)}{why}.") from None
 
 
-def steps_of(text: str) -> list[Any]:
+def step_list(text: str) -> list[Any]:
     """Return the steps that --through asks for.
 
-    >>> steps_of("unit-norm, lag-embedding:3:5,differences")
+    >>> step_list("unit-norm, lag-embedding:3:5,differences")
     [UnitNorm(), LagEmbedding(n_delays=3, lag=5), Differences(lag=1)]
     """
     from eigenstream import streams
@@ -167,27 +167,20 @@ def steps_of(text: str) -> list[Any]:
     return [made(step.strip(), known) for step in text.split(",")]
 
 
+def parsed(parser: Callable[[str], Any], text: str, *names: str) -> Any:
+    """Return an option whose text stands for a value."""
+    return typer.Option(*names, parser=parser, metavar=parser.__name__.upper(), help=text)
+
+
 # ---- options -----------------------------------------------------------------------------------
 
 Data = Annotated[
-    list[str],
-    typer.Argument(
-        help="Files, folders, globs, file::part, or - for standard input.",
-        show_default=False,
-        metavar="DATA...",
-    ),
+    list[str], typer.Argument(help="Files, folders, globs, file::part, or - (standard input).")
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A file that fit -o has written.")]
 Missing = Annotated[str, typer.Option(help="Missing values: raise, skip or interpolate.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
-Shape = Annotated[
-    Any,
-    typer.Option(
-        parser=sides,
-        help="Show components as images of HEIGHTxWIDTH, such as 28x28.",
-        metavar="HxW",
-    ),
-]
+Shape = Annotated[Any, parsed(image_size, "Show components as images of 28x28 pixels, say.")]
 
 
 @dataclass
@@ -195,56 +188,23 @@ class ReadingOptions:
     """Options for reading data, by the names that open_stream has for them."""
 
     columns: Annotated[
-        Any,
-        typer.Option(
-            parser=columns_of,
-            metavar="X,Y",
-            help="The features: names or numbers (from 0) of columns, as x,y or 0,2.",
-        ),
+        Any, parsed(column_list, "The features, as x,y or 0,2 (counted from 0).")
     ] = None
-    rows: Annotated[
-        Any,
-        typer.Option(
-            parser=rows_of,
-            metavar="N",
-            help="The first N rows of every file, or start:stop or start:stop:step.",
-        ),
-    ] = None
+    rows: Annotated[Any, parsed(row_slice, "N rows of each file, or start:stop:step.")] = None
     sequence: Annotated[
         Any,
-        typer.Option(
-            parser=lambda text: text != "none" and column(text),
-            metavar="COLUMN",
-            help="The column whose change begins a sequence; none: files are joined.",
-        ),
+        parsed(column, "A new value of this column begins a sequence; none joins files."),
     ] = None
-    time: Annotated[
-        Any, typer.Option(parser=column, help="The column that holds the time of a row.")
-    ] = None
+    time: Annotated[Any, parsed(column, "The column of times.")] = None
     gap: Annotated[
-        float | None,
-        typer.Option(help="A longer step of --time (of dates: in seconds) begins a new sequence."),
+        float | None, typer.Option(help="A longer step in time (dates: seconds) begins a sequence.")
     ] = None
-    dtype: Annotated[
-        str | None, typer.Option(help="float32 or float64; by default as it is stored.")
-    ] = None
-    size: Annotated[
-        Any,
-        typer.Option(
-            parser=sides,
-            metavar="HxW",
-            help="Shrink video frames or images to HEIGHTxWIDTH, as 24x32.",
-        ),
-    ] = None
-    delimiter: Annotated[
-        str | None, typer.Option(help="The separator of text columns; found by default.")
-    ] = None
+    dtype: Annotated[str | None, typer.Option(help="float32 or float64; else as stored.")] = None
+    size: Annotated[Any, parsed(image_size, "Shrink video frames or images to 24x32, say.")] = None
+    delimiter: Annotated[str | None, typer.Option(help="Of text; found by default.")] = None
     decimal: Annotated[str | None, typer.Option(help="The decimal mark of text: . or ,")] = None
     header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header", help="Whether the first row of text names the columns."
-        ),
+        bool | None, typer.Option(help="Whether the first row of text names the columns.")
     ] = None
 
     def opened(self, data: list[str], missing: str, **more: Any) -> Any:
@@ -256,6 +216,8 @@ class ReadingOptions:
         how = {name: one for name, one in how.items() if one is not None}
         if self.header is not None:
             how["header"] = 0 if self.header else None
+        if self.sequence == "none":
+            how["sequence"] = False
         return open_stream(data[0] if len(data) == 1 else data, missing=missing, **how)
 
     def matching(self, estimator: Any, data: list[str], missing: str, **more: Any) -> Any:
@@ -275,16 +237,11 @@ class RunOptions(ReadingOptions):
 
     missing: Missing = "raise"
     seed: Annotated[int, typer.Option(min=0, help="The seed of everything drawn at random.")] = 0
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Save the model into this file (.eigs).", dir_okay=False),
-    ] = None
-    report: Annotated[
-        Path | None, typer.Option(help="Write a page about the result into this file (.html).")
-    ] = None
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The model (.eigs).")] = None
+    report: Annotated[Path | None, typer.Option(help="A page about the result (.html).")] = None
     shape: Shape = None
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Keep the fit in this file, for --resume.", dir_okay=False)
+        Path | None, typer.Option(help="Keep the fit in this file, for --resume.")
     ] = None
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the checkpoint, if there is one.")
@@ -323,13 +280,10 @@ class FitOptions(RunOptions):
 
     through: Annotated[
         Any,
-        typer.Option(
-            parser=steps_of,
-            metavar="STEP,...",
-            help="Steps in front, in this order: standardize (standardize:running takes no pass of "
-            "its own), unit-norm, lag-embedding:3 (with the 2 rows before; lag-embedding:3:5 with "
-            "those 5 and 10 rows before), differences (differences:5 from 5 rows before), "
-            "quadratic-expansion. The model keeps them.",
+        parsed(
+            step_list,
+            "Steps in front, in their order: standardize, standardize:running, unit-norm, "
+            "lag-embedding:DELAYS:LAG, differences:LAG, quadratic-expansion.",
         ),
     ] = None
 
@@ -345,30 +299,16 @@ class LearningOptions:
 
     d: Annotated[
         Any,
-        typer.Option(
-            "-d",
-            "--d",
-            parser=value,
-            metavar="N",
-            help="The most features to find, or all; of pca also a share of the variance as 0.95.",
-        ),
+        parsed(value, "The most features, or all; for pca also a share as 0.95.", "-d", "--d"),
     ] = "2"
-    solver: Annotated[
-        str, typer.Option(help="How to learn: auto, dense, sketch, krylov, flow or kernel.")
-    ] = "auto"
+    solver: Annotated[str, typer.Option(help="auto, dense, sketch, krylov, flow or kernel.")] = (
+        "auto"
+    )
     passes: Annotated[
-        int | None,
-        typer.Option(
-            help="Passes over the rows, with --solver sketch; each one improves the answer. "
-            "Standard input allows one."
-        ),
+        int | None, typer.Option(help="Passes of --solver sketch; each one improves the answer.")
     ] = None
     features: Annotated[
-        str | None,
-        typer.Option(
-            help="A map in front: rbf:500 (500 prototypes; rbf:500:0.5 with gamma) or "
-            "gradients (of images; gradients:7 for 7 x 7 cells)."
-        ),
+        str | None, typer.Option(help="A map in front: rbf:SIZE:GAMMA or gradients:CELLS.")
     ] = None
 
     def made(self, kind: Any, stream: Any, run: RunOptions, **parameters: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from eigenstream.cli._options import Json
+from eigenstream.cli._options import Json, parsed
 from eigenstream.cli._output import say
 
 app = typer.Typer(
@@ -41,18 +41,18 @@ def advise_prototypes(
     say(asdict(advice), str(advice), json)
 
 
+def numbers(text: str) -> list[float]:
+    """Return numbers that are separated by commas."""
+    return [float(value) for value in text.split(",")]
+
+
 @app.command(
     "components",
     epilog="Example: eigenstream advise components --eigenvalues 4,2 --n-features 100 --eta 0.1",
 )
 def advise_components(
     eigenvalues: Annotated[
-        Any,
-        typer.Option(
-            parser=lambda text: [float(value) for value in text.split(",")],
-            metavar="X,Y",
-            help="The variances along the components, as 4,2.25: largest first.",
-        ),
+        Any, parsed(numbers, "The variances along the components, as 4,2.25: largest first.")
     ],
     n_features: Width,
     eta: Rate,

@@ -50,8 +50,7 @@ def bound_slow(
     lag: Annotated[int, typer.Option(help="The time step of the velocity.")] = 1,
     tight: Annotated[bool, typer.Option("--tight", help="Skip the proof's last rounding.")] = False,
     picture: Annotated[
-        Path | None,
-        typer.Option(help="Draw the gap against m into this file (.png, .svg).", dir_okay=False),
+        Path | None, typer.Option(help="Draw the gap against m into this file (.png, .svg).")
     ] = None,
     json: Json = False,
 ) -> None:

@@ -34,19 +34,15 @@ def evaluate(
     data: Data,
     *,
     labels: Annotated[
-        str | None,
-        typer.Option(help="The column of class labels, by name or number, or a file of them."),
+        str | None, typer.Option(help="The column of class labels, or a file of them.")
     ] = None,
     pairs: Annotated[
-        Path | None,
-        typer.Option(help="Instead of labels a table of pairs of these rows, as fit pairs takes."),
+        Path | None, typer.Option(help="A table of pairs instead, as fit pairs takes.")
     ] = None,
     names: Annotated[
         str | None, typer.Option(help="With --pairs: the column that holds the rows' names.")
     ] = None,
-    most: Annotated[
-        int, typer.Option(min=3, help="The largest number of rows; of more, a sample is drawn.")
-    ] = 4000,  # the measures compare all pairs of rows
+    most: Annotated[int, typer.Option(min=3, help="Draw a sample of more rows.")] = 4000,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the sample.")] = 0,
     reading: ReadingOptions,
     missing: Missing = "raise",

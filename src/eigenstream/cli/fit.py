@@ -13,7 +13,8 @@ from eigenstream.cli._options import (
     RunOptions,
     column,
     grouped,
-    sides,
+    image_size,
+    parsed,
     value,
 )
 from eigenstream.cli._pairs import pairs_of
@@ -27,12 +28,7 @@ app = typer.Typer(
 Standardize = Annotated[
     bool, typer.Option("--standardize", help="Every column in units of its standard deviation.")
 ]
-Eta = Annotated[
-    Any,
-    typer.Option(
-        parser=value, help="The weight of unequal pairs: auto, margin_risk or a number above 0."
-    ),
-]
+Eta = Annotated[Any, parsed(value, "The weight of unequal pairs: auto, margin_risk or > 0.")]
 
 
 @app.command(
@@ -44,8 +40,7 @@ def fit_slow(
     data: Data,
     *,
     alpha: Annotated[
-        Any,
-        typer.Option(parser=value, help="The weight of the variance: auto, bound or in (0, 1]."),
+        Any, parsed(value, "The weight of the variance: auto, bound or a number.")
     ] = "auto",
     lag: Annotated[int, typer.Option(help="The time step of the velocity, in rows.")] = 1,
     standardize: Standardize = False,
@@ -84,10 +79,7 @@ def fit_pca(
 def fit_classes(
     data: Data,
     *,
-    labels: Annotated[
-        str,
-        typer.Option(help="The column of class labels, by name or number, or a file of them."),
-    ],
+    labels: Annotated[str, typer.Option(help="The column of class labels, or a file of them.")],
     eta: Eta = "auto",
     standardize: Standardize = False,
     learning: LearningOptions,
@@ -111,20 +103,13 @@ def fit_classes(
 @grouped
 def fit_pairs(
     pairs: Annotated[
-        Path,
-        typer.Argument(
-            help="A table of three columns: two numbers of rows (from 0) or names, and equal or "
-            "unequal (also same and different, 1 and -1, yes and no)."
-        ),
+        Path, typer.Argument(help="A table: two rows (from 0) or names, and equal or unequal.")
     ],
     *,
     items: Annotated[
         list[str], typer.Option(help="The rows that the pairs are of: a file; may be repeated.")
     ],
-    names: Annotated[
-        Any,
-        typer.Option(parser=column, help="The column of the items that holds their names."),
-    ] = None,
+    names: Annotated[Any, parsed(column, "The column of the items that holds their names.")] = None,
     eta: Eta = "auto",
     learning: LearningOptions,
     run: RunOptions,
@@ -148,22 +133,16 @@ def fit_pairs(
 def fit_kmeans(
     data: Data,
     *,
-    prototypes: Annotated[
-        int, typer.Option("-k", "--prototypes", help="The number of clusters.")
-    ] = 8,
+    prototypes: Annotated[int, typer.Option("-k", "--prototypes", help="How many.")] = 8,
     assignment: Annotated[
-        str,
-        typer.Option(help="Which prototypes each row updates: winner, soft or rank (neural gas)."),
+        str, typer.Option(help="What each row updates: winner, soft or rank (neural gas).")
     ] = "winner",
     rate: Annotated[
         Any,
-        typer.Option(
-            parser=value, help="Learning rates: count (1 / count) or a constant, at most 1."
-        ),
+        parsed(value, "count (1 / count) or a constant, at most 1."),
     ] = "count",
     forgetting: Annotated[
-        float | None,
-        typer.Option(help="The share of the counts that each row removes, for data that drift."),
+        float | None, typer.Option(help="The share of the counts that each row removes.")
     ] = None,
     run: FitOptions,
 ) -> None:
@@ -185,21 +164,17 @@ class MapOptions(FitOptions):
     """The same for a map, whose ``--shape`` is the grid."""
 
     missing: Annotated[
-        str,
-        typer.Option(
-            help="Missing values: raise, skip, interpolate, or partial: compare and move units by "
-            "the values that a row has."
-        ),
+        str, typer.Option(help="raise, skip, interpolate, or partial: use the known values.")
     ] = "raise"
     shape: Annotated[
         Any,
-        typer.Option(
-            "--image-shape",
-            parser=sides,
-            help="Show units as images of HEIGHTxWIDTH, such as 28x28.",
-            metavar="HxW",
-        ),
+        parsed(image_size, "Show units as images of 28x28 pixels, say.", "--image-shape"),
     ] = None
+
+
+def grid_size(text: str) -> int | tuple[int, int]:
+    """Return the length of a chain, or the height and width of a grid."""
+    return int(text) if text.isdecimal() else image_size(text)
 
 
 @app.command("som", epilog="Example: eigenstream fit som table.csv --shape 20x20 --report map.html")
@@ -209,12 +184,7 @@ def fit_som(
     *,
     grid: Annotated[
         Any,
-        typer.Option(
-            "--shape",
-            parser=lambda text: int(text) if text.isdecimal() else sides(text),
-            metavar="HxW",
-            help="Rows and columns of the grid, as 20x20; 50 is a chain.",
-        ),
+        parsed(grid_size, "Rows and columns of the grid, as 20x20; 50 is a chain.", "--shape"),
     ] = "20x20",
     topology: Annotated[str, typer.Option(help="rectangular or hexagonal.")] = "rectangular",
     periodic: Annotated[

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from eigenstream.cli._options import Data, Json, ReadingOptions, column, grouped
+from eigenstream.cli._options import Data, Json, ReadingOptions, column, grouped, parsed
 from eigenstream.cli._output import Watched, show
 
 
@@ -18,13 +18,8 @@ from eigenstream.cli._output import Watched, show
 def look(
     data: Data,
     reading: ReadingOptions,
-    labels: Annotated[
-        Any,
-        typer.Option(parser=column, help="A column of labels, by name or number: no feature."),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Read headers only: no pass over the rows.")
-    ] = False,
+    labels: Annotated[Any, parsed(column, "A column of labels.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Read headers only.")] = False,
     json: Json = False,
 ) -> None:
     """Show what the reader finds: rows, columns, types, sequences, missing values and speed."""

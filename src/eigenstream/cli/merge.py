@@ -16,11 +16,7 @@ def merge(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The merged model (.eigs).")],
     follows: Annotated[
-        bool,
-        typer.Option(
-            "--follows",
-            help="The rows of each model follow those of the last one in time, without a break.",
-        ),
+        bool, typer.Option("--follows", help="Each model continues the rows of the last one.")
     ] = False,
     json: Json = False,
 ) -> None:

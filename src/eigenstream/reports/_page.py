@@ -83,10 +83,11 @@ def data(subject: Subject) -> Section:
     steps = known(known(estimator, "preprocessing_"), "steps")
     if steps:
         table.append(("preprocessing", ", ".join(map(repr, steps))))
-    for name in ("n_components_", "n_positive_", "alpha_", "eta_"):
-        value = known(estimator, name)
-        if value is not None:
-            table.append((name, f"{value:.4g}"))
+    if isinstance(estimator, SelfOrganizingMap):
+        table.append(("grid", repr(estimator.grid_)))
+    for name in ("solver_", "n_components_", "n_positive_", "alpha_", "eta_"):
+        if (value := known(estimator, name)) is not None:
+            table.append((name, value if isinstance(value, str) else f"{value:.4g}"))
     table += [(what, f"{spent:.2f} s") for what, spent in subject.seconds.items()]
     return Section("Data", "", (PageTable(("", ""), table, prose=True),))
 
@@ -372,17 +373,6 @@ def _sampled(X: Any, y: Any) -> Any:
     return shuffle(rows, labels, random_state=0, n_samples=min(len(labels), MOST_LABELLED))
 
 
-#: Attributes in the line below the title.
-FACTS = {
-    "rows": "n_samples_seen_",
-    "steps": "n_steps_",
-    "columns": "n_features_in_",
-    "solver": "solver_",
-    "alpha": "alpha_",
-    "eta": "eta_",
-}
-
-
 def report(
     estimator: Any,
     path: Any,
@@ -472,17 +462,6 @@ def _made(
         title=f"{name}: {count} {kind}{'s' * (count != 1)} of {estimator.n_features_in_} columns",
         lead=(type(estimator).__doc__ or "").partition("\n")[0],
         sections=sections,
-        facts=list(_facts(estimator)),
+        facts=[("eigenstream", __version__)],
         command=command,
     )
-
-
-def _facts(estimator: Any) -> Iterator[tuple[str, str]]:
-    for name, attribute in FACTS.items():
-        value = getattr(estimator, attribute, None)
-        if value is not None:
-            yield name, value if isinstance(value, str) else f"{value:,.6g}"
-    if isinstance(estimator, SelfOrganizingMap):
-        yield "grid", " × ".join(map(str, estimator.grid_.shape))
-        yield "topology", estimator.grid_.topology + ", periodic" * estimator.grid_.periodic
-    yield "eigenstream", __version__
