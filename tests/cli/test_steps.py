@@ -107,4 +107,4 @@ def test_models_are_evaluated_behind_their_steps(folder):
     (folder / "p.csv").write_text("0,1,equal\n0,200,unequal\n")
     code, _, said = run("evaluate", model, folder / "x.csv", "--pairs", folder / "p.csv")
     assert code == 2
-    assert "use up 2 rows of each sequence" in said
+    assert "changes the numbers of rows" in said

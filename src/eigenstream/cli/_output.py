@@ -92,7 +92,8 @@ def words(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {words(one)}" for name, one in list(value.items())[:MOST_SHOWN])
+        parts = [f"{name} {words(one)}".replace("_", " ") for name, one in value.items()]
+        return ", ".join(parts[:MOST_SHOWN])
     if isinstance(value, np.ndarray | list | tuple):
         shown = ", ".join(map(words, value[:MOST_SHOWN])) + ", ..." * (len(value) > MOST_SHOWN)
         return f"{len(value)}: {shown}" if len(value) > 1 else shown

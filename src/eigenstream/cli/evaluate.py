@@ -15,17 +15,9 @@ from eigenstream.cli._options import (
     column,
     grouped,
 )
-from eigenstream.cli._output import Watched, print_json, waiting
+from eigenstream.cli._output import Watched, show, waiting
 from eigenstream.cli._pairs import pairs_of
 from eigenstream.cli.transform import check_width, feature_model
-
-#: The measures, as they are called in JSON and in words.
-WORDS = {
-    "one_shot_error": "one-shot error",
-    "risk": "least risk R*",
-    "roc_area": "ROC area",
-    "error": "error at the threshold",
-}
 
 
 @grouped
@@ -66,28 +58,14 @@ def evaluate(
     stream = reading.matching(estimator, data, missing, **more).prepared(estimator)
     if file is not None:
         stream = stream.with_labels(labels_of(file))
-    if pairs is not None and (lost := stream.preprocessing.lost):
-        raise ValueError(
-            f"--pairs: the steps {stream.preprocessing!r} use up {lost} rows of each sequence, so "
-            "that the numbers of rows change. Use --labels."
-        )
+    if pairs is not None and stream.preprocessing.lost:
+        raise ValueError(f"{stream.preprocessing!r} changes the numbers of rows. Use --labels.")
     check_width(stream.n_features, estimator, stream)
     with Watched(stream) as watched:
         judged: Any = _drawn(watched, most, seed) if pairs is None else pairs_of(watched, pairs)
     with waiting("comparing distances"):
         found = _of_labels(estimator, *judged) if pairs is None else _of_pairs(estimator, *judged)
-    if json:
-        print_json(found)
-        return
-    print(f"{model}: {type(estimator).__name__}")
-    features, columns = found.pop("features"), found.pop("columns")
-    for name, count in found.items():
-        print(f"  {name:8} {count:,}")
-    print(f"\n  {'':24}{'features':>12}{'columns':>12}")
-    for name, words in WORDS.items():
-        shown = [f"{one[name]:12.4f}" for one in (features, columns) if name in one]
-        if shown:
-            print(f"  {words:24}{''.join(shown)}")
+    show(f"{model}: {type(estimator).__name__}", found, json)
 
 
 def _drawn(stream: Any, most: int, seed: int) -> tuple[Any, Any, int]:

@@ -40,6 +40,8 @@ def look(
     }
     if readable and not quick:
         found |= _passed(stream)
+        if found["rows_with_missing"]:
+            found["advice"].append("--missing skip or --missing interpolate")
     show("What the reader sees", found, json)
 
 
@@ -61,7 +63,7 @@ def _passed(stream: Any) -> dict[str, Any]:
                 first = {"source": chunk.source, "row": chunk.first_row + int(holes[0])}
             n_missing += len(holes)
         seconds = watched.seconds
-    found = {
+    return {
         "rows": watched.rows,
         "sequences": len(lengths),
         "shortest": min(lengths),
@@ -72,7 +74,6 @@ def _passed(stream: Any) -> dict[str, Any]:
         "seconds": seconds,
         "rows_per_second": round(watched.rows / max(seconds, 1e-9)),
     }
-    return found | ({"advice": ["--missing skip or --missing interpolate"]} if n_missing else {})
 
 
 def _advice(others: dict[Any, str], names: Any) -> list[str]:
