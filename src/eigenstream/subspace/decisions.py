@@ -154,7 +154,7 @@ class PairDecisions(ABC):
                 f"strategy={strategy!r} needs pairs with y = {' and '.join(map(str, needed))}, "
                 f"got only {signs[0]}."
             )
-        counts = counts_of_pairs(self.pair_distance(pairs), signs)
+        counts = counts_of_pairs(distances, signs)
         if strategy == "balanced_risk":
             threshold = pair_risk.risk_curve(counts).threshold
         elif strategy == "accuracy":

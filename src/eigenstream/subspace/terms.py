@@ -15,7 +15,7 @@ import numpy as np
 from eigenstream._linalg import Float64s, rounding_of_mean, row_squares
 from eigenstream._storable import storable
 from eigenstream.subspace.block import Block, End, Part, Shares, mean_of
-from eigenstream.subspace.chunks import NO_PLACES, Chunk, Places, RadiusBound, joined
+from eigenstream.subspace.chunks import Chunk, Places, RadiusBound, joined
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]
@@ -607,21 +607,3 @@ def mixed(h: Any) -> Any:
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)
     return h
-
-
-__all__ = [
-    "BETWEEN",
-    "NOTHING",
-    "NO_PLACES",
-    "Center",
-    "ClassTerms",
-    "ContrastTerms",
-    "PairTerms",
-    "Parts",
-    "Terms",
-    "TimeTerms",
-    "Weights",
-    "chunk_keys",
-    "pair_hashes",
-    "row_hashes",
-]
