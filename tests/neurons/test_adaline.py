@@ -189,7 +189,10 @@ def test_several_targets_learn_beside_each_other():
         (lambda X, y: AdalineRegressor(schedule=-1.0).fit(X, y), "schedule must be a number"),
         (lambda X, y: AdalineRegressor().fit(X, y * np.nan), "y contains NaN at row 0"),
         (lambda X, y: AdalineRegressor().fit(X, y[:-1]), "inconsistent"),
-        (lambda X, y: AdalineRegressor().fit(X, y).partial_fit(X, np.c_[y, y]), "2 targets"),
+        (
+            lambda X, y: AdalineRegressor().fit(X, y).partial_fit(X, np.c_[y, y]),
+            "began with 1 targets",
+        ),
         (lambda X, y: Adaline().fit(X, np.ones(len(X), int)), "one class only"),
         (lambda X, y: Adaline().partial_fit(X, y > 0), "classes must be passed"),
     ],

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from eigenstream import MultilayerPerceptron, MultilayerPerceptronRegressor
+from eigenstream.neurons._base import Block
 from eigenstream.online import UnstableStepError
 from eigenstream.persistence import ModelError, load, save
 from eigenstream.schedules import Power
@@ -219,9 +220,9 @@ def test_waiting_rows_of_another_shape_cannot_be_loaded(tmp_path):
     model.partial_fit(rows, labels, classes=[0, 1, 2])
     save(model, tmp_path / "good.eigs")
     np.testing.assert_array_equal(load(tmp_path / "good.eigs").predict(rows), model.predict(rows))
-    X, y, c = model._waiting
-    for k, waiting in enumerate([(X[:, 1:], y, c), (X, y[:, 1:], c), (X, y[1:], c), (X, y)]):
-        model._waiting = waiting
+    X, y, c, *_ = model._waiting
+    for k, waiting in enumerate([(X[:, 1:], y, c), (X, y[:, 1:], c), (X, y[1:], c)]):
+        model._waiting = Block(*waiting, c)
         save(model, tmp_path / f"{k}.eigs")
         with pytest.raises(ModelError):
             load(tmp_path / f"{k}.eigs")

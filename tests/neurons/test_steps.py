@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from eigenstream.neurons._network import ACTIVATIONS, OUTPUTS, Network, backpropagation_steps
-from eigenstream.neurons._supervised import Block
-from eigenstream.neurons.adaline import adaline_steps
-from eigenstream.neurons.perceptron import Units, perceptron_steps
+from eigenstream.neurons._base import Block
+from eigenstream.neurons.linear import Units, adaline_steps, perceptron_steps
+from eigenstream.neurons.multilayer import ACTIVATIONS, OUTPUTS, Network, backpropagation_steps
 
 N, D = 203, 12
 RNG = np.random.default_rng(0)

@@ -1,10 +1,8 @@
 """Neurons: single units and small layers that learn by local rules."""
 
-from eigenstream.neurons.adaline import Adaline, AdalineRegressor
+from eigenstream.neurons.hebbian import OjaNeuron, SangerNetwork
+from eigenstream.neurons.linear import Adaline, AdalineRegressor, Perceptron
 from eigenstream.neurons.multilayer import MultilayerPerceptron, MultilayerPerceptronRegressor
-from eigenstream.neurons.oja import OjaNeuron
-from eigenstream.neurons.perceptron import Perceptron
-from eigenstream.neurons.sanger import SangerNetwork
 
 __all__ = [
     "Adaline",

@@ -1,8 +1,9 @@
 """The multilayer perceptron: layers of units that learn by backpropagation of errors."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,12 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_whole, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
-from eigenstream._storable import check_form, storable
+from eigenstream._storable import storable
 from eigenstream._streams import maps_streams
-from eigenstream.neurons._network import OUTPUTS, Network, backpropagation_steps, network_answers
-from eigenstream.neurons._supervised import (
+from eigenstream.kernels.base import njit
+from eigenstream.neurons._base import (
     COUNT,
-    FLAG,
     Block,
     Classifying,
     Regressing,
@@ -29,37 +29,234 @@ from eigenstream.neurons._supervised import (
     target_spread,
 )
 
-__all__ = ["MultilayerPerceptron", "MultilayerPerceptronRegressor"]
-
 #: Multiplications of a batch's largest product from which several threads are faster.
 SHARED = 1e8
+
+#: Activation functions of the hidden units.
+ACTIVATIONS = ("identity", "logistic", "tanh", "relu")
+#: Activation functions of the last layer. The first two have the cross-entropy as loss, the others
+#: half the squared error.
+OUTPUTS = ("softmax", "logistic", "identity", "logistic_squared")
+
+#: Shares are clipped this far from 0 and 1 before their logarithm, as in scikit-learn.
+LEAST = float(np.finfo(np.float64).eps)
+
+
+@storable(
+    sizes="i8 layers",
+    weights="f8 weights",
+    velocity="f8 weights",
+    activation="int",
+    output="int",
+    momentum="number",
+    nesterov="bool",
+)
+class Network(NamedTuple):
+    """Layers of units, each fully connected to the one before it.
+
+    The weights of all layers lie in one array: those from layer l to the next as (inputs, units),
+    then the intercepts of the units.
+
+    >>> net = Network.zeros((2, 3, 1), "tanh", "logistic")
+    >>> [(coefs.shape, intercepts.shape) for coefs, intercepts in net.layers()]
+    [((2, 3), (3,)), ((3, 1), (1,))]
+    """
+
+    sizes: Any  # units of each layer, the inputs first
+    weights: Any
+    velocity: Any  # the last change of the weights
+    activation: int  # of the hidden units, in ACTIVATIONS
+    output: int  # in OUTPUTS
+    momentum: float
+    nesterov: bool
+
+    @classmethod
+    def zeros(
+        cls,
+        sizes: tuple[int, ...],
+        activation: str,
+        output: str,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+    ) -> "Network":
+        """Return a network whose weights are all zero."""
+        weights = np.zeros(sum((n + 1) * m for n, m in pairwise(sizes)))
+        kinds = ACTIVATIONS.index(activation), OUTPUTS.index(output)
+        layers = np.array(sizes, np.int64)
+        return cls(layers, weights, weights.copy(), *kinds, float(momentum), bool(nesterov))
+
+    def _loaded(self) -> None:
+        """Check that the weights belong to these layers."""
+        sizes = self.sizes.tolist()
+        total = sum((n + 1) * m for n, m in pairwise(sizes))
+        if len(sizes) < 2 or min(sizes) < 1 or len(self.weights) != total:
+            raise ValueError(f"layers of {sizes} units have other weights.")
+        ACTIVATIONS[self.activation], OUTPUTS[self.output]
+
+    def layers(self) -> list[tuple[Float64s, Float64s]]:
+        """Return views of the weights and the intercepts of each layer."""
+        found: list[tuple[Float64s, Float64s]] = _layers(self.sizes.tolist(), self.weights)
+        return found
+
+    def copy(self) -> "Network":
+        """Return a network that learns without this one."""
+        return self._replace(weights=self.weights.copy(), velocity=self.velocity.copy())
+
+
+def _layers(sizes: Any, flat: Any) -> Any:
+    found, at = [], 0
+    for k in range(len(sizes) - 1):
+        n, m = sizes[k], sizes[k + 1]
+        found.append((flat[at : at + n * m].reshape((n, m)), flat[at + n * m : at + (n + 1) * m]))
+        at += (n + 1) * m
+    return found
+
+
+_compiled_layers = njit(cache=True, nogil=True)(_layers)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _product(left: Any, right: Any) -> Any:
+    """Return the matrix product; BLAS is several times faster with one row as a vector."""
+    if left.shape[0] == 1:
+        return np.dot(left[0], right).reshape((1, -1))
+    return np.dot(left, right)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _phi(values: Any, kind: int) -> Any:
+    """Return phi(v) of inputs v."""
+    if kind == 1:
+        return 1.0 / (1.0 + np.exp(-values))
+    if kind == 2:
+        return np.tanh(values)
+    return np.maximum(values, 0.0) if kind == 3 else values
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _slope(answers: Any, kind: int) -> Any:
+    """Return phi'(v) of the answers y = phi(v)."""
+    if kind == 1:
+        return answers * (1.0 - answers)
+    if kind == 2:
+        return 1.0 - answers * answers
+    return (answers > 0.0) * 1.0 if kind == 3 else np.ones_like(answers)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _forward(net: Network, rows: Any) -> Any:
+    """Return the answers of each layer to the rows, the rows first."""
+    answers = [rows]
+    for coefs, intercepts in _compiled_layers(net.sizes, net.weights):
+        values = _product(answers[-1], coefs) + intercepts
+        if len(answers) < net.sizes.size - 1:
+            values = _phi(values, net.activation)
+        elif net.output == 0:
+            for t in range(values.shape[0]):
+                values[t] = np.exp(values[t] - values[t].max())
+                values[t] /= values[t].sum()
+        elif net.output != 2:
+            values = _phi(values, 1)
+        answers.append(values)
+    return answers
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _compare(answers: Any, targets: Any, weights: Any, kind: int) -> Any:
+    """Return the sum of the losses and the local gradients, both times the rows' weights.
+
+    The gradient is e = d - y for the cross-entropies and linear answers. For the squared error of
+    logistic answers it is e phi'(v) ([BACKPROP]).
+    """
+    errors = targets - answers
+    if kind >= 2:
+        losses = 0.5 * errors * errors
+    else:
+        shares = np.minimum(np.maximum(answers, LEAST), 1.0 - LEAST)
+        losses = -targets * np.log(shares)
+        if kind == 1:
+            losses -= (1.0 - targets) * np.log(1.0 - shares)
+    if kind == 3:
+        errors *= answers * (1.0 - answers)
+    heavy = weights.reshape((-1, 1))
+    return (losses * heavy).sum(), errors * heavy
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def backpropagation_steps(net: Network, block: Block, order: Any, gains: Any, size: int) -> Any:
+    """Take a step on each batch of ``size`` rows; return the steps and the sum of the losses.
+
+    A step is dw_ji = eta / n times the sum over the n rows of c delta_j y_i, c their weights. In a
+    hidden layer delta_j = phi'(v_j) sum_k delta_k w_kj ([BACKPROP]). With momentum m, the weights
+    change by v = m v + dw, in Nesterov's form by m v + dw. The last batch may be smaller. A loss
+    that is not finite ends the loop before its step.
+
+    >>> net = Network.zeros((2, 1), "tanh", "identity")
+    >>> block = Block(np.eye(2), np.array([[1.0], [3.0]]), np.ones(2), np.ones(2))
+    >>> backpropagation_steps(net, block, np.arange(2), np.array([0.5]), 2)
+    (1, 5.0)
+    >>> net.weights  # the mean error is 2
+    array([0.25, 0.75, 1.  ])
+    """
+    weights, velocity, total = net.weights, net.velocity, 0.0
+    change = np.empty_like(weights)
+    layers, changes = _compiled_layers(net.sizes, weights), _compiled_layers(net.sizes, change)
+    for s in range(gains.shape[0]):
+        picks = order[s * size : (s + 1) * size]
+        answers = _forward(net, block.rows[picks])
+        wanted, heavy = block.targets[picks], block.weights[picks]
+        loss, deltas = _compare(answers[-1], wanted, heavy, net.output)
+        if not np.isfinite(loss):
+            return s, total
+        total += loss
+        deltas *= gains[s] / picks.size
+        for k in range(len(layers) - 1, -1, -1):
+            coefs, intercepts = changes[k]
+            np.dot(answers[k].T, deltas, coefs)
+            intercepts[:] = deltas.sum(axis=0)
+            if k > 0:
+                deltas = _product(deltas, layers[k][0].T) * _slope(answers[k], net.activation)
+        step = change
+        if net.momentum > 0.0:
+            velocity[:] = net.momentum * velocity + change
+            step = net.momentum * velocity + change if net.nesterov else velocity
+        weights += step
+    return gains.shape[0], total
+
+
+def network_answers(net: Network, rows: Any) -> Float64s:
+    """Return the answers of the last layer to each row.
+
+    >>> network_answers(Network.zeros((2, 1), "tanh", "logistic"), np.ones((1, 2)))
+    array([[0.5]])
+    """
+    return np.asarray(_forward(net, np.require(rows, requirements=["C", "W"]))[-1])
 
 
 @storable(
     validation_scores_="list[number]?",
     best_validation_score_="number?",
+    n_layers_="int",
+    n_outputs_="int",
+    loss_="number?",
     _units="Network",
-    _waiting="tuple | None",
+    _waiting="Block | None",
 )
 class _Backpropagating(SupervisedNeurons):
     """Base of the multilayer perceptrons."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = (
-        SupervisedNeurons._parameter_constraints
-        | SupervisedNeurons.RATES
-        | {
-            "hidden_layer_sizes": "no_validation",
-            "activation": [StrOptions({"tanh", "logistic", "relu"})],
-            "batch_size": [COUNT],
-            "momentum": [Interval(Real, 0, 1, closed="left")],
-            "nesterovs_momentum": [FLAG],
-            "early_stopping": [FLAG],
-            "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        }
-    )
+    _parameter_constraints: ClassVar[dict[str, Any]] = SupervisedNeurons._parameter_constraints | {
+        "hidden_layer_sizes": "no_validation",
+        "activation": [StrOptions({"tanh", "logistic", "relu"})],
+        "batch_size": [COUNT],
+        "momentum": [Interval(Real, 0, 1, closed="left")],
+        "nesterovs_momentum": ["boolean"],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    }
 
     #: Rows that wait for their batch.
-    _waiting: tuple[Float64s, Float64s, Float64s] | None
+    _waiting: Block | None
 
     def __init__(
         self,
@@ -114,8 +311,8 @@ class _Backpropagating(SupervisedNeurons):
 
     def _new_units(self, random: Any) -> Network:
         """Draw the weights within the bounds of Glorot and Bengio, in scikit-learn's order."""
-        self._waiting = None
         sizes = self.n_features_in_, *self._hidden(), self._n_units
+        self.n_layers_, self.n_outputs_, self._waiting = len(sizes), self._n_units, None
         options = self.activation, self._output(), self.momentum, self.nesterovs_momentum
         net = Network.zeros(sizes, *options)
         for coefs, intercepts in net.layers():
@@ -145,7 +342,7 @@ class _Backpropagating(SupervisedNeurons):
             self._units.weights[:] = best
             self.validation_scores_ = [-one for one in judged]
             self.best_validation_score_ = -min(judged)
-        name = type(self).__name__
+        name, self.loss_ = type(self).__name__, losses[-1]
         if not self.converged_:
             warn_user(
                 f"{name} did not converge in {self.n_iter_} passes. Raise max_iter or "
@@ -171,16 +368,16 @@ class _Backpropagating(SupervisedNeurons):
     def _held_out(self, start: Start, random: Any) -> tuple[Start, Block]:
         """Hold out some of the rows, of a stream of the first part; return passes over the rest."""
         first = next(iter(start()))
-        two_classes = isinstance(self, Classifying) and self._n_units == 1
+        alone = isinstance(self, Classifying) and self._n_units == 1
         try:
             kept, held = train_test_split(
                 np.arange(len(first.rows)),
                 random_state=random,
                 test_size=self.validation_fraction,
-                stratify=first.targets[:, 0] if two_classes else None,
+                stratify=first.targets if alone else None,
             )
             if len(held) < 2:
-                raise ValueError("Fewer than two rows.")
+                raise ValueError("One row has no score.")
         except ValueError as error:
             raise ValueError(
                 f"validation_fraction={self.validation_fraction!r} of {len(first.rows)} rows "
@@ -207,34 +404,28 @@ class _Backpropagating(SupervisedNeurons):
     def _chunk(self, block: Block) -> None:
         """Learn from whole batches; the remaining rows wait."""
         if self._waiting is not None:
-            both = zip(self._waiting, block[:3], strict=True)
-            rows, targets, weights = (np.concatenate(one) for one in both)
-            block = Block(rows, targets, weights, weights)
+            both = zip(self._waiting[:4], block[:4], strict=True)
+            rows, targets, weights, factors = (np.concatenate(pair) for pair in both)
+            block = Block(rows, targets, weights, factors)
         whole = len(block.rows) - len(block.rows) % self.batch_size
         if whole:
             super()._chunk(block.chosen(slice(whole)))
-        rows, targets, weights = (one[whole:].copy() for one in block[:3])
-        self._waiting = (rows, targets, weights) if len(rows) else None
+            self.loss_ = self.loss_curve_[-1]
+        self._waiting = None
+        if whole < len(block.rows):
+            self._waiting = block.chosen(np.arange(whole, len(block.rows)))
 
     def _ready(self) -> Network:
         """Return the network after a step on the rows that wait for their batch."""
         check_is_fitted(self)
         net: Network = self._units
-        if self._waiting is None:
-            return net
-        net, waiting = net.copy(), Block(*self._waiting, self._waiting[2])
-        n = len(waiting.rows)
-        backpropagation_steps(net, waiting, np.arange(n), self._gains(1), n)
+        if self._waiting is not None:
+            net, n = net.copy(), len(self._waiting.rows)
+            backpropagation_steps(net, self._waiting, np.arange(n), self._gains(1), n)
         return net
 
     def _parts(self) -> tuple[list[Float64s], list[Float64s]]:
         return _copies(self._units)
-
-    @property
-    def loss_(self) -> float:
-        """The mean loss of the last pass or chunk."""
-        check_is_fitted(self)
-        return float(self.loss_curve_[-1])
 
     @property
     def coefs_(self) -> list[Float64s]:
@@ -247,18 +438,6 @@ class _Backpropagating(SupervisedNeurons):
         return _copies(self._ready())[1]
 
     @property
-    def n_layers_(self) -> int:
-        """The number of layers, the inputs among them."""
-        check_is_fitted(self)
-        return len(self._units.sizes)
-
-    @property
-    def n_outputs_(self) -> int:
-        """The number of units of the last layer."""
-        check_is_fitted(self)
-        return self._n_units
-
-    @property
     def n_steps_(self) -> int:
         """The number of steps, one a batch."""
         check_is_fitted(self)
@@ -266,18 +445,15 @@ class _Backpropagating(SupervisedNeurons):
 
     def _loaded(self) -> None:
         super()._loaded()
-        if self._begun and self._waiting is not None:
-            sizes = dict(zip(("inputs", "outputs"), self._sizes(), strict=True))
-            forms = "f8 n inputs", "f8 n outputs", "f8 n"
-            for form, one in zip(forms, self._waiting, strict=True):
-                check_form(form, one, sizes, "_waiting")
+        waiting = self._waiting if self._begun else None
+        if waiting is not None and waiting.targets.shape[1] != self._n_units:
+            raise ValueError("the waiting rows have other targets.")
 
     def _sizes(self) -> tuple[int, int]:
         return int(self._units.sizes[0]), int(self._units.sizes[-1])
 
-    def _answers(self, X: Any) -> Float64s:
-        check_is_fitted(self)
-        return network_answers(self._ready(), self._rows(X, reset=False))
+    def _respond(self, rows: Float64s) -> Float64s:
+        return network_answers(self._ready(), rows)
 
 
 @storable()

@@ -1,4 +1,4 @@
-"""The base of neurons that learn from rows with targets."""
+"""The parts that neurons share: parameters, passes over blocks of rows, targets."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -10,43 +10,22 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from eigenstream._checks import (
-    check_finite,
-    check_names,
-    check_unchanged,
-    check_unmasked,
-    check_weights,
-    real_array,
-)
+from eigenstream import _checks as checks
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import Course, fits_streams_by, maps_streams
+from eigenstream._streams import Course, check_labelled, fits_streams_by, maps_streams
 from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Auto, as_schedule
 
-__all__ = [
-    "COUNT",
-    "FLAG",
-    "NOT_NEGATIVE",
-    "Block",
-    "Classifying",
-    "Regressing",
-    "Start",
-    "SupervisedNeurons",
-    "next_order",
-    "stalled",
-    "target_spread",
-]
-
 COUNT = Interval(Integral, 1, None, closed="left")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
-FLAG = "boolean"
 
 #: Parameters that only ``fit`` reads. They may change between two chunks.
 OF_FIT = (
@@ -61,6 +40,58 @@ OF_ROWS = (
 )
 
 
+@storable(**FITTED, _begun="dict", n_iter_="int", converged_="bool", history_="list?")
+class Neurons(BaseEstimator, ABC):
+    """Base of all neurons."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "max_iter": [COUNT],
+        "tol": [NOT_NEGATIVE],
+        "history_every": [COUNT, None],
+        "random_state": ["random_state"],
+    }
+
+    max_iter: int
+    history_every: int | None
+    random_state: Any
+
+    #: The parameters that learning began with; none before.
+    _begun: Mapping[str, Any] = MappingProxyType({})
+
+    def _check(self) -> None:
+        """Check the parameters."""
+        self._validate_params()
+
+    def _start(self) -> None:
+        """Check the parameters, and forget what was learned before."""
+        self._check()
+        given = self.get_params(deep=False)
+        self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
+        self.n_iter_, self.converged_ = 0, False
+        if self.history_every is not None:
+            self.history_: list[Any] = []
+
+    def _start_or_continue(self) -> bool:
+        """Prepare for a chunk; return whether it is the first one."""
+        first = not self._begun
+        if first:
+            self._start()
+        else:
+            checks.check_unchanged(self._begun, vars(self))
+        return first
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        """Return finite rows."""
+        rows = validated_rows(self, X, reset=reset)
+        checks.check_finite(rows)
+        return rows
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether there is anything to read."""
+        return bool(self._begun)
+
+
+@storable(rows="f8 n D", targets="f8 n outputs", weights="f8 n", factors="f8 n", whole="bool")
 class Block(NamedTuple):
     """Checked rows of positive weight, the targets of the units, and the weights."""
 
@@ -85,42 +116,21 @@ class Block(NamedTuple):
 Start = Callable[[], Iterable[Block]]
 
 
-@storable(
-    **FITTED,
-    _begun="dict",
-    _steps="int",
-    n_iter_="int",
-    converged_="bool",
-    history_="list?",
-    loss_curve_="list[number]",
-)
-class SupervisedNeurons(BaseEstimator, ABC):
+@storable(_steps="int", loss_curve_="list[number]")
+class SupervisedNeurons(Neurons):
     """Base of the neurons that learn from rows with targets, one example after the other."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "max_iter": [COUNT],
-        "shuffle": [FLAG],
-        "history_every": [COUNT, None],
-        "random_state": ["random_state"],
-    }
-    #: Those of the neurons with learning rates.
-    RATES: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = Neurons._parameter_constraints | {
+        "shuffle": ["boolean"],
         "schedule": "no_validation",
-        "tol": [NOT_NEGATIVE],
         "n_iter_no_change": [COUNT],
     }
 
-    max_iter: int
     shuffle: bool
-    history_every: int | None
-    random_state: Any
     #: Rows a step.
     batch_size: int = 1
 
     loss_curve_: list[float]
-
-    #: The parameters that learning began with; none before.
-    _begun: Mapping[str, Any] = MappingProxyType({})
     _units: Any
 
     @abstractmethod
@@ -144,25 +154,21 @@ class SupervisedNeurons(BaseEstimator, ABC):
         """Return the numbers of inputs and of outputs."""
 
     @abstractmethod
-    def _answers(self, X: Any) -> Float64s:
+    def _respond(self, rows: Float64s) -> Float64s:
         """Return the answers of the units to rows, one column a unit."""
-
-    @abstractmethod
-    def _given(self, y: Any) -> NDArray[Any]:
-        """Return labels or numbers, checked, one a row."""
-
-    @abstractmethod
-    def _encoded(self, given: NDArray[Any]) -> Float64s:
-        """Return the targets of the units, one column a unit."""
-
-    @abstractmethod
-    def _note_targets(self, given: NDArray[Any]) -> None:
-        """Note the classes, or the number of targets, of rows that come first."""
 
     @property
     @abstractmethod
     def _n_units(self) -> int:
         """The number of outputs."""
+
+    @abstractmethod
+    def _note_targets(self, y: Any) -> None:
+        """Note the classes, or the number of targets."""
+
+    @abstractmethod
+    def _targets(self, y: Any) -> Float64s:
+        """Return the targets of the units, one column a unit."""
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -181,8 +187,7 @@ class SupervisedNeurons(BaseEstimator, ABC):
         """
         with unchanged_on_error(self):
             self._start()
-            block = self._checked(X, y, sample_weight, reset=True, known=False)
-            block = block._replace(whole=True)
+            block = self._checked(X, y, sample_weight, first=True)._replace(whole=True)
             self._fit(lambda: [block])
         return self
 
@@ -190,6 +195,7 @@ class SupervisedNeurons(BaseEstimator, ABC):
         """Learn from a stream part by part, or as from an array if one part holds all rows."""
         course.keep_nothing(f"fit of {type(self).__name__} makes several passes")
         made, passes = course.learned, course.passes()
+        check_labelled(course.stream, made)
         first = list(islice(passes.parts(), 2))
         if len(first) == 1:
             made.fit(*first[0])
@@ -197,30 +203,22 @@ class SupervisedNeurons(BaseEstimator, ABC):
         made._start()
         made._rows(first[0].rows, reset=True)
         for part in passes:
-            made._note_targets(made._given(part.labels))
+            made._note_targets(part.labels)
         made._fit(lambda: (made._checked(*part) for part in passes.parts()))
 
     def _fit(self, start: Start) -> None:
         random = check_random_state(self.random_state)
-        self._begin(random)
+        self._units = self._new_units(random)
         self._learn(start, random)
 
     def _start(self) -> None:
-        """Check the parameters, and forget what was learned before."""
-        self._check()
-        given = self.get_params(deep=False)
-        self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
+        super()._start()
+        self._steps, self.loss_curve_ = 0, []
         self._forget("classes_", "_targets_", "_flat", "safe_rate_", *OF_ROWS)
 
     def _forget(self, *names: str) -> None:
         for name in names:
             self.__dict__.pop(name, None)
-
-    def _begin(self, random: Any) -> None:
-        self._units = self._new_units(random)
-        self._steps, self.n_iter_, self.loss_curve_, self.converged_ = 0, 0, [], False
-        if self.history_every is not None:
-            self.history_: list[Any] = []
 
     def _passes(self, start: Start, random: Any, settled: Callable[[], bool]) -> bool:
         """Learn from at most ``max_iter`` passes; return whether they settled."""
@@ -242,8 +240,8 @@ class SupervisedNeurons(BaseEstimator, ABC):
         total, size = 0.0, self.batch_size
         while len(order):
             every = self.history_every or len(order)
-            steps = every - self._steps % every
-            here, order = order[: steps * size], order[steps * size :]
+            stop = (every - self._steps % every) * size
+            here, order = order[:stop], order[stop:]
             total += self._advance(block, here)
             self._steps += -(-len(here) // size)
             if self.history_every is not None and self._steps % every == 0:
@@ -255,17 +253,12 @@ class SupervisedNeurons(BaseEstimator, ABC):
         if sample_weight is not None and not np.any(sample_weight):
             return self
         with unchanged_on_error(self):
-            first = not self._begun
-            if first:
-                self._start()
-            else:
-                check_unchanged(self._begun, vars(self))
+            first = self._start_or_continue()
             if isinstance(self, Classifying):
                 _check_partial_fit_first_call(self, classes)
-            known = not first or hasattr(self, "classes_")
-            block = self._checked(X, y, sample_weight, reset=first, known=known)
+            block = self._checked(X, y, sample_weight, first=first)
             if first:
-                self._begin(check_random_state(self.random_state))
+                self._units = self._new_units(check_random_state(self.random_state))
             else:  # after an error the old values are unchanged
                 self._units, self.loss_curve_ = self._units.copy(), self.loss_curve_.copy()
                 if self.history_every is not None:
@@ -294,8 +287,7 @@ class SupervisedNeurons(BaseEstimator, ABC):
     # ---- checks ----------------------------------------------------------------------------
 
     def _check(self) -> None:
-        """Check the parameters."""
-        self._validate_params()
+        super()._check()
         schedule = vars(self).get("schedule", 0.1)
         if isinstance(as_schedule(schedule), Auto):
             raise ValueError(
@@ -303,64 +295,43 @@ class SupervisedNeurons(BaseEstimator, ABC):
                 "eigenstream.schedules or a function of the step number."
             )
 
-    def _checked(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        reset: bool = False,
-        known: bool = True,
-    ) -> Block:
-        """Return the rows of positive weight, with the targets of the units.
-
-        Unless they are ``known``, the classes or the number of targets are noted first.
-        """
-        rows = self._rows(X, reset=reset)
-        given = self._given(y)
-        check_consistent_length(rows, given)
-        weights = np.ones(len(rows))
-        if sample_weight is not None:
-            weights = check_weights(sample_weight, len(rows)).copy()
-            if not weights.any():
-                raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
-            counted = weights > 0
-            rows, given, weights = rows[counted], given[counted], weights[counted]
-        if not known:
-            self._note_targets(given)
-        rows = self._inputs(rows)
-        return Block(rows, self._encoded(given), weights, self._factors(rows, weights))
-
-    def _rows(self, X: Any, *, reset: bool) -> Float64s:
-        """Return the rows as float64, contiguous in memory."""
-        rows = validated_rows(self, X, reset=reset)
-        check_finite(rows)
-        return np.ascontiguousarray(rows, np.float64)
-
-    def _inputs(self, rows: Float64s) -> Float64s:
-        """Return the inputs of the units."""
-        return rows
-
-    def _factors(self, rows: Float64s, weights: Float64s) -> Float64s:
-        """Return the learning rates of the rows, relative to those of the steps."""
-        return weights
-
-    def _check_given(self, y: Any) -> None:
+    def _checked(self, X: Any, y: Any, sample_weight: Any = None, *, first: bool = False) -> Block:
+        """Return the rows of positive weight, with the targets of the units."""
+        rows = self._rows(X, reset=first)
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Give "
                 "one label or number a row, or a stream with open_stream(..., labels=...)."
             )
+        check_consistent_length(rows, y)
+        if first and not hasattr(self, "classes_"):
+            self._note_targets(y)
+        targets, weights = self._targets(y), np.ones(len(rows))
+        if sample_weight is not None:
+            weights = checks.check_weights(sample_weight, len(rows))
+            counted = np.flatnonzero(weights)
+            if not len(counted):
+                raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
+            rows, targets, weights = rows[counted], targets[counted], weights[counted]
+        return Block(rows, targets, weights, self._factors(rows, weights))
+
+    def _rows(self, X: Any, *, reset: bool) -> Float64s:
+        """Return the inputs of the units as float64, contiguous in memory."""
+        return np.ascontiguousarray(super()._rows(X, reset=reset), np.float64)
+
+    def _factors(self, rows: Float64s, weights: Float64s) -> Float64s:
+        """Return the learning rates of the rows, relative to those of the steps."""
+        return weights
+
+    def _answers(self, X: Any) -> Float64s:
+        check_is_fitted(self)
+        return np.asarray(self._respond(self._rows(X, reset=False)))
 
     def _loaded(self) -> None:
         """Check values that were read from a file."""
         self._check()
         if self._begun and self._sizes() != (self.n_features_in_, self._n_units):
             raise ValueError(f"{self._sizes()} inputs and outputs do not fit to the data.")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether there is anything to read."""
-        return bool(self._begun)
 
 
 @storable(classes_="names classes")
@@ -398,33 +369,21 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         n = len(self.classes_)
         return n if n > 2 else n - 1
 
-    def _given(self, y: Any) -> NDArray[Any]:
-        self._check_given(y)
-        check_unmasked(y, "y")
+    def _labels(self, y: Any) -> NDArray[Any]:
+        checks.check_unmasked(y, "y")
         labels = column_or_1d(y, warn=True)
-        return check_names(labels, "y", len(labels))
+        return checks.check_names(labels, "y", len(labels))
 
-    def _note_targets(self, given: NDArray[Any]) -> None:
-        check_classification_targets(given)
-        self.classes_ = np.unique(np.append(vars(self).get("classes_", given[:0]), given))
+    def _note_targets(self, y: Any) -> None:
+        labels = self._labels(y)
+        check_classification_targets(labels)
+        self.classes_ = np.unique(np.append(vars(self).get("classes_", labels[:0]), labels))
 
-    def _encoded(self, given: NDArray[Any]) -> Float64s:
+    def _targets(self, y: Any) -> Float64s:
         """Return 1 for a row's own class and 0 for others; of two classes, one column."""
-        codes = self._codes(given)
-        if len(self.classes_) == 2:
-            return np.asarray(codes == 1, np.float64)[:, None]
-        return np.asarray(codes[:, None] == np.arange(len(self.classes_)), np.float64)
-
-    def _codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the places of the labels among the classes."""
-        classes = self.classes_
+        labels, classes = self._labels(y), self.classes_
         if len(classes) < 2:
             raise ValueError(f"{classes} is one class only. Give at least two.")
-        if (labels.dtype.kind in "US") != (classes.dtype.kind in "US"):
-            raise ValueError(
-                f"y holds {labels[:1].tolist()}, and the classes are {classes.tolist()!r:.100}: "
-                "text and numbers name different classes. Use one kind throughout."
-            )
         codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
         unseen = np.flatnonzero(classes[codes] != labels)
         if unseen.size:
@@ -433,7 +392,8 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
                 f"classes {classes.tolist()!r:.100}. Name all classes in the first call, "
                 "partial_fit(X, y, classes=...), or call fit to start again."
             )
-        return codes.astype(np.int64)
+        found = np.asarray(codes[:, None] == np.arange(len(classes)), np.float64)
+        return found[:, 1:].copy() if len(classes) == 2 else found
 
 
 @storable(_flat="bool", _targets_="int=targets")
@@ -459,23 +419,18 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
     def _n_units(self) -> int:
         return self._targets_
 
-    def _given(self, y: Any) -> NDArray[Any]:
-        self._check_given(y)
-        values = real_array(y, "y").astype(np.float64)
-        if values.ndim not in (1, 2):
-            raise ValueError(f"y must have one or two dimensions, got shape {values.shape}.")
-        check_finite(values.reshape(len(values), -1), name="y")
-        return values
-
-    def _note_targets(self, given: NDArray[Any]) -> None:
+    def _note_targets(self, y: Any) -> None:
+        given = checks.real_array(y, "y")
         self._flat, self._targets_ = given.ndim == 1, int(given[:1].size)
 
-    def _encoded(self, given: NDArray[Any]) -> Float64s:
+    def _targets(self, y: Any) -> Float64s:
+        given = checks.real_array(y, "y").astype(np.float64)
         targets = np.ascontiguousarray(given.reshape(len(given), -1))
-        if targets.shape[1] != self._targets_:
+        checks.check_finite(targets, name="y")
+        if given.ndim > 2 or targets.shape[1] != self._targets_:
             raise ValueError(
-                f"y has {targets.shape[1]} targets a row instead of {self._targets_}. Give "
-                f"{self._targets_}, or call fit to start again."
+                f"y has shape {given.shape}, and learning began with {self._targets_} targets a "
+                "row. Give the same number, or call fit to start again."
             )
         return targets
 
@@ -519,13 +474,7 @@ def target_spread(start: Start) -> tuple[Float64s, float]:
     >>> target_spread(lambda: [Block(np.eye(2), y, np.ones(2), np.ones(2))])
     (array([2.]), 1.0)
     """
-    total, spread, mean = 0.0, 0.0, np.zeros(1)
-    for block in start():
-        weight = float(block.weights.sum())
-        own = block.weights @ block.targets / weight
-        total += weight
-        share = weight / total
-        spread += share * (float(((own - mean) ** 2).sum()) * (1.0 - share) - spread)
-        spread += float(block.weights @ ((block.targets - own) ** 2).sum(axis=1)) / total
-        mean = mean + share * (own - mean)
-    return mean, spread
+    total = sum(float(block.weights.sum()) for block in start())
+    mean = np.asarray(sum(block.weights @ block.targets for block in start())) / total
+    squares = sum(block.weights @ (block.targets - mean) ** 2 for block in start())
+    return mean, float(np.sum(squares)) / total

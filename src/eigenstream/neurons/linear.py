@@ -1,0 +1,630 @@
+"""Rosenblatt's perceptron and Adaline: units that see the rows themselves."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import warn_user
+from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
+from eigenstream._streams import maps_streams
+from eigenstream.kernels.base import njit
+from eigenstream.neurons._base import (
+    Block,
+    Classifying,
+    Regressing,
+    Start,
+    SupervisedNeurons,
+    stalled,
+    target_spread,
+)
+
+#: Rows times columns up to which ``separable_`` is computed: a fraction of a second.
+LARGEST = 200_000
+
+#: A mean of rows of length one that is this short counts as zero.
+VANISHES = 1e-9
+
+#: An error of Adaline this many times the largest target means that the weights diverge.
+EXPLODED = 1e12
+
+
+# The sum may be reordered, so that it runs in vector registers.
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def response(weights: Any, row: Any) -> float:
+    """Return <w, x>.
+
+    >>> response(np.array([1.0, 2.0]), np.array([1.0, 0.5]))
+    2.0
+    """
+    total = 0.0
+    for j in range(row.shape[0]):
+        total += weights[j] * row[j]
+    return total
+
+
+@storable()
+class LinearUnits(SupervisedNeurons):
+    """Base of perceptron and Adaline: one unit, or one a class or a target.
+
+    The last input is 1, or 0 without intercept. Its weight is the intercept.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SupervisedNeurons._parameter_constraints | {
+        "fit_intercept": ["boolean"]
+    }
+
+    fit_intercept: bool
+
+    def _weights(self) -> Float64s:
+        """Return the weights that learn, one row a unit, the intercepts last."""
+        return np.asarray(self._units)
+
+    def _answering(self) -> Float64s:
+        """Return the weights that answer."""
+        return self._weights()
+
+    def _rows(self, X: Any, *, reset: bool) -> Float64s:
+        rows = super()._rows(X, reset=reset)
+        return np.column_stack([rows, np.full(len(rows), float(self.fit_intercept))])
+
+    def _sizes(self) -> tuple[int, int]:
+        n_units, width = self._weights().shape
+        return width - 1, n_units
+
+    def _parts(self) -> tuple[Float64s, Float64s]:
+        weights = self._weights().copy()
+        return weights[:, :-1], weights[:, -1]
+
+    @property
+    def n_steps_(self) -> int:
+        """The number of rows shown to the units, in all passes."""
+        check_is_fitted(self)
+        return self._steps
+
+    @property
+    def coef_(self) -> Float64s:
+        """The weights that answer: one row a unit, a vector for targets of one dimension."""
+        return self._found()[..., :-1]
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercepts that answer, one a unit."""
+        return self._found()[..., -1]
+
+    def _found(self) -> Float64s:
+        check_is_fitted(self)
+        weights = self._answering().copy()
+        return weights[0] if vars(self).get("_flat") else weights
+
+    def _respond(self, rows: Float64s) -> Float64s:
+        return rows @ self._answering().T
+
+
+class LinearClassifying(Classifying, LinearUnits):
+    """One unit for two classes, or one a class against the rest."""
+
+    @maps_streams
+    def decision_function(self, X: Any) -> Float64s:
+        """Return the units' responses; of two classes one number a row, positive for the second."""
+        found = self._answers(X)
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    def _targets(self, y: Any) -> Float64s:
+        """Return +1 and -1, one column a unit."""
+        return 2.0 * super()._targets(y) - 1.0
+
+
+@storable(
+    weights="f8 units D+1",
+    sums="f8 units D+1",
+    kept="f8 units D+1",
+    marks="i8 3 units",
+    errors="f8 units",
+    mistakes="i8 units",
+)
+class Units(NamedTuple):
+    """Threshold units that see the same rows. The loop updates all arrays in place."""
+
+    weights: Any  # (units, D + 1)
+    sums: Any  # for the average: sum over the steps s of s times the change
+    kept: Any  # the weights in the pocket
+    marks: Any  # (3, units): length of the run, of the pocket's; whether the weights were judged
+    errors: Any  # (units,): the weight of the rows on which the pocket's weights err
+    mistakes: Any  # (units,)
+
+    @classmethod
+    def zeros(cls, n_units: int, n_inputs: int) -> "Units":
+        """Return units whose weights are zero.
+
+        >>> Units.zeros(1, 3).weights
+        array([[0., 0., 0.]])
+        """
+        weights, sums, kept = np.zeros((3, n_units, n_inputs))
+        marks, errors = np.zeros((3, n_units), np.int64), np.full(n_units, np.inf)
+        return cls(weights, sums, kept, marks, errors, np.zeros(n_units, np.int64))
+
+    def copy(self) -> "Units":
+        """Return units that learn without these."""
+        return Units(*(one.copy() for one in self))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def perceptron_steps(
+    units: Units, block: Block, order: Any, first: int = 0, pocket: bool = False
+) -> float:
+    """Show rows to the units in this order, from step ``first`` on; return the mistakes' weight.
+
+    Unit k answers y = +1 or -1; a response of zero is a mistake. On a mistake w += c y x, with the
+    row's weight c. With a pocket, the weights that were right for the longest run of rows are kept
+    [GALLANT].
+    """
+    total = 0.0
+    for s in range(order.shape[0]):
+        row, c = block.rows[order[s]], block.factors[order[s]]
+        for k in range(units.weights.shape[0]):
+            y, w = block.targets[order[s], k], units.weights[k]
+            if y * response(w, row) > 0.0:
+                if pocket:
+                    _survived(units, k, block)
+                continue
+            total += c
+            units.mistakes[k] += 1
+            units.marks[0, k] = units.marks[2, k] = 0
+            for j in range(row.shape[0]):
+                w[j] += c * y * row[j]
+                units.sums[k, j] += (first + s) * c * y * row[j]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _survived(units: Units, k: int, block: Block) -> None:
+    """Count a right answer; put the weights into the pocket if they are better than what it has.
+
+    If the block holds all rows, better weights err on less of them.
+    """
+    marks, errors = units.marks, 0.0
+    marks[0, k] += 1
+    if marks[0, k] <= marks[1, k] or marks[2, k] == 2:
+        return
+    if marks[2, k] == 0:
+        if block.whole:
+            for i in range(block.rows.shape[0]):
+                if block.targets[i, k] * response(units.weights[k], block.rows[i]) <= 0.0:
+                    errors += block.weights[i]
+            if errors >= units.errors[k]:
+                marks[2, k] = 2
+                return
+        units.errors[k] = errors if block.whole else np.inf
+        units.kept[k] = units.weights[k]
+        marks[2, k] = 1
+    marks[1, k] = marks[0, k]
+
+
+@storable(
+    _units="Units",
+    margin_="f8 units?",
+    radius_="number?",
+    mistake_bound_="f8 units?",
+    separable_="bool | None?",
+)
+class Perceptron(LinearClassifying):
+    """Threshold units that add a row, with the sign of its class, when they are wrong [ROSENBLATT].
+
+    With y = +1 or -1 and the response v = <w, x> + b, a row with y v <= 0 is a mistake, and
+    w += y x, b += y. Two classes take one unit, more take one each against the rest. There is no
+    learning rate: from a start at zero it would only scale the weights.
+
+    If some plane through the origin of (x, 1) leaves all rows on their side, at a distance of at
+    least gamma, and R is the length of the longest, a unit makes at most (R / gamma)^2 mistakes,
+    in whatever order and however often the rows come [NOVIKOFF]. A pass without a mistake ends the
+    fit: ``converged_``. If there is none among ``max_iter``, a warning says so, and whether the
+    rows are inseparable where that is quickly found out.
+
+    Parameters
+    ----------
+    average : bool, default=False
+        Answer by the average of the weights over all steps; learning is the same.
+    pocket : bool, default=False
+        Answer by the weights that were right for the longest run of rows; in ``fit`` they are
+        exchanged only for weights with fewer mistakes on all rows [GALLANT]. For inseparable data.
+        A stream of more than 64 MB is not read again to count them.
+    fit_intercept : bool, default=True
+    max_iter : int, default=1000
+        Largest number of passes in ``fit``.
+    shuffle : bool, default=True
+        Draw a new order of the rows for each pass of ``fit``.
+    history_every : int, optional
+        Append ``(step, weights, intercepts)`` to ``history_`` every ``history_every`` rows.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    classes_ : array
+    coef_, intercept_ : arrays of shape (n_units, n_features) and (n_units,)
+    n_mistakes_ : array of shape (n_units,)
+    margin_ : array of shape (n_units,)
+        Smallest y (<w, x> + b) / |(w, b)| over the rows of ``fit``: the distance to the plane that
+        was found, negative where a row lies beyond it.
+    radius_ : float
+        R, the length of the longest row (x, 1).
+    mistake_bound_ : array of shape (n_units,)
+        (R / margin)^2 with the margin of the plane found, infinite where there is none. Any plane
+        that separates will do for the theorem, so ``n_mistakes_ <= mistake_bound_``. With weights,
+        times the square of the largest over the smallest.
+    loss_curve_ : list of float
+        Mistakes a row in each pass (or chunk), summed over the units.
+    converged_ : bool
+        Whether the last pass, or chunk, had no mistake.
+    separable_ : bool or None
+        Whether all units could be right about all rows; None where that is not known.
+    n_iter_, n_steps_, history_
+
+    Examples
+    --------
+    >>> from eigenstream import Perceptron
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"]
+    >>> unit = Perceptron(random_state=0).fit(X, y)
+    >>> unit.predict([[1, 1], [0, 1]]).tolist(), unit.converged_
+    (['yes', 'no'], True)
+    >>> bool(unit.n_mistakes_[0] <= unit.mistake_bound_[0])
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = LinearUnits._parameter_constraints | {
+        "average": ["boolean"],
+        "pocket": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        average: bool = False,
+        pocket: bool = False,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        shuffle: bool = True,
+        history_every: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.average = average
+        self.pocket = pocket
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.history_every = history_every
+        self.random_state = random_state
+
+    def _check(self) -> None:
+        super()._check()
+        if self.average and self.pocket:
+            raise ValueError("average=True excludes pocket=True. Choose one of them.")
+
+    def _new_units(self, random: Any) -> Units:
+        return Units.zeros(self._n_units, self.n_features_in_ + 1)
+
+    def _weights(self) -> Float64s:
+        return np.asarray(self._units.weights)
+
+    def _answering(self) -> Float64s:
+        units = self._units
+        if self.average:
+            return np.asarray(units.weights - units.sums / self._steps)
+        return np.asarray(units.kept if self.pocket else units.weights)
+
+    def _advance(self, block: Block, order: Any) -> float:
+        return float(perceptron_steps(self._units, block, order, self._steps, self.pocket))
+
+    def _learn(self, start: Start, random: Any) -> None:
+        """Learn until a pass has no mistake, and measure the planes."""
+        self.converged_ = self._passes(start, random, lambda: self.loss_curve_[-1] == 0.0)
+        self.separable_: bool | None = True if self.converged_ else None
+        smallest, radius, lightest, heaviest = np.inf, 0.0, np.inf, 0.0
+        found = self._weights()
+        for block in start():
+            smallest = np.minimum(smallest, (block.targets * (block.rows @ found.T)).min(axis=0))
+            radius = max(radius, float(np.linalg.norm(block.rows, axis=1).max()))
+            lightest = min(lightest, float(block.weights.min()))
+            heaviest = max(heaviest, float(block.weights.max()))
+        length = np.linalg.norm(found, axis=1)
+        self.margin_ = np.divide(smallest, length, out=np.full(len(found), -0.0), where=length > 0)
+        self.radius_ = radius
+        # Rows of unequal weight increase the theorem's count by the square of this ratio.
+        reach, right = radius * heaviest / lightest, self.margin_ > 0
+        bound = np.divide(reach, self.margin_, out=np.full(len(found), np.inf), where=right)
+        self.mistake_bound_ = bound**2
+        if self.pocket:  # weights without a mistake are the best
+            self._units.kept[right] = found[right]
+        if not self.converged_:
+            self._explain(block, reach, np.flatnonzero(~right))
+
+    def _explain(self, block: Block, reach: float, wrong: Any) -> None:
+        """Warn that the last pass had a mistake; ``wrong`` are the units that err on some row."""
+        most = reach / np.sqrt(self._units.mistakes.max())
+        why = f"If a plane separates the rows, its margin is {most:.3g} at most"
+        rows = block.rows[:, :-1]
+        if block.whole and any(
+            _inseparable(rows, block.targets[:, k], self.fit_intercept) for k in wrong
+        ):
+            self.separable_ = False
+            why = "no plane separates the rows"
+        warn_user(
+            f"the perceptron did not converge in {self.n_iter_} passes: {why}. Scale the features "
+            "to about one, raise max_iter, or use average=True or pocket=True.",
+            ConvergenceWarning,
+        )
+
+    def _chunk(self, block: Block) -> None:
+        super()._chunk(block)
+        self.converged_ = self.loss_curve_[-1] == 0.0
+
+    @property
+    def n_mistakes_(self) -> Any:
+        """The number of mistakes of each unit while it learned."""
+        check_is_fitted(self)
+        return self._units.mistakes.copy()
+
+
+def _inseparable(rows: Float64s, signs: Float64s, intercept: bool) -> bool:
+    """Return True if a linear program shows that no plane separates the rows.
+
+    A row x of sign y becomes y (x, 1), or y x without an intercept. By Gordan's theorem either some
+    w has <w, row> > 0 for all, or a weighted mean of them is zero: then no plane separates them.
+    Columns are divided by their root mean square, and rows by their lengths.
+
+    >>> _inseparable(np.array([[1.0], [2.0]]), np.array([1.0, -1.0]), intercept=False)
+    True
+    >>> _inseparable(np.array([[1e-8], [2e-8]]), np.array([1.0, -1.0]), intercept=True)
+    False
+    """
+    if rows.size > LARGEST:
+        return False
+    rows = rows - rows.mean(axis=0) if intercept else rows
+    for power in (np.inf, 2):  # the largest first: squares of tiny numbers are zero
+        scale = np.linalg.norm(rows, power, axis=0)
+        rows = rows / np.where(scale > 0, scale, 1.0)
+    rows = rows * np.sqrt(len(rows))
+    rows = signs[:, None] * (np.column_stack([rows, np.ones(len(rows))]) if intercept else rows)
+    lengths = np.linalg.norm(rows, axis=1)
+    if not lengths.all():
+        return True
+    units = rows / lengths[:, None]
+    equal = np.vstack([units.T, np.ones(len(units))])
+    right = np.append(np.zeros(units.shape[1]), 1.0)
+    found = linprog(np.zeros(len(units)), A_eq=equal, b_eq=right, method="highs")
+    if found.status != 0:
+        return False
+    shares = np.maximum(np.asarray(found.x), 0.0)
+    return bool(np.linalg.norm(shares @ units) < VANISHES * shares.sum())
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float) -> Any:
+    """Take steps of w_k += eta f e_k x, with e_k = d_k - <w_k, x>; return steps done and c |e|^2.
+
+    The factors f are the rows' weights c, divided by |x|^2 in the normalised form. The steps end
+    at an error that is not finite or above the limit.
+    """
+    total = 0.0
+    for s in range(order.shape[0]):
+        i = order[s]
+        for k in range(units.shape[0]):
+            w = units[k]
+            e = block.targets[i, k] - response(w, block.rows[i])
+            if not abs(e) <= limit:
+                return s, total
+            total += block.weights[i] * e * e
+            step = gains[s] * block.factors[i] * e
+            for j in range(w.shape[0]):
+                w[j] += step * block.rows[i, j]
+    return order.shape[0], total
+
+
+@storable(_units="f8 units D+1", safe_rate_="number", rate_limit_="number?")
+class _WidrowHoff(LinearUnits):
+    """The rule of both: w += eta e x / |x|^2, or w += eta e x, with e = d - <w, x> - b."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = LinearUnits._parameter_constraints | {
+        "normalize": ["boolean"]
+    }
+
+    schedule: Any
+
+    def __init__(
+        self,
+        *,
+        schedule: Any = 0.1,
+        normalize: bool = True,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        history_every: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.schedule = schedule
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.history_every = history_every
+        self.random_state = random_state
+
+    def _new_units(self, random: Any) -> Float64s:
+        return np.zeros((self._n_units, self.n_features_in_ + 1))
+
+    def _factors(self, rows: Float64s, weights: Float64s) -> Float64s:
+        """Return the weights, or these by |x|^2; note the rate up to which no step overshoots."""
+        factors, squares = weights, np.einsum("ij,ij->i", rows, rows)
+        if self.normalize:
+            factors = np.divide(weights, squares, out=np.zeros(len(rows)), where=squares > 0)
+        longest = float((factors * squares).max())
+        known: float = vars(self).get("safe_rate_", np.inf)
+        self.safe_rate_ = min(known, 2.0 / longest if longest > 0 else np.inf)
+        return factors
+
+    def _advance(self, block: Block, order: Any) -> float:
+        gains = self._gains(len(order))
+        limit = EXPLODED * (float(np.abs(block.targets).max()) or 1.0)
+        done, total = adaline_steps(self._units, block, order, gains, limit)
+        remedy = f"Stay below {self.safe_rate_:.3g}: then every step is stable."
+        self._check_stable(done, gains, remedy)
+        return float(total) / self._n_units
+
+    def _learn(self, start: Start, random: Any) -> None:
+        """Learn until the error of a pass falls no longer, and compare it with least squares."""
+        losses, tol = self.loss_curve_, self.tol
+        settled = self._passes(
+            start,
+            random,
+            lambda: losses[-1] == 0 or stalled(losses, tol, True) >= self.n_iter_no_change,
+        )
+        most = self._most(start)
+        self.converged_ = settled and losses[-1] <= most
+        if not self.converged_:
+            why = "stopped far above the least error" if settled else "did not converge"
+            warn_user(
+                f"Adaline {why}: {losses[-1]:.3g} in the mean square after {self.n_iter_} passes. "
+                "Scale the features to about one, or raise max_iter or the learning rate: it is "
+                f"stable below {self.safe_rate_:.3g}.",
+                ConvergenceWarning,
+            )
+
+    def _most(self, start: Start) -> float:
+        """Return the largest mean squared error of a fit that has converged; set the rate limit.
+
+        A constant rate eta has 2 / (2 - s) times the least error, s = eta times the mean of the
+        squared lengths of the rows. The bound is twice that, and at least 1e-3 of the variance.
+        """
+        n_units, width = self._units.shape
+        corner: Any = np.zeros((0, width + n_units))
+        n, weight, errors = 0, 0.0, 0.0
+        for block in start():  # the triangular factor of all rows, from that of each part
+            both = np.column_stack([block.rows, block.targets])
+            both *= np.sqrt(block.factors)[:, None]
+            corner = np.linalg.qr(np.concatenate([corner, both]), mode="r")
+            n, weight = n + len(both), weight + float(block.weights.sum())
+        rows = corner[:, :width]
+        top = float(np.linalg.norm(rows, 2)) ** 2
+        self.rate_limit_ = 2.0 * n / top if top > 0 else np.inf
+        sizes = np.linalg.norm(rows, axis=0)
+        sizes[sizes == 0] = 1.0
+        best = np.linalg.lstsq(rows / sizes, corner[:, width:], rcond=None)[0] / sizes[:, None]
+        for block in start():
+            residuals = block.targets - block.rows @ best
+            errors += float(block.weights @ (residuals**2).sum(axis=1))
+        rate = float(self._gains(1)[0]) * float((rows**2).sum()) / n
+        least = 2.0 / max(2.0 - rate, 1e-2) * float(errors / weight)
+        return max(2.0 * least, 1e-3 * target_spread(start)[1]) / float(n_units)
+
+
+@storable()
+class AdalineRegressor(Regressing, _WidrowHoff):
+    """Adaline for numbers: a linear neuron for each target [ADALINE].
+
+    A step on the row x with target d moves the weights against the error e = d - <w, x> - b. With
+    small or falling rates they go to the least-squares solution; a constant rate leaves them
+    moving about it, with a mean squared error larger by about eta / (2 - eta) of the least.
+
+    Parameters
+    ----------
+    schedule : number, a schedule of ``eigenstream.schedules``, or a function of the step number
+        Learning rates eta; default 0.1.
+    normalize : bool, default=True
+        Widrow and Hoff's w += eta e x / |x|^2: a step with eta = 1 makes its own error zero, and
+        any eta below 2 is stable. False: w += eta e x, plain LMS. |x|^2 counts the intercept's 1.
+    fit_intercept : bool, default=True
+    max_iter : int, default=1000
+        Largest number of passes in ``fit``.
+    tol : float, default=1e-3
+        A pass makes progress if its mean squared error is below the best one by this share.
+    n_iter_no_change : int, default=5
+        Number of passes without progress after which the fit ends.
+    shuffle : bool, default=True
+        Draw a new order of the rows for each pass of ``fit``.
+    history_every : int, optional
+        Append ``(step, weights, intercepts)`` to ``history_`` every ``history_every`` rows.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (n_features,) and () for targets of one dimension
+    rate_limit_ : float
+        2 / the largest eigenvalue of the mean of x x^T (of x x^T / |x|^2 if normalised) over the
+        rows of ``fit``. With a larger constant rate the mean weight diverges if rows are drawn
+        independently.
+    safe_rate_ : float
+        2 / the largest |x|^2 (2 if normalised): up to this rate no step increases the distance to
+        weights that fit its row.
+    loss_curve_ : list of float
+        Mean squared error of each pass (or chunk), measured before each step.
+    converged_, n_iter_, n_steps_, history_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import AdalineRegressor
+    >>> X = np.random.default_rng(0).standard_normal((200, 2))
+    >>> neuron = AdalineRegressor(random_state=0).fit(X, X @ [1.0, -2.0] + 3.0)
+    >>> neuron.coef_.round(6), round(float(neuron.intercept_), 6)
+    (array([ 1., -2.]), 3.0)
+    """
+
+
+@storable()
+class Adaline(LinearClassifying, _WidrowHoff):
+    """Adaline for classes: a linear neuron that learns +1 and -1 [ADALINE].
+
+    A step on the row x with target d moves the weights against the error e = d - <w, x> - b of
+    the response before the threshold. Two classes take one unit, more take one each against the
+    rest. Where the data are inseparable it settles near the least-squares solution, unlike a
+    perceptron; where they are separable it may still err.
+
+    Parameters
+    ----------
+    schedule : number, a schedule of ``eigenstream.schedules``, or a function of the step number
+        Learning rates eta; default 0.1.
+    normalize : bool, default=True
+        Widrow and Hoff's w += eta e x / |x|^2: a step with eta = 1 makes its own error zero, and
+        any eta below 2 is stable. False: w += eta e x, plain LMS. |x|^2 counts the intercept's 1.
+    fit_intercept : bool, default=True
+    max_iter : int, default=1000
+        Largest number of passes in ``fit``.
+    tol : float, default=1e-3
+        A pass makes progress if its mean squared error is below the best one by this share.
+    n_iter_no_change : int, default=5
+        Number of passes without progress after which the fit ends.
+    shuffle : bool, default=True
+        Draw a new order of the rows for each pass of ``fit``.
+    history_every : int, optional
+        Append ``(step, weights, intercepts)`` to ``history_`` every ``history_every`` rows.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    classes_ : array
+    coef_, intercept_ : arrays of shape (n_units, n_features) and (n_units,)
+    rate_limit_ : float
+        2 / the largest eigenvalue of the mean of x x^T (of x x^T / |x|^2 if normalised) over the
+        rows of ``fit``. With a larger constant rate the mean weight diverges if rows are drawn
+        independently.
+    safe_rate_ : float
+        2 / the largest |x|^2 (2 if normalised): up to this rate no step increases the distance to
+        weights that fit its row.
+    loss_curve_ : list of float
+        Mean squared error of each pass (or chunk), measured before each step.
+    converged_, n_iter_, n_steps_, history_
+
+    Examples
+    --------
+    >>> from eigenstream import Adaline
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"]
+    >>> Adaline(random_state=0).fit(X, y).predict([[1, 1], [0, 1]]).tolist()
+    ['yes', 'no']
+    """
