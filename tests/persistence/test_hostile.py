@@ -128,6 +128,44 @@ def test_forged_files(files, seed, tmp_path):
     assert refused > 250
 
 
+NUMBERS = (0, 1, 2, 5, 100, 10**6, 10**15, True, None, 0.5, "pca", {"is": "tuple", "of": [9, 9]})
+FILLS = (-1, 5, 10**9, np.nan, np.inf, 1e300)
+
+
+def spoil_alike(random, header, arrays):
+    """Change a parameter wherever it stands, a number, or all of an array."""
+    of, kind = header["model"]["of"], random.integers(3)
+    if kind == 0 and arrays:
+        name = random.choice(sorted(arrays))
+        value = FILLS[random.integers(3 if arrays[name].dtype.kind in "iu" else len(FILLS))]
+        arrays[name] = np.full_like(arrays[name], value)
+    elif kind == 1:
+        name, value = random.choice(sorted(of)), NUMBERS[random.integers(len(NUMBERS))]
+        for pair in of["_begun"]["of"]:
+            pair[1] = value if pair[0] == name else pair[1]
+        of[name] = value
+    else:
+        found = [one for one in places(header["model"]) if type(one[0][one[1]]) is int]
+        node, key = found[random.integers(len(found))]
+        node[key] = NUMBERS[random.integers(7)]
+
+
+@pytest.mark.parametrize("room", ["neurons", "prototypes"])
+def test_forged_files_of_compiled_loops(files, room, tmp_path):
+    """Loops do not check where they read: whatever can be loaded can be used."""
+    random, path = np.random.default_rng(0), tmp_path / "forged.eigs"
+    for source, member in zip(files, FITTED.values(), strict=False):
+        if f".{room}." not in type(member.estimator).__module__:
+            continue
+        parts = taken_apart(source)
+        for _ in range(20):
+            header, arrays = deepcopy(parts)
+            spoil_alike(random, header, arrays)
+            forge(path, header, arrays)
+            if (model := loaded(path)) is not None:
+                use(model, files[source])
+
+
 def use(model, X):
     """A model that could be read answers, or raises an error about a value."""
     for name in ("transform", "predict"):

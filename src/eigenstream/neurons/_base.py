@@ -332,6 +332,8 @@ class SupervisedNeurons(Neurons):
         self._check()
         if self._begun and self._sizes() != (self.n_features_in_, self._n_units):
             raise ValueError(f"{self._sizes()} inputs and outputs do not fit to the data.")
+        if self._begun and self.history_every is not None and not hasattr(self, "history_"):
+            raise ValueError("history_ is absent.")
 
 
 @storable(classes_="names classes")

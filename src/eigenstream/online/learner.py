@@ -227,6 +227,7 @@ class OnlineLearner:
             or (self.steps > 0 and not begun)
             or n < min(self.sequence_rows, plan.lag)
             or len({one.dtype for one in parts}) > 1
+            or not all(one.flags.c_contiguous for one in parts)
             or (back < 0).any()
             or (back > plan.lag).any()
             or (np.diff(self._now, append=n) < 1).any()
