@@ -105,6 +105,12 @@ COUPLES, WAITING = 64, 4096
 class CoupleLearner(Learner):
     """A learner that hands chunks of pairs, or of labelled rows, to the flow."""
 
+    def add(self, chunk: Chunk) -> None:
+        """Learn from checked rows. Rows that are left out leave no gaps in the blocks."""
+        kept = chunk.chosen(np.flatnonzero(chunk.each_weight() > 0.0))
+        self.terms.n_rows += len(chunk) - len(kept)
+        super().add(kept)
+
     def _learn(self, block: Chunk) -> None:
         self.terms.take(block)
         self.sums.add(block, self.terms)
