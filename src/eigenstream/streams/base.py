@@ -119,6 +119,16 @@ def stacked(pieces: Sequence[Any]) -> Any:
     return vstack(filled, format="csr") if is_sparse(filled[0]) else np.concatenate(filled)
 
 
+def zeroed(rows: Any, kept: NDArray[np.bool_]) -> Any:
+    """Return the rows, dense or sparse, with zeros for those that are not kept."""
+    if not is_sparse(rows):
+        return np.where(kept[:, None], rows, np.zeros((), rows.dtype))
+    rows = rows.copy()
+    rows.data[np.repeat(~kept, np.diff(rows.indptr))] = 0
+    rows.eliminate_zeros()
+    return rows
+
+
 @dataclass(frozen=True)
 class Wanted:
     """The wanted columns of a table, by their places, and the wanted rows."""

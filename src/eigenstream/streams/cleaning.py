@@ -12,7 +12,7 @@ import pyarrow
 from numpy.typing import NDArray
 
 from eigenstream._checks import LARGEST_VALUE, check_unmasked, first_nonfinite, is_sparse
-from eigenstream.streams.base import Chunk, StreamError, one_line, plain, stacked
+from eigenstream.streams.base import Chunk, StreamError, one_line, plain, stacked, zeroed
 
 #: The ways to treat missing values, and that of an estimator that knows what to do about them.
 POLICIES = ("raise", "skip", "interpolate")
@@ -252,14 +252,8 @@ def _complete(rows: Any) -> NDArray[np.bool_]:
 
 def _weighed(chunk: Chunk, kept: NDArray[np.bool_]) -> Chunk:
     """Return the chunk with zeros of weight zero for the rows that are not kept."""
-    rows: Any
-    if is_sparse(chunk.rows):
-        rows = chunk.rows.copy()
-        rows.data[np.repeat(~kept, np.diff(rows.indptr))] = 0
-        rows.eliminate_zeros()
-    else:
-        rows = np.where(kept[:, None], chunk.rows, np.zeros((), chunk.rows.dtype))
-    return replace(chunk, rows=rows, weights=None if kept.all() else kept.astype(np.float64))
+    weights = None if kept.all() else kept.astype(np.float64)
+    return replace(chunk, rows=zeroed(chunk.rows, kept), weights=weights)
 
 
 def _interpolated(

@@ -12,8 +12,6 @@ import numpy as np
 from eigenstream._files import replacing
 from eigenstream.streams.base import StreamError
 
-__all__ = ["ENDINGS", "write_rows", "write_stream"]
-
 
 def write_npy(file: Any, names: Sequence[str], dtype: Any, blocks: Iterator[Any]) -> None:
     """Write an array; its header is written again once the number of rows is known."""
@@ -59,8 +57,10 @@ WRITERS = {".npy": write_npy, ".csv": write_csv, ".parquet": write_parquet}
 ENDINGS = tuple(WRITERS)
 
 
-def write_rows(file: Any, ending: str, names: Sequence[str], blocks: Iterator[Any]) -> int:
-    """Write blocks of rows, all of one type, into an open file; return how many rows they have.
+def write_rows(file: Any, ending: str, names: Sequence[str] | None, blocks: Iterator[Any]) -> int:
+    """Write blocks of rows, all of one type, into an open file; return the number of rows.
+
+    The names of the columns are numbers by default.
 
     >>> from io import BytesIO
     >>> file = BytesIO()
@@ -69,7 +69,12 @@ def write_rows(file: Any, ending: str, names: Sequence[str], blocks: Iterator[An
     >>> file.getvalue()
     b'x,y\\n1,0.10000000000000001\\n'
     """
-    first = next(blocks)
+    first = next(blocks, None)
+    if first is None:
+        raise StreamError("there are no rows to write.")
+    names = list(map(str, range(first.shape[1]))) if names is None else list(names)
+    if len(names) != first.shape[1]:
+        raise ValueError(f"{len(names)} names were given for {first.shape[1]} columns.")
     n_rows = 0
 
     def counted() -> Iterator[Any]:
@@ -109,15 +114,9 @@ def write_stream(stream: Any, path: str | PathLike[str], names: Sequence[str] | 
     if ending not in WRITERS:
         raise StreamError(f"{path} has no known ending. Use one of {', '.join(WRITERS)}.")
     with replacing(place) as file, closing(_blocks(stream)) as blocks:
-        first = next(blocks, None)
-        if first is None:
-            raise StreamError(f"{stream!r} has no rows.")
-        own = names if names is not None else stream.feature_names
-        own = list(map(str, range(first.shape[1]))) if own is None else list(own)
-        if len(own) != first.shape[1]:
-            raise ValueError(f"{len(own)} names were given for {first.shape[1]} columns.")
         binary: Any = file
-        return write_rows(binary.buffer, ending, own, chain([first], blocks))
+        own = stream.feature_names if names is None else names
+        return write_rows(binary.buffer, ending, own, blocks)
 
 
 def _blocks(stream: Any) -> Generator[Any]:

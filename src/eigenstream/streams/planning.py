@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._checks import check_whole
 from eigenstream.streams.base import RowTable, StreamError, Wanted
 
 
@@ -151,22 +150,18 @@ def check_rows(rows: Any) -> slice:
     >>> check_rows(100)
     slice(0, 100, 1)
     """
-    if rows is None:
-        return slice(0, None, 1)
-    if isinstance(rows, Integral):
-        return slice(0, check_whole(rows, "rows"), 1)
-    if not isinstance(rows, slice | range):
-        raise TypeError(f"rows must be a number of rows, a slice or a range, got {rows!r}.")
+    part = rows if isinstance(rows, slice | range) else slice(rows)
     try:
-        start, step = index(rows.start or 0), 1 if rows.step is None else index(rows.step)
-        stop = None if rows.stop is None else index(rows.stop)
+        start, step = index(part.start or 0), index(1 if part.step is None else part.step)
+        stop = None if part.stop is None else index(part.stop)
+        if start >= 0 and step > 0 and (stop is None or stop > start):
+            return slice(start, stop, step)
     except TypeError:
-        raise TypeError(f"rows must be counted in whole numbers, got {rows!r}.") from None
-    if start < 0 or step < 1 or (stop is not None and stop <= start):
-        raise ValueError(
-            f"rows must go forward from row 0 or later and hold at least one row, got {rows!r}."
-        )
-    return slice(start, stop, step)
+        pass
+    raise ValueError(
+        "rows must be a number of rows, or a slice of whole numbers that goes forward from row 0 "
+        f"or later and holds a row, got {rows!r}."
+    )
 
 
 def check_gap(gap: Any) -> float | np.timedelta64:
@@ -176,12 +171,8 @@ def check_gap(gap: Any) -> float | np.timedelta64:
     np.timedelta64(60000000,'us')
     """
     span: Any = np.timedelta64(gap) if isinstance(gap, datetime.timedelta) else gap
-    if isinstance(span, bool) or not isinstance(span, Real | np.timedelta64):
-        raise TypeError(f"gap must be a number or a time span (timedelta), got {gap!r}.")
-    if isinstance(span, np.timedelta64):
-        if np.isnat(span) or span < np.timedelta64(0):
-            raise ValueError(f"gap must not be negative, got {gap!r}.")
+    if isinstance(span, np.timedelta64) and span >= np.timedelta64(0):
         return span
-    if not 0 <= float(span) < np.inf:
-        raise ValueError(f"gap must be a finite number of at least 0, got {gap!r}.")
+    if not isinstance(span, Real) or not 0 <= float(span) < np.inf:
+        raise ValueError(f"gap must be a number or a timedelta of at least 0, got {gap!r}.")
     return float(span)

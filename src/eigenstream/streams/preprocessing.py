@@ -1,6 +1,6 @@
 """Steps of preprocessing: standardise, unit norm, delay vectors, products, differences."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from inspect import signature
@@ -13,7 +13,7 @@ from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler
 
 from eigenstream._checks import check_finite, check_flag, check_whole, is_sparse, real_array
 from eigenstream._storable import storable
-from eigenstream.streams.base import Chunk, StreamError, as_floats, float_type, stacked
+from eigenstream.streams.base import Chunk, StreamError, as_floats, float_type, stacked, zeroed
 
 
 class Step:
@@ -111,23 +111,30 @@ class Windowed(Step):
         return found, weights
 
     def push(self, rows: Chunk) -> Chunk:
-        """Return the windows that end in the new rows."""
+        """Return the windows that end in the new rows; those with a row of weight zero are zero."""
         found, weights = self.extended(rows)
         count = max(len(weights) - self.lost, 0)
-        made, light = self._made(found, weights, count)
-        starts = self._starts and count > 0
-        self._starts = self._starts and not starts
+        starts = [self.lost - back for back in self.backs]
+        light = np.min([weights[start : start + count] for start in starts], axis=0)
+        made = self.combined([found[start : start + count] for start in starts])
+        if not (light > 0).all():
+            made = zeroed(made, light > 0)
+        new = self._starts and count > 0
+        self._starts = self._starts and not new
         return replace(
             rows.between(len(rows) - count, len(rows)),
             rows=made,
             weights=None if (light == 1).all() else light,
-            new_sequence=starts,
+            new_sequence=new,
         )
 
-    def _made(
-        self, rows: Any, weights: NDArray[np.float64], count: int
-    ) -> tuple[Any, NDArray[np.float64]]:
-        """Return the last ``count`` results, and their weights."""
+    @property
+    def backs(self) -> Sequence[int]:
+        """The numbers of rows by which the rows of a window lie back."""
+        raise NotImplementedError
+
+    def combined(self, pieces: list[Any]) -> Any:
+        """Return the windows, given the rows that lie back by each of the numbers."""
         raise NotImplementedError
 
 
@@ -400,13 +407,14 @@ class LagEmbedding(Windowed):
         later = (f"{one}[-{k * self.lag}]" for k in range(1, self.n_delays) for one in names)
         return (*names, *later)
 
-    def _made(
-        self, rows: Any, weights: NDArray[np.float64], count: int
-    ) -> tuple[Any, NDArray[np.float64]]:
-        starts = [self.lost - k * self.lag for k in range(self.n_delays)]
-        light = np.min([weights[s : s + count] for s in starts], axis=0)
-        pieces = [rows[s : s + count] for s in starts]
-        return hstack(pieces, format="csr") if is_sparse(rows) else np.hstack(pieces), light
+    @property
+    def backs(self) -> Sequence[int]:
+        """The numbers of rows by which the rows of a window lie back."""
+        return range(0, self.lost + 1, self.lag)
+
+    def combined(self, pieces: list[Any]) -> Any:
+        """Return the rows side by side."""
+        return hstack(pieces, format="csr") if is_sparse(pieces[0]) else np.hstack(pieces)
 
 
 @storable(lag="int")
@@ -433,19 +441,14 @@ class Differences(Windowed):
         """Return the names, marked."""
         return tuple(f"{one} - {one}[-{self.lag}]" for one in names)
 
-    def _made(
-        self, rows: Any, weights: NDArray[np.float64], count: int
-    ) -> tuple[Any, NDArray[np.float64]]:
-        now, past = slice(self.lag, self.lag + count), slice(0, count)
-        light = np.minimum(weights[now], weights[past])
-        made = rows[now] - rows[past]
-        if not (light > 0).all():
-            made = (
-                made.multiply(light[:, None] > 0).tocsr()
-                if is_sparse(made)
-                else np.where(light[:, None] > 0, made, np.zeros((), made.dtype))
-            )
-        return made, light
+    @property
+    def backs(self) -> Sequence[int]:
+        """The numbers of rows by which the rows of a window lie back."""
+        return 0, self.lag
+
+    def combined(self, pieces: list[Any]) -> Any:
+        """Return the newer rows minus the older ones."""
+        return pieces[0] - pieces[1]
 
 
 @storable()
