@@ -67,6 +67,8 @@ def test_several_labels_are_targets():
     np.testing.assert_array_equal(chunk.labels, table[:, [3, 0]])
     (chunk,) = open_stream(table[:, :2]).with_labels(table[:, 2:])
     np.testing.assert_array_equal(chunk.labels, table[:, 2:])
+    (chunk,) = open_stream(table).with_labels(table[:, 2:].astype(object))
+    np.testing.assert_array_equal(chunk.labels, table[:, 2:])
 
 
 def test_kinds_of_labels():

@@ -177,7 +177,10 @@ class Labels:
     def put(self, block: Chunk, at: int) -> Chunk:
         """Return a block with its labels, whose first row is row ``at`` of the stream."""
         self.check(at + len(block), at_least=True)
-        return replace(block, labels=plain(self.values[at : at + len(block)]))
+        part = self.values[at : at + len(block)]
+        several = part.ndim == 2
+        labels = np.column_stack([plain(one) for one in part.T]) if several else plain(part)
+        return replace(block, labels=labels)
 
 
 # ---- missing values ------------------------------------------------------------------------------

@@ -227,7 +227,8 @@ def _check_reached(system: Any, path: str, url: str) -> None:
     except Exception as error:  # each file system has errors of its own
         absent = isinstance(error, FileNotFoundError) and error.__cause__ is None
         reason = "No such file" if absent else one_line(error.__cause__ or error)
-        raise OSError(f"cannot read {url}: {reason}.") from None
+        kind = FileNotFoundError if absent else OSError
+        raise kind(f"cannot read {url}: {reason}.") from None
 
 
 # ---- formats -------------------------------------------------------------------------------------
@@ -284,7 +285,7 @@ def kind_of(file: File) -> str | None:
     kind = BY_ENDING.get(file.suffix)
     if kind == "array_files.NetCdf" and file.start(4) == b"\x89HDF":  # version 4
         return "array_files.Hdf5"
-    if file.is_folder and kind != "array_files.Zarr":
+    if kind is None and file.is_folder:
         if any(file.system.exists(f"{file.path}/{name}") for name in ZARR):
             return "array_files.Zarr"
         kinds = [BY_ENDING.get(one.suffix) for one in file.inside()]

@@ -98,10 +98,13 @@ class Stream:
     @property
     def n_rows(self) -> int | None:
         """Return the number of rows of all chunks, or None if only a pass can count them."""
-        lost, plan, counts = self.preprocessing.lost, self._plan, self._counts()
-        if None in counts or (lost and (plan.sequence, plan.time, plan.joined) != (None, None, 0)):
-            return None
-        return sum(max(one - lost, 0) for one in counts if one is not None)
+        lost, plan, known = self.preprocessing.lost, self._plan, []
+        one_each = plan.sequence is None and plan.time is None and not plan.joined
+        for count in self._counts():
+            if count is None or (lost and not one_each):
+                return None
+            known.append(max(count - lost, 0))
+        return sum(known)
 
     def _counts(self) -> list[int | None]:
         """Return the number of rows that are read of each table."""
