@@ -134,10 +134,12 @@ def unit_time(model: Any, start: Any, n_features: int) -> float:
         length = np.sqrt(np.diag(Q))
         R, Q = R / length[:, None], Q / np.outer(length, length)
         times, passed, when = np.linspace(0.0, end / STRETCHES, 40), 0.0, 0.0
-        while abs(R[last - 1, last - 1]) < half and passed < end:
+        overlap = np.zeros(1)
+        while overlap[-1] < half and passed < end:  # a large overlap at the start may be lost again
             course = model.solve(R, Q, times)
             overlap = np.abs(course.R[:, last - 1, last - 1])
-            when = passed + crossing(overlap, half, times, never=times[-1])
+            reached = crossing(overlap, half, times, never=times[-1])
+            when = passed + (0.0 if overlap[0] >= half else reached)
             R, Q, passed = course.R[-1], course.Q[-1], passed + end / STRETCHES
         ends.append(when)
     return float(np.mean(ends))
