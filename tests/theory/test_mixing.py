@@ -190,11 +190,9 @@ def test_binning_underestimates_and_the_floor_overestimates():
     assert (Geometric(c, rho)([1, 2, 3]) >= np.array(fine.values[:3]) * (1 - 1e-12)).all()
     # Increasing maps of the data change nothing: bins are quantiles.
     assert estimate_mixing(np.exp(x), range(1, 6), n_bins=20).raw == fine.raw
-    # A second column that repeats the first adds no dependence; an order of 2 neither (Markov).
+    # A second column that repeats the first adds no dependence.
     twice = estimate_mixing(np.column_stack([x, x]), [1], n_bins=4)
     assert twice.raw == pytest.approx(estimate_mixing(x, [1], n_bins=4).raw)
-    two = estimate_mixing(x, [1], order=2, n_bins=4).raw[0]
-    assert two == pytest.approx(estimate_mixing(x, [1], n_bins=4).raw[0], abs=0.05)
 
 
 @pytest.mark.parametrize("rare", [0.02, 0.98])

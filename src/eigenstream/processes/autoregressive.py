@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import check_finite, check_number, check_numbers, check_whole, real_array
+from eigenstream._checks import check_number, check_numbers, check_whole
 from eigenstream._linalg import Float64s, Floats
 from eigenstream.processes.base import (
     BLOCK,
@@ -58,8 +58,6 @@ class Autoregressive(Process):
         The number of columns; by default, the number of sources.
     variances : float or sequence
         The variances of the sources.
-    loadings : array (n_features, n_sources), optional
-        The linear mixing; random orthonormal columns by default.
     noise : float
         The variance of white noise along every axis, independent at every step.
     random_state : int, generator or None
@@ -68,6 +66,7 @@ class Autoregressive(Process):
     Attributes
     ----------
     loadings : array (n_features, n_sources)
+        The linear mixing: random orthonormal columns.
     covariance : array (n_features, n_features)
         The exact E[x_t x_t^T].
     mixing : MixingProfile
@@ -94,7 +93,6 @@ class Autoregressive(Process):
         *,
         n_features: int | None = None,
         variances: float | ArrayLike = 1.0,
-        loadings: ArrayLike | None = None,
         noise: float = 0.0,
         random_state: Any = None,
     ) -> None:
@@ -107,20 +105,10 @@ class Autoregressive(Process):
         self.variances = check_numbers(variances, "variances", count=sources, least=0)
         self.noise = check_number(noise, "noise", least=0)
         self._seed = seed_sequence(random_state)
-        if loadings is None:
-            self.n_features = check_whole(
-                sources if n_features is None else n_features, "n_features", least=sources
-            )
-            self.loadings = random_basis(self._seed, self.n_features, sources)
-        else:
-            self.loadings = real_array(loadings, "loadings").astype(np.float64)
-            if self.loadings.ndim != 2 or self.loadings.shape[1] != sources:
-                raise ValueError(
-                    f"loadings has shape {self.loadings.shape}. "
-                    f"Pass one column for each of the {sources} sources."
-                )
-            check_finite(self.loadings, name="loadings")
-            self.n_features = len(self.loadings)
+        self.n_features = check_whole(
+            sources if n_features is None else n_features, "n_features", least=sources
+        )
+        self.loadings = random_basis(self._seed, self.n_features, sources)
         self.covariance = self.lagged_covariance(0)
         # Loadings and independent noise cannot increase the mixing coefficients.
         self.mixing = SourcesMixing(tuple(self.coefficients.tolist()))
@@ -146,8 +134,7 @@ class Autoregressive(Process):
             raise ValueError(
                 f"d={d} exceeds the {self.coefficients.size} sources. Use a smaller d."
             )
-        basis: Float64s = np.linalg.qr(self.loadings[:, :d])[0]
-        return basis
+        return self.loadings[:, :d]
 
     def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
         drive, spray = generators(self._seed, 2)

@@ -69,8 +69,8 @@ class EstimatedMixing(MixingProfile):
         above = int((values > 2 * self.noise_floor).sum())  # a leading run: values never grow
         if above < 2:
             raise ValueError(
-                f"Only {above} of {lags.size} estimates stand above twice the noise floor "
-                f"{self.noise_floor:.3g}; a fit needs 2. Give smaller lags or a longer sample."
+                f"{above} of {lags.size} estimates exceed twice the noise floor, and a fit needs "
+                "2. Use smaller lags or a longer sample."
             )
         slope, _ = np.polyfit(lags[:above], np.log(values[:above]), 1)
         if slope >= 0:
@@ -80,31 +80,25 @@ class EstimatedMixing(MixingProfile):
 
 
 def estimate_mixing(
-    sequence: Any,
-    lags: Sequence[int] = range(1, 21),
-    *,
-    order: int = 1,
-    n_bins: int | None = None,
+    sequence: Any, lags: Sequence[int] = range(1, 21), *, n_bins: int | None = None
 ) -> EstimatedMixing:
     """Estimate beta at some lags from one long stationary sample, by histograms ([MSS]).
 
-    At each lag the joint histogram of ``order`` consecutive observations and of ``order`` later
-    ones (the first of them ``lag`` steps after the last of the former) is compared with the product
+    At each lag the joint histogram of an observation and a later one is compared with the product
     of its marginals: half the sum of absolute differences. Bins hold equal numbers of observations
     (each column cut by rank), so the estimate does not change under increasing maps of a column.
     ``n_bins`` per column defaults to about 100 observations a cell, at least 2 bins.
 
     What the estimate is not, plainly:
 
-    * No upper bound. Binning and a short ``order`` both lose dependence, so its target is at most
-      beta (equal to it only for fine bins and a process that is Markov of this order). Projecting
-      vectors to a column or two before calling loses more.
+    * No upper bound. Binning loses dependence, so its target is at most beta (equal to it only for
+      fine bins and a Markov process). Projecting vectors to a column or two before loses more.
     * Never zero. Noise alone gives about ``noise_floor`` (computed for independent observations;
       dependent ones give more), and estimates near it say nothing.
     * The floor shrinks like 1/sqrt(sample length), while [SLOW] Theorem 2 needs
       l beta(a - 1) < delta/2 with many blocks l: no affordable sample reaches that directly. Use
       ``geometric_fit`` and say that the tail is assumed.
-    * Columns times ``order`` beyond two or three: too few observations a cell.
+    * More than two or three columns: too few observations a cell.
 
     >>> switch = np.cumsum(np.random.default_rng(0).random(20_000) < 0.1) % 2   # two states
     >>> estimate = estimate_mixing(switch, lags=[1, 2, 4])
@@ -116,43 +110,27 @@ def estimate_mixing(
     if rows.ndim != 2:
         raise ValueError(f"sequence must be (m,) or (m, columns), got shape {rows.shape}.")
     check_finite(rows, name="sequence")
-    check_whole(order, "order")
     asked = check_lags(lags, "lags")
     if not asked or any(late <= early for early, late in pairwise(asked)):
         raise ValueError("lags must be at least one whole number, strictly growing.")
-    n_pairs = len(rows) - asked[-1] - 2 * (order - 1)
-    columns = rows.shape[1] * order
+    n_pairs, columns = len(rows) - asked[-1], rows.shape[1]
     if n_bins is None:
         n_bins = max(2, int((max(n_pairs, 1) / CELL) ** (0.5 / columns)))
     check_whole(n_bins, "n_bins", least=2)
     if n_pairs < n_bins ** (2 * columns):
         raise ValueError(
             f"{len(rows)} rows give {max(n_pairs, 0)} pairs at lag {asked[-1]}, fewer than the "
-            f"{n_bins ** (2 * columns)} cells of the joint histogram. Give a longer sample, "
-            "smaller lags, fewer bins or columns, or a smaller order."
+            f"{n_bins ** (2 * columns)} cells of the histogram. Use more rows or fewer bins."
         )
-    codes = _codes(rows, n_bins, order)
+    # Equal observations share their middle rank, so two states get two bins, rare or not.
+    ranks = (rankdata(rows, axis=0) - 0.5) / len(rows)
+    codes = np.floor(ranks * n_bins).astype(np.int64) @ n_bins ** np.arange(columns)
     cells = n_bins**columns
-    raw = tuple(_dependence(codes, lag + order - 1, cells) for lag in asked)
+    raw = tuple(_dependence(codes, lag, cells) for lag in asked)
     share = np.bincount(codes, minlength=cells) / codes.size
     # Mean absolute error of a share p from n counts: sqrt(2 p (1 - p) / (pi n)), summed over cells.
     floor = 0.5 * float(np.sqrt(share * (1 - share)).sum() ** 2 * np.sqrt(2 / (np.pi * n_pairs)))
     return EstimatedMixing(asked, raw, floor, n_bins, len(rows))
-
-
-def _codes(rows: Float64s, n_bins: int, order: int) -> NDArray[np.int64]:
-    """Number the histogram cell of every run of ``order`` rows."""
-    cell = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:
-        # Equal observations share their middle rank, so two states get two bins, rare or not.
-        rank = (rankdata(column) - 0.5) / len(column)
-        cell = cell * n_bins + np.floor(rank * n_bins).astype(np.int64)
-    n_cells = n_bins ** rows.shape[1]
-    last = len(rows) - order + 1
-    code = np.zeros(last, dtype=np.int64)
-    for step in range(order):
-        code = code * n_cells + cell[step : step + last]
-    return code
 
 
 def _dependence(codes: NDArray[np.int64], gap: int, cells: int) -> float:
@@ -261,8 +239,8 @@ def class_continuity(cells: Any, classes: Any, *, blocks: int = 20) -> ClassCont
     judged = (of_class[:, None] == of_class) & (expected >= EXPECTED)
     if not judged.any():
         raise ValueError(
-            f"no two cells of one class are seen often enough ({EXPECTED:g} steps expected): use "
-            "fewer cells or a longer sample."
+            f"No two cells of one class have {EXPECTED:g} expected steps. "
+            "Use fewer cells or a longer sample."
         )
     ratio = np.full_like(excess, np.inf)
     np.divide(excess, error, out=ratio, where=judged & (error > 0))

@@ -4,7 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,10 +56,6 @@ class MixingProfile(ABC):
     def _beta(self, lags: Int64s) -> Float64s:
         """Give beta at one-dimensional, non-negative lags; what exceeds [0, 1] is cut off."""
 
-    @overload
-    def __call__(self, lag: int) -> float: ...
-    @overload
-    def __call__(self, lag: Any) -> Any: ...
     def __call__(self, lag: Any) -> Any:
         """Return beta at one lag (a float) or at an array of lags (an array)."""
         lags = np.asarray(lag)

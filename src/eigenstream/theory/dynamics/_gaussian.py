@@ -144,27 +144,16 @@ def _pulled(h: Any, r: Any) -> Any:
 
 
 @njit(**COMPILE)
-def _swap(h: Any, r: Any, i: int, j: int) -> None:
-    """Exchange two variables."""
-    h[i], h[j] = h[j], h[i]
-    for k in range(h.shape[0]):
-        r[i, k], r[j, k] = r[j, k], r[i, k]
-    for k in range(h.shape[0]):
-        r[k, i], r[k, j] = r[k, j], r[k, i]
-
-
-@njit(**COMPILE)
 def _loosest_first(h: Any, r: Any) -> None:
-    """Put the variable first whose largest correlation is smallest: its integral is smoothest."""
-    best, least = 0, 2.0
+    """Sort by the largest correlation: the integral over the loosest variable is smoothest."""
+    most = np.zeros(h.shape[0])
     for i in range(h.shape[0]):
-        most = 0.0
         for j in range(h.shape[0]):
             if j != i:
-                most = max(most, abs(r[i, j]))
-        if most < least:
-            best, least = i, most
-    _swap(h, r, 0, best)
+                most[i] = max(most[i], abs(r[i, j]))
+    order = np.argsort(most)
+    h[:] = h[order]
+    r[:] = r[order][:, order]
 
 
 @njit(**COMPILE)

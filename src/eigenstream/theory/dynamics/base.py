@@ -245,29 +245,25 @@ class Dynamics(ABC):
         runs = check_whole(runs, "runs", least=2)
         least = self.n_students + self.n_directions
         n = check_whole(n_features, "n_features", least=least)
-        shape = (runs, self.n_students, self.n_directions)
         R, Q = real_array(R, "R"), real_array(Q, "Q")
         if R.ndim == 2 and Q.ndim == 2:
             R, Q = np.broadcast_to(R, (runs, *R.shape)), np.broadcast_to(Q, (runs, *Q.shape))
-        if R.shape != shape or Q.shape != (*shape[:2], self.n_students):
+        if R.shape[:1] != (runs,) or Q.shape[:1] != (runs,):
             raise ValueError(
                 f"R has shape {R.shape} and Q {Q.shape}. Pass one start, or one for each of "
                 f"{runs} runs."
             )
-        states = [self._state(*start) for start in zip(R, Q, strict=True)]
-        generators = np.random.default_rng(random_state).spawn(runs)
-        edges = np.rint(grid * n).astype(np.int64)
-        kept = np.empty((runs, len(grid), *shape[1:])), np.empty((runs, len(grid), *Q.shape[1:]))
-        done = 0
-        for at, edge in enumerate(edges.tolist()):
+        starts = [self._state(*start) for start in zip(R, Q, strict=True)]
+        R, Q = (np.array(part) for part in zip(*starts, strict=True))
+        generators, done, kept = np.random.default_rng(random_state).spawn(runs), 0, []
+        for edge in np.rint(grid * n).astype(np.int64).tolist():
             while done < edge:
                 factors = self.rate((done + np.arange(min(CHUNK, edge - done))) / n)
-                for state, generator in zip(states, generators, strict=True):
-                    self._walk(*state, factors, n, generator)
+                for run, generator in enumerate(generators):
+                    self._walk(R[run], Q[run], factors, n, generator)
                 done += len(factors)
-            for run, state in enumerate(states):
-                kept[0][run, at], kept[1][run, at] = state
-        return SimulatedRuns(grid, *kept, n)
+            kept.append((R.copy(), Q.copy()))
+        return SimulatedRuns(grid, *(np.stack(p, axis=1) for p in zip(*kept, strict=True)), n)
 
     def deviation_rates(self, R: Any, Q: Any, *, alpha: float = 0.0) -> Any:
         """Return the growth rates of small deviations from a state, the largest first.

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import odeint
-from scipy.linalg import helmert
+from scipy.linalg import block_diag, helmert
 
 from eigenstream._checks import check_number, check_numbers, check_whole, real_array
 from eigenstream.theory.dynamics._averages import soft_pair, soft_several, soft_triple, winners
@@ -140,36 +140,29 @@ class CompetitiveDynamics(Dynamics):
         grid = check_times(alphas)
         # The integrator is accurate relative to each variable. In means and contrasts a small
         # difference between prototypes, from which they specialise, is a variable of its own.
-        over, across = helmert(R.shape[0], full=True), helmert(R.shape[1], full=True)
+        K, M = R.shape
+        over = helmert(K, full=True)
+        frame = block_diag(helmert(M, full=True), over)
 
         def turned(R: Float64s, Q: Float64s) -> Float64s:
-            return np.concatenate([over @ R @ across.T, over @ Q @ over.T], axis=1).ravel()
+            return np.asarray(over @ np.hstack([R, Q]) @ frame.T, np.float64).ravel()
 
         def turned_back(values: Float64s) -> tuple[Float64s, Float64s]:
-            both = values.reshape(R.shape[0], -1)
-            halves = both[:, : R.shape[1]], both[:, R.shape[1] :]
-            return over.T @ halves[0] @ across, over.T @ halves[1] @ over
+            both = over.T @ values.reshape(*values.shape[:-1], K, -1) @ frame
+            return both[..., :M], both[..., M:]
 
         def speed(values: Float64s, alpha: float) -> Float64s:
             return turned(*self._speed(*turned_back(values), self.rate(alpha)))
 
         times = grid if grid[0] == 0 else np.concatenate([[0.0], grid])
-        course, report = odeint(
-            speed,
-            turned(R, Q),
-            times,
-            rtol=RELATIVE,
-            atol=ABSOLUTE,
-            mxstep=100_000,
-            full_output=True,
-        )
+        how: Any = {"rtol": RELATIVE, "atol": ABSOLUTE, "mxstep": 100_000, "full_output": True}
+        course, report = odeint(speed, turned(R, Q), times, **how)
         if report["message"] != "Integration successful.":
             raise ArithmeticError(
                 f"LSODA failed before alpha = {times[-1]:g}: {report['message']} "
                 "Use a smaller eta, or end earlier."
             )
-        states = [turned_back(values) for values in course[len(times) - len(grid) :]]
-        return self._trajectory(grid, *(np.array(part) for part in zip(*states, strict=True)))
+        return self._trajectory(grid, *turned_back(course[len(times) - len(grid) :]))
 
     def _state(self, R: Any, Q: Any) -> tuple[Float64s, Float64s]:
         """Return a checked state, refusing prototypes that coincide unless all share an example."""
