@@ -263,7 +263,8 @@ class Dynamics(ABC):
                     self._walk(R[run], Q[run], factors, n, generator)
                 done += len(factors)
             kept.append((R.copy(), Q.copy()))
-        return SimulatedRuns(grid, *(np.stack(p, axis=1) for p in zip(*kept, strict=True)), n)
+        R, Q = (np.stack(part, axis=1) for part in zip(*kept, strict=True))
+        return SimulatedRuns(grid, R, Q, n)
 
     def deviation_rates(self, R: Any, Q: Any, *, alpha: float = 0.0) -> Any:
         """Return the growth rates of small deviations from a state, the largest first.

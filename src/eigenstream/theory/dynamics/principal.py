@@ -296,7 +296,6 @@ class PrincipalDynamics(Dynamics):
         """
         beta = self._own_excess()
         M, m, k = self.n_students, self.n_directions, len(beta)
-        R, Q = np.zeros((M, m)), np.eye(M)
         if self.rule == "subspace" and M > 1:
             if np.ptp(self.eta) > 0 or (self.unit_length and (M, m) != (2, 2)):
                 raise ValueError(
@@ -304,13 +303,12 @@ class PrincipalDynamics(Dynamics):
                 )
             if self.unit_length:
                 return self._balanced()
+        lengths = np.ones(M) if self.unit_length else 1.0 + self.eta / 2
         eta = self.eta[:k]
-        length = 1.0 if self.unit_length else 1.0 + eta / 2
-        squares = np.maximum(beta - eta / 2, 0.0) / beta / (1.0 + eta / 2) * length
-        R[np.arange(k), np.arange(k)] = np.sqrt(squares)
-        if not self.unit_length:
-            Q = np.diag(1.0 + self.eta / 2)
-        return R, Q
+        squares = np.maximum(beta - eta / 2, 0.0) / beta / (1.0 + eta / 2) * lengths[:k]
+        R = np.zeros((M, m))
+        np.fill_diagonal(R, np.sqrt(squares))
+        return R, np.diag(lengths)
 
     def _balanced(self) -> tuple[Float64s, Float64s]:
         """Return the state of two units that share both directions evenly."""
