@@ -1,17 +1,20 @@
 """Which way the edges of an image run, where: histograms of gradient orientations."""
 
 from math import isqrt
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_finite, check_number, check_pair, check_whole, unmasked
+from eigenstream._checks import check_finite, check_pair, check_whole
 from eigenstream._linalg import Float64s, Floats
-from eigenstream._refusals import refuse_unread, unchanged_on_error
+from eigenstream._refusals import unchanged_on_error
+from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import Course, fits_streams_by, maps_streams
 
@@ -61,6 +64,13 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     0.0
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "cells": "no_validation",
+        "orientations": [Interval(Integral, 2, None, closed="left")],
+        "power": [Interval(Real, 0, None, closed="neither")],
+        "shape": "no_validation",
+    }
+
     def __init__(
         self,
         cells: Any = 7,
@@ -79,19 +89,15 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Check the rows and remember the images' shape; nothing else is learned."""
         with unchanged_on_error(self):
             rows, columns = self._grid()
-            self._check()
+            self._validate_params()
             pixels: Floats = self._rows(X, reset=True)
             self.shape_ = self._shape_of(pixels.shape[1])
             self._n_features_out = rows * columns * self.orientations
         return self
 
-    def _check(self) -> None:
-        check_whole(self.orientations, "orientations", least=2)
-        check_number(self.power, "power", above=0)
-
     def _loaded(self) -> None:
         """Check what was read from a file."""
-        self._check()
+        self._validate_params()
         rows, columns = self._grid()
         if hasattr(self, "shape_"):
             found = self._shape_of(self.n_features_in_), rows * columns * self.orientations
@@ -172,10 +178,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return height, width
 
     def _rows(self, X: Any, *, reset: bool) -> Floats:
-        refuse_unread(X)
-        rows: Floats = validate_data(
-            self, unmasked(X), reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
-        )
+        rows: Floats = validated_rows(self, X, reset=reset)
         check_finite(rows)
         return rows
 

@@ -1,8 +1,9 @@
 """Radial basis functions at prototypes from the data ([SLOW] section 6; Nystroem features)."""
 
 from collections.abc import Mapping
+from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +12,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from eigenstream._checks import (
-    check_choice,
-    check_finite,
-    check_number,
-    check_unchanged,
-    check_whole,
-    real_array,
-    unmasked,
-    warn_user,
-)
+from eigenstream._checks import check_finite, check_unchanged, real_array, warn_user
 from eigenstream._linalg import Float64s, Floats
-from eigenstream._refusals import refuse_unread, unchanged_on_error
+from eigenstream._refusals import unchanged_on_error
+from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import Course, fits_streams_by, maps_streams
 
@@ -123,6 +116,14 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     #: The prototypes so far, while a stream has not shown them all.
     _collected: Any = None
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_prototypes": [Interval(Integral, 1, None, closed="left")],
+        "prototypes": "no_validation",
+        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"scale", "median"})],
+        "spacing": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         n_prototypes: int = 500,
@@ -142,17 +143,13 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the prototypes from every ``spacing``-th row of X: of an array, or of a stream."""
         with unchanged_on_error(self):
-            self._fit(X)
+            self._validate_params()
+            rows, own = self._rows(X, reset=True), self.prototypes
+            if own is not None and not _has_learned(own) and hasattr(own, "fit"):
+                own = clone(own).fit(rows)
+            given = self._given(own, rows)
+            self._keep(rows[self._chosen(len(rows))] if given is None else given, len(rows))
         return self
-
-    def _fit(self, X: Any) -> None:
-        self._checked()
-        rows = self._rows(X, reset=True)
-        own = self.prototypes
-        if own is not None and not _has_learned(own) and hasattr(own, "fit"):
-            own = clone(own).fit(rows)
-        given = self._given(own, rows)
-        self._keep(rows[self._chosen(len(rows))] if given is None else given, len(rows))
 
     def _given(self, own: Any, rows: Floats) -> Floats | None:
         """Return the prototypes that were given, in the precision of the rows; None for none."""
@@ -176,7 +173,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _chosen(self, n_rows: int) -> NDArray[np.intp]:
         """Draw which of so many rows are prototypes, in their order."""
-        n_prototypes, spacing = self._checked()
+        n_prototypes, spacing = self.n_prototypes, self.spacing
         candidates = np.arange(0, n_rows, spacing)
         if len(candidates) < n_prototypes:
             samples = "1 sample" if n_rows == 1 else f"{n_rows} samples"
@@ -199,19 +196,10 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Draw what ``fit`` of all the rows would draw, and keep no others."""
         course.keep_nothing("RBFNetwork draws its rows in a quick pass")
         stream, learner = course.stream, course.learned
+        learner._validate_params()
         if self.prototypes is not None:
-            count = 0
-            for chunk in stream.chunks():
-                whole = chunk.rows if chunk.weights is None else chunk.rows[chunk.weights > 0]
-                if not len(whole):
-                    continue
-                rows = learner._rows(whole, reset=count == 0, first_row=count)
-                if count == 0:
-                    given = learner._given(self.prototypes, rows)
-                    assert given is not None
-                    learner._keep(given, 0)
-                count += len(rows)
-            learner.n_samples_seen_ = count
+            for part in course.learning():
+                learner.partial_fit(part.rows)
             return
         passes = course.passes()
         expected = stream.n_rows
@@ -236,33 +224,29 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Collect prototypes from the next rows of a stream; once all are there, do nothing."""
         with unchanged_on_error(self):
-            self._collect(X)
+            self._validate_params()
+            first = not self._begun
+            if first:
+                self._note_parameters()
+            else:
+                check_unchanged(self._begun, vars(self))
+            rows = self._rows(X, reset=first, first_row=0 if first else self.n_samples_seen_)
+            if first:
+                self.n_samples_seen_ = self.n_prototypes_seen_ = 0
+                self._collected = np.empty((self.n_prototypes, rows.shape[1]), dtype=rows.dtype)
+                given = self._given(self.prototypes, rows)
+                if given is not None:
+                    self._keep(given, 0)
+            if not self.is_ready_:
+                # Rows are counted from the start of the stream, whatever the chunks.
+                have, fresh = self.n_prototypes_seen_, rows[-self.n_samples_seen_ % self.spacing :]
+                fresh = fresh[:: self.spacing][: self.n_prototypes - have]
+                self._collected[have : have + len(fresh)] = fresh
+                self.n_prototypes_seen_ = have + len(fresh)
+                if self.n_prototypes_seen_ == self.n_prototypes:
+                    self._finish(self._collected)
+            self.n_samples_seen_ += len(rows)
         return self
-
-    def _collect(self, X: Any) -> None:
-        n_prototypes, spacing = self._checked()
-        first = not self._begun
-        if first:
-            self._note_parameters()
-        else:
-            check_unchanged(self._begun, vars(self))
-        rows = self._rows(X, reset=first, first_row=0 if first else self.n_samples_seen_)
-        if first:
-            self.n_samples_seen_ = 0
-            self.n_prototypes_seen_ = 0
-            self._collected = np.empty((n_prototypes, rows.shape[1]), dtype=rows.dtype)
-            given = self._given(self.prototypes, rows)
-            if given is not None:
-                self._keep(given, 0)
-        if not self.is_ready_:
-            have = self.n_prototypes_seen_
-            # Rows are counted from the start of the stream, whatever the chunks.
-            fresh = rows[-self.n_samples_seen_ % spacing :: spacing][: n_prototypes - have]
-            self._collected[have : have + len(fresh)] = fresh
-            self.n_prototypes_seen_ = have + len(fresh)
-            if self.n_prototypes_seen_ == n_prototypes:
-                self._finish(self._collected)
-        self.n_samples_seen_ += len(rows)
 
     def _note_parameters(self) -> None:
         """Remember what the first prototype was taken with: others would not fit to it."""
@@ -320,27 +304,16 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _loaded(self) -> None:
         """Check what was read from a file."""
-        n_prototypes, _ = self._checked()
+        self._validate_params()
         needed = ("prototypes_", "whitening_", "gamma_") if self.is_ready_ else ("_collected",)
         if self._begun and not all(hasattr(self, name) for name in needed):
             raise ValueError("prototypes are missing.")
-        if self._collected is not None and len(self._collected) != n_prototypes:
-            raise ValueError(f"there are {len(self._collected)} prototypes of {n_prototypes}.")
-
-    def _checked(self) -> tuple[int, int]:
-        """Check the parameters; return n_prototypes and spacing."""
-        if isinstance(self.gamma, str):
-            check_choice(self.gamma, "gamma", ("scale", "median"))
-        else:
-            check_number(self.gamma, "gamma", above=0)
-        return check_whole(self.n_prototypes, "n_prototypes"), check_whole(self.spacing, "spacing")
+        if self._collected is not None and len(self._collected) != self.n_prototypes:
+            raise ValueError(f"there are {len(self._collected)} prototypes of {self.n_prototypes}.")
 
     def _rows(self, X: Any, *, reset: bool, first_row: int = 0) -> Floats:
-        """Check the rows; NaN and infinity are refused with their place, counted from there."""
-        refuse_unread(X)
-        rows: Floats = validate_data(
-            self, unmasked(X), reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
-        )
+        """Check the rows; NaN and infinity are rejected with their place, counted from there."""
+        rows: Floats = validated_rows(self, X, reset=reset)
         check_finite(rows, first_row=first_row)
         return rows
 
