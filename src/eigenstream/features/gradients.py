@@ -161,19 +161,14 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _shape_of(self, n_features: int) -> tuple[int, int]:
         """Return the images' height and width."""
-        if self.shape is None:
-            side = isqrt(n_features)
-            if side * side != n_features:
-                raise ValueError(
-                    f"rows of {n_features} pixels are no square images; say shape=(height, width)."
-                )
-            return side, side
-        height, width = check_pair(self.shape, "shape", "(height, width)")
+        side = isqrt(n_features)
+        shape = (side, side) if self.shape is None else self.shape
+        height, width = check_pair(shape, "shape", "(height, width)")
         height, width = check_whole(height, "shape"), check_whole(width, "shape")
         if height * width != n_features:
             raise ValueError(
-                f"shape={self.shape!r} has {height * width} pixels, and the rows of X {n_features}:"
-                " give the shape of the images, and pass each as one row of pixels."
+                f"rows of {n_features} pixels are not images of shape {shape}. Pass shape=(height, "
+                "width), and each image as one row."
             )
         return height, width
 
