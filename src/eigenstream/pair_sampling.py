@@ -78,10 +78,10 @@ def sample_pairs(
         pairs = drawing.any(n_pairs)
         return pairs, np.where(codes[pairs[:, 0]] == codes[pairs[:, 1]], 1, -1)
     n_same = (n_pairs + 1) // 2
-    pairs = np.concatenate([drawing.same(n_same), drawing.different(n_pairs - n_same)])
+    kinds = drawing.of_kind(n_same, True), drawing.of_kind(n_pairs - n_same, False)
     signs = np.repeat([1, -1], [n_same, n_pairs - n_same])
     mixed = drawing.rng.permutation(n_pairs)  # any slice holds both signs
-    return pairs[mixed], signs[mixed]
+    return np.concatenate(kinds)[mixed], signs[mixed]
 
 
 class _Drawing:
@@ -98,48 +98,38 @@ class _Drawing:
         self.task_of_class = tasks[self.order[self.class_start]]
 
     def any(self, n: int) -> NDArray[np.intp]:
+        """Return pairs of two rows of a task."""
         able = np.flatnonzero(self.task_sizes >= 2)
         if len(able) == 0:
             raise ValueError("No group has two rows. Pass larger groups.")
         task = self.rng.choice(able, n)
-        return self._distinct(self.task_start[task], self.task_sizes[task])
+        start, size = self.task_start[task], self.task_sizes[task]
+        first = start + self.rng.integers(size)
+        return self._paired(first, start, size, first, 1)
 
-    def same(self, n: int) -> NDArray[np.intp]:
-        m, of_task = self.sizes.astype(float), self.task_sizes[self.task_of_class]
-        # The probability of a class for a uniform task and two different rows of it.
-        chance = m * (m - 1) / np.maximum(of_task * (of_task - 1.0), 1.0)
-        if not chance.any():
-            raise ValueError(
-                "Every class has a single row, so there are no positive pairs. "
-                "Use more rows or balanced=False."
-            )
-        drawn = self.rng.choice(len(m), n, p=chance / chance.sum())
-        return self._distinct(self.class_start[drawn], self.sizes[drawn])
-
-    def different(self, n: int) -> NDArray[np.intp]:
-        m, of_task = self.sizes.astype(float), self.task_sizes[self.task_of_class]
-        chance = m * (of_task - m) / np.maximum(of_task * (of_task - 1.0), 1.0)
-        if n and not chance.any():
-            raise ValueError(
-                "Every task has a single class, so there are no negative pairs. "
-                "Use more classes or balanced=False."
-            )
+    def of_kind(self, n: int, same: bool) -> NDArray[np.intp]:
+        """Return pairs of the same or of different classes of a task."""
         if n == 0:
             return np.empty((0, 2), np.intp)
-        drawn = self.rng.choice(len(m), n, p=chance / chance.sum())
-        first = self.class_start[drawn] + self._below(self.sizes[drawn])
-        task = self.task_of_class[drawn]
-        second = self.task_start[task] + self._below(self.task_sizes[task] - self.sizes[drawn])
-        second += np.where(second >= self.class_start[drawn], self.sizes[drawn], 0)
+        of_task = self.task_sizes[self.task_of_class]
+        # The probability of a class for a uniform task and two different rows of it.
+        chance = self.sizes * (self.sizes - 1.0 if same else of_task - self.sizes)
+        chance = chance / np.maximum(of_task * (of_task - 1.0), 1.0)
+        if not chance.any():
+            lacks = "two rows of a class" if same else "two classes"
+            raise ValueError(f"No group has {lacks}. Use more rows or balanced=False.")
+        drawn = self.rng.choice(len(chance), n, p=chance / chance.sum())
+        start, size, task = self.class_start[drawn], self.sizes[drawn], self.task_of_class[drawn]
+        first = start + self.rng.integers(size)
+        if same:
+            return self._paired(first, start, size, first, 1)
+        return self._paired(first, self.task_start[task], self.task_sizes[task], start, size)
+
+    def _paired(self, first: Any, start: Any, size: Any, gap: Any, width: Any) -> NDArray[np.intp]:
+        """Return pairs of rows; the second is one of ``size`` rows, but not in the gap."""
+        second = start + self.rng.integers(size - width)
+        second += np.where(second >= gap, width, 0)
         return np.asarray(self.order[np.column_stack([first, second])])
-
-    def _distinct(self, start: NDArray[np.intp], size: NDArray[np.intp]) -> NDArray[np.intp]:
-        first, second = self._below(size), self._below(size - 1)
-        second += second >= first
-        return np.asarray(self.order[np.column_stack([start + first, start + second])])
-
-    def _below(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
-        return self.rng.integers(sizes).astype(np.intp)
 
 
 class LabelledPairs:

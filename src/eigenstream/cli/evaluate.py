@@ -17,7 +17,7 @@ from eigenstream.cli._options import (
 )
 from eigenstream.cli._output import Watched, show, waiting
 from eigenstream.cli._pairs import pairs_of
-from eigenstream.cli.transform import check_width, feature_model
+from eigenstream.cli.transform import feature_model
 
 
 @grouped
@@ -60,7 +60,6 @@ def evaluate(
         stream = stream.with_labels(labels_of(file))
     if pairs is not None and stream.preprocessing.lost:
         raise ValueError(f"{stream.preprocessing!r} changes the numbers of rows. Use --labels.")
-    check_width(stream.n_features, estimator, stream)
     with Watched(stream) as watched:
         judged: Any = _drawn(watched, most, seed) if pairs is None else pairs_of(watched, pairs)
     with waiting("comparing distances"):

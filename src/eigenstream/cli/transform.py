@@ -41,8 +41,6 @@ def transform(
     if missing == "raise" and getattr(estimator, "missing", None) == "partial":
         stream = stream.keeping_holes()
     check_output(out, [model, *data, *stream.sources], ENDINGS)
-    width = stream.n_features
-    check_width(None if width is None else steps.widths(width)[-1], estimator, stream)
     with full_disk_named(out), replacing(out) as file, Watched(stream) as watched:
         blocks = _features(estimator, steps, watched.chunks(), len(names))
         n_rows = write_rows(file.buffer, out.suffix.lower(), names, blocks)
@@ -76,12 +74,3 @@ def feature_model(path: Path) -> Any:
         kind = type(estimator).__name__
         raise ValueError(f"{path} holds a {kind} that makes no features. Use a fitted transformer.")
     return estimator
-
-
-def check_width(width: int | None, estimator: Any, stream: Any) -> None:
-    """Raise an error if rows have another number of columns than the model has learned from."""
-    if width not in (None, estimator.n_features_in_):
-        raise ValueError(
-            f"{stream.sources[0]} gives {width} columns, and the model has learned from "
-            f"{estimator.n_features_in_}. Choose them with --columns."
-        )

@@ -4,7 +4,7 @@ Every drawing function takes ``ax`` and returns it. Without ``ax`` it makes a ne
 here uses pyplot or global state.
 """
 
-from eigenstream.plotting._axes import axes, panels
+from eigenstream.plotting._axes import axes, figure_uri, panels, save, svg
 from eigenstream.plotting._curves import (
     alphas,
     bounds,
@@ -28,7 +28,6 @@ from eigenstream.plotting._pictures import (
     signed,
     sizes,
 )
-from eigenstream.plotting._writing import figure_uri, save, svg
 
 __all__ = [
     "alphas",

@@ -242,16 +242,11 @@ def _largest(shown: _drawings.Vectors, names: list[str] | None) -> PageTable:
     bars = shown.bars[:MOST_BARS]
     names = names or [f"column {k}" for k in range(bars.shape[1])]
     order = np.argsort(-np.abs(bars), axis=1, kind="stable")[:, :MOST_NAMED]
-    rows = [
-        (
-            str(place + 1),
-            *(
-                f"{names[at[place]]} {bar[at[place]]:+.3f}"
-                for bar, at in zip(bars, order, strict=True)
-            ),
-        )
-        for place in range(order.shape[1])
+    columns = [
+        [f"{names[place]} {bar[place]:+.3f}" for place in places]
+        for bar, places in zip(bars, order, strict=True)
     ]
+    rows = list(zip(map(str, range(1, order.shape[1] + 1)), *columns, strict=True))
     header = ("", *(f"{shown.kind} {label}" for label in shown.labels[:MOST_BARS]))
     caption = f"The columns with the longest bars of each {shown.kind}."
     return PageTable(header, rows, caption=caption, unbroken=True)
