@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eigenstream import CompetitiveLearning, SangerNetwork, plotting
-from eigenstream.prototypes._separation import clusters_of
+from eigenstream.prototypes.competitive import clusters_of
 from eigenstream.schedules import Constant
 from eigenstream.theory import (
     CompetitiveDynamics,

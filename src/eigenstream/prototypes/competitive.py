@@ -21,7 +21,6 @@ from eigenstream._storable import storable
 from eigenstream._streams import Course, fits_streams_by
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._pace import as_pace, scheduled
-from eigenstream.prototypes._separation import clusters_of
 from eigenstream.prototypes._steps import RULES
 from eigenstream.prototypes.base import (
     NO_ROWS_LEFT,
@@ -52,6 +51,12 @@ FALLING = 2
 
 #: A prototype is called dead after this many steps per prototype without a win.
 DEAD = 100
+
+#: Rows this near to their prototypes, by squares, differ from them by rounding.
+EXACT = 1e-12
+
+#: Rounds of the fixed point: the noise depends slightly on the distance, and that on the noise.
+ROUNDS = 30
 
 
 @storable(
@@ -631,3 +636,24 @@ def _ranked(squares: Float64s, *, width: float) -> Float64s:
     """Return exp(-r / width) for the r-th nearest."""
     ranks = squares.argsort(axis=1, kind="stable").argsort(axis=1)
     return np.asarray(np.exp(-ranks / max(width, 1e-150)))
+
+
+def clusters_of(vectors: Float64s, counts: Float64s, error: float) -> "theory.SymmetricPair":
+    """Return the two clusters whose k-means prototypes these are.
+
+    ``error`` is the mean squared distance of the rows to their nearest prototype. The estimate is
+    within 10% for distances of two standard deviations and at least 100 rows per feature.
+    """
+    first, second = vectors
+    # The difference of two means contains their noise.
+    noise: Any = error * (1 / counts).sum()
+    square = max(float(((first - second) ** 2).sum() - noise), 0.0)
+    spread, b = error + square / 4, 0.0
+    if not error > EXACT * square:
+        raise ValueError("every row equals a prototype: no noise, and no plateau. Pass separation=")
+    for _ in range(ROUNDS):
+        # Along the line through both centres the clusters add b^2 / 2 of the variance.
+        variance = spread / (len(first) + b**2 / 2)
+        pair = theory.SymmetricPair.of_distance(max(square / variance, 1e-300) ** 0.5)
+        b = pair.b
+    return pair
