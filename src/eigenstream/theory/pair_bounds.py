@@ -39,7 +39,7 @@ def margin_function(values: Any, margin: float) -> Float64s:
     >>> margin_function([-1.0, 0.0, 0.1, 0.2, 0.3], margin=0.2)
     array([1. , 1. , 0.5, 0. , 0. ])
     """
-    margin = _check_margin(margin)
+    margin = check_number(margin, "margin", above=0, below=1)
     return np.clip(1 - np.asarray(values, dtype=np.float64) / margin, 0.0, 1.0)
 
 
@@ -77,7 +77,7 @@ def smallest_margin_risk(
     (0.0, 0.4472)
     """
     q, r = _check_pairs(squared_distances, labels)
-    margin = _check_margin(margin)
+    margin = check_number(margin, "margin", above=0, below=1)
     corners = np.concatenate([q, q[r > 0] + margin, q[r < 0] - margin, [0.0, 1.0]])
     corners = np.unique(np.clip(corners, 0.0, 1.0))
     order, weights = np.argsort(q), _weights(r, balanced)
@@ -195,7 +195,7 @@ def balanced_pair_bound(
     >>> round(balanced_pair_bound(10_000, 1_000_000, 10, 0.1, 0.05).gap, 4)
     0.4653
     """
-    delta = _check_delta(delta)
+    delta = check_number(delta, "delta", above=0, below=1)
     check_number(empirical_risk, "empirical_risk", least=0, most=1)
     parts = [pair_bound(m, d, margin, delta / 2).gap for m in (m_like, m_unlike)]
     return RiskBound(empirical_risk, sum(parts) / 2, delta, m_like + m_unlike)
@@ -236,7 +236,7 @@ def pair_confidence(
     True
     """
     m = check_whole(m, "m")
-    margin = _check_margin(margin)
+    margin = check_number(margin, "margin", above=0, below=1)
     precision = check_number(precision, "precision", above=0)
     empirical_risk = check_number(empirical_risk, "empirical_risk", least=0, most=1)
     reach = sqrt(m) * precision - 2 * (sqrt(check_whole(d, "d")) + 1) / margin
@@ -271,8 +271,8 @@ def margin_bound(
     norm = check_number(norm, "norm", above=0)
     # The caller's own rounding may exceed the norm.
     product = check_number(product, "product", above=0, most=norm * (1 + 1e-12))
-    margin = _check_margin(margin)
-    delta = _check_delta(delta)
+    margin = check_number(margin, "margin", above=0, below=1)
+    delta = check_number(delta, "delta", above=0, below=1)
     empirical_risk = check_number(empirical_risk, "empirical_risk", least=0, most=1)
     gap = (2 * (norm + product) / margin + sqrt(log(1 / delta) / 2)) / sqrt(m)
     return RiskBound(empirical_risk, gap, delta, m)
@@ -305,14 +305,6 @@ def operator_bound(
     most = hs_norm * (1 + 1e-12)
     operator_norm = check_number(operator_norm, "operator_norm", above=0, most=most)
     return margin_bound(m, hs_norm, operator_norm, margin, delta, empirical_risk)
-
-
-def _check_delta(delta: float) -> float:
-    return check_number(delta, "delta", above=0, below=1)
-
-
-def _check_margin(margin: float) -> float:
-    return check_number(margin, "margin", above=0, below=1)
 
 
 def _weights(labels: Float64s, balanced: bool) -> Float64s:
