@@ -264,6 +264,7 @@ class SupervisedNeurons(Neurons):
                 if self.history_every is not None:
                     self.history_ = self.history_.copy()
             self._forget(*OF_ROWS)
+            self.converged_ = False
             self._chunk(block)
             self.n_iter_ += 1
         return self
@@ -272,7 +273,6 @@ class SupervisedNeurons(Neurons):
         """Learn from the rows of a chunk, in their order."""
         total = self._show(block, np.arange(len(block.rows)))
         self.loss_curve_.append(total / float(block.weights.sum()))
-        self.converged_ = False
 
     def _gains(self, n: int) -> Float64s:
         """Return the learning rates of the next steps."""

@@ -494,7 +494,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     early_stopping : bool, default=False
         Hold out a part of the rows of ``fit``, and keep the weights with the best score on it.
     validation_fraction : float, default=0.1
-        The part that is held out.
+        The part that is held out, of a stream from its first 64 MB.
     history_every : int, optional
         Append ``(step, coefs, intercepts)`` to ``history_`` every ``history_every`` steps.
     random_state : int, RandomState or None
