@@ -109,7 +109,7 @@ class RunningAnswer:
 
     def collect(self, learner: Any) -> None:
         """Take in what was learned since the last time."""
-        power, steps = float(learner.sums[3]), learner.steps
+        power, steps = float(learner.sums[0]), learner.steps
         if steps == self.steps:
             return
         keep = self.keep ** (steps - self.steps)

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.signal import lfilter
 
 from eigenstream._checks import check_choice, check_number, check_whole, real_array
 from eigenstream._linalg import Float64s, orthonormalized, principal_angles
@@ -30,11 +29,6 @@ STRIDE, OFTEN = 512, 10
 
 #: Numbers of rows that are copied at a time, at most, and steps that are taken at a time.
 NUMBERS, STRETCH = 2**23, 2048
-
-#: A step is an outlier if it is this many times as large as the mean before, the first few aside.
-#: Smaller, and heavy tails are cut; larger, and outliers mislead. Vectors with this share of the
-#: sum of all squares are kept, at most 1 / HEAVY of them: the answer counts outliers once more.
-OUTLIER, EARLY, HEAVY = 50.0, 5, 0.02
 
 #: A start vector with less than this share outside the others gives no direction.
 NEW = 1e-7
@@ -139,7 +133,8 @@ def check_options(
     gain="number",
     mean="f8 W | f8 0",
     moment="f8 C C",
-    sums="f8 4",
+    sums="f8 2",
+    largest="number",
     answer="RunningAnswer | RunningMean",
     _adapt="f8 5",
     _total="number",
@@ -147,8 +142,6 @@ def check_options(
     _rows="float k W | float 0 0",
     _weights="f8 k",
     _frame="float C+1 W | float 0 0",
-    _heavy="f8 h W | f8 0 0",
-    _heavy_signs="f8 h",
     _now="i8 p",
     _past="i8 p",
 )
@@ -175,10 +168,11 @@ class OnlineLearner:
         self.sequence_rows = 0  # of the running sequence
         self.gain = self._total = 0.0  # the last rate, and the weight of the terms in the mean
         self._collect_next = 0
-        #: The sums over the terms of the rewarded c |u|^2, of weights, of all |c| |u|^2, and of the
-        #: rewarded ones that are no outliers. Since the last collection, the sum of c y y' over the
-        #: responses y of the weights.
-        self.sums = np.zeros(4)
+        #: The sums over the terms of the rewarded c |u|^2 and of weights, and, since the last
+        #: collection, of c y y' over the responses y of the weights.
+        self.sums = np.zeros(2)
+        #: The largest of all |c| |u|^2.
+        self.largest = 0.0
         self.mean = np.zeros(0)
         self.moment = np.zeros((0, 0))
         self._frame = np.zeros((0, 0))  # the weights, one a row, and a row for the engine
@@ -186,8 +180,6 @@ class OnlineLearner:
         #: of their rows and of the rows ``lag`` before.
         self._rows, self._weights = np.zeros((0, 0)), np.zeros(0)
         self._now = self._past = np.zeros(0, np.int64)
-        #: Vectors |c|^(1/2) u that make a large share of the last of these sums, and their signs.
-        self._heavy, self._heavy_signs = np.zeros((0, 0)), np.zeros(0)
 
     def _follow_plan(self) -> None:
         """Set the attributes that the plan determines, and those that need not be saved."""
@@ -361,7 +353,7 @@ class OnlineLearner:
         rates, d = self.schedule.gains(self.steps, n), len(self._frame) - 1
         watched = self.answer.watched if self.rule.orthonormal else self._frame[:0]
         Y, seen = np.empty((signs.size, d)), np.empty((signs.size, len(watched)))
-        squares, most, mean = np.empty(signs.shape), min(size, n), self.mean.copy()
+        squares, most = np.empty(signs.size), min(size, n)
         room = len(watched) + d + most + max(most, min(size, plan.lag)) + 3
         if len(self._room) < room or self._room.dtype != rows.dtype:
             self._room = np.empty((room, rows.shape[1]), rows.dtype)  # kept: new memory is slow
@@ -371,35 +363,17 @@ class OnlineLearner:
         vectors = (self._room, self._frame, watched)
         numbers = (self.mean, self._adapt, units)
         bad = advance_loop(rows.dtype)(
-            pointer(self.rule.step),
-            kind,
-            size,
-            *vectors,
-            *numbers,
-            rows,
-            terms,
-            (Y, seen, squares.ravel()),
+            pointer(self.rule.step), kind, size, *vectors, *numbers, rows, terms, (Y, seen, squares)
         )
         done = n if bad < 0 else bad // size * size
         if done:
             age = keep ** np.arange(done)[::-1]
-            sizes = np.abs(signs[:done]) * squares[:done]
-            # Outliers count in the answer, not in the running moments: these weigh recent steps.
-            total = sizes.sum(axis=1)
-            before = keep * lfilter([1.0], [1.0, -keep], np.append(self.sums[2], total[:-1]))
-            steps = self.steps + np.arange(done)
-            usual = (total * self._counted(steps) <= OUTLIER * before) | (steps < EARLY)
-            c = (signs[:done] * (age * usual)[:, None]).ravel()
-            sizes *= age[:, None]
+            c = (signs[:done] * age[:, None]).ravel()
             Y, seen = Y[: len(c)], seen[: len(c)]
             self.sums = keep**done * self.sums
-            reward = sizes[:, 0]
-            self.sums += [reward.sum(), weights[:done] @ age, sizes.sum(), reward @ usual]
-            self._heavy = np.sqrt(keep**done) * self._heavy
-            for i in range(1 + paired if self.rule.orthonormal else 0):
-                large = np.flatnonzero(sizes[:, i] > HEAVY * self.sums[2])
-                apart = rows[now[large]] - (rows[past[large]] if i else mean)
-                self._keep_heavy(apart, sizes[large, i], 1.0 - 2.0 * i)
+            sizes = c * squares[: len(c)]
+            self.sums += [sizes[sizes > 0.0].sum(), weights[:done] @ age]
+            self.largest = max(keep**done * self.largest, float(np.abs(sizes).max()))
             self.moment = keep**done * self.moment + (Y.T * c) @ Y
             self.answer.see((seen.T * c) @ seen, float(weights[:done] @ age), keep**done)
             self._total = float(totals[done - 1]) if plan.center else 0.0
@@ -408,27 +382,6 @@ class OnlineLearner:
             self._now, self._past = self._now[done:], self._past[done:]
         if bad >= 0:
             raise UnstableStepError(self.steps + bad - done, float(rates[bad]))
-
-    def _keep_heavy(self, vectors: Any, sizes: Float64s, sign: float) -> None:
-        """Keep the vectors that make a large share of the sum of all squares."""
-        norms = np.linalg.norm(vectors, axis=1)
-        vectors = vectors * (np.sqrt(sizes) / np.where(norms > 0.0, norms, 1.0))[:, None]
-        vectors = np.concatenate([self._heavy.reshape(-1, vectors.shape[1]), vectors])
-        signs = np.append(self._heavy_signs, np.full(len(sizes), sign))
-        kept = np.einsum("ij,ij->i", vectors, vectors) > HEAVY * self.sums[2]
-        self._heavy, self._heavy_signs = vectors[kept], signs[kept]
-
-    def _counted(self, steps: Any) -> Any:
-        """Return how many of the steps are not forgotten."""
-        return steps if self._keep == 1.0 else np.minimum(steps, 1.0 / (1.0 - self._keep))
-
-    @property
-    def outliers(self) -> tuple[Float64s, Float64s]:
-        """The vectors |c|^(1/2) u many times as large as the mean, and the signs of c."""
-        sizes = np.einsum("ij,ij->i", self._heavy, self._heavy)
-        others = max(self.sums[2] - sizes.sum(), self.sums[2] / 4.0)
-        far = sizes * self._counted(self.steps) > OUTLIER * others
-        return self._heavy[far], self._heavy_signs[far]
 
     @property
     def block_size(self) -> int:

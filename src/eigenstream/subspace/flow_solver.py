@@ -87,6 +87,11 @@ class FlowMonitor:
         return bool(self.stop is not None and self.stop(progress))
 
 
+#: Warn of a row with this share of the rewarded terms that is also this many times as large as the
+#: mean. Smaller, and heavy tails give warnings; larger, and outliers mislead in silence.
+OUTLIER_SHARE, OUTLIER_SIZE = 0.05, 50.0
+
+
 @storable(_learner="OnlineLearner")
 class FlowSolver:
     """Learns the top eigenspace of a contrast from a stream, one observation at a time.
@@ -195,16 +200,15 @@ class FlowSolver:
                 "solver='dense'."
             )
         values, rotation = np.linalg.eigh(learner.answer.estimate())
-        vectors, (power, weight, squares, _) = vectors @ rotation, learner.sums
-        outliers, signs = learner.outliers
-        if len(outliers):
-            trace = 2.0 * power - squares - (signs[:, None] * outliers**2).sum()
-            values, vectors = _with_outliers(
-                values, vectors, outliers / np.sqrt(weight), signs, trace / weight
+        power, weight = learner.sums
+        share = learner.largest / power if power > 0 else 0.0
+        if share > OUTLIER_SHARE and share * learner.steps > OUTLIER_SIZE:
+            warn_user(
+                f"one row is {share * learner.steps:.0f} times as large as the mean row, and the "
+                "flow may have followed it. Remove outliers, or use solver='dense'."
             )
-            values *= min(1.0, power / weight / max(values.sum(), 1e-300))
         return FlowSolution(
-            canonical(values, vectors),
+            canonical(values, vectors @ rotation),
             learner.mean.copy(),
             learner.steps,
             learner.n_rows,
@@ -246,19 +250,3 @@ class FlowSolver:
     def _loaded(self) -> None:
         if self._learner.rule is not OJA_FLOW:
             raise ValueError("the learner of a flow has another rule.")
-
-
-def _with_outliers(
-    values: Float64s, vectors: Float64s, outliers: Float64s, signs: Float64s, trace: float
-) -> tuple[Float64s, Float64s]:
-    """Return the eigenpairs of T in the span of the flow's answer and of outliers.
-
-    ``trace`` is that of T without the outliers. It is the same along all other directions.
-    """
-    D, d = vectors.shape
-    basis = np.linalg.qr(np.concatenate([vectors, outliers.T], axis=1))[0]
-    other = (trace - values.sum()) / max(D - d, 1)
-    known, y = vectors.T @ basis, outliers @ basis
-    T = other * np.eye(len(basis.T)) + known.T * (values - other) @ known + (y.T * signs) @ y
-    values, rotation = np.linalg.eigh(T)
-    return values[-d:], basis @ rotation[:, -d:]

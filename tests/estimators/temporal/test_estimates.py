@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 import oracles
 from eigenstream import SlowSubspace, StreamPCA
@@ -35,38 +34,22 @@ def test_every_solver_warns_of_eigenvalues_that_are_not_positive(solver):
     assert "positive" not in warned(model, rows)
 
 
-def with_artefacts(places, n, seed):
-    rows = stream(n, seed=seed)
-    rows[places] += 1000.0 * np.random.default_rng(seed).standard_normal((len(places), 32))
-    return rows
-
-
-@pytest.mark.parametrize("places", [[0], [1500]], ids=str)
-@pytest.mark.parametrize("learner", [StreamPCA(5), SlowSubspace(3, alpha=0.6)], ids=repr)
-@pytest.mark.parametrize("seed", range(4))
-def test_outliers_do_not_mislead_the_flow(learner, places, seed):
-    rows = with_artefacts(places, 12_000, seed)
-    dense = clone(learner).fit(rows)
-    T = dense.operator_.matrix(dense.operator_.weights)
-    flow = clone(learner).set_params(solver="flow").fit(rows)
-    reached = np.trace(flow.components_ @ T @ flow.components_.T)
-    assert reached > 0.9 * dense.eigenvalues_.sum()
-    assert flow.eigenvalues_.sum() == pytest.approx(reached, rel=0.25)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_a_flow_that_outliers_have_misled_says_so(seed):
-    model = SlowSubspace(5, alpha=0.3, solver="flow")
-    found = warned(model, with_artefacts([600, 1200, 1900, 2500], 3000, seed))
-    assert "worse than none. Remove outliers" in found or "eigenvalues are positive" in found
+    rows = stream(seed=seed)
+    rng = np.random.default_rng(seed)
+    rows[[600, 1200, 1900, 2500]] += 1000.0 * rng.standard_normal((4, 32))
+    model = SlowSubspace(5, alpha=0.6, solver="flow")
+    assert "worse than none. Remove outliers, use solver='dense'" in warned(model, rows)
 
 
-@pytest.mark.parametrize("learner", [StreamPCA(3), SlowSubspace(3, alpha=0.6)], ids=repr)
-@pytest.mark.parametrize("n", [50, 400, 6000])
-def test_clean_rows_have_no_outliers(learner, n):
-    for seed in range(5):
-        model = clone(learner).set_params(solver="flow").fit(stream(n, seed=seed))
-        assert len(model._learner.solver._learner.outliers[0]) == 0
+@pytest.mark.parametrize("learner", [StreamPCA(3), SlowSubspace(3, alpha=0.6)])
+@pytest.mark.parametrize("place", [0, 1, 40, 1500])
+def test_a_flow_warns_of_one_outlier(learner, place):
+    rows = stream(seed=place)
+    assert "flow may have followed it" not in warned(learner.set_params(solver="flow"), rows)
+    rows[place] += 1000.0
+    assert "flow may have followed it" in warned(learner, rows)
 
 
 @pytest.mark.parametrize("learner", [StreamPCA(2), SlowSubspace(2, alpha=0.4)])
