@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream.streams.base import StreamError, Wanted, plain
+from eigenstream.streams.base import Request, StreamError, plain
 from eigenstream.streams.cleaning import joined_labels
 from eigenstream.streams.files import kind_of, resolved, tables_of
 
@@ -35,7 +35,7 @@ def columns_of(
     """
     if str(path).endswith(".npy") and (found := _text_array(path)) is not None:
         return [found]
-    wanted = Wanted((), labels=tuple(range(count)), several=True, block_rows=BLOCK_ROWS)
+    request = Request((), labels=tuple(range(count)), several=True, block_rows=BLOCK_ROWS)
     pieces = []
     for file in resolved(str(path)):
         text = kind_of(file) == "text.Text"
@@ -45,7 +45,7 @@ def columns_of(
                     f"{table.name} has {table.width} columns. Give a table of {what}: {count} "
                     f"column{'s' * (count > 1)}."
                 )
-            found = joined_labels([block.labels for block in table.blocks(wanted)])
+            found = joined_labels([block.labels for block in table.blocks(request)])
             columns = [_numbers(one) for one in found.T]
             pieces.append(_without_names(columns, opposites) if text else columns)
             if len(pieces[-1][0]) == 0:

@@ -98,7 +98,7 @@ class ArrayFile(SlicedTable):
 
     @classmethod
     def parts(cls, file: File) -> list[str]:
-        """Return the names of the wanted arrays."""
+        """Return the names of the requested arrays."""
         shapes: dict[str, tuple[int, ...] | None] = {}
         with cls.root(file) as root:
             if hasattr(root, "shape"):  # Zarr may store an array alone
@@ -169,7 +169,7 @@ class Hdf5(ArrayFile):
 
     @classmethod
     def parts(cls, file: File) -> list[str]:
-        """Return the names of the wanted datasets, also of links, which no visit yields."""
+        """Return the names of the requested datasets, also of links, which no visit yields."""
         with cls.root(file) as root:
             if file.part and hasattr(root.get(file.part), "shape"):
                 return [file.part]

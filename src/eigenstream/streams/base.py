@@ -1,4 +1,4 @@
-"""The interface of all readers: a table gives chunks of its wanted columns and rows."""
+"""The interface of all readers: a table gives chunks of its requested columns and rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ class Chunk:
     """Rows of one sequence: float32 or float64, finite, dense or CSR.
 
     ``weights`` are None, or 0 for rows that lack values (which are then zeros) and 1 for the
-    others. ``source`` and ``first_row`` say where the first row was read. ``labels`` are None, or
+    others. ``source`` and ``first_row`` are the place of the first row. ``labels`` are None, or
     one a row, or one column a target.
     """
 
@@ -130,14 +130,14 @@ def zeroed(rows: Any, kept: NDArray[np.bool_]) -> Any:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The wanted columns of a table, by their places, and the wanted rows."""
+class Request:
+    """The requested columns of a table, by their places, and the requested rows."""
 
     features: Sequence[int]
     sequence: int | None = None
     time: int | None = None
     labels: tuple[int, ...] = ()
-    #: Whether the labels stay a table if there is one column of them.
+    #: True if one column of labels stays a table.
     several: bool = False
     start: int = 0
     stop: int | None = None
@@ -147,14 +147,14 @@ class Wanted:
 
     @property
     def places(self) -> list[int]:
-        """The places of all wanted columns, each once, the features first."""
+        """The places of all requested columns, each once, the features first."""
         marks = [one for one in (self.sequence, self.time, *self.labels) if one is not None]
         return list(dict.fromkeys([*self.features, *marks]))
 
     def numbers(self, n_rows: int) -> range:
-        """Return the numbers of the wanted rows.
+        """Return the numbers of the requested rows.
 
-        >>> list(Wanted((0,), start=1, step=3).numbers(8))
+        >>> list(Request((0,), start=1, step=3).numbers(8))
         [1, 4, 7]
         """
         return range(n_rows)[self.start : self.stop : self.step]
@@ -191,9 +191,9 @@ class RowTable(ABC):
     #: The shape of one row, such as that of an image.
     row_shape: tuple[int, ...] | None = None
     rereadable: bool = True
-    #: Whether the rows are in no order of time.
+    #: True if the rows are in no order of time.
     shuffled: bool = False
-    #: Whether a pass has begun.
+    #: True once a pass has begun.
     used: bool = False
     #: The share of the table that the pass has read, and the size by which tables are weighed.
     share: float | None = None
@@ -217,13 +217,13 @@ class RowTable(ABC):
             raise StreamError(f"{self.name} has shape {shape}: its rows hold no numbers.")
         check_width(self.width * dtype.itemsize, f"{self.name} has shape {shape}")
 
-    def pieces(self, wanted: Wanted) -> Iterator[Any]:
+    def pieces(self, request: Request) -> Iterator[Any]:
         """Yield all rows of the table in order, in pieces of any size."""
         raise NotImplementedError
 
-    def picked(self, piece: Any, wanted: Wanted) -> Chunk:
-        """Return the wanted columns of a piece."""
-        values, places = flat(piece), wanted.features
+    def picked(self, piece: Any, request: Request) -> Chunk:
+        """Return the requested columns of a piece."""
+        values, places = flat(piece), request.features
         part = slice(places[0], places[-1] + 1) if isinstance(places, range) else list(places)
         rows = values if places == range(values.shape[1]) else values[:, part]
 
@@ -231,20 +231,20 @@ class RowTable(ABC):
             found = values[:, [place]]
             return np.asarray(found.toarray() if is_sparse(found) else found).ravel()
 
-        return wanted.chunk(rows, column)
+        return request.chunk(rows, column)
 
-    def blocks(self, wanted: Wanted) -> Iterator[Chunk]:
-        """Start a pass: yield the wanted rows in blocks of at most ``wanted.block_rows``."""
-        seen, step = 0, wanted.step
-        for piece in self.pieces(wanted):
-            chunk = replace(self.picked(piece, wanted), first_row=seen)
-            stop = len(chunk) if wanted.stop is None else min(wanted.stop - seen, len(chunk))
-            # The first wanted row in this piece.
-            ahead = max(wanted.start - seen, 0) or -(seen - wanted.start) % step
-            for at in range(ahead, stop, wanted.block_rows * step):
-                yield chunk.between(at, min(at + wanted.block_rows * step, stop), step)
+    def blocks(self, request: Request) -> Iterator[Chunk]:
+        """Start a pass: yield the requested rows in blocks of at most ``request.block_rows``."""
+        seen, step = 0, request.step
+        for piece in self.pieces(request):
+            chunk = replace(self.picked(piece, request), first_row=seen)
+            stop = len(chunk) if request.stop is None else min(request.stop - seen, len(chunk))
+            # The first requested row in this piece.
+            ahead = max(request.start - seen, 0) or -(seen - request.start) % step
+            for at in range(ahead, stop, request.block_rows * step):
+                yield chunk.between(at, min(at + request.block_rows * step, stop), step)
             seen += len(chunk)
-            if wanted.stop is not None and seen >= wanted.stop:
+            if request.stop is not None and seen >= request.stop:
                 return
 
     def passed(self, block: Chunk, stop: int | None) -> None:
@@ -266,19 +266,19 @@ class SlicedTable(RowTable):
     def opened(self) -> AbstractContextManager[Any]:
         """Open something that can be sliced by rows, for one pass."""
 
-    def blocks(self, wanted: Wanted) -> Iterator[Chunk]:
-        """Yield the wanted rows, reading no others."""
-        numbers = wanted.numbers(self.n_rows)
+    def blocks(self, request: Request) -> Iterator[Chunk]:
+        """Yield the requested rows, reading no others."""
+        numbers = request.numbers(self.n_rows)
         with self.opened() as rows:
             at = 0
             while at < len(numbers):
-                count = wanted.block_rows
-                if wanted.step == 1 and count >= self.grain:
+                count = request.block_rows
+                if request.step == 1 and count >= self.grain:
                     end = numbers[at] + count
                     count = max(end - end % self.grain - numbers[at], 1)
                 part = numbers[at : at + count]
                 values = rows[part.start : min(part.stop, self.n_rows) : part.step]
-                chunk = self.picked(values, wanted)
+                chunk = self.picked(values, request)
                 yield replace(chunk, first_row=part.start, stride=part.step)
                 at += len(part)
 

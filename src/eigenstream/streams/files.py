@@ -316,7 +316,7 @@ def reader_of(kind: str, options: Mapping[str, Any], name: str) -> Any:
 
 
 def chosen(file: File, shapes: Mapping[str, tuple[int, ...] | None]) -> list[str]:
-    """Return the names of the wanted arrays in a file, in natural order.
+    """Return the names of the requested arrays in a file, in natural order.
 
     ``shapes`` has all of them, with None for those that hold no numbers. Without a name, it is the
     only array of two dimensions or more, or the only one. ``*`` matches several.

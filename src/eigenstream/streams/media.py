@@ -11,10 +11,10 @@ from PIL import Image, ImageSequence
 
 from eigenstream._checks import check_pair, check_whole
 from eigenstream.streams.base import (
+    Request,
     RowTable,
     SlicedTable,
     StreamError,
-    Wanted,
     check_width,
     needed,
     one_line,
@@ -43,10 +43,10 @@ class Pictures(RowTable):
         """Yield the pictures as arrays of gray values."""
         raise NotImplementedError
 
-    def pieces(self, wanted: Wanted) -> Iterator[Any]:
+    def pieces(self, request: Request) -> Iterator[Any]:
         """Yield stacks of pictures."""
         some = self.pictures()
-        while stack := list(islice(some, wanted.block_rows)):
+        while stack := list(islice(some, request.block_rows)):
             yield np.stack(stack).astype(np.float32, copy=False)
 
 

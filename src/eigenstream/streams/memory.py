@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import is_sparse
-from eigenstream.streams.base import Chunk, RowTable, SlicedTable, StreamError, Wanted, one_line
+from eigenstream.streams.base import Chunk, Request, RowTable, SlicedTable, StreamError, one_line
 from eigenstream.streams.tables import ColumnTable, names_of, of_frame
 
 
@@ -54,7 +54,7 @@ class Chunks(ColumnTable):
     def _started(self) -> Iterator[Any]:
         return iter(self.source() if callable(self.source) else self.source)
 
-    def pieces(self, wanted: Wanted) -> Iterator[Any]:
+    def pieces(self, request: Request) -> Iterator[Any]:
         """Yield the chunks as frames, records or arrays."""
         chunks, self._begun = self._begun or self._started(), None
         for number, chunk in enumerate(chunks):
@@ -69,11 +69,11 @@ class Chunks(ColumnTable):
                 )
             yield rows
 
-    def picked(self, piece: Any, wanted: Wanted) -> Chunk:
-        """Return the wanted columns of a chunk."""
+    def picked(self, piece: Any, request: Request) -> Chunk:
+        """Return the requested columns of a chunk."""
         if hasattr(piece, "columns"):
-            return of_frame(piece, self.columns, wanted, self.name)
-        return RowTable.picked(self, piece, wanted)
+            return of_frame(piece, self.columns, request, self.name)
+        return RowTable.picked(self, piece, request)
 
 
 def rows_of(chunk: Any, name: str) -> Any:

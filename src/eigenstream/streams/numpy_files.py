@@ -15,10 +15,10 @@ from numpy.lib import format as npy_format
 from eigenstream._machine import physical_memory
 from eigenstream.streams.base import (
     Chunk,
+    Request,
     RowTable,
     SlicedTable,
     StreamError,
-    Wanted,
     check_kind,
     one_line,
 )
@@ -98,18 +98,18 @@ class Npy(SlicedTable):
             self.header = read_header(stream, self.name, file.size())
         self.describe(self.header.shape, self.header.dtype)
 
-    def blocks(self, wanted: Wanted) -> Iterator[Chunk]:
-        """Yield the wanted rows: of a file of this machine, reading no others."""
+    def blocks(self, request: Request) -> Iterator[Chunk]:
+        """Yield the requested rows: of a file of this machine, reading no others."""
         if self.file.here and self.rereadable:
-            return super().blocks(wanted)
-        return RowTable.blocks(self, wanted)
+            return super().blocks(request)
+        return RowTable.blocks(self, request)
 
-    def pieces(self, wanted: Wanted) -> Iterator[Any]:
+    def pieces(self, request: Request) -> Iterator[Any]:
         """Yield all rows."""
         with closing(self.file.open()) as stream:
             if self.rereadable:
                 stream.read(self.header.offset)
-            yield from unpacked(stream, self.header, self.name, wanted.block_rows)
+            yield from unpacked(stream, self.header, self.name, request.block_rows)
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
@@ -164,7 +164,7 @@ class Npz(RowTable):
 
     @classmethod
     def parts(cls, file: File) -> list[str]:
-        """Return the names of the wanted arrays."""
+        """Return the names of the requested arrays."""
         shapes: dict[str, tuple[int, ...] | None] = {}
         with _archive(file) as archive:
             names = [name[:-4] for name in archive.namelist() if name.endswith(".npy")]
@@ -178,11 +178,11 @@ class Npz(RowTable):
                 shapes[name] = None
         return chosen(file, shapes)
 
-    def pieces(self, wanted: Wanted) -> Iterator[Any]:
+    def pieces(self, request: Request) -> Iterator[Any]:
         """Yield all rows."""
         with _member(self.file) as (stream, _):
             stream.read(self.header.offset)
-            yield from unpacked(stream, self.header, self.name, wanted.block_rows)
+            yield from unpacked(stream, self.header, self.name, request.block_rows)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream.streams.base import RowTable, StreamError, Wanted
+from eigenstream.streams.base import Request, RowTable, StreamError
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Reading:
     labels: tuple[Any, ...] = ()
     several: bool = False
 
-    def wanted(self, table: RowTable) -> Wanted:
-        """Return the wanted columns and rows of a table."""
+    def request(self, table: RowTable) -> Request:
+        """Return the requested columns and rows of a table."""
         labels = tuple(place(one, table) for one in self.labels)
         sequence, time = (
             None if one is None else place(one, table) for one in (self.sequence, self.time)
@@ -52,14 +52,14 @@ class Reading:
         if len(features) == 0:
             raise StreamError(f"{table.name} has no column left for features.")
         rows = self.rows.start, self.rows.stop, self.rows.step
-        wanted = Wanted(side_by_side(features), sequence, time, labels, self.several, *rows)
-        for one in wanted.places if table.lacking else ():
+        request = Request(side_by_side(features), sequence, time, labels, self.several, *rows)
+        for one in request.places if table.lacking else ():
             if (name := table.columns[one]) in table.lacking:
                 raise StreamError(
                     f"{table.lacking[name]} has no column {name!r}, and other files of "
                     f"{table.name} have it. Select common ones with columns=[...]."
                 )
-        return wanted
+        return request
 
 
 def side_by_side(places: Sequence[int]) -> Sequence[int]:
@@ -68,13 +68,13 @@ def side_by_side(places: Sequence[int]) -> Sequence[int]:
     return near if isinstance(places, range) or list(near) == places else places
 
 
-def planned(plan: Reading, tables: Sequence[RowTable]) -> list[Wanted]:
-    """Return the wanted columns and rows of each table: the same features in all of them."""
+def planned(plan: Reading, tables: Sequence[RowTable]) -> list[Request]:
+    """Return the requested columns and rows of each table: the same features in all of them."""
     first, names = tables[0], None
-    found: list[Wanted] = []
+    found: list[Request] = []
     for table in tables:
-        wanted = plan.wanted(table)
-        own = [table.columns[one] for one in wanted.features] if table.columns else []
+        request = plan.request(table)
+        own = [table.columns[one] for one in request.features] if table.columns else []
         names = own if names is None else names
         if own and names and own != names:  # by name: files may have columns in another order
             if odd := sorted(set(names) ^ set(own)):
@@ -84,13 +84,13 @@ def planned(plan: Reading, tables: Sequence[RowTable]) -> list[Wanted]:
                     f"{has.name} and not in {lacks.name}. Select common ones with columns=[...]."
                 )
             places = [table.columns.index(one) for one in names]
-            wanted = replace(wanted, features=side_by_side(places))
-        if found and len(wanted.features) != len(found[0].features):
+            request = replace(request, features=side_by_side(places))
+        if found and len(request.features) != len(found[0].features):
             raise StreamError(
-                f"{table.name} has {len(wanted.features)} columns, and {first.name} has "
+                f"{table.name} has {len(request.features)} columns, and {first.name} has "
                 f"{len(found[0].features)}. Every row must have the same columns."
             )
-        found.append(wanted)
+        found.append(request)
     return found
 
 
@@ -101,10 +101,10 @@ def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, di
     """
     others: dict[str | int, str] = {}
     named: list[str | int] = []
-    for table, wanted in zip(tables, planned(plan, tables), strict=True):
+    for table, request in zip(tables, planned(plan, tables), strict=True):
         names: Any = table.columns or range(table.width)
-        named = named or [names[one] for one in wanted.features]
-        for one in wanted.features:
+        named = named or [names[one] for one in request.features]
+        for one in request.features:
             if one in table.no_numbers:
                 others.setdefault(names[one], table.no_numbers[one])
     kept = tuple(one for one in named if one not in others)

@@ -18,9 +18,9 @@ from eigenstream.streams.base import (
     MANY_ROWS,
     MOST_ROWS,
     Chunk,
+    Request,
     RowTable,
     StreamError,
-    Wanted,
     as_floats,
     check_width,
     float_type,
@@ -71,12 +71,14 @@ class Stream:
         self, tables: Sequence[RowTable], plan: Reading, *, chunk_bytes: int = CHUNK_BYTES
     ) -> None:
         self._tables, self._plan, self._chunk_bytes = tuple(tables), plan, chunk_bytes
-        self._wanted = planned(plan, self._tables)
-        self._width = len(self._wanted[0].features)
+        self._requests = planned(plan, self._tables)
+        self._width = len(self._requests[0].features)
         self._dtype = plan.dtype or float_type([table.dtype for table in tables])
         names = self._tables[0].columns
         #: The names of the columns that are read, before any step.
-        self.column_names = tuple(names[one] for one in self._wanted[0].features) if names else None
+        self.column_names = (
+            tuple(names[one] for one in self._requests[0].features) if names else None
+        )
         self.sources = tuple(table.name for table in tables)
         self.rereadable = all(table.rereadable for table in tables)
         self.shuffled = any(table.shuffled for table in tables)
@@ -109,8 +111,8 @@ class Stream:
     def _counts(self) -> list[int | None]:
         """Return the number of rows that are read of each table."""
         return [
-            None if table.n_rows is None else len(wanted.numbers(table.n_rows))
-            for table, wanted in zip(self._tables, self._wanted, strict=True)
+            None if table.n_rows is None else len(request.numbers(table.n_rows))
+            for table, request in zip(self._tables, self._requests, strict=True)
         ]
 
     @property
@@ -386,13 +388,13 @@ class Stream:
             table.share = None
         size = self._plan.chunk_rows or self._automatic_rows()
         read = before
-        for table, wanted in list(zip(self._tables, self._wanted, strict=True))[first:]:
+        for table, request in list(zip(self._tables, self._requests, strict=True))[first:]:
             sequences.new_table()
-            start, row = wanted.start + row * wanted.step, 0
-            for raw in table.blocks(replace(wanted, start=start, block_rows=size)):
+            start, row = request.start + row * request.step, 0
+            for raw in table.blocks(replace(request, start=start, block_rows=size)):
                 rows = as_floats(raw.rows, self._dtype, table.name, raw.first_row)
                 block = replace(raw, rows=rows, source=table.name)
-                table.passed(block, wanted.stop)
+                table.passed(block, request.stop)
                 if self._labels is not None:
                     block = self._labels.put(block, read)
                 read += len(block)
@@ -457,6 +459,6 @@ def _facts(table: RowTable) -> dict[str, Any]:
         raise StreamError(f"{table.name} cannot be read again. Write it to a file first.")
     facts: dict[str, Any] = {"number of rows": table.n_rows, "number of columns": table.width}
     if table.rereadable and table.n_rows is not None:
-        with closing(cast(Any, table.blocks(Wanted(range(table.width))))) as blocks:
+        with closing(cast(Any, table.blocks(Request(range(table.width))))) as blocks:
             facts["digest of the first rows"] = hash_of(next(blocks).rows[:COMPARED_ROWS])
     return facts

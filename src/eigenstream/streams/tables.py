@@ -11,18 +11,18 @@ from pyarrow import dataset, types
 
 from eigenstream.streams.base import (
     Chunk,
+    Request,
     RowTable,
     SlicedTable,
     StreamError,
-    Wanted,
     one_line,
 )
 from eigenstream.streams.files import READERS, File
 
 
-def of_records(records: Any, wanted: Wanted, name: str) -> Chunk:
-    """Return a chunk of Arrow columns, those of ``wanted.places``; missing values become NaN."""
-    order = {place: at for at, place in enumerate(wanted.places)}
+def of_records(records: Any, request: Request, name: str) -> Chunk:
+    """Return a chunk of Arrow columns, those of ``request.places``; missing values become NaN."""
+    order = {place: at for at, place in enumerate(request.places)}
 
     def column(place: int) -> Any:
         found = records.column(order[place])
@@ -30,13 +30,13 @@ def of_records(records: Any, wanted: Wanted, name: str) -> Chunk:
             found = found.cast(found.type.value_type)
         return found.to_numpy(zero_copy_only=False)
 
-    kinds = {records.schema.field(order[one]).type for one in wanted.features}
+    kinds = {records.schema.field(order[one]).type for one in request.features}
     rows = np.empty(
-        (records.num_rows, len(wanted.features)),
+        (records.num_rows, len(request.features)),
         np.float32 if kinds == {pyarrow.float32()} else np.float64,
     )
     columns = []
-    for place in wanted.features:
+    for place in request.features:
         field = records.schema.field(order[place])
         values = records.column(order[place]).to_numpy(zero_copy_only=False)
         if types.is_boolean(field.type) or types.is_null(
@@ -55,7 +55,7 @@ def of_records(records: Any, wanted: Wanted, name: str) -> Chunk:
         part = slice(start, start + step)
         for at, values in enumerate(columns):
             rows[part, at] = values[part]
-    return wanted.chunk(rows, column)
+    return request.chunk(rows, column)
 
 
 class ColumnTable(RowTable):
@@ -71,17 +71,17 @@ class ColumnTable(RowTable):
                 "table, pass header=None."
             )
 
-    def picked(self, piece: Any, wanted: Wanted) -> Chunk:
-        """Return the records as a chunk: they have the wanted columns only."""
-        return of_records(piece, wanted, self.name)
+    def picked(self, piece: Any, request: Request) -> Chunk:
+        """Return the records as a chunk: they have the requested columns only."""
+        return of_records(piece, request, self.name)
 
 
-def of_frame(piece: Any, columns: Sequence[str], wanted: Wanted, name: str) -> Chunk:
-    """Return the wanted columns of a frame or of records, found by their names."""
+def of_frame(piece: Any, columns: Sequence[str], request: Request, name: str) -> Chunk:
+    """Return the requested columns of a frame or of records, found by their names."""
     own = names_of(piece)
-    places = [own.index(columns[one]) for one in wanted.places]
+    places = [own.index(columns[one]) for one in request.places]
     if hasattr(piece, "num_rows"):
-        return of_records(piece.select(places), wanted, name)
+        return of_records(piece.select(places), request, name)
     try:
         records = (
             pyarrow.Table.from_pandas(piece.iloc[:, places], preserve_index=False)
@@ -90,7 +90,7 @@ def of_frame(piece: Any, columns: Sequence[str], wanted: Wanted, name: str) -> C
         )
     except pyarrow.ArrowException as error:
         raise StreamError(f"{name} has a column of mixed types: {one_line(error)}.") from None
-    return of_records(records, wanted, name)
+    return of_records(records, request, name)
 
 
 def names_of(piece: Any) -> list[str]:
@@ -162,11 +162,11 @@ class Arrow(ColumnTable):
         singles = {field.type for field in schema} == {pyarrow.float32()}
         self.dtype = np.dtype(np.float32 if singles else np.float64)
 
-    def blocks(self, wanted: Wanted) -> Iterator[Chunk]:
-        """Yield the wanted rows, without reading the row groups before them."""
-        skipped, self.rest = self._behind(wanted.start)
-        stop = None if wanted.stop is None else wanted.stop - skipped
-        for block in super().blocks(replace(wanted, start=wanted.start - skipped, stop=stop)):
+    def blocks(self, request: Request) -> Iterator[Chunk]:
+        """Yield the requested rows, without reading the row groups before them."""
+        skipped, self.rest = self._behind(request.start)
+        stop = None if request.stop is None else request.stop - skipped
+        for block in super().blocks(replace(request, start=request.start - skipped, stop=stop)):
             yield replace(block, first_row=block.first_row + skipped)
 
     def _behind(self, row: int) -> tuple[int, Any]:
@@ -186,10 +186,10 @@ class Arrow(ColumnTable):
         make = type(self.data)
         return skipped, make(pieces, self.data.schema, self.data.format, self.data.filesystem)
 
-    def pieces(self, wanted: Wanted) -> Iterator[Any]:
-        """Yield batches of records, reading the wanted columns only."""
-        columns = [self.columns[one] for one in wanted.places]
-        how = {"batch_size": wanted.block_rows, "batch_readahead": 2, "fragment_readahead": 1}
+    def pieces(self, request: Request) -> Iterator[Any]:
+        """Yield batches of records, reading the requested columns only."""
+        columns = [self.columns[one] for one in request.places]
+        how = {"batch_size": request.block_rows, "batch_readahead": 2, "fragment_readahead": 1}
         try:
             for batch in self.rest.to_batches(columns=columns, **how):
                 if batch.num_rows:
@@ -231,9 +231,9 @@ class Frame(ColumnTable, SlicedTable):
         kinds = {str(kind).lower() for kind in frame.dtypes}
         self.dtype = np.dtype(np.float32 if kinds == {"float32"} else np.float64)
 
-    def picked(self, piece: Any, wanted: Wanted) -> Chunk:
-        """Return the wanted columns of some rows."""
-        return of_frame(piece, self.columns, wanted, self.name)
+    def picked(self, piece: Any, request: Request) -> Chunk:
+        """Return the requested columns of some rows."""
+        return of_frame(piece, self.columns, request, self.name)
 
     def opened(self) -> AbstractContextManager[Any]:
         """Return the frame, to be sliced by rows."""

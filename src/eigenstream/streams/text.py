@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow
 import pyarrow.csv
 
-from eigenstream.streams.base import Chunk, StreamError, Wanted, one_line
+from eigenstream.streams.base import Chunk, Request, StreamError, one_line
 from eigenstream.streams.files import PACKINGS, File, Pipe
 from eigenstream.streams.tables import ColumnTable
 
@@ -197,12 +197,12 @@ class Text(ColumnTable):
             self.share = min(self._raw.tell() / self.n_bytes, 1.0)
         super().passed(block, stop)
 
-    def pieces(self, wanted: Wanted) -> Iterator[Any]:
-        """Yield batches of records of the wanted columns, which Arrow knows by their places."""
-        types = {str(place): pyarrow.float64() for place in wanted.places}
-        for one in (wanted.sequence, wanted.time, *wanted.labels):
+    def pieces(self, request: Request) -> Iterator[Any]:
+        """Yield batches of records of the requested columns, which Arrow knows by their places."""
+        types = {str(place): pyarrow.float64() for place in request.places}
+        for one in (request.sequence, request.time, *request.labels):
             # Times and labels are numbers if those in the first lines are.
-            if one is not None and (one in self.layout.words or one == wanted.sequence):
+            if one is not None and (one in self.layout.words or one == request.sequence):
                 types[str(one)] = pyarrow.string()
         read = pyarrow.csv.ReadOptions(
             use_threads=False,
