@@ -1,4 +1,4 @@
-"""Checks of input: every refusal says what was wrong, where, and what would mend it."""
+"""Checks of input. Each error names the value, its place and the fix."""
 
 import sys
 import warnings
@@ -22,7 +22,7 @@ LARGEST_VALUE = 1e150
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, naming the line of the user's that led here and none of the library's own.
+    """Warn at the line of the caller outside the library.
 
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
@@ -37,12 +37,12 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def is_sparse(values: Any) -> bool:
-    """Tell whether values are a scipy.sparse matrix or array."""
+    """Report whether values are a scipy.sparse matrix or array."""
     return bool(sp.issparse(values))
 
 
 def unmasked(values: Any) -> Any:
-    """Return a masked array with NaN for what it masks; everything else as it is.
+    """Return a masked array with NaN at masked values, and other values unchanged.
 
     NumPy forgets masks silently, and what lies under them is no data: often a fill value.
 
@@ -56,7 +56,7 @@ def unmasked(values: Any) -> Any:
 
 
 def real_array(values: Any, name: str) -> NDArray[Any]:
-    """Return values as an array of real numbers, refusing text, complex and sparse ones.
+    """Return values as an array of real numbers; raise for text, complex and sparse ones.
 
     >>> real_array("page.png", "image")
     Traceback (most recent call last):
@@ -102,7 +102,7 @@ def first_nonfinite(values: Any) -> tuple[int, int] | None:
 def check_finite(
     values: Any, *, name: str = "X", first_row: int = 0, remedy: str = "", members: int = 1
 ) -> None:
-    """Refuse NaN, infinity and numbers whose squares would overflow, naming row and column.
+    """Raise for NaN, infinity and numbers whose squares overflow, with row and column.
 
     ``first_row`` is the number of the first row where the values are a part of something larger.
     With ``members`` 2, a row holds the two rows of a pair side by side.
@@ -141,7 +141,7 @@ def check_finite(
 
 
 def check_index_pairs(pairs: NDArray[Any], n_points: int, of: str) -> NDArray[np.intp]:
-    """Return pairs of row numbers, refusing what is no row.
+    """Return pairs of row numbers; raise if a number is not a row.
 
     >>> check_index_pairs(np.array([[0, 1], [2, -1]]), 3, "X")
     Traceback (most recent call last):
@@ -198,7 +198,7 @@ def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
 
 
 def check_unmasked(values: Any, name: str) -> None:
-    """Refuse names or signs that are masked: NumPy would use what lies under the mask.
+    """Raise for masked names or signs: NumPy would use what lies under the mask.
 
     >>> check_unmasked(np.ma.masked_equal([1, 2], 2), "y")
     Traceback (most recent call last):
@@ -223,7 +223,7 @@ def _is_missing(one: Any) -> bool:
 
 
 def check_whole(value: Any, name: str, *, least: int = 1) -> int:
-    """Return ``value`` as an int, refusing what is not a whole number of at least ``least``.
+    """Return ``value`` as an int, or raise if it is not a whole number of at least ``least``.
 
     >>> check_whole(2.5, "lag")
     Traceback (most recent call last):
@@ -325,7 +325,7 @@ def check_numbers(
 
 
 def check_pair(value: Any, name: str, ends: str = "(low, high)") -> tuple[Any, Any]:
-    """Return the two members of a pair, such as the ends of an interval, refusing what is none.
+    """Return the two members of a pair, such as the ends of an interval.
 
     >>> check_pair(1.5, "bounds")
     Traceback (most recent call last):
@@ -354,7 +354,7 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
 
 
 def check_unchanged(begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse to go on learning with other parameters than those that learning began with.
+    """Raise if parameters have changed since learning began.
 
     >>> check_unchanged({"lag": 1}, {"lag": 2, "alpha": 0.5})
     Traceback (most recent call last):
@@ -372,7 +372,7 @@ def check_unchanged(begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
 
 
 def _same(new: Any, old: Any) -> bool:
-    """Say whether two parameters are equal, arrays and estimators by what they hold."""
+    """Report whether two parameters are equal; arrays and estimators by their content."""
     if new is old or type(new) is not type(old) or isinstance(new, FunctionType):
         return new is old
     return bool(hash_of(new) == hash_of(old))

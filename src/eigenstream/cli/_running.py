@@ -45,27 +45,21 @@ def watched(stream: Any, run: RunOptions) -> Watched:
 
 
 def fitted(
-    estimator: Any, data: Any, run: RunOptions, passes: Any = None, y: Any = None, items: Any = None
+    estimator: Any, stream: Any, run: RunOptions, passes: int | None = None, items: Any = None
 ) -> None:
     """Learn from a stream, save the model, write its page and print the results.
 
-    For index pairs, ``y`` are their signs and ``items`` the stream of the rows.
+    If the stream has index pairs, ``items`` is the stream of the rows.
     """
     from eigenstream._hooks import keeper_of
     from eigenstream._provenance import forget_source
     from eigenstream._streams import note_columns
     from eigenstream.persistence import save
-    from eigenstream.streams import open_stream
 
     keeper: Any = keeper_of(run.checkpoint, run.every, run.resume)
     begun = perf_counter()
-    with _stoppable(keeper), watched(open_stream(data) if y is not None else data, run) as rows:
-        if y is None:
-            estimator.fit(rows, checkpoint=keeper)
-        elif keeper is None:
-            estimator.fit(data, y)
-        else:
-            estimator.fit(rows.with_labels(y), checkpoint=keeper)
+    with _stoppable(keeper), watched(stream, run) as rows:
+        estimator.fit(rows, checkpoint=keeper)
     seconds = perf_counter() - begun
     if items is not None:
         # The items belong to the user; the model holds only what was learned from them.

@@ -115,7 +115,7 @@ def fit_pairs(
     run: RunOptions,
 ) -> None:
     """Find the features in which equal pairs are near and unequal ones far apart."""
-    from eigenstream import PairSubspace
+    from eigenstream import PairSubspace, open_stream
 
     stream = run.started(items, pairs, labels=names)
     missing = "raise" if run.missing == "raise" else "skip"
@@ -123,7 +123,8 @@ def fit_pairs(
     with watched(stream, run) as read:
         rows, index, signs = pairs_of(read, pairs)
     estimator.set_params(preprocessor=rows)
-    fitted(estimator, index, run, learning.passes, signs, items=read)
+    table = open_stream(index).with_labels(signs)
+    fitted(estimator, table, run, learning.passes, items=read)
 
 
 @app.command(
