@@ -204,7 +204,7 @@ class ReadingOptions:
     delimiter: Annotated[str | None, typer.Option(help="Of text; found by default.")] = None
     decimal: Annotated[str | None, typer.Option(help="The decimal mark of text: . or ,")] = None
     header: Annotated[
-        bool | None, typer.Option(help="Whether the first row of text names the columns.")
+        bool | None, typer.Option(help="The first row of text names the columns, or not.")
     ] = None
 
     def opened(self, data: list[str], missing: str, **more: Any) -> Any:

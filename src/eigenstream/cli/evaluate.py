@@ -40,16 +40,16 @@ def evaluate(
     missing: Missing = "raise",
     json: Json = False,
 ) -> None:
-    """Measure how well distances between features tell which rows have the same label.
+    """Measure how well distances between features separate rows of equal labels.
 
-    The same measures of the columns themselves are printed beside. One-shot error: of the nearest
+    The same measures of the columns are printed for comparison. One-shot error: of the nearest
     neighbour if one example of each class is known. R*: the least balanced risk of a distance
     threshold. ROC area: the chance that two rows of a class are nearer than two of different ones.
     """
     from eigenstream.streams import labels_of
 
     if (labels is None) == (pairs is None):
-        raise ValueError("Pass --labels or --pairs, one of them.")
+        raise ValueError("Pass either --labels or --pairs.")
     estimator = feature_model(model)
     file = labels if labels is not None and Path(labels).is_file() else None
     of_rows = None if file else labels or names

@@ -136,7 +136,7 @@ def fit_kmeans(
     *,
     prototypes: Annotated[int, typer.Option("-k", "--prototypes", help="How many.")] = 8,
     assignment: Annotated[
-        str, typer.Option(help="What each row updates: winner, soft or rank (neural gas).")
+        str, typer.Option(help="The prototypes that a row updates: winner, soft or rank.")
     ] = "winner",
     rate: Annotated[
         Any,

@@ -91,7 +91,7 @@ def _advice(others: dict[Any, str], names: Any) -> list[str]:
 
 
 def written(names: Iterable[Any]) -> str:
-    """Return a list of columns as it is typed in a shell.
+    """Return a list of columns for a shell.
 
     >>> print(written(["x", "day"]), written(["a, b", "c"]))
     x,day '"a, b",c'
