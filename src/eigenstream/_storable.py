@@ -42,9 +42,9 @@ def storable(**layout: str) -> Callable[[Any], Any]:
     raises ValueError if the values do not make sense together.
 
     >>> @storable(center="f8 D", n_rows="int")
-    ... class Moments: ...
-    >>> CLASSES.pop("Moments").__name__
-    'Moments'
+    ... class Counted: ...
+    >>> CLASSES.pop("Counted").__name__
+    'Counted'
     """
 
     def register(cls: Any) -> Any:
