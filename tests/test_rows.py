@@ -52,7 +52,7 @@ def test_what_is_wrong_is_still_refused(model):
     for rows, words in (
         (ROWS[:, :2], "has 2 features"),
         (ROWS[:0], "0 sample"),
-        (ROWS[0], "1D array"),
+        (ROWS[0], "Reshape your data"),
         (np.where(ROWS[7, 1] == ROWS, np.nan, ROWS), "NaN at row 7, column 1"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Real
 from os import PathLike
 from types import MethodType
 from typing import Any
@@ -67,6 +68,14 @@ def refuse_unread(values: Any, name: str = "X") -> None:
     ):
         raise TypeError(
             f"{name} is {str(values)!r:.80}, not rows. If it names files, pass open_stream({name})."
+        )
+    shape = (
+        (len(values),) if listed and isinstance(values[0], Real) else getattr(values, "shape", None)
+    )
+    if name == "X" and shape is not None and len(shape) == 1:
+        raise ValueError(
+            f"X has shape {tuple(shape)}, not (n_rows, n_features). Reshape your data: X[:, None] "
+            "is one feature, X[None] is one row."
         )
     loader = hasattr(values, "batch_sampler") and hasattr(values, "dataset")  # torch's DataLoader
     source = loader or isinstance(values, Iterator | Mapping) or callable(values)

@@ -18,7 +18,7 @@ def with_value(value, row, column):
 
 
 REFUSED_ROWS = [
-    (ROWS[0], "Expected 2D array, got 1D array"),
+    (ROWS[0], "has shape .*Reshape your data"),
     (ROWS[None], "dim 3"),
     (np.empty((0, 8)), r"0 sample\(s\)"),
     (np.empty((5, 0)), r"0 feature\(s\)"),

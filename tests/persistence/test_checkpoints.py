@@ -277,7 +277,7 @@ def test_what_is_no_checkpoint_is_not_overwritten(tmp_path):
     np.save(tmp_path / "rows.npy", ROWS)
     for name, words in [
         ("model.eigs", "no checkpoint"),
-        ("rows.npy", "cannot be read as a model"),
+        ("rows.npy", "is not a model file"),
     ]:
         before = (tmp_path / name).read_bytes()
         for resume in (False, True):

@@ -65,7 +65,7 @@ class ModelError(ValueError):
     >>> load(path)
     Traceback (most recent call last):
         ...
-    eigenstream.persistence.model_file.ModelError: .../model.eigs cannot be read as a model: ...
+    eigenstream.persistence.model_file.ModelError: .../model.eigs is not a model file, or it is damaged: ...
     """
 
 
@@ -322,4 +322,5 @@ def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
 
 def _wrong(path: Path, error: Exception) -> ModelError:
     what = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
-    return ModelError(f"{path} cannot be read as a model: {' '.join(what.split())[:300]}")
+    what = " ".join(what.split())[:300]
+    return ModelError(f"{path} is not a model file, or it is damaged: {what}")

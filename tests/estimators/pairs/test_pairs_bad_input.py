@@ -135,7 +135,7 @@ BAD_LABELS = [
     (ROWS, ROWS[:, 0], "Unknown label type"),
     (ROWS, np.where(LABELS == "b", None, LABELS.astype(object)), "y contain None at row 8"),
     (spoiled(ROWS, (12, 3), np.nan), LABELS, r"NaN at row 12, column 3\..*missing='skip'"),
-    (ROWS[0], LABELS, "Expected 2D array"),
+    (ROWS[0], LABELS, "Reshape your data"),
     (ROWS[:, :0], LABELS, r"0 feature\(s\)"),
 ]
 
