@@ -39,7 +39,7 @@ def test_profiles_are_compared_and_drawn(capsys, tmp_path):
         (["bound", "slow", "--d", "10", "--m", "9", "--mixing", "geometric:1"], "geometric:c,rho"),
         (["bound", "slow", "--d", "10", "--m", "9"], "'--mixing'"),
         ([*SLOW, "--m", "many"], "'--m'"),
-        ([*SLOW, "--m", "100"], "The smallest m that meets it is"),
+        ([*SLOW, "--m", "100"], "Use m >= "),
         ([*SLOW, "--m", "100", "--delta", "2"], "delta must be a number in (0, 1)"),
         ([*SLOW, "--m", "10000000", "--picture", "no/such/folder/x.png"], "no/such/folder"),
         ([*PAIRS[:4], "--margin", "1.5", "--m", "9"], "margin must be a number in (0, 1), got 1.5"),

@@ -1,11 +1,11 @@
 """The blocking argument behind every bound for dependent data, and its exact optimisation.
 
-[SLOW] Theorem 4 cuts m observations into pairs of blocks of length a, l = floor(m / (2a)) pairs in
-all, and treats every second block as independent at the price l beta(a). Here the price (called
-the leak) is l beta(a - lag): an observation may itself depend on ``lag`` earlier ones.
+[SLOW] Theorem 4 cuts m observations into l = floor(m / (2a)) pairs of blocks of length a. It
+treats every second block as independent, which costs the probability l beta(a). Here this cost is
+called the leak. It is l beta(a - lag), because an observation may depend on ``lag`` earlier ones.
 
-A longer block leaks less, and at a fixed leak every bound falls with l. That bounds the value on a
-whole range of a from below: branch and bound over a is exact and looks at a few values.
+A longer block leaks less, and at a fixed leak every bound falls with l. This gives a lower bound
+of the value on a whole range of a. Branch and bound over a is therefore exact and evaluates few a.
 """
 
 from collections.abc import Callable
@@ -17,18 +17,33 @@ import numpy as np
 from eigenstream._checks import check_number, check_whole
 from eigenstream.theory.mixing import Float64s, Int64s, MixingProfile, check_profile
 
-#: The most observations that the functions consider: whole numbers stay exact well beyond.
+#: The largest number of observations: int64 arithmetic is exact well beyond it.
 MOST = 10**18
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """What a bound says: with probability > 1 - delta the deviation is at most ``value``.
+    """The result of a bound: the deviation is at most ``value`` with probability > 1 - delta.
 
-    ``a`` is the block length used, ``blocks`` the number l of block pairs (the effective number of
-    independent observations), ``leak`` the price l beta of their dependence, ``largest`` what the
-    deviation cannot exceed anyway.
+    Attributes
+    ----------
+    value : float
+        The bound on the deviation.
+    delta : float
+        The probability of failure.
+    m : int
+        The number of terms in the average.
+    a : int
+        The block length.
+    blocks : int
+        The number l of block pairs, the effective number of independent observations.
+    leak : float
+        l times the mixing coefficient: the part of delta spent on the dependence between blocks.
+    largest : float
+        The largest possible deviation.
 
+    Examples
+    --------
     >>> from eigenstream.theory import FiniteMemory, slow_bound
     >>> result = slow_bound(10**6, 10, 0.05, FiniteMemory(9))
     >>> print(result)
@@ -47,11 +62,11 @@ class Deviation:
 
     @property
     def vacuous(self) -> bool:
-        """True if the statement says nothing: the value or delta is as large as it can be."""
+        """True if the bound is trivial: no deviation can exceed ``value``, or delta is 1."""
         return self.value >= self.largest or self.delta >= 1.0
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return the statement in one line."""
         details = f"m = {self.m}, a = {self.a}, {self.blocks} blocks"
         return statement(f"at most {self.value:.3g}", self.delta, details, self.vacuous)
 
@@ -60,9 +75,9 @@ class Deviation:
 class Blocking:
     """The inequality for one class of processes.
 
-    ``radius`` is |V| |W| and ``width`` is |<V, W>| of [SLOW] Theorem 4, ``factor`` is 1 for mean
-    zero and 2 without ([SLOW] Corollary 2). ``tight`` keeps 1 + 1/sqrt(l) where the paper rounds it
-    up to 2 in its last step. ``largest`` is what the deviation cannot exceed.
+    ``radius`` is |V| |W| and ``width`` is |<V, W>| of [SLOW] Theorem 4. ``factor`` is 1 for mean
+    zero and 2 otherwise ([SLOW] Corollary 2). ``tight`` keeps 1 + 1/sqrt(l), which the paper
+    rounds up to 2 in its last step. ``largest`` is the largest possible deviation.
     """
 
     radius: float
@@ -89,7 +104,7 @@ class Blocking:
         return np.asarray(2 * (np.exp(-((reach / self.width) ** 2) / 2) + leak), dtype=np.float64)
 
     def leak(self, blocks: Any, a: Any, mixing: MixingProfile) -> Float64s:
-        """Return l beta(a - lag); nothing is independent over a distance below zero."""
+        """Return l beta(a - lag), with beta = 1 at negative distances."""
         distance = np.asarray(a) - self.lag
         beta = np.where(distance >= 0, mixing(np.maximum(distance, 0)), 1.0)
         return np.asarray(np.asarray(blocks) * beta, dtype=np.float64)
@@ -97,7 +112,7 @@ class Blocking:
     def result(
         self, m: int, a: int, mixing: MixingProfile, delta: float, value: float | None = None
     ) -> Deviation:
-        """Put a statement together; without a value it is the bound at this delta."""
+        """Return the result for a block length; the default value is the bound at this delta."""
         blocks = m // (2 * a)
         leak = float(self.leak(blocks, a, mixing))
         size = float(self.bound(blocks, leak, delta)) if value is None else value
@@ -106,7 +121,7 @@ class Blocking:
     def deviation(
         self, m: int, delta: float, mixing: MixingProfile, a: int | None = None
     ) -> Deviation:
-        """Return the bound at m rows and confidence 1 - delta, for a given or the best a."""
+        """Return the bound at m rows and confidence 1 - delta, for the given or the best a."""
         m = check_rows(m)
         delta = check_number(delta, "delta", above=0, below=1)
         check_profile(mixing)
@@ -115,14 +130,13 @@ class Blocking:
             a = self._best(m, mixing, lambda blocks, leak: self.bound(blocks, leak, delta))
         elif check_whole(a, "a") > (m - 1) // 2:
             raise ValueError(
-                f"a = {a} breaks the condition a < m/2 with m = {m}; the largest a is "
-                f"{(m - 1) // 2}."
+                f"a = {a} breaks the condition a < m/2 with m = {m}. Use a <= {(m - 1) // 2}."
             )
         result = self.result(m, a, mixing, delta)
         if result.leak >= delta / 2:
             raise ValueError(
                 f"a = {a} breaks the condition {self._condition}: {result.leak:.3g} is not below "
-                f"{delta / 2:.3g}. Use a larger a, or none for the best."
+                f"{delta / 2:.3g}. Use a larger a, or a=None for the best a."
             )
         return result
 
@@ -134,7 +148,7 @@ class Blocking:
         a = self._best(m, mixing, lambda blocks, leak: self.risk(blocks, leak, precision))
         blocks = m // (2 * a)
         delta = float(self.risk(blocks, self.leak(blocks, a, mixing), precision))
-        # exp may underflow to 0: say the smallest delta there is, never certainty.
+        # exp may underflow to 0. The result is never certain, so use the smallest positive number.
         delta = min(max(delta, float(np.finfo(np.float64).tiny)), 1.0)
         return self.result(m, a, mixing, delta, precision)
 
@@ -145,7 +159,10 @@ class Blocking:
         check_profile(mixing)
 
         def rows(low: Int64s, high: Int64s, most: int) -> Int64s:
-            """At least this many rows for l in [low, high], exact if it is one l; else most + 1."""
+            """Return a lower bound of m for l in [low, high], at most ``most + 1``.
+
+            It is exact for low = high.
+            """
             cap = np.maximum(most // (2 * low), 1)
 
             def enough(a: Int64s) -> Any:
@@ -176,14 +193,17 @@ class Blocking:
     def _best(
         self, m: int, mixing: MixingProfile, objective: Callable[[Any, Any], Float64s]
     ) -> int:
-        """Return the a of the least objective(l, leak), which falls with l and grows with leak."""
+        """Return the a with the smallest objective(l, leak).
+
+        The objective falls with l and grows with the leak.
+        """
 
         def below(low: Int64s, high: Int64s) -> Float64s:
             return objective(m // (2 * low), self.leak(m // (2 * high), high, mixing))
 
         longest = (m - 1) // 2
         _, a = _smallest(below, 1, longest, np.inf)
-        # Of all a with the same l, the longest leaks least.
+        # The largest a with the same l has the smallest leak.
         return min(m // (2 * (m // (2 * a))), longest)
 
     def _check_possible(self, m: int, delta: float, mixing: MixingProfile) -> None:
@@ -194,12 +214,12 @@ class Blocking:
             return
         message = (
             f"No a < m/2 meets the condition {self._condition} with m = {m}, delta = {delta:g} "
-            f"and {mixing!r}: at best the left side is {leak:.3g} and the right {delta / 2:.3g}."
+            f"and {mixing!r}. At best the left side is {leak:.3g} and the right {delta / 2:.3g}."
         )
         cap = np.array([MOST // 2 - 1])
         shortest = int(_first(lambda a: self.leak(1, a, mixing) < delta / 2, np.array([1]), cap)[0])
         if shortest <= cap[0]:
-            message += f" The smallest m that meets it is {2 * shortest + 1}."
+            message += f" Use m >= {2 * shortest + 1}."
         raise ValueError(message)
 
     @property
@@ -208,7 +228,7 @@ class Blocking:
 
 
 def statement(text: str, delta: float, details: str, vacuous: bool) -> str:
-    """Return one line: what holds, with which probability.
+    """Return one line with the statement and its probability.
 
     >>> statement("at most 2", 1e-5, "m = 9", vacuous=True)
     'at most 2 with probability > 1 - 1.0e-05 (m = 9), which is vacuous'
@@ -219,21 +239,21 @@ def statement(text: str, delta: float, details: str, vacuous: bool) -> str:
 
 
 def check_rows(m: int) -> int:
-    """Return m as an int with room for one block length: a < m/2 needs m >= 3."""
+    """Return m as an int; the condition a < m/2 requires m >= 3."""
     m = check_whole(m, "m")
     if m < 3:
-        raise ValueError(f"m = {m} leaves no whole number a with a < m/2; the smallest m is 3.")
+        raise ValueError(f"m = {m} allows no integer a with 1 <= a < m/2. Use m >= 3.")
     if m > MOST:
-        raise ValueError(f"m = {m} is beyond 1e18, the largest m considered.")
+        raise ValueError(f"m = {m} is too large. Use m <= 1e18.")
     return m
 
 
 def _first(true_from: Callable[[Int64s], Any], low: Int64s, high: Int64s) -> Int64s:
-    """Return the first whole numbers in [low, high] from which on it is true; high + 1 if none."""
+    """Return the first integers in [low, high] from which a condition is true, else high + 1."""
     low, high = low.copy(), high + 1
     while (low < high).any():
         middle = low + (high - low) // 2
-        # Where low has met high the middle may be high itself, one beyond the range: leave it.
+        # If low equals high, the middle may be one beyond the range. Ignore it.
         open_ = low < high
         yes = np.asarray(true_from(middle)) & open_
         high = np.where(yes, middle, high)
@@ -244,7 +264,7 @@ def _first(true_from: Callable[[Int64s], Any], low: Int64s, high: Int64s) -> Int
 def _smallest(
     below: Callable[[Int64s, Int64s], Any], low: int, high: int, best: float
 ) -> tuple[float, int]:
-    """Return the least value in [low, high] and its place, or ``best`` if none is less.
+    """Return the smallest value in [low, high] and its place, or ``best`` if no value is smaller.
 
     ``below(l, h)`` are lower bounds of the values in [l, h], exact for l = h.
     """

@@ -1,4 +1,4 @@
-"""How fast a process forgets: profiles by formula or table, exact coefficients, sums of them."""
+"""Mixing profiles: formulas, tables, exact coefficients of some processes, and combinations."""
 
 import re
 from abc import ABC, abstractmethod
@@ -34,16 +34,26 @@ Float64s = NDArray[np.float64]
 
 
 class MixingProfile(ABC):
-    """How fast a stationary process forgets: ``profile(k)`` is an upper bound of beta(k).
+    """An upper bound of the mixing coefficients beta(k) of a stationary process.
 
-    beta(k) is the expected largest change in the probability of any event ``k`` or more steps
-    ahead, once the past is known ([SLOW] Definition 1, [BRADLEY]). It lies in [0, 1] and never
-    grows with ``k``. At ``k = 0`` the past and the future share an observation, so beta(0) = 1 for
-    every process with a density.
+    beta(k) measures the dependence over k steps ([1]_, [2]_ Definition 1). It is the expected
+    largest change in the probability of any event k or more steps ahead, once the past is known.
+    It lies in [0, 1] and does not increase with k. beta(0) is 1 for every process with a density,
+    because past and future share an observation.
 
-    A profile takes a lag or an array of lags. Profiles combine: ``p + q`` serves two independent
-    processes seen together, ``p | q`` lies above both. A new profile defines ``_beta``.
+    Call a profile with one lag or with an array of lags. ``p + q`` is the profile of two
+    independent processes observed together. ``p | q`` is the maximum. A new profile defines
+    ``_beta``.
 
+    References
+    ----------
+    .. [1] R. C. Bradley, "Basic Properties of Strong Mixing Conditions. A Survey and Some Open
+           Questions", Probability Surveys 2, 2005.
+    .. [2] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
+           Learning Theory, 2006.
+
+    Examples
+    --------
     >>> from eigenstream.theory import Geometric, FiniteMemory
     >>> profile = Geometric(c=1, rho=0.5) + FiniteMemory(3)
     >>> profile(3)
@@ -54,21 +64,21 @@ class MixingProfile(ABC):
 
     @abstractmethod
     def _beta(self, lags: Int64s) -> Float64s:
-        """Give beta at one-dimensional, non-negative lags; what exceeds [0, 1] is cut off."""
+        """Return beta at non-negative lags (1-D); the caller clips values to [0, 1]."""
 
     def __call__(self, lag: Any) -> Any:
         """Return beta at one lag (a float) or at an array of lags (an array)."""
         lags = np.asarray(lag)
         if lags.size and not np.issubdtype(lags.dtype, np.integer):
-            raise TypeError(f"A lag must be a whole number of steps, got {lag!r}.")
+            raise TypeError(f"lag={lag!r} is not an integer. Pass whole numbers of steps.")
         if lags.size and lags.min() < 0:
-            raise ValueError(f"A lag must be at least 0, got {int(lags.min())}.")
+            raise ValueError(f"lag={int(lags.min())} is negative. Use lags of at least 0.")
         flat = lags.ravel().astype(np.int64)
         beta = np.clip(self._beta(flat), 0.0, 1.0).reshape(lags.shape)
         return float(beta) if beta.ndim == 0 else beta
 
     def __add__(self, other: "MixingProfile") -> "Sum":
-        """Return the profile of two independent processes seen together."""
+        """Return the profile of two independent processes observed together."""
         return Sum((*_parts(self, Sum), *_parts(other, Sum)))
 
     def __or__(self, other: "MixingProfile") -> "Maximum":
@@ -91,18 +101,29 @@ class _Combination(MixingProfile):
             check_profile(part)
 
     def __repr__(self) -> str:
-        """Write the parts with signs between them."""
+        """Return the parts with the sign between them."""
         parts = (f"({p!r})" if isinstance(p, _Combination) else repr(p) for p in self.parts)
         return f" {self.sign} ".join(parts)
 
 
 @dataclass(frozen=True, repr=False)
 class Sum(_Combination):
-    """The sum of profiles, cut at 1: independent processes seen together.
+    """The sum of profiles, clipped at 1: independent processes observed together.
 
-    For independent processes the coefficients of the joint process are at most the sum of theirs
-    ([BRADLEY] Theorem 5.1), and so are those of any function of both, such as a superposition.
+    The coefficients of the joint process are at most the sum of the coefficients of its parts
+    ([1]_ Theorem 5.1). The same bound holds for every function of the parts, such as their sum.
 
+    Parameters
+    ----------
+    parts : tuple of MixingProfile
+
+    References
+    ----------
+    .. [1] R. C. Bradley, "Basic Properties of Strong Mixing Conditions. A Survey and Some Open
+           Questions", Probability Surveys 2, 2005.
+
+    Examples
+    --------
     >>> from eigenstream.theory import Geometric
     >>> both = Geometric(0.5, 0.5) + Geometric(0.25, 0.5)
     >>> both
@@ -119,8 +140,14 @@ class Sum(_Combination):
 
 @dataclass(frozen=True, repr=False)
 class Maximum(_Combination):
-    """The largest of profiles: for one process of which only one of several profiles is known true.
+    """The maximum of profiles, if one of them holds but it is not known which.
 
+    Parameters
+    ----------
+    parts : tuple of MixingProfile
+
+    Examples
+    --------
     >>> from eigenstream.theory import Algebraic, Geometric
     >>> either = Geometric(1, 0.5) | Algebraic(0.5, 1)
     >>> either
@@ -141,15 +168,17 @@ def _parts(profile: MixingProfile, kind: type[_Combination]) -> tuple[MixingProf
 
 
 def check_profile(mixing: Any) -> MixingProfile:
-    """Return ``mixing`` if it is a profile; else say what to pass.
+    """Return ``mixing`` if it is a profile, else raise TypeError.
 
     >>> check_profile(0.99)
     Traceback (most recent call last):
         ...
-    TypeError: mixing must be a profile such as Geometric(1, 0.99), got 0.99.
+    TypeError: mixing=0.99 is not a profile. Pass a profile such as Geometric(1, 0.99).
     """
     if not isinstance(mixing, MixingProfile):
-        raise TypeError(f"mixing must be a profile such as Geometric(1, 0.99), got {mixing!r}.")
+        raise TypeError(
+            f"mixing={mixing!r} is not a profile. Pass a profile such as Geometric(1, 0.99)."
+        )
     return mixing
 
 
@@ -157,6 +186,8 @@ def check_profile(mixing: Any) -> MixingProfile:
 class Independent(MixingProfile):
     """Independent observations: beta(k) = 0 for k >= 1.
 
+    Examples
+    --------
     >>> Independent()([0, 1, 2])
     array([1., 0., 0.])
     """
@@ -167,11 +198,23 @@ class Independent(MixingProfile):
 
 @dataclass(frozen=True)
 class FiniteMemory(MixingProfile):
-    """A mixing time: observations ``a0`` or more steps apart are independent.
+    """A finite mixing time: observations ``a0`` or more steps apart are independent.
 
-    beta(k) = 0 for k >= a0 and nothing is assumed before (the reading that follows [SLOW]
-    Theorem 2). A moving average of q + 1 independent inputs has a0 = q + 1.
+    beta(k) = 0 for k >= a0. Below a0 the profile is 1, as assumed after [1]_ Theorem 2. A moving
+    average of q + 1 independent inputs has a0 = q + 1.
 
+    Parameters
+    ----------
+    a0 : int
+        The mixing time in steps.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
+           Learning Theory, 2006.
+
+    Examples
+    --------
     >>> FiniteMemory(3)([2, 3])
     array([1., 0.])
     """
@@ -188,11 +231,20 @@ class FiniteMemory(MixingProfile):
 
 @dataclass(frozen=True)
 class Geometric(MixingProfile):
-    """beta(k) <= c rho^k for k >= 1, as aperiodic finite Markov chains have for some c and rho.
+    """Geometric decay: beta(k) <= c rho^k for k >= 1.
 
-    For a Gaussian first-order autoregression c = 1 and rho = its coefficient is a profile (the
-    exact one is ``autoregressive_mixing``).
+    Every aperiodic finite Markov chain has such a profile. A Gaussian first-order autoregression
+    has one with c = 1 and rho = its coefficient. Its exact profile is ``autoregressive_mixing``.
 
+    Parameters
+    ----------
+    c : float
+        The factor, positive.
+    rho : float
+        The decay per step, in (0, 1).
+
+    Examples
+    --------
     >>> Geometric(c=1, rho=0.5)([1, 2, 3])
     array([0.5  , 0.25 , 0.125])
     """
@@ -212,8 +264,17 @@ class Geometric(MixingProfile):
 
 @dataclass(frozen=True)
 class Algebraic(MixingProfile):
-    """beta(k) <= c k^(-r) for k >= 1: long memory that fades like a power.
+    """Algebraic decay, a long memory: beta(k) <= c k^(-r) for k >= 1.
 
+    Parameters
+    ----------
+    c : float
+        The factor, positive.
+    r : float
+        The exponent, positive.
+
+    Examples
+    --------
     >>> Algebraic(c=1, r=2)([1, 2, 10])
     array([1.  , 0.25, 0.01])
     """
@@ -233,11 +294,19 @@ class Algebraic(MixingProfile):
 
 @dataclass(frozen=True)
 class Table(MixingProfile):
-    """Known values: ``values[i]`` from lag ``lags[i]`` on, until the next lag listed.
+    """A table of values: ``values[i]`` from ``lags[i]`` to the next lag.
 
-    Without ``lags`` the values are beta(0), beta(1), and so on. Before the first lag nothing is
-    assumed (1); after the last lag the last value stays, which is safe since beta never grows.
+    The profile is 1 before the first lag and constant after the last one.
 
+    Parameters
+    ----------
+    values : sequence of float
+        Numbers in [0, 1] that do not increase.
+    lags : sequence of int, default=None
+        Increasing lags. By default the values are beta(0), beta(1) and so on.
+
+    Examples
+    --------
     >>> Table([1, 0.5, 0.1])([0, 1, 2, 50])
     array([1. , 0.5, 0.1, 0.1])
     >>> Table([0.2, 0.0], lags=[10, 100])([9, 10, 99, 100])
@@ -245,7 +314,7 @@ class Table(MixingProfile):
     >>> Table([0.2, 0.3])
     Traceback (most recent call last):
         ...
-    ValueError: values=[0.2, 0.3] is no profile. Pass numbers in [0, 1] that do not grow.
+    ValueError: values=[0.2, 0.3] is no profile. Pass numbers in [0, 1] that do not increase.
     """
 
     values: Sequence[float]
@@ -256,12 +325,13 @@ class Table(MixingProfile):
         values = check_numbers(self.values, "values")
         if values.min() < 0 or values.max() > 1 or (np.diff(values) > 0).any():
             raise ValueError(
-                f"values={values.tolist()} is no profile. Pass numbers in [0, 1] that do not grow."
+                f"values={values.tolist()} is no profile. "
+                "Pass numbers in [0, 1] that do not increase."
             )
         lags = range(values.size) if self.lags is None else self.lags
         lags = tuple(check_whole(lag, "lags", least=0) for lag in lags)
         if len(lags) != values.size or (np.diff(lags) <= 0).any():
-            raise ValueError(f"lags={lags} is invalid. Pass one growing lag for each value.")
+            raise ValueError(f"lags={lags} is invalid. Pass one lag for each value, increasing.")
         object.__setattr__(self, "values", tuple(values.tolist()))
         object.__setattr__(self, "lags", lags)
 
@@ -281,12 +351,21 @@ _FORMS: dict[str, tuple[type[MixingProfile], str]] = {
 
 
 def from_text(text: str) -> MixingProfile:
-    """Read a profile written in words, as on the command line.
+    """Parse a profile from text, as on the command line.
 
-    The forms are ``independent``, ``finite:a0``, ``geometric:c,rho``, ``algebraic:c,r`` and
-    ``table:beta(0),beta(1),...``; ``+`` adds profiles and ``|`` takes their maximum (``+`` binds
-    closer).
+    Parameters
+    ----------
+    text : str
+        ``independent``, ``finite:a0``, ``geometric:c,rho``, ``algebraic:c,r`` or
+        ``table:beta(0),beta(1),...``. ``+`` adds profiles and ``|`` takes their maximum. ``+`` has
+        the higher precedence.
 
+    Returns
+    -------
+    MixingProfile
+
+    Examples
+    --------
     >>> from_text("geometric:1,0.99")
     Geometric(c=1.0, rho=0.99)
     >>> from_text("finite:10 + algebraic:2,3")
@@ -321,18 +400,27 @@ def _term(text: str) -> MixingProfile:
         raise ValueError(f"mixing {text!r}: {error}") from None
 
 
-#: Rows of a transition matrix may miss the sum 1 by this much; they are then made to sum to 1.
+#: The largest error of a row sum of a transition matrix. Rows within it are rescaled to sum 1.
 ROW_SUM_TOLERANCE = 1e-8
 
-#: Below this correlation the autoregression's beta is its first-order term (relative error: its
-#: square). Above it the subtraction of two probabilities keeps at least ten digits.
+#: Below this correlation r, beta is its first-order term, with the relative error r^2. Above it,
+#: the difference of two probabilities has at least ten correct digits.
 SMALL_CORRELATION = 1e-5
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class MarkovMixing(MixingProfile):
-    """The exact profile of a stationary finite Markov chain; made by ``markov_mixing``.
+    """The exact profile of a stationary finite Markov chain, from ``markov_mixing``.
 
+    Attributes
+    ----------
+    transition : array of shape (n_states, n_states)
+        The transition probabilities.
+    stationary : array of shape (n_states,)
+        The stationary probabilities.
+
+    Examples
+    --------
     >>> markov_mixing([[0.9, 0.1], [0.1, 0.9]]).stationary
     array([0.5, 0.5])
     """
@@ -342,8 +430,8 @@ class MarkovMixing(MixingProfile):
     _powers: list[Float64s] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Begin the list of powers."""
-        # P^k - 1 pi = (P - 1 pi)^k for k >= 1: powers of the deviation lose no digits near 0.
+        """Initialise the list of matrix powers."""
+        # P^k - 1 pi = (P - 1 pi)^k for k >= 1. Powers of the deviation have no cancellation.
         object.__setattr__(self, "_powers", [self.transition - self.stationary])
 
     def _beta(self, lags: Int64s) -> Float64s:
@@ -362,30 +450,47 @@ class MarkovMixing(MixingProfile):
         return beta
 
     def __repr__(self) -> str:
-        """Name the number of states."""
+        """Return a short text with the number of states."""
         return f"MarkovMixing({self.stationary.size} states)"
 
 
 def markov_mixing(transition: Any) -> MarkovMixing:
-    """Return the exact profile of a stationary Markov chain from its transition matrix.
+    """Return the exact profile of a stationary Markov chain.
 
-    beta(k) = sum_i pi_i |P^k(i, .) - pi|_TV, the total variation from the stationary law averaged
-    over the stationary law ([DAVYDOV], [BRADLEY] section 3). For two states that switch with
-    probabilities p and q this is 2 p q / (p + q)^2 |1 - p - q|^k. It also bounds the coefficients
-    of any sequence of features of the states.
+    Parameters
+    ----------
+    transition : array-like of shape (n_states, n_states)
+        Transition probabilities with one closed class of states, which makes the stationary law
+        unique.
 
-    Assumes one closed class of states (otherwise the stationary law is not unique). A periodic
-    chain does not mix: its beta stays above zero, and the profile says so.
+    Returns
+    -------
+    MarkovMixing
+        It also bounds the coefficients of every sequence of features of the states. beta of a
+        periodic chain does not fall to zero.
 
+    Notes ----- beta(k) = sum_i pi_i |P^k(i, .) - pi|_TV: the total variation distance from the
+    stationary law pi, averaged over pi ([1]_, [2]_ section 3). Two states that switch with
+    probabilities p and q have beta(k) = 2 p q / (p + q)^2 |1 - p - q|^k.
+
+    References
+    ----------
+    .. [1] Yu. A. Davydov, "Mixing Conditions for Markov Chains", Theory of Probability and Its
+           Applications 18, 1973.
+    .. [2] R. C. Bradley, "Basic Properties of Strong Mixing Conditions. A Survey and Some Open
+           Questions", Probability Surveys 2, 2005.
+
+    Examples
+    --------
     >>> profile = markov_mixing([[0.9, 0.1], [0.1, 0.9]])
     >>> profile
     MarkovMixing(2 states)
-    >>> bool(np.allclose(profile([0, 1, 2]), 0.5 * 0.8 ** np.arange(3)))
-    True
+    >>> profile([0, 1, 2])
+    array([0.5 , 0.4 , 0.32])
     """
     matrix = np.asarray(transition, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-        raise ValueError(f"The transition matrix must be square, got shape {matrix.shape}.")
+        raise ValueError(f"transition has shape {matrix.shape}. Pass a square matrix.")
     sums = matrix.sum(axis=1)
     bad = np.flatnonzero(~((np.abs(sums - 1) <= ROW_SUM_TOLERANCE) & (matrix >= 0).all(axis=1)))
     if bad.size:
@@ -398,7 +503,7 @@ def markov_mixing(transition: Any) -> MarkovMixing:
 
 
 def _stationary(matrix: Float64s) -> Float64s:
-    """Solve pi P = pi, sum pi = 1, after checking that only one law does."""
+    """Return the solution of pi P = pi with sum 1, and raise if it is not unique."""
     n_classes, label = connected_components(matrix > 0, directed=True, connection="strong")
     leaving = (matrix > 0) & (label[:, None] != label[None, :])
     closed = [c for c in range(n_classes) if not leaving[label == c].any()]
@@ -411,7 +516,7 @@ def _stationary(matrix: Float64s) -> Float64s:
     inside = np.flatnonzero(label == closed[0])
     block = matrix[np.ix_(inside, inside)]
     system = block.T - np.eye(inside.size)
-    system[-1] = 1.0  # one equation is redundant: the weights sum to 1 instead
+    system[-1] = 1.0  # one equation is redundant, so it is replaced by the sum 1
     right = np.zeros(inside.size)
     right[-1] = 1.0
     weights = np.zeros(len(matrix))
@@ -420,7 +525,7 @@ def _stationary(matrix: Float64s) -> Float64s:
 
 
 def _quadrature() -> tuple[Float64s, Float64s]:
-    """Gauss-Legendre nodes on (0, 1), 50 in each of 8 panels."""
+    """Return Gauss-Legendre nodes and weights on (0, 1), 50 in each of 8 panels."""
     nodes, weights = np.polynomial.legendre.leggauss(50)
     panels = np.arange(8)[:, None]
     return ((panels + (nodes + 1) / 2) / 8).ravel(), np.tile(weights / 16, 8)
@@ -431,8 +536,14 @@ _NODES, _WEIGHTS = _quadrature()
 
 @dataclass(frozen=True)
 class AutoregressiveMixing(MixingProfile):
-    """The profile of a Gaussian first-order autoregression; made by ``autoregressive_mixing``.
+    """The profile of a Gaussian first-order autoregression, from ``autoregressive_mixing``.
 
+    Attributes
+    ----------
+    coefficient : float
+
+    Examples
+    --------
     >>> autoregressive_mixing(0.9)
     AutoregressiveMixing(coefficient=0.9)
     """
@@ -440,7 +551,7 @@ class AutoregressiveMixing(MixingProfile):
     coefficient: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no stable coefficient."""
+        """Check the coefficient."""
         check_number(self.coefficient, "coefficient", above=-1, below=1)
 
     def _beta(self, lags: Int64s) -> Float64s:
@@ -454,18 +565,36 @@ class AutoregressiveMixing(MixingProfile):
 
 
 def autoregressive_mixing(coefficient: float) -> AutoregressiveMixing:
-    """Return the profile of the stationary process X_t = coefficient X_{t-1} + Gaussian noise.
+    """Return the exact profile of the process X_t = coefficient X_{t-1} + Gaussian noise.
 
-    The process is Markov, so beta(k) = E |law(X_k given X_0) - law(X_k)|_TV ([DAVYDOV]): with the
-    lag-k correlation r = |coefficient|^k and unit variance, the mean over x ~ N(0, 1) of the total
-    variation between N(r x, 1 - r^2) and N(0, 1). Method: the densities cross at two points, known
-    in closed form, so the total variation is a difference of normal probabilities; the mean over x
-    is a Gauss-Legendre sum in u with x proportional to sinh u, which resolves small r too. Relative
-    error below 1e-9; for r below 1e-5 the first-order term r / pi serves.
+    Parameters
+    ----------
+    coefficient : float
+        In (-1, 1). The process is stationary.
 
-    Always at most the profile ``Geometric(1, abs(coefficient))``. Independent autoregressions
-    seen together add up: ``autoregressive_mixing(0.9) + autoregressive_mixing(0.5)``.
+    Returns
+    -------
+    AutoregressiveMixing
+        It is at most ``Geometric(1, abs(coefficient))``. Add the profiles of independent
+        autoregressions that are observed together.
 
+    Notes ----- The process is Markov, so beta(k) is the expected total variation distance between
+    the law of X_k given X_0 and the law of X_k [1]_. Let r = |coefficient|^k be the correlation at
+    lag k. With unit variance, beta(k) is the mean over x ~ N(0, 1) of the distance between N(r x,
+    1 - r^2) and N(0, 1).
+
+    The two densities cross at two points with a closed form, so the distance is a difference of
+    normal probabilities. The mean over x is a Gauss-Legendre sum in u with x proportional to sinh
+    u, which is accurate for small r too. The relative error is below 1e-9. For r below 1e-5 the
+    first-order term r / pi is used.
+
+    References
+    ----------
+    .. [1] Yu. A. Davydov, "Mixing Conditions for Markov Chains", Theory of Probability and Its
+           Applications 18, 1973.
+
+    Examples
+    --------
     >>> autoregressive_mixing(0.5)([0, 1, 2]).round(4)
     array([1.    , 0.1846, 0.0828])
     """
@@ -473,12 +602,12 @@ def autoregressive_mixing(coefficient: float) -> AutoregressiveMixing:
 
 
 def _gaussian_dependence(correlation: Float64s) -> NDArray[np.float64]:
-    """Total variation between a standard Gaussian pair of this correlation and independence."""
+    """Return the total variation between correlated and independent standard Gaussian pairs."""
     r = correlation[:, None]
     spread = (1 - r) * (1 + r)
-    width = -np.log(spread)  # how much narrower the conditional law is, on the log scale
+    width = -np.log(spread)  # minus the logarithm of the conditional variance
     scale = np.sqrt(width)
-    span = np.arcsinh(9.0 / scale)  # the normal law beyond 9 weighs 2e-19
+    span = np.arcsinh(9.0 / scale)  # a normal variable exceeds 9 with probability 2e-19
     x = scale * np.sinh(span * _NODES)
     slope = scale * np.cosh(span * _NODES) * span
     # Where N(r x, 1 - r^2) and N(0, 1) have equal density; the smaller root without cancellation.

@@ -1,9 +1,9 @@
-"""[HPCA]: how well a threshold on the distance tells like pairs from unlike ones.
+"""Bounds of [HPCA] on the risk of a distance threshold that predicts whether a pair has one class.
 
-A pair (x, x') has the label r = +1 (same class) or -1, and its squared distance after the map is
-q = |P(x - x')|^2. The rule with threshold c says "same" iff q < c^2; a tie counts as an error.
-Assumed throughout: |x - x'| <= 1, so that q and c lie in [0, 1], and m pairs drawn independently
-from one law. Balanced risks give like and unlike pairs half of the weight each.
+A pair (x, x') has the label r = +1 (same class) or -1. After the map its squared distance is
+q = |P(x - x')|^2. The rule with threshold c predicts "same" if q < c^2. Ties count as errors. All
+functions assume |x - x'| <= 1, so that q and c lie in [0, 1], and m independent pairs. Balanced
+risks give each kind of pairs half of the weight.
 """
 
 from dataclasses import dataclass
@@ -32,10 +32,28 @@ __all__ = [
 
 
 def margin_function(values: Any, margin: float) -> Float64s:
-    """Return f(t): 1 for t <= 0, 1 - t/margin up to the margin, then 0 ([HPCA] section 4).
+    """Return 1 for t <= 0, 1 - t/margin for 0 < t < margin, and 0 above ([1]_ section 4).
 
-    It lies between the error indicators at margins 0 and ``margin``, with slope -1/margin.
+    The function lies between the error indicators at margin 0 and at ``margin``.
 
+    Parameters
+    ----------
+    values : array-like
+        The values t.
+    margin : float
+        The margin, in (0, 1).
+
+    Returns
+    -------
+    array
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
+           Latent Structure and Feature Selection, 2006.
+
+    Examples
+    --------
     >>> margin_function([-1.0, 0.0, 0.1, 0.2, 0.3], margin=0.2)
     array([1. , 1. , 0.5, 0. , 0. ])
     """
@@ -51,8 +69,27 @@ def margin_risk(
     *,
     balanced: bool = False,
 ) -> float:
-    """Return R^_margin(P, c, S), the mean margin function of r (c^2 - q) ([HPCA] section 4).
+    """Return the margin risk of a threshold, the mean margin function of r (c^2 - q).
 
+    Parameters
+    ----------
+    squared_distances : array-like of shape (n_pairs,)
+        Squared distances after the map, in [0, 1].
+    labels : array-like of shape (n_pairs,)
+        +1 for pairs of one class, -1 for pairs of different classes.
+    threshold : float
+        The threshold c, in (0, 1).
+    margin : float
+        The margin, in (0, 1).
+    balanced : bool, default=False
+        Give each kind of pairs half of the total weight.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> margin_risk([0.1, 0.9, 0.3], [1, -1, -1], threshold=0.5, margin=0.1)
     0.166...
     >>> margin_risk([0.1, 0.9, 0.3], [1, -1, -1], threshold=0.5, margin=0.1, balanced=True)
@@ -67,11 +104,29 @@ def margin_risk(
 def smallest_margin_risk(
     squared_distances: Any, labels: Any, margin: float, *, balanced: bool = False
 ) -> tuple[float, float]:
-    """Return inf over c in (0, 1) of the margin risk, and a threshold c that (nearly) attains it.
+    """Return the smallest margin risk over all thresholds, and a threshold that attains it.
 
-    Exact: as a function of c^2 the margin risk is piecewise linear and continuous, so it is
-    smallest at one of its corners q, q +- margin (or at 0 or 1). Sorting once, O(m log m).
+    Parameters
+    ----------
+    squared_distances : array-like of shape (n_pairs,)
+        Squared distances after the map, in [0, 1].
+    labels : array-like of shape (n_pairs,)
+        +1 for pairs of one class, -1 for pairs of different classes.
+    margin : float
+        The margin, in (0, 1).
+    balanced : bool, default=False
+        Give each kind of pairs half of the total weight.
 
+    Returns
+    -------
+    risk, threshold : float
+
+    Notes ----- As a function of c^2 the margin risk is piecewise linear and continuous. Its
+    minimum is therefore at a corner q, q +- margin, 0 or 1. The result is exact. The cost is O(m
+    log m).
+
+    Examples
+    --------
     >>> risk, threshold = smallest_margin_risk([0.1, 0.9, 0.3], [1, -1, -1], margin=0.1)
     >>> round(risk, 9), round(threshold, 4)
     (0.0, 0.4472)
@@ -90,11 +145,11 @@ def smallest_margin_risk(
 def margin_risks(
     q: Float64s, of_like: Float64s, of_unlike: Float64s, at: Float64s, margin: float
 ) -> Float64s:
-    """Return the margin risk of each threshold c^2 of ``at``, from running sums.
+    """Return the margin risk of each threshold c^2 in ``at``, from cumulative sums.
 
-    ``q`` ascends; each has a weight as a like pair and as an unlike one, all adding up to 1. With F
-    the weight up to q, the sum of f(t - q) is that of all weights less the integral of F over
-    [t - margin, t] / margin.
+    ``q`` is in ascending order. Each q has a weight as a like pair and one as an unlike pair. All
+    weights sum to 1. Let F be the cumulative weight up to q. The sum of f(t - q) is the total
+    weight minus the integral of F over [t - margin, t], divided by the margin.
 
     >>> like, unlike = np.array([0.5, 0.0]), np.array([0.0, 0.5])
     >>> margin_risks(np.array([0.1, 0.9]), like, unlike, np.array([0.2]), margin=0.4)
@@ -106,7 +161,7 @@ def margin_risks(
 
 
 def _integrated(values: Float64s, weights: Float64s, at: Float64s) -> Float64s:
-    """Return the sum of weight * max(at - value, 0), values ascending."""
+    """Return the sum of weight * max(at - value, 0), for ascending values."""
     place = np.searchsorted(values, at, side="right")
     weight = np.concatenate([[0.0], np.cumsum(weights)])[place]
     moment = np.concatenate([[0.0], np.cumsum(weights * values)])[place]
@@ -116,10 +171,30 @@ def _integrated(values: Float64s, weights: Float64s, at: Float64s) -> Float64s:
 def threshold_risk(
     squared_distances: Any, labels: Any, threshold: float, *, balanced: bool = False
 ) -> float:
-    """Return the share of pairs with r (c - |P(x - x')|) <= 0: undecided counts as an error.
+    """Return the share of pairs with r (c - |P(x - x')|) <= 0 ([1]_ section 2).
 
-    The risk R(P, c) of [HPCA] section 2, for the pairs given.
+    Parameters
+    ----------
+    squared_distances : array-like of shape (n_pairs,)
+        Squared distances after the map, in [0, 1].
+    labels : array-like of shape (n_pairs,)
+        +1 for pairs of one class, -1 for pairs of different classes.
+    threshold : float
+        The threshold c, in (0, 1).
+    balanced : bool, default=False
+        Give each kind of pairs half of the total weight.
 
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
+           Latent Structure and Feature Selection, 2006.
+
+    Examples
+    --------
     >>> threshold_risk([0.1, 0.9, 0.25], [1, -1, -1], threshold=0.5)
     0.333...
     """
@@ -130,10 +205,23 @@ def threshold_risk(
 
 @dataclass(frozen=True)
 class RiskBound:
-    """What a bound says: with probability > 1 - delta the risk is at most ``value``.
+    """The result of a bound: the risk is at most ``value`` with probability > 1 - delta.
 
-    ``value`` is the empirical margin risk plus ``gap``, the price of having ``m`` pairs.
+    Attributes
+    ----------
+    value : float
+        The bound: empirical risk plus gap.
+    empirical_risk : float
+        The margin risk on the data.
+    gap : float
+        The part of the bound that falls with the number of pairs.
+    delta : float
+        The probability of failure.
+    m : int
+        The number of pairs.
 
+    Examples
+    --------
     >>> print(pair_bound(100_000, 10, 0.1, 0.05, empirical_risk=0.02))
     risk at most 0.287 = 0.02 + 0.267 with probability > 0.95 (m = 100000)
     """
@@ -150,11 +238,11 @@ class RiskBound:
 
     @property
     def vacuous(self) -> bool:
-        """True if the statement says nothing: a risk is at most 1 anyway, or delta is 1."""
+        """True if the bound is trivial: ``value`` is 1 or more, or delta is 1."""
         return self.value >= 1.0 or self.delta >= 1.0
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return the statement in one line."""
         text = f"risk at most {self.value:.3g} = {self.empirical_risk:.3g} + {self.gap:.3g}"
         return statement(text, self.delta, f"m = {self.m}", self.vacuous)
 
@@ -162,18 +250,41 @@ class RiskBound:
 def pair_bound(
     m: int, d: int, margin: float, delta: float, *, empirical_risk: float = 0.0
 ) -> RiskBound:
-    """Bound the risk of every d-dimensional projection by its margin risk ([HPCA] Theorem 1).
+    """Bound the risk of every d-dimensional projection by its margin risk ([1]_ Theorem 1).
 
-    With probability > 1 - delta, for every P at once (so also for the learned one),
+    Parameters
+    ----------
+    m : int
+        The number of independent pairs.
+    d : int
+        The dimension of the projections.
+    margin : float
+        The margin, in (0, 1), chosen before seeing the data.
+    delta : float
+        The probability of failure, in (0, 1).
+    empirical_risk : float, default=0.0
+        The result of ``smallest_margin_risk``. 0 returns the gap alone.
+
+    Returns
+    -------
+    RiskBound
+
+    Notes
+    -----
+    With probability > 1 - delta, for every P at once, hence also for the learned one,
 
         R(P) <= inf over c of R^_margin(P, c)
                 + (2 (sqrt(d) + 1)/margin + sqrt(ln(1/delta)/2)) / sqrt(m).
 
-    ``empirical_risk`` is the infimum (``smallest_margin_risk``); 0 shows the gap alone.
+    The theorem assumes m independent pairs with |x - x'| <= 1.
 
-    Assumes m independent pairs with |x - x'| <= 1, margin and delta in (0, 1) and a margin chosen
-    before seeing the data.
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
+           Latent Structure and Feature Selection, 2006.
 
+    Examples
+    --------
     >>> result = pair_bound(100_000, 10, 0.1, 0.05)
     >>> round(result.gap, 4), result.vacuous
     (0.2671, False)
@@ -184,14 +295,40 @@ def pair_bound(
 def balanced_pair_bound(
     m_like: int, m_unlike: int, d: int, margin: float, delta: float, *, empirical_risk: float = 0.0
 ) -> RiskBound:
-    """Bound the balanced risk, from pairs drawn in any proportion ([HPCA] Theorem 3, twice).
+    """Bound the balanced risk, with a number of pairs of each kind.
 
-    The balanced risk is the mean of the risks on like and on unlike pairs. Each has its bound from
-    its own number of pairs at delta/2, for every threshold at once, so both hold together; the gap
-    is the mean of the two. ``empirical_risk`` is the balanced margin risk.
+    The balanced risk is the mean of the risks on like and on unlike pairs. Each is bounded from
+    its number of pairs with delta/2 by [1]_ Theorem 3, for all thresholds at once. The gap is the
+    mean of the two gaps.
 
-    Assumes what ``pair_bound`` assumes, of the like and of the unlike pairs each.
+    Parameters
+    ----------
+    m_like, m_unlike : int
+        The numbers of independent pairs of each kind.
+    d : int
+        The dimension of the projections.
+    margin : float
+        The margin, in (0, 1), chosen before seeing the data.
+    delta : float
+        The probability of failure, in (0, 1).
+    empirical_risk : float, default=0.0
+        The balanced margin risk. 0 returns the gap alone.
 
+    Returns
+    -------
+    RiskBound
+
+    See Also
+    --------
+    pair_bound : The bound for one kind of pairs, and its assumptions.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
+           Latent Structure and Feature Selection, 2006.
+
+    Examples
+    --------
     >>> round(balanced_pair_bound(10_000, 1_000_000, 10, 0.1, 0.05).gap, 4)
     0.4653
     """
@@ -204,17 +341,39 @@ def balanced_pair_bound(
 def pair_samples(
     precision: float, d: int, margin: float, delta: float, *, empirical_risk: float = 0.0
 ) -> RiskBound:
-    """Turn ``pair_bound`` round: the smallest number of pairs whose gap is at most ``precision``.
+    """Return the smallest m for which the gap of ``pair_bound`` is at most ``precision``.
 
-    Assumes what [HPCA] Theorem 1 assumes. The answer is the result's ``m``.
+    Parameters
+    ----------
+    precision : float
+        The largest acceptable gap.
+    d : int
+        The dimension of the projections.
+    margin : float
+        The margin, in (0, 1), chosen before seeing the data.
+    delta : float
+        The probability of failure, in (0, 1).
+    empirical_risk : float, default=0.0
+        The margin risk on the data. 0 returns the gap alone.
 
+    Returns
+    -------
+    RiskBound
+        ``m`` is the number of pairs.
+
+    See Also
+    --------
+    pair_bound : The bound and its assumptions.
+
+    Examples
+    --------
     >>> pair_samples(0.1, 10, 0.1, 0.05).m
     713...
     """
     precision = check_number(precision, "precision", above=0)
     one = pair_bound(1, d, margin, delta).gap
     m = max(ceil((one / precision) ** 2), 1)
-    # The division may round to the wrong side of a whole number; the bound itself decides.
+    # The division may round to the wrong side of an integer, so compare the bounds.
     while m > 1 and pair_bound(m - 1, d, margin, delta).gap <= precision:
         m -= 1
     while pair_bound(m, d, margin, delta).gap > precision:
@@ -225,22 +384,44 @@ def pair_samples(
 def pair_confidence(
     m: int, d: int, margin: float, precision: float, *, empirical_risk: float = 0.0
 ) -> RiskBound:
-    """Turn ``pair_bound`` round: the smallest delta whose gap is at most ``precision``.
+    """Return the smallest delta for which the gap of ``pair_bound`` is at most ``precision``.
 
-    Assumes what [HPCA] Theorem 1 assumes. The answer is the result's ``delta``; it is 1, and the
-    result vacuous, when m pairs support no confidence at this precision.
+    Parameters
+    ----------
+    m : int
+        The number of independent pairs.
+    d : int
+        The dimension of the projections.
+    margin : float
+        The margin, in (0, 1), chosen before seeing the data.
+    precision : float
+        The largest acceptable gap.
+    empirical_risk : float, default=0.0
+        The margin risk on the data. 0 returns the gap alone.
 
+    Returns
+    -------
+    RiskBound
+        ``delta`` is the probability of failure. It is 1, and the result vacuous, if m is too
+        small.
+
+    See Also
+    --------
+    pair_bound : The bound and its assumptions.
+
+    Examples
+    --------
     >>> pair_confidence(100_000, 10, 0.1, 0.1).vacuous
     True
-    >>> pair_confidence(1_000_000, 10, 0.1, 0.0845).delta < 0.1
-    True
+    >>> round(pair_confidence(1_000_000, 10, 0.1, 0.0845).delta, 3)
+    0.043
     """
     m = check_whole(m, "m")
     margin = check_number(margin, "margin", above=0, below=1)
     precision = check_number(precision, "precision", above=0)
     empirical_risk = check_number(empirical_risk, "empirical_risk", least=0, most=1)
     reach = sqrt(m) * precision - 2 * (sqrt(check_whole(d, "d")) + 1) / margin
-    # exp may underflow to 0: say the smallest delta there is, never certainty.
+    # exp may underflow to 0. The result is never certain, so use the smallest positive number.
     delta = max(exp(-2 * reach**2), float(np.finfo(np.float64).tiny)) if reach > 0 else 1.0
     return RiskBound(empirical_risk, precision, delta, m)
 
@@ -253,23 +434,49 @@ def margin_bound(
     delta: float,
     empirical_risk: float = 0.0,
 ) -> RiskBound:
-    """Bound the error of thresholded linear functionals by their margin error ([HPCA] Theorem 2).
+    """Bound the error of thresholded linear functionals by their margin error ([1]_ Theorem 2).
 
+    Parameters
+    ----------
+    m : int
+        The number of independent draws.
+    norm : float
+        The largest norm of a functional v.
+    product : float
+        The largest |<w, v>|, at most ``norm``.
+    margin : float
+        The margin, in (0, 1), chosen before seeing the data.
+    delta : float
+        The probability of failure, in (0, 1).
+    empirical_risk : float, default=0.0
+        The margin risk on the data. 0 returns the gap alone.
+
+    Returns
+    -------
+    RiskBound
+
+    Notes
+    -----
     With probability > 1 - delta, for every v in the class and every |t| <= ``product``,
 
         Pr{ y (<w, v> - t) <= 0 } <= mean f(y_i (<w_i, v> - t))
-                                     + (2 (norm + product)/margin + sqrt(ln(1/delta)/2)) / sqrt(m),
+                                     + (2 (norm + product)/margin + sqrt(ln(1/delta)/2)) / sqrt(m).
 
-    ``norm`` = sup |v|, ``product`` = sup |<w, v>|, |w| <= 1.
+    The theorem assumes |w| <= 1.
 
-    Assumes m independent draws; margin and delta in (0, 1).
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
+           Latent Structure and Feature Selection, 2006.
 
+    Examples
+    --------
     >>> round(margin_bound(10_000, norm=1.0, product=1.0, margin=0.5, delta=0.05).gap, 4)
     0.0922
     """
     m = check_whole(m, "m")
     norm = check_number(norm, "norm", above=0)
-    # The caller's own rounding may exceed the norm.
+    # Rounding by the caller may exceed the norm.
     product = check_number(product, "product", above=0, most=norm * (1 + 1e-12))
     margin = check_number(margin, "margin", above=0, below=1)
     delta = check_number(delta, "delta", above=0, below=1)
@@ -286,18 +493,44 @@ def operator_bound(
     delta: float,
     empirical_risk: float = 0.0,
 ) -> RiskBound:
-    """Bound the risk of the maps T^(1/2), T in a class of positive operators ([HPCA] Theorem 3).
+    """Bound the risk of the maps T^(1/2) for a class of positive operators T ([1]_ Theorem 3).
 
+    Parameters
+    ----------
+    m : int
+        The number of independent pairs.
+    hs_norm : float
+        The largest Hilbert-Schmidt norm in the class.
+    operator_norm : float
+        The largest operator norm in the class.
+    margin : float
+        The margin, in (0, 1), chosen before seeing the data.
+    delta : float
+        The probability of failure, in (0, 1).
+    empirical_risk : float, default=0.0
+        The margin risk on the data. 0 returns the gap alone.
+
+    Returns
+    -------
+    RiskBound
+
+    Notes
+    -----
     With probability > 1 - delta, for every T in the class and every c in (0, sqrt(operator_norm)),
 
         R(T^(1/2), c) <= R^_margin(T^(1/2), c)
-                         + (2 (hs_norm + operator_norm)/margin + sqrt(ln(1/delta)/2)) / sqrt(m),
+                         + (2 (hs_norm + operator_norm)/margin + sqrt(ln(1/delta)/2)) / sqrt(m).
 
-    ``hs_norm`` and ``operator_norm`` the largest Hilbert-Schmidt and operator norm in the class.
-    For d-dimensional projections they are sqrt(d) and 1: that is ``pair_bound``.
+    The norms of d-dimensional projections are sqrt(d) and 1, which gives ``pair_bound``. The
+    theorem assumes m independent pairs with |x - x'| <= 1.
 
-    Assumes m independent pairs with |x - x'| <= 1; margin and delta in (0, 1).
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
+           Latent Structure and Feature Selection, 2006.
 
+    Examples
+    --------
     >>> round(operator_bound(10_000, 2.0, 1.0, margin=0.5, delta=0.05).gap, 4)
     0.1322
     """
@@ -308,7 +541,7 @@ def operator_bound(
 
 
 def _weights(labels: Float64s, balanced: bool) -> Float64s:
-    """Return the weight of each pair: equal, or half of all for the like and the unlike each."""
+    """Return the weight of each pair; if balanced, each kind has half of the total weight."""
     if not balanced:
         return np.full(labels.size, 1 / labels.size)
     like = int((labels > 0).sum())
@@ -320,7 +553,7 @@ def _weights(labels: Float64s, balanced: bool) -> Float64s:
 def _check_pairs(squared_distances: Any, labels: Any) -> tuple[Float64s, Float64s]:
     q = check_numbers(squared_distances, "squared_distances")
     r = check_numbers(labels, "labels", count=q.size)
-    # Rounding may carry a squared distance of 1 a little over; the bounds need <= 1.
+    # Rounding may raise a squared distance slightly above 1.
     outside = np.flatnonzero((q < 0) | (q > 1 + 1e-9))
     if outside.size:
         raise ValueError(
@@ -329,5 +562,5 @@ def _check_pairs(squared_distances: Any, labels: Any) -> tuple[Float64s, Float64
         )
     wrong = np.flatnonzero(np.abs(r) != 1)
     if wrong.size:
-        raise ValueError(f"labels must be +1 or -1, got {r[wrong[0]]:g} at {wrong[0]}.")
+        raise ValueError(f"labels has the value {r[wrong[0]]:g} at {wrong[0]}. Pass +1 or -1.")
     return np.minimum(q, 1.0), r

@@ -1,9 +1,8 @@
-"""[SLOW]: how far an average over a stationary process can be from its expectation.
+"""Bounds of [SLOW] on the deviation of an average of a stationary process from its expectation.
 
-Every function takes plain numbers, those of Theorem 4 in an ``Extent``. ``tight=True`` stops the
-proof before its last rounding, where 1 + 1/sqrt(l) is replaced by 2: a smaller bound, as valid.
-``a`` is the length of the blocks that the proof cuts the sample into; left out, it is chosen to
-make the bound smallest, exactly over all whole numbers.
+The proofs cut the sample into blocks of length ``a``. By default ``a`` is the integer with the
+smallest bound. ``tight=True`` omits the last rounding step of the proof, which replaces
+1 + 1/sqrt(l) by 2. The bound is then smaller and still valid.
 """
 
 from dataclasses import dataclass
@@ -31,9 +30,8 @@ __all__ = [
 
 def _slow(d: int, lag: int, tight: bool, alpha: float | None) -> Blocking:
     # The terms alpha Q_x - (1 - alpha) Q_xdot with |x| <= 1/2, |xdot| <= 1 lie in a ball of
-    # Hilbert-Schmidt operators and meet projectors of norm sqrt(d). They are not mean zero
-    # (Corollary 2) and reach back by lag, so their beta(a) is at most the process's beta(a - lag).
-    # L and L^ lie in [alpha - 1, alpha/4].
+    # Hilbert-Schmidt operators. Their mean is not zero (Corollary 2). They depend on lag earlier
+    # rows, so their beta(a) is at most beta(a - lag) of the process. L is in [alpha - 1, alpha/4].
     size = 1.0 if alpha is None else 1 - 0.75 * check_number(alpha, "alpha", least=0, most=1)
     radius = size * sqrt(check_whole(d, "d"))
     lag = check_whole(lag, "lag", least=0)
@@ -51,23 +49,62 @@ def slow_bound(
     tight: bool = False,
     a: int | None = None,
 ) -> Deviation:
-    """Bound |L^(P) - L(P)| over all d-dimensional projections at once ([SLOW] Theorem 2).
+    """Bound the gap of the objective for all d-dimensional projections at once ([1]_ Theorem 2).
 
-    With probability > 1 - delta, for every P (so also for the learned one),
+    Parameters
+    ----------
+    m : int
+        The number of terms in the average.
+    d : int
+        The dimension of the projections.
+    delta : float
+        The probability of failure, in (0, 1).
+    mixing : MixingProfile
+        An upper bound on the mixing coefficients of the process.
+    alpha : float, default=None
+        The weight of the variance. By default the bound holds for any fixed alpha.
+    lag : int, default=1
+        The number of steps of the velocity.
+    tight : bool, default=False
+        Omit the last rounding step of the proof. The bound is smaller and still valid.
+    a : int, default=None
+        The block length. By default the one with the smallest bound.
+
+    Returns
+    -------
+    Deviation
+        A bound on |L^(P) - L(P)| for every projection P, hence also for the learned one.
+
+    Raises
+    ------
+    ValueError
+        If no block length meets the conditions.
+
+    Notes
+    -----
+    With probability > 1 - delta, for every P,
 
         |L^(P) - L(P)| <= 4/sqrt(l) (sqrt(d) + sqrt(1/2 ln(1 / (delta/2 - l beta(a - 1))))),
 
-    l = floor(m / (2a)). ``m`` counts the terms of the average, so the sample has m + lag rows. A
-    velocity over ``lag`` steps takes beta(a - lag); plain PCA is ``alpha=1, lag=0``. A known
-    ``alpha`` makes the bound smaller by the factor alpha/4 + 1 - alpha, the largest norm of the
-    terms averaged (it is 1 in the theorem, whatever the alpha). Either way alpha is fixed before
-    the data: for one that the data chose, bound the variance (``alpha=1``) and the velocity
-    (``alpha=0``) with half of delta each, and mix the two in its proportion.
+    l = floor(m / (2a)). A velocity over ``lag`` steps takes beta(a - lag). The sample has m + lag
+    rows. Plain PCA is ``alpha=1, lag=0``.
 
-    Assumes a stationary process with mean zero and |X_t| <= 1/2 whose beta is at most ``mixing``;
-    a < m/2 and l beta(a - lag) < delta/2. L and L^ lie in one interval of length
-    alpha/4 + 1 - alpha <= 1, so a value as large is vacuous.
+    The theorem holds for a process with mean zero and |X_t| <= 1/2 whose coefficients are at most
+    ``mixing``. It requires a < m/2 and l beta(a - lag) < delta/2.
 
+    A known ``alpha`` multiplies the bound by alpha/4 + 1 - alpha, the largest norm of the terms.
+    Both objectives lie in an interval of this length, so larger bounds are vacuous. ``alpha`` must
+    be fixed before seeing the data. If it is estimated from the data, bound the variance
+    (``alpha=1``) and the velocity (``alpha=0``) with delta/2 each. Then add both with the weights
+    alpha and 1 - alpha.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
+           Learning Theory, 2006.
+
+    Examples
+    --------
     >>> from eigenstream.theory import Geometric
     >>> result = slow_bound(10**6, 10, 0.05, Geometric(1, 0.99))
     >>> round(result.value, 3), result.a, result.blocks, result.vacuous
@@ -77,7 +114,7 @@ def slow_bound(
     >>> slow_bound(1000, 10, 0.05, Geometric(1, 0.99), a=500)
     Traceback (most recent call last):
         ...
-    ValueError: a = 500 breaks the condition a < m/2 with m = 1000; the largest a is 499.
+    ValueError: a = 500 breaks the condition a < m/2 with m = 1000. Use a <= 499.
     """
     return _slow(d, lag, tight, alpha).deviation(m, delta, mixing, a)
 
@@ -92,10 +129,36 @@ def slow_samples(
     lag: int = 1,
     tight: bool = False,
 ) -> Deviation:
-    """Turn ``slow_bound`` round: the smallest m whose bound is at most ``precision``.
+    """Return the smallest m for which ``slow_bound`` is at most ``precision``.
 
-    Assumes what [SLOW] Theorem 2 assumes. The answer is exact, and is the result's ``m``.
+    Parameters
+    ----------
+    precision : float
+        The largest acceptable deviation.
+    d : int
+        The dimension of the projections.
+    delta : float
+        The probability of failure, in (0, 1).
+    mixing : MixingProfile
+        An upper bound on the mixing coefficients of the process.
+    alpha : float, default=None
+        The weight of the variance. By default the bound holds for any fixed alpha.
+    lag : int, default=1
+        The number of steps of the velocity.
+    tight : bool, default=False
+        Omit the last rounding step of the proof. The bound is smaller and still valid.
 
+    Returns
+    -------
+    Deviation
+        ``m`` is the number of terms. It is exact.
+
+    See Also
+    --------
+    slow_bound : The bound and its assumptions.
+
+    Examples
+    --------
     >>> from eigenstream.theory import Geometric
     >>> slow_samples(0.1, 10, 0.05, Geometric(1, 0.99)).m
     101799052
@@ -113,11 +176,37 @@ def slow_confidence(
     lag: int = 1,
     tight: bool = False,
 ) -> Deviation:
-    """Turn ``slow_bound`` round: the smallest delta whose bound is at most ``precision``.
+    """Return the smallest delta for which ``slow_bound`` is at most ``precision``.
 
-    Assumes what [SLOW] Theorem 2 assumes. The answer is the result's ``delta``; it is 1, and the
-    result vacuous, when m rows support no confidence at this precision.
+    Parameters
+    ----------
+    m : int
+        The number of terms in the average.
+    d : int
+        The dimension of the projections.
+    precision : float
+        The largest acceptable deviation.
+    mixing : MixingProfile
+        An upper bound on the mixing coefficients of the process.
+    alpha : float, default=None
+        The weight of the variance. By default the bound holds for any fixed alpha.
+    lag : int, default=1
+        The number of steps of the velocity.
+    tight : bool, default=False
+        Omit the last rounding step of the proof. The bound is smaller and still valid.
 
+    Returns
+    -------
+    Deviation
+        ``delta`` is the probability of failure. It is 1, and the result vacuous, if m rows are too
+        few.
+
+    See Also
+    --------
+    slow_bound : The bound and its assumptions.
+
+    Examples
+    --------
     >>> from eigenstream.theory import FiniteMemory
     >>> round(slow_confidence(500_000, 10, 0.12, FiniteMemory(9)).delta, 4)
     0.0135
@@ -127,10 +216,19 @@ def slow_confidence(
 
 @dataclass(frozen=True)
 class Extent:
-    """How large the sets V, of a process's values, and W, of what they are multiplied with, are.
+    """The sizes of the set V of the values of a process and of the set W of their multipliers.
 
-    ``v`` = sup |v|, ``w`` = sup |w|, ``product`` = sup |<v, w>| (None: the product of the norms).
+    Parameters
+    ----------
+    v : float
+        The largest norm in V.
+    w : float, default=1.0
+        The largest norm in W.
+    product : float, default=None
+        The largest |<v, w>|. By default the product of the norms.
 
+    Examples
+    --------
     >>> Extent(1.0, 2.0, product=2.5)
     Traceback (most recent call last):
         ...
@@ -143,7 +241,7 @@ class Extent:
 
     def __post_init__(self) -> None:
         most = check_number(self.v, "v", above=0) * check_number(self.w, "w", above=0)
-        if self.product is not None:  # the caller's own rounding may exceed Cauchy-Schwarz
+        if self.product is not None:  # rounding by the caller may exceed Cauchy-Schwarz
             check_number(self.product, "product", above=0, most=most * (1 + 1e-12))
 
     @property
@@ -160,14 +258,14 @@ class Extent:
 def _sizes(extent: Extent) -> tuple[float, float]:
     """Return |V| |W| and |<V, W>|."""
     if not isinstance(extent, Extent):
-        raise TypeError(f"extent must be an Extent(v, w, product), got {extent!r}.")
+        raise TypeError(f"extent={extent!r} is not an Extent. Pass Extent(v, w, product).")
     return extent.radius, extent.width
 
 
 def _process(extent: Extent, zero_mean: bool, tight: bool) -> Blocking:
     radius, width = _sizes(extent)
     factor = 1 if check_flag(zero_mean, "zero_mean") else 2
-    # A mean of <w, X> is at most |<V, W>|, and at most twice that from its expectation.
+    # A mean of <w, X> is at most |<V, W>|, and its deviation from the expectation at most twice.
     return Blocking(radius, width, factor, 0, check_flag(tight, "tight"), largest=factor * width)
 
 
@@ -181,18 +279,53 @@ def process_bound(
     tight: bool = False,
     a: int | None = None,
 ) -> Deviation:
-    """Bound sup over w in W of |mean of <w, X_i>| for a vector process in V ([SLOW] Theorem 4).
+    """Bound the mean of a vector process, multiplied by any w in W ([1]_ Theorem 4).
 
-    With probability > 1 - delta it is at most
+    Parameters
+    ----------
+    m : int
+        The number of terms in the average.
+    extent : Extent
+        The sizes of V and W.
+    delta : float
+        The probability of failure, in (0, 1).
+    mixing : MixingProfile
+        An upper bound on the mixing coefficients of the process.
+    zero_mean : bool, default=True
+        True if the process has mean zero. False doubles the bound and bounds the deviation from
+        the expectation.
+    tight : bool, default=False
+        Omit the last rounding step of the proof. The bound is smaller and still valid.
+    a : int, default=None
+        The block length. By default the one with the smallest bound.
 
-        2/sqrt(l) ( |V| |W| + |<V, W>| sqrt(1/2 ln(1 / (delta/2 - l beta(a)))) ),
+    Returns
+    -------
+    Deviation
+        A bound on the largest |mean of <w, X_i>| over w in W.
 
-    ``extent`` says how large V and W are. ``zero_mean=False`` bounds the distance of the mean from
-    its expectation instead, at twice the value ([SLOW] Corollary 2).
+    Raises
+    ------
+    ValueError
+        If no block length meets the conditions.
 
-    Assumes a stationary process whose beta is at most ``mixing``; mean zero unless
-    ``zero_mean=False``; a < m/2 and l beta(a) < delta/2.
+    Notes
+    -----
+    With probability > 1 - delta the value is at most
 
+        2/sqrt(l) ( |V| |W| + |<V, W>| sqrt(1/2 ln(1 / (delta/2 - l beta(a)))) ).
+
+    ``zero_mean=False`` bounds the deviation of the mean from its expectation, at twice the value
+    ([1]_ Corollary 2). The theorem holds for a stationary process whose coefficients are at most
+    ``mixing``. It requires a < m/2 and l beta(a) < delta/2.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
+           Learning Theory, 2006.
+
+    Examples
+    --------
     >>> from eigenstream.theory import FiniteMemory
     >>> round(process_bound(10_000, Extent(1.0, 2.0, 1.0), 0.05, FiniteMemory(5)).value, 3)
     0.212
@@ -209,10 +342,35 @@ def process_samples(
     zero_mean: bool = True,
     tight: bool = False,
 ) -> Deviation:
-    """Turn ``process_bound`` round: the smallest m whose bound is at most ``precision``.
+    """Return the smallest m for which ``process_bound`` is at most ``precision``.
 
-    Assumes what [SLOW] Theorem 4 (or Corollary 2) assumes. The answer is the result's ``m``.
+    Parameters
+    ----------
+    precision : float
+        The largest acceptable deviation.
+    extent : Extent
+        The sizes of V and W.
+    delta : float
+        The probability of failure, in (0, 1).
+    mixing : MixingProfile
+        An upper bound on the mixing coefficients of the process.
+    zero_mean : bool, default=True
+        True if the process has mean zero. False doubles the bound and bounds the deviation from
+        the expectation.
+    tight : bool, default=False
+        Omit the last rounding step of the proof. The bound is smaller and still valid.
 
+    Returns
+    -------
+    Deviation
+        ``m`` is the number of terms.
+
+    See Also
+    --------
+    process_bound : The bound and its assumptions.
+
+    Examples
+    --------
     >>> from eigenstream.theory import Independent
     >>> process_samples(0.1, Extent(1.0), 0.05, Independent()).m
     4450
@@ -229,13 +387,38 @@ def process_confidence(
     zero_mean: bool = True,
     tight: bool = False,
 ) -> Deviation:
-    """Turn ``process_bound`` round: the smallest delta whose bound is at most ``precision``.
+    """Return the smallest delta for which ``process_bound`` is at most ``precision``.
 
-    Assumes what [SLOW] Theorem 4 (or Corollary 2) assumes. The answer is the result's ``delta``.
+    Parameters
+    ----------
+    m : int
+        The number of terms in the average.
+    extent : Extent
+        The sizes of V and W.
+    precision : float
+        The largest acceptable deviation.
+    mixing : MixingProfile
+        An upper bound on the mixing coefficients of the process.
+    zero_mean : bool, default=True
+        True if the process has mean zero. False doubles the bound and bounds the deviation from
+        the expectation.
+    tight : bool, default=False
+        Omit the last rounding step of the proof. The bound is smaller and still valid.
 
+    Returns
+    -------
+    Deviation
+        ``delta`` is the probability of failure.
+
+    See Also
+    --------
+    process_bound : The bound and its assumptions.
+
+    Examples
+    --------
     >>> from eigenstream.theory import Independent
-    >>> process_confidence(4450, Extent(1.0), 0.1, Independent()).delta <= 0.05
-    True
+    >>> round(process_confidence(4450, Extent(1.0), 0.1, Independent()).delta, 3)
+    0.05
     """
     return _process(extent, zero_mean, tight).confidence(m, precision, mixing)
 
@@ -250,17 +433,47 @@ def mean_bound(
     tight: bool = False,
     a: int | None = None,
 ) -> Deviation:
-    """Bound the norm of the mean of a vector process ([SLOW] Corollary 1).
+    """Bound the norm of the mean of a vector process ([1]_ Corollary 1).
 
-    With probability > 1 - delta it is at most
+    Parameters
+    ----------
+    m : int
+        The number of terms in the average.
+    v_norm : float
+        The largest norm of the vectors.
+    delta : float
+        The probability of failure, in (0, 1).
+    mixing : MixingProfile
+        An upper bound on the mixing coefficients of the process.
+    zero_mean : bool, default=True
+        True if the process has mean zero. False doubles the bound and bounds the deviation from
+        the expectation.
+    tight : bool, default=False
+        Omit the last rounding step of the proof. The bound is smaller and still valid.
+    a : int, default=None
+        The block length. By default the one with the smallest bound.
+
+    Returns
+    -------
+    Deviation
+        A bound on the norm of the mean. With ``zero_mean=False`` it bounds the error of an
+        estimated mean.
+
+    Notes
+    -----
+    With probability > 1 - delta the norm is at most
 
         2 |V| / sqrt(l) (1 + sqrt(1/2 ln(1 / (delta/2 - l beta(a))))).
 
-    ``zero_mean=False`` bounds its distance from the expectation, at twice the value ([SLOW]
-    Corollary 2): how far an estimated mean can be off.
+    The assumptions are those of ``process_bound``, with |X_t| <= ``v_norm``.
 
-    Assumes what ``process_bound`` assumes, with |X_t| <= ``v_norm``.
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
+           Learning Theory, 2006.
 
+    Examples
+    --------
     >>> from eigenstream.theory import Independent
     >>> round(mean_bound(10_000, 0.5, 0.05, Independent()).value, 4)
     0.0333
@@ -270,19 +483,43 @@ def mean_bound(
 
 
 def independent_tail(m: int, precision: float, extent: Extent) -> float:
-    """Bound Pr{ sup over w of |mean of <w, X_i>| > precision } without dependence ([SLOW] Lemma 4).
+    """Bound the probability of a large mean of independent vectors ([1]_ Lemma 4).
 
-    exp( -(sqrt(m) precision - |V| |W|)^2 / (2 |<V, W>|^2) ).
+    Parameters
+    ----------
+    m : int
+        The number of vectors.
+    precision : float
+        The deviation to exceed.
+    extent : Extent
+        The sizes of V and W.
 
-    Assumes independent, identically distributed X_i with mean zero and values in V;
-    |V| |W| < sqrt(m) precision.
+    Returns
+    -------
+    float
+        A bound on the probability that |mean of <w, X_i>| exceeds ``precision`` for some w in W.
 
+    Raises
+    ------
+    ValueError
+        If |V| |W| >= sqrt(m) precision.
+
+    Notes ----- The bound is exp( -(sqrt(m) precision - |V| |W|)^2 / (2 |<V, W>|^2) ). It holds for
+    independent, identically distributed X_i with mean zero and values in V.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
+           Learning Theory, 2006.
+
+    Examples
+    --------
     >>> round(independent_tail(1000, 0.1, Extent(1.0)), 4)
     0.0965
     >>> independent_tail(100, 0.1, Extent(1.0))
     Traceback (most recent call last):
         ...
-    ValueError: |V| |W| = 1 is not below sqrt(m) precision = 1. The smallest m that meets it is 101.
+    ValueError: |V| |W| = 1 is not below sqrt(m) precision = 1. Use m >= 101.
     """
     m = check_whole(m, "m")
     precision = check_number(precision, "precision", above=0)
@@ -291,15 +528,24 @@ def independent_tail(m: int, precision: float, extent: Extent) -> float:
     if reach <= 0:
         raise ValueError(
             f"|V| |W| = {radius:g} is not below sqrt(m) precision = {sqrt(m) * precision:g}. "
-            f"The smallest m that meets it is {int((radius / precision) ** 2) + 1}."
+            f"Use m >= {int((radius / precision) ** 2) + 1}."
         )
     return exp(-((reach / width) ** 2) / 2)
 
 
 @dataclass(frozen=True)
 class MetricRuleError:
-    """The bound of [SLOW] Theorem 5 on the error of the rule "same class iff distance^2 < alpha".
+    """The result of ``metric_rule_error``.
 
+    Attributes
+    ----------
+    value : float
+        The bound on the error.
+    alpha : float
+        The weight of the variance and the threshold of the squared distance.
+
+    Examples
+    --------
     >>> metric_rule_error(0.0, alpha=0.5, same_class=0.1).vacuous
     True
     """
@@ -309,22 +555,45 @@ class MetricRuleError:
 
     @property
     def vacuous(self) -> bool:
-        """True if the bound is 1 or more, as every probability of an error is at most 1."""
+        """True if the bound is 1 or more, because no probability exceeds 1."""
         return self.value >= 1.0
 
 
 def metric_rule_error(objective: float, alpha: float, same_class: float) -> MetricRuleError:
-    """Bound the error of calling two observations alike iff |P x - P x'|^2 < alpha.
+    """Bound the error of the rule "same class if |P x - P x'|^2 < alpha" ([1]_ Theorem 5).
 
-    Err <= (1 - 2/alpha L_alpha(P)) / (1 - alpha) - R ([SLOW] Theorem 5), with ``objective`` =
-    L_alpha(P), the true one (from data: subtract a bound such as ``slow_bound`` first), and
-    ``same_class`` = R, the probability that two independent observations are of one class.
+    Parameters
+    ----------
+    objective : float
+        The true objective L_alpha(P). Subtract a bound such as ``slow_bound`` from a measured one.
+    alpha : float
+        The weight of the variance, in (0, 1).
+    same_class : float
+        The probability R that two independent observations have the same class.
 
-    Assumes features with mean zero and norm at most 1/2, alpha in (0, 1), and classes continuous
-    with respect to the process: knowing that a class occurs now makes every event inside the class
-    more likely one step later ([SLOW] Definition 2). A negative value shows that an assumption
-    fails. Answering always alike errs with probability 1 - R, always different with R.
+    Returns
+    -------
+    MetricRuleError
+        A negative value shows that an assumption fails.
 
+    See Also
+    --------
+    class_continuity : Test the assumption of continuous classes.
+
+    Notes ----- The error is at most (1 - 2/alpha L_alpha(P)) / (1 - alpha) - R. For comparison,
+    the constant answer "same" has the error 1 - R, and "different" has the error R.
+
+    The theorem assumes features with mean zero and norm at most 1/2. Classes must be continuous
+    with respect to the process. A visit to a class makes every event inside the class more likely
+    at the next step ([1]_ Definition 2).
+
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
+           Learning Theory, 2006.
+
+    Examples
+    --------
     >>> round(metric_rule_error(0.045, alpha=0.2, same_class=0.1).value, 4)
     0.5875
     """
@@ -335,15 +604,26 @@ def metric_rule_error(objective: float, alpha: float, same_class: float) -> Metr
 
 
 def metric_rule_alpha(variance: float, velocity: float) -> float:
-    """Return the alpha that minimises the bound of [SLOW] Theorem 5 for one projection.
+    """Return the alpha with the smallest ``metric_rule_error`` of one projection.
 
-    With ``variance`` = E|PX|^2 and ``velocity`` = E|P Xdot|^2 the bound is
-    (1 - 2 variance) / (1 - alpha) + 2 velocity / alpha - R, smallest where
+    Parameters
+    ----------
+    variance : float
+        E|PX|^2, at most 1/4.
+    velocity : float
+        E|P Xdot|^2, in (0, 1]. At 0 the bound has no minimum: it falls as alpha goes to 0.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    The bound is (1 - 2 variance) / (1 - alpha) + 2 velocity / alpha - R. Its minimum is at
     alpha = sqrt(2 velocity) / (sqrt(2 velocity) + sqrt(1 - 2 variance)).
 
-    Assumes what ``metric_rule_error`` assumes, hence variance <= 1/4 and velocity <= 1. A velocity
-    of 0 has no smallest value: the bound keeps falling as alpha goes to 0.
-
+    Examples
+    --------
     >>> round(metric_rule_alpha(0.2, 0.003), 4)
     0.0909
     """
