@@ -58,7 +58,7 @@ def against_the_loop(threads: int) -> None:
         single = rows.astype(np.float32)
         start = np.linalg.qr(rows[:d].T)[0]
         block = max(22, d)
-        plan = {"center": False, "schedule": RATE, "init": start.T}
+        plan = {"center": False, "learning_rate": RATE, "init": start.T}
         times = race(
             {
                 "loop": partial(loop, rows[:few], start),
@@ -98,9 +98,9 @@ def against_peers() -> None:
     rows = np.random.default_rng(0).standard_normal((4000, 784))
     w = np.ones(784) / 28
     contestants = {
-        "flow, d=10, centred": lambda: FlowSolver(10, schedule=RATE).update(rows),
+        "flow, d=10, centred": lambda: FlowSolver(10, learning_rate=RATE).update(rows),
         "flow, d=10, 'auto'": lambda: FlowSolver(10).update(rows),
-        "flow, d=1": lambda: FlowSolver(1, center=False, schedule=RATE).update(rows),
+        "flow, d=1": lambda: FlowSolver(1, center=False, learning_rate=RATE).update(rows),
         "IncrementalPCA(10, batch_size=100)": lambda: IncrementalPCA(10, batch_size=100).fit(rows),
         "one linear neuron, a Python call a sample": lambda: linear_oja(rows, w),
     }

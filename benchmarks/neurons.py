@@ -52,11 +52,11 @@ def linear_units() -> None:
         ),
         "AdalineRegressor, normalised": (
             many,
-            lambda: passes(AdalineRegressor(schedule=rate), X, signs),
+            lambda: passes(AdalineRegressor(learning_rate=rate), X, signs),
         ),
         "AdalineRegressor, plain LMS": (
             many,
-            lambda: passes(AdalineRegressor(schedule=rate, normalize=False), X, signs),
+            lambda: passes(AdalineRegressor(learning_rate=rate, normalize=False), X, signs),
         ),
         "scikit-learn's SGDRegressor": (
             many,
@@ -109,7 +109,7 @@ def multilayer() -> None:
         for batch, epochs, slow in ((1, 10, 1), (20, 10, 3), (200, 40, 40)):
             common = {"batch_size": batch, "random_state": 0, "activation": activation, "tol": 0}
             common |= {"n_iter_no_change": 10**6, "hidden_layer_sizes": (32,)}
-            ours = MultilayerPerceptron(**common, schedule=0.05, max_iter=epochs)
+            ours = MultilayerPerceptron(**common, learning_rate=0.05, max_iter=epochs)
             theirs = MLPClassifier(
                 **common, solver="sgd", momentum=0, alpha=0, learning_rate_init=0.05, max_iter=slow
             )

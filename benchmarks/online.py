@@ -1,4 +1,4 @@
-"""What one pass of schedule="auto" reaches, on streams that are easy and on streams that are not.
+"""The answers of one pass with learning_rate="auto" on easy and on difficult streams.
 
 The share of the batch optimum, tr V T V^T over the sum of the top eigenvalues, of the T of each
 stream itself, for three seeds: the table of docs/online.md. Below 0: the optimum is a small
@@ -183,7 +183,7 @@ def main() -> None:
             [case.name, *(f"{np.mean(f):.4f} ({min(f):.4f})" for f in found), f"{case.least:g}"]
         )
     show(
-        'Share of the batch optimum after one pass of schedule="auto": mean (worst) of three seeds',
+        'Share of the optimum after one pass of learning_rate="auto": mean (worst) of three seeds',
         ["", "answer", "plain last iterate", "promised"],
         table,
     )

@@ -78,7 +78,7 @@ def perceptron(seeds: int) -> Lesson:
         mistakes.append(int(unit.n_mistakes_[0]))
         bounds.append(float((unit.radius_ / best_margin(rows, signs)) ** 2))
     rows, signs = separable(0)
-    unit = Perceptron(random_state=0, history_every=1).fit(rows, signs)
+    unit = Perceptron(random_state=0, record_every=1).fit(rows, signs)
     lines: list[tuple[Any, float]] = [(np.zeros(2), 0.0)]
     for _, w, b in unit.history_:
         if not (np.array_equal(w[0], lines[-1][0]) and b[0] == lines[-1][1]):
@@ -140,7 +140,7 @@ def adaline(seeds: int) -> Lesson:
         targets = rows @ truth + noise * rng.standard_normal(n)
         for name, share in RATES.items():
             neuron = AdalineRegressor(
-                schedule=share * limit, normalize=False, fit_intercept=False, history_every=1
+                learning_rate=share * limit, normalize=False, fit_intercept=False, record_every=1
             )
             try:
                 neuron.partial_fit(rows, targets)
@@ -222,18 +222,18 @@ def oja(seeds: int, steps: int) -> Lesson:
         top = vectors[:, -1]
         start = np.array([[1.0, 0.3]]) * np.sign(top[0] + 0.3 * top[1])
         rate = Power(1.0, 50.0)
-        made = {"center": False, "init": start, "history_every": 1}
-        neuron = OjaNeuron(form="linear", schedule=rate, **made).partial_fit(rows)
+        made = {"center": False, "init": start, "record_every": 1}
+        neuron = OjaNeuron(form="linear", learning_rate=rate, **made).partial_fit(rows)
         w = neuron.components_[0]
         angles.append(_degrees(w, top))
         variances.append(float((neuron.transform(rows) ** 2).mean() / values[-1]))
         norms.append(float(np.linalg.norm(w)))
-        slow = OjaNeuron(form="hebb", schedule=Constant(0.002), **made)
+        slow = OjaNeuron(form="hebb", learning_rate=Constant(0.002), **made)
         lengths = [np.linalg.norm(slow.partial_fit(part).components_) for part in halves(rows)]
         # Once it has turned, the length grows by 1 + eta lambda_1 a step.
         gained = np.log(lengths[1] / lengths[0])
         growths.append(float(gained / (0.002 * len(halves(rows)[1]) * values[-1])))
-        hebb = OjaNeuron(form="hebb", schedule=Constant(0.01), **made).partial_fit(rows[:200])
+        hebb = OjaNeuron(form="hebb", learning_rate=Constant(0.01), **made).partial_fit(rows[:200])
         if seed == 0:
             paths = {
                 "Hebb": np.vstack([start, [v[0] for _, v in hebb.history_]]),
@@ -282,9 +282,9 @@ def sanger(seeds: int, steps: int) -> Lesson:
         vectors = np.linalg.eigh(R)[1][:, ::-1]
         network = SangerNetwork(
             FOUND,
-            schedule=Power(6.0, 2000.0),
+            learning_rate=Power(6.0, 2000.0),
             center=False,
-            history_every=max(steps // 400, 1),
+            record_every=max(steps // 400, 1),
             random_state=seed,
         ).partial_fit(rows)
         moments = np.array([step for step, _ in network.history_])
@@ -373,11 +373,11 @@ def exclusive_or(seeds: int, passes: int) -> Lesson:
     for seed in range(seeds):
         network = MultilayerPerceptron(
             HIDDEN,
-            schedule=0.3,
+            learning_rate=0.3,
             max_iter=passes,
             tol=0.0,
             n_iter_no_change=passes,
-            history_every=4,
+            record_every=4,
             random_state=seed,
         ).fit(CORNERS, ANSWERS)
         solved.append(bool(network.score(CORNERS, ANSWERS) == 1.0))

@@ -213,7 +213,7 @@ class Steps(Schedule):
         return Verdict(False, "unknown: the schedule is a function")
 
 
-def as_schedule(value: Any, name: str = "schedule") -> Schedule:
+def as_schedule(value: Any, name: str = "learning_rate") -> Schedule:
     """Return the schedule that a parameter stands for; errors use its name.
 
     >>> as_schedule("auto"), as_schedule(0.1)

@@ -153,7 +153,7 @@ def check_rule(
         len(weights),
         center=False,
         init=weights,
-        schedule=lambda t: np.asarray(gains)[t],
+        learning_rate=lambda t: np.asarray(gains)[t],
         rates=rates,
         block_size=block,
     )

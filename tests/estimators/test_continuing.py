@@ -20,7 +20,7 @@ LABELS = np.arange(60) % 3
 PAIRS, SIGNS = np.stack([ROWS[:30], ROWS[30:]], axis=1), np.tile([1, -1], 15)
 
 FLOW = {"solver": "flow"}
-RATE = {"schedule": Power(1, 10)}
+RATE = {"learning_rate": Power(1, 10)}
 CHANGES = [
     (SlowSubspace(2, alpha=0.9), {"lag": 3}),
     (SlowSubspace(2, alpha=0.9), {"center": False}),

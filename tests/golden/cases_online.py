@@ -41,7 +41,7 @@ for rate, schedule in RATES.items():
         add(
             f"oja/{form}, {rate} rate",
             lambda form=form, schedule=schedule: (
-                OjaNeuron(form=form, schedule=schedule, init=np.ones((1, 8)) / 3)
+                OjaNeuron(form=form, learning_rate=schedule, init=np.ones((1, 8)) / 3)
                 .partial_fit(X[:150])
                 .components_
             ),
@@ -50,7 +50,7 @@ for rate, schedule in RATES.items():
         add(
             f"sanger/normalize {normalize}, {rate} rate",
             lambda normalize=normalize, schedule=schedule: (
-                SangerNetwork(2, normalize=normalize, schedule=schedule, init=np.eye(2, 8))
+                SangerNetwork(2, normalize=normalize, learning_rate=schedule, init=np.eye(2, 8))
                 .partial_fit(X)
                 .components_
             ),
@@ -59,7 +59,7 @@ add(
     "sanger/rates of their own",
     lambda: (
         SangerNetwork(
-            2, unit_rates=[1.0, 2.0], schedule=schedules.Constant(0.002), init=np.eye(2, 8)
+            2, unit_rates=[1.0, 2.0], learning_rate=schedules.Constant(0.002), init=np.eye(2, 8)
         )
         .partial_fit(X)
         .components_
@@ -101,9 +101,9 @@ for normalize in (False, True):
         f"adaline/normalize {normalize}",
         lambda normalize=normalize: (
             (
-                unit := Adaline(normalize=normalize, schedule=0.01, max_iter=5, shuffle=False).fit(
-                    *APART
-                )
+                unit := Adaline(
+                    normalize=normalize, learning_rate=0.01, max_iter=5, shuffle=False
+                ).fit(*APART)
             ).coef_,
             unit.intercept_,
             unit.decision_function(X[:9]),
@@ -115,7 +115,7 @@ for normalize in (False, True):
             (
                 unit := AdalineRegressor(
                     normalize=normalize,
-                    schedule=schedules.Power(0.1, 50),
+                    learning_rate=schedules.Power(0.1, 50),
                     max_iter=3,
                     shuffle=False,
                 ).fit(X, NUMBERS)
@@ -127,7 +127,7 @@ quality("adaline/default", lambda: Adaline(random_state=0).fit(*APART).score(*AP
 quality(
     "adaline regression/default",
     lambda: (
-        AdalineRegressor(schedule=schedules.Power(5, 50), random_state=0)
+        AdalineRegressor(learning_rate=schedules.Power(5, 50), random_state=0)
         .fit(X, NUMBERS)
         .score(X, NUMBERS)
     ),
@@ -138,7 +138,7 @@ for name, parameters in {
     "logistic": {"activation": "logistic"},
     "relu": {"activation": "relu"},
     "two layers": {"hidden_layer_sizes": (8, 4)},
-    "mini-batches": {"batch_size": 16, "schedule": 0.1},
+    "mini-batches": {"batch_size": 16, "learning_rate": 0.1},
     "momentum": {"momentum": 0.9, "nesterovs_momentum": False},
 }.items():
     quality(

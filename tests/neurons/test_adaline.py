@@ -33,7 +33,7 @@ def test_equals_the_rule(normalize, weighted):
     rows, targets = line()
     weights = np.random.default_rng(1).uniform(0.2, 1, 300) if weighted else None
     schedule = Power(2, 50)
-    ours = AdalineRegressor(schedule=schedule, normalize=normalize)
+    ours = AdalineRegressor(learning_rate=schedule, normalize=normalize)
     ours.partial_fit(rows, targets, weights)
     expected = twin(rows, targets, schedule.gains(0, 300), normalize, weights)
     # 300 steps that do not expand, on numbers up to about 10.
@@ -44,7 +44,7 @@ def test_falling_rates_lead_to_least_squares():
     """The distance to the solution falls as the rates do, and the noise averages out."""
     rows, targets = line(noise=2.0)
     solution = np.linalg.lstsq(np.column_stack([rows, np.ones(300)]), targets, rcond=None)[0]
-    model, apart = AdalineRegressor(schedule=Power(20, 2000), normalize=False), []
+    model, apart = AdalineRegressor(learning_rate=Power(20, 2000), normalize=False), []
     for passes in (30, 270):
         for _ in range(passes):
             model.partial_fit(rows, targets)
@@ -60,7 +60,7 @@ def test_the_misadjustment_of_a_constant_rate():
     D, n, eta = 10, 60_000, 0.005
     rows = rng.standard_normal((n, D))
     targets = rng.standard_normal(n)
-    model = AdalineRegressor(schedule=eta, normalize=False, fit_intercept=False)
+    model = AdalineRegressor(learning_rate=eta, normalize=False, fit_intercept=False)
     model.partial_fit(rows[:5000], targets[:5000])
     model.partial_fit(rows[5000:], targets[5000:])
     # Gaussian rows: the exact stationary excess is eta D / (2 - eta (D + 2)).
@@ -88,7 +88,7 @@ def test_limits_of_the_rate(normalize):
     extended = np.column_stack([rows, np.ones(300)])
     squares = (extended**2).sum(axis=1)
     scaled = extended / np.sqrt(squares)[:, None] if normalize else extended
-    model = AdalineRegressor(normalize=normalize, schedule=1e-3, max_iter=1, random_state=0)
+    model = AdalineRegressor(normalize=normalize, learning_rate=1e-3, max_iter=1, random_state=0)
     with pytest.warns(UserWarning, match="did not converge"):
         model.fit(rows, targets)
     assert model.rate_limit_ == pytest.approx(2 / np.linalg.eigvalsh(scaled.T @ scaled / 300)[-1])
@@ -99,9 +99,9 @@ def test_limits_of_the_rate(normalize):
 def test_below_the_safe_rate_no_error_grows():
     """No step takes the weights farther from a solution that fits all rows."""
     rows, targets = line(noise=0.0)
-    model = AdalineRegressor(normalize=False, schedule=1e-9, history_every=1)
+    model = AdalineRegressor(normalize=False, learning_rate=1e-9, record_every=1)
     safe = model.partial_fit(rows, targets).safe_rate_
-    model.set_params(schedule=0.999 * safe).__dict__.pop("_begun")
+    model.set_params(learning_rate=0.999 * safe).__dict__.pop("_begun")
     model.partial_fit(rows, targets)
     truth = np.array([1.0, -2.0, 0.5, 3.0, 1.0])
     apart = [np.linalg.norm(np.append(w, b) - truth) for _, w, b in model.history_]
@@ -118,16 +118,18 @@ def test_beyond_the_limit_the_mean_weight_diverges():
         step = np.eye(5) - factor * limit * R
         assert (np.abs(np.linalg.eigvalsh(step)).max() > 1) == grows
     with pytest.raises(UnstableStepError, match=r"makes step \d+ unstable.*Stay below"):
-        AdalineRegressor(normalize=False, schedule=1.05 * limit, random_state=0).fit(rows, targets)
+        AdalineRegressor(normalize=False, learning_rate=1.05 * limit, random_state=0).fit(
+            rows, targets
+        )
 
 
 @pytest.mark.parametrize("normalize", [True, False])
 def test_divergence_names_its_step_and_changes_nothing(normalize):
     rows, targets = line()
-    model = AdalineRegressor(schedule=1e-3, normalize=normalize).partial_fit(rows, targets)
+    model = AdalineRegressor(learning_rate=1e-3, normalize=normalize).partial_fit(rows, targets)
     before = pickle.dumps(model)
-    model.schedule = lambda t: np.where(t < 400, 1e-3, 100.0)
-    model._begun["schedule"] = model.schedule
+    model.learning_rate = lambda t: np.where(t < 400, 1e-3, 100.0)
+    model._begun["learning_rate"] = model.learning_rate
     with pytest.raises(UnstableStepError) as caught:
         model.partial_fit(rows, targets)
     assert 400 < caught.value.step < 420
@@ -145,7 +147,10 @@ def test_large_targets_are_no_divergence():
 def test_classes_are_least_squares_on_signs():
     rows, labels = load_iris(return_X_y=True)
     rows = ((rows - rows.mean(axis=0)) / rows.std(axis=0))[:, 1:3]
-    model, order = Adaline(schedule=Power(100, 1000)), np.random.default_rng(0).permutation(150)
+    model, order = (
+        Adaline(learning_rate=Power(100, 1000)),
+        np.random.default_rng(0).permutation(150),
+    )
     for _ in range(1000):
         model.partial_fit(rows[order], labels[order], classes=[0, 1, 2])
     signs = np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
@@ -162,8 +167,8 @@ def test_classes_are_least_squares_on_signs():
 def test_any_chunking_gives_the_same(make):
     rows, labels = load_iris(return_X_y=True)
     more = {"classes": [0, 1, 2]} if make is Adaline else {}
-    whole = make(history_every=40, schedule=Power(1, 10)).partial_fit(rows, labels, **more)
-    parts = make(history_every=40, schedule=Power(1, 10))
+    whole = make(record_every=40, learning_rate=Power(1, 10)).partial_fit(rows, labels, **more)
+    parts = make(record_every=40, learning_rate=Power(1, 10))
     for index in np.split(np.arange(150), [1, 2, 50, 51, 100]):
         parts.partial_fit(rows[index], labels[index], **more)
         parts = pickle.loads(pickle.dumps(parts))
@@ -183,10 +188,13 @@ def test_several_targets_learn_beside_each_other():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda X, y: AdalineRegressor(schedule="auto").fit(X, y), "Hebbian"),
-        (lambda X, y: AdalineRegressor(schedule="0.1").fit(X, y), "a number, .*'0.1'"),
+        (lambda X, y: AdalineRegressor(learning_rate="auto").fit(X, y), "Hebbian"),
+        (lambda X, y: AdalineRegressor(learning_rate="0.1").fit(X, y), "a number, .*'0.1'"),
         (lambda X, y: AdalineRegressor().fit(X, np.ma.masked_less(y, y[2])), "y contains NaN at"),
-        (lambda X, y: AdalineRegressor(schedule=-1.0).fit(X, y), "schedule must be a number"),
+        (
+            lambda X, y: AdalineRegressor(learning_rate=-1.0).fit(X, y),
+            "learning_rate must be a number",
+        ),
         (lambda X, y: AdalineRegressor().fit(X, y * np.nan), "y contains NaN at row 0"),
         (lambda X, y: AdalineRegressor().fit(X, y[:-1]), "inconsistent"),
         (

@@ -34,7 +34,7 @@ def test_trajectories_equal_scikit_learn(activation, batch):
     labels = labels[: len(rows)]
     rate, passes = (0.02, 2) if batch == 1 else (0.3, 4)
     ours = MultilayerPerceptron(
-        (16, 12), activation, batch_size=batch, schedule=rate, max_iter=passes, random_state=7
+        (16, 12), activation, batch_size=batch, learning_rate=rate, max_iter=passes, random_state=7
     ).fit(rows, labels)
     theirs = MLPClassifier(
         (16, 12), activation=activation, solver="sgd", batch_size=batch, learning_rate_init=rate,
@@ -57,7 +57,7 @@ def test_momentum_binary_and_regression_equal_scikit_learn(nesterov, batch):
         (MultilayerPerceptron, MLPClassifier, labels),
         (MultilayerPerceptronRegressor, MLPRegressor, rows[:, 0] ** 2),
     ):
-        one = ours(hidden_layer_sizes=(6,), schedule=0.02, **more).fit(rows, y)
+        one = ours(hidden_layer_sizes=(6,), learning_rate=0.02, **more).fit(rows, y)
         other = theirs(hidden_layer_sizes=(6,), **sgd, **more).fit(rows, y)
         assert_layers_close(one.coefs_, other.coefs_, 1e-10)
         np.testing.assert_allclose(one.loss_curve_, other.loss_curve_, rtol=1e-9)
@@ -68,7 +68,7 @@ def test_stops_when_scikit_learn_does(early):
     rows, labels = make_moons(200, noise=0.2, random_state=0)
     more = {"max_iter": 200, "random_state": 5, "activation": "tanh", "n_iter_no_change": 4}
     more |= {"early_stopping": early, "batch_size": 20, "tol": 1e-3}
-    ours = MultilayerPerceptron((8,), schedule=0.2, **more).fit(rows, labels)
+    ours = MultilayerPerceptron((8,), learning_rate=0.2, **more).fit(rows, labels)
     theirs = MLPClassifier(
         (8,), solver="sgd", alpha=0, momentum=0, learning_rate_init=0.2, **more
     ).fit(rows, labels)
@@ -83,7 +83,9 @@ def test_stops_when_scikit_learn_does(early):
 @pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
 def test_learns_exclusive_or(loss):
     rows, labels = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0])
-    model = MultilayerPerceptron(3, loss=loss, schedule=1.0, max_iter=2000, tol=0, random_state=1)
+    model = MultilayerPerceptron(
+        3, loss=loss, learning_rate=1.0, max_iter=2000, tol=0, random_state=1
+    )
     model.set_params(n_iter_no_change=2000)
     assert model.fit(rows, labels).score(rows, labels) == 1.0
     assert model.loss_ < 0.02
@@ -96,7 +98,7 @@ def test_learns_what_scikit_learn_learns():
     digits, names = load_digits(return_X_y=True)
     for X, y, rate, passes in ((rows, labels, 0.3, 60), (digits / 16.0, names, 0.5, 20)):
         half = len(X) // 2
-        ours = MultilayerPerceptron(schedule=rate / 10, max_iter=passes, random_state=0)
+        ours = MultilayerPerceptron(learning_rate=rate / 10, max_iter=passes, random_state=0)
         theirs = MLPClassifier(
             (32,), solver="sgd", learning_rate_init=rate, max_iter=passes, random_state=0
         )
@@ -109,8 +111,8 @@ def test_learns_what_scikit_learn_learns():
 @pytest.mark.parametrize("batch", [1, 7])
 def test_any_chunking_gives_the_same(batch):
     rows, labels = IRIS
-    make = {"hidden_layer_sizes": 5, "batch_size": batch, "schedule": Power(1, 20)}
-    make |= {"history_every": 10, "random_state": 0, "momentum": 0.5}
+    make = {"hidden_layer_sizes": 5, "batch_size": batch, "learning_rate": Power(1, 20)}
+    make |= {"record_every": 10, "random_state": 0, "momentum": 0.5}
     whole = MultilayerPerceptron(**make).partial_fit(rows, labels, classes=[0, 1, 2])
     parts = MultilayerPerceptron(**make)
     for index in np.split(np.arange(150), [1, 2, 50, 51, 100]):
@@ -131,16 +133,19 @@ def test_divergence_names_its_step_and_changes_nothing(batch):
     model = MultilayerPerceptronRegressor(8, "relu", batch_size=batch, random_state=0)
     before = model.fit(rows, rows[:, 0]).predict(rows)
     with pytest.raises(UnstableStepError, match=r"step \d+ unstable.*Use a smaller learning rate"):
-        model.set_params(schedule=50.0).fit(rows, rows[:, 0])
+        model.set_params(learning_rate=50.0).fit(rows, rows[:, 0])
     np.testing.assert_array_equal(model.predict(rows), before)
 
 
 @pytest.mark.parametrize(
     ("make", "y"),
     [
-        (lambda: MultilayerPerceptron(schedule=1e6, random_state=0), IRIS[1]),
-        (lambda: MultilayerPerceptron(schedule=1e6, random_state=0), IRIS[1] > 0),
-        (lambda: MultilayerPerceptron(loss="squared_error", schedule=1e6, random_state=0), IRIS[1]),
+        (lambda: MultilayerPerceptron(learning_rate=1e6, random_state=0), IRIS[1]),
+        (lambda: MultilayerPerceptron(learning_rate=1e6, random_state=0), IRIS[1] > 0),
+        (
+            lambda: MultilayerPerceptron(loss="squared_error", learning_rate=1e6, random_state=0),
+            IRIS[1],
+        ),
         (lambda: MultilayerPerceptronRegressor(random_state=0), IRIS[0][:, 0]),
     ],
 )
@@ -178,7 +183,7 @@ def test_who_has_learned_is_not_warned():
         (lambda X, y: MultilayerPerceptron(loss="hinge").fit(X, y), "'loss' parameter"),
         (lambda X, y: MultilayerPerceptron(momentum=1.0).fit(X, y), "'momentum' parameter"),
         (lambda X, y: MultilayerPerceptron(batch_size="auto").fit(X, y), "'batch_size' parameter"),
-        (lambda X, y: MultilayerPerceptron(schedule="auto").fit(X, y), "Hebbian"),
+        (lambda X, y: MultilayerPerceptron(learning_rate="auto").fit(X, y), "Hebbian"),
         (lambda X, y: MultilayerPerceptron().fit(X, y * 0), "one class only"),
         (lambda X, y: MultilayerPerceptron().fit(X), "requires y .* Give one label"),
         (
@@ -208,7 +213,7 @@ def test_refusals(call, message):
 def test_deep_networks_and_constant_features():
     rows, labels = IRIS[0] - IRIS[0].mean(axis=0), IRIS[1]
     rows[:, 1] = 3.0
-    model = MultilayerPerceptron((8, 7, 6, 5), "tanh", schedule=0.05, tol=0, random_state=0)
+    model = MultilayerPerceptron((8, 7, 6, 5), "tanh", learning_rate=0.05, tol=0, random_state=0)
     assert model.fit(rows, labels).score(rows, labels) > 0.9
     assert [one.shape for one in model.coefs_] == [(4, 8), (8, 7), (7, 6), (6, 5), (5, 3)]
     assert model.n_layers_ == 6

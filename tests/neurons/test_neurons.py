@@ -19,7 +19,7 @@ def data(n=20000, seed=0):
 @pytest.mark.parametrize("form", ["normalized", "linear"])
 @pytest.mark.parametrize("schedule", ["auto", Power(2, 100)])
 def test_oja_finds_the_first_component(form, schedule):
-    neuron = OjaNeuron(form=form, schedule=schedule, random_state=0).fit(data())
+    neuron = OjaNeuron(form=form, learning_rate=schedule, random_state=0).fit(data())
     assert abs(neuron.components_[0, 0]) > 0.999
     assert abs(np.linalg.norm(neuron.components_) - 1) < 0.02
     assert neuron.converged_
@@ -36,7 +36,7 @@ def test_oja_keeps_the_stationary_angle_of_its_rate():
     scale = np.ones(N)
     scale[0] = np.sqrt(1 + beta)
     neuron = OjaNeuron(
-        schedule=Constant(eta / N), center=False, init=np.eye(1, N), history_every=100
+        learning_rate=Constant(eta / N), center=False, init=np.eye(1, N), record_every=100
     )
     for _ in range(10):
         neuron.partial_fit(rng.standard_normal((4000, N)) * scale)
@@ -76,21 +76,23 @@ def test_any_chunking_gives_the_same_weights(make):
 
 
 def test_a_number_is_a_constant_rate():
-    neurons = [OjaNeuron(schedule=rate, random_state=0) for rate in (0.01, Constant(0.01))]
+    neurons = [OjaNeuron(learning_rate=rate, random_state=0) for rate in (0.01, Constant(0.01))]
     one, other = (neuron.partial_fit(data(200)).components_ for neuron in neurons)
     np.testing.assert_array_equal(one, other)
-    with pytest.raises(ValueError, match="schedule must be a number in"):
-        SangerNetwork(2, schedule=-1.0).fit(data(20))
+    with pytest.raises(ValueError, match="learning_rate must be a number in"):
+        SangerNetwork(2, learning_rate=-1.0).fit(data(20))
 
 
 def test_not_converged_is_said():
-    neuron = OjaNeuron(schedule=Constant(0.05), tol=1e-9, max_iter=3, random_state=0).fit(data(500))
+    neuron = OjaNeuron(learning_rate=Constant(0.05), tol=1e-9, max_iter=3, random_state=0).fit(
+        data(500)
+    )
     assert neuron.n_iter_ == 3
     assert not neuron.converged_
 
 
 def test_history_on_request():
-    neuron = OjaNeuron(history_every=100, random_state=0).partial_fit(data(1000))
+    neuron = OjaNeuron(record_every=100, random_state=0).partial_fit(data(1000))
     steps = [step for step, _ in neuron.history_]
     assert len(steps) >= 7  # blocks end about every 100 steps
     assert steps == sorted(steps)
@@ -100,7 +102,7 @@ def test_history_on_request():
 
 def test_explosion_is_reported_with_its_step():
     with pytest.raises(UnstableStepError, match="makes step"):
-        OjaNeuron(form="linear", schedule=Constant(1.0), random_state=0).fit(data(2000))
+        OjaNeuron(form="linear", learning_rate=Constant(1.0), random_state=0).fit(data(2000))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,7 @@ def test_a_start_at_zero_is_refused():
     ],
 )
 def test_a_refused_fit_leaves_the_neurons_usable(neuron, rows, error):
-    neuron = clone(neuron).set_params(schedule=Constant(0.01)).fit(data(200))
+    neuron = clone(neuron).set_params(learning_rate=Constant(0.01)).fit(data(200))
     before = neuron.transform(data(20))
     with pytest.raises(error):
         neuron.fit(rows)
@@ -159,7 +161,7 @@ def test_oja_has_the_variance_and_the_norm_that_theory_says():
     """At its end the response has variance lambda_1 and the weight length one [OJA]."""
     rows = data() - data().mean(axis=0)
     top = np.linalg.eigvalsh(rows.T @ rows / len(rows))[-1]
-    neuron = OjaNeuron(form="linear", schedule=Power(2, 100), center=False, random_state=0)
+    neuron = OjaNeuron(form="linear", learning_rate=Power(2, 100), center=False, random_state=0)
     neuron.fit(rows)
     # The rate falls to about 2 / 40000 by then: what is left is of its order.
     assert abs(np.linalg.norm(neuron.components_) - 1) < 1e-3
@@ -169,7 +171,7 @@ def test_oja_has_the_variance_and_the_norm_that_theory_says():
 def test_plain_hebb_grows_without_bound():
     """E w(n) = (I + eta R)^n w(0): the largest eigenvalue wins, and its factor is the growth's."""
     rows = data(1500) - 4.0
-    neuron = OjaNeuron(form="hebb", schedule=Constant(1e-3), center=False, init=np.eye(1, 5))
+    neuron = OjaNeuron(form="hebb", learning_rate=Constant(1e-3), center=False, init=np.eye(1, 5))
     lengths = [np.linalg.norm(neuron.partial_fit(part).components_) for part in np.split(rows, 3)]
     growth = np.diff(np.log(lengths))
     # A step multiplies w_1 by 1 + eta x_1^2; 500 of them spread by sqrt(2 / 500) = 6%.

@@ -156,8 +156,8 @@ def test_the_pocket_keeps_the_best_weights():
 @pytest.mark.parametrize("more", [{}, {"average": True}, {"pocket": True}])
 def test_any_chunking_gives_the_same(more):
     rows, labels = load_iris(return_X_y=True)
-    whole = Perceptron(history_every=40, **more).partial_fit(rows, labels, classes=[0, 1, 2])
-    parts = Perceptron(history_every=40, **more)
+    whole = Perceptron(record_every=40, **more).partial_fit(rows, labels, classes=[0, 1, 2])
+    parts = Perceptron(record_every=40, **more)
     for index in np.split(np.arange(150), [1, 2, 50, 51, 100]):
         parts.partial_fit(rows[index], labels[index], classes=[0, 1, 2])
         parts = pickle.loads(pickle.dumps(parts))

@@ -48,7 +48,7 @@ def test_any_rule_of_any_size_in_any_chunks_is_the_sequential_rule(data):
         d,
         center=center,
         init=start,
-        schedule=rate,
+        learning_rate=rate,
         rates=rates,
         block_size=data.draw(st.sampled_from([None, 1, 7, 64])),
     )
@@ -73,7 +73,7 @@ def test_any_rule_of_any_size_in_any_chunks_is_the_sequential_rule(data):
 @pytest.mark.parametrize(("dtype", "limit"), [(np.float32, 1e-6), (np.float64, 1e-12)])
 def test_the_flow_stays_orthonormal_for_a_million_steps(dtype, limit):
     rows = np.random.default_rng(4).standard_normal((8192, 32)).astype(dtype)
-    plan = Plan(6, init=np.eye(6, 32), schedule=lambda t: 0.05 + 0 * t, center=False)
+    plan = Plan(6, init=np.eye(6, 32), learning_rate=lambda t: 0.05 + 0 * t, center=False)
     learner = OnlineLearner(OJA_FLOW, plan)
     for _ in range(10**6 // len(rows)):
         learner.update(rows)
@@ -83,7 +83,7 @@ def test_the_flow_stays_orthonormal_for_a_million_steps(dtype, limit):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_an_unstable_step_is_named_and_its_block_undone(rule):
     rows = np.random.default_rng(6).standard_normal((200, 10))
-    plan = Plan(2, init=np.eye(2, 10), schedule=lambda t: np.where(t < 60, 1e-2, 1e12))
+    plan = Plan(2, init=np.eye(2, 10), learning_rate=lambda t: np.where(t < 60, 1e-2, 1e12))
     learner = OnlineLearner(rule, plan)
     if rule.name.endswith("normalized"):
         assert np.isfinite(learner.update(rows[:60]).vectors).all()
@@ -98,7 +98,7 @@ def test_an_unstable_step_is_named_and_its_block_undone(rule):
 
 def test_hebb_diverges_where_oja_settles():
     rows = np.random.default_rng(7).standard_normal((4000, 5))
-    plan = Plan(1, init=np.eye(1, 5), schedule=lambda t: 0.01 + 0 * t)
+    plan = Plan(1, init=np.eye(1, 5), learning_rate=lambda t: 0.01 + 0 * t)
     assert abs(np.linalg.norm(OnlineLearner(OJA_LINEAR, plan).update(rows).vectors) - 1) < 0.2
     with pytest.raises(UnstableStepError):
         OnlineLearner(HEBB, plan).update(rows)

@@ -308,7 +308,7 @@ def taught(model, rows=ROWS, **options):
         (PairSubspace(2, features=RBFNetwork(9, random_state=0)), 2),
         (PairSubspace(2, eta=2.0, preprocessor=ROWS[:, :4]), 2),
         (OjaNeuron(random_state=0, max_iter=3, tol=0.0), 7),
-        (SangerNetwork(2, random_state=0, max_iter=1, history_every=100), 2),
+        (SangerNetwork(2, random_state=0, max_iter=1, record_every=100), 2),
         # Their first rows wait: there is a checkpoint before these are complete, or not.
         (CompetitiveLearning(20, random_state=0, init_size=500), 2),
         (CompetitiveLearning(3, random_state=0, reseed=200, max_iter=2), 5),

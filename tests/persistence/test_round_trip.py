@@ -126,7 +126,7 @@ def test_column_names_and_skipped_rows(tmp_path):
         (StreamPCA(2, features=StandardScaler()), "features"),
         (StreamPCA(2, solver=Flow(random_state=np.random.RandomState(0))), "random_state"),
         (PairSubspace(2, preprocessor=[print]), "preprocessor"),
-        (Adaline(schedule=lambda t: 0.1), "schedule"),
+        (Adaline(learning_rate=lambda t: 0.1), "learning_rate"),
     ],
 )
 def test_values_that_cannot_be_saved(model, name, tmp_path):
@@ -145,7 +145,7 @@ def test_without_a_hook(tmp_path):
     read = load(tmp_path / "model.eigs").partial_fit(ROWS[30:])
     np.testing.assert_array_equal(read.components_, model.partial_fit(ROWS[30:]).components_)
     with pytest.raises(ValueError, match="without"):
-        save(StreamPCA(), tmp_path / "model.eigs", without=["schedule"])
+        save(StreamPCA(), tmp_path / "model.eigs", without=["learning_rate"])
 
 
 def test_describe(tmp_path):

@@ -127,7 +127,7 @@ def test_a_run_is_laid_over_the_equations():
     rows = rng.standard_normal((20 * N, N))
     rows[:, :2] *= 1 + model.strengths
     network = SangerNetwork(
-        2, normalize=True, center=False, schedule=Constant(0.5 / N), init=J, history_every=N,
+        2, normalize=True, center=False, learning_rate=Constant(0.5 / N), init=J, record_every=N,
         max_iter=1,
     ).fit(rows)  # fmt: skip
     recorded = OrderParameters.of_history(network.history_, B)

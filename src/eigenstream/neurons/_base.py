@@ -47,12 +47,12 @@ class Neurons(BaseEstimator, ABC):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_iter": [COUNT],
         "tol": [NOT_NEGATIVE],
-        "history_every": [COUNT, None],
+        "record_every": [COUNT, None],
         "random_state": ["random_state"],
     }
 
     max_iter: int
-    history_every: int | None
+    record_every: int | None
     random_state: Any
 
     #: The parameters that learning began with; none before.
@@ -68,7 +68,7 @@ class Neurons(BaseEstimator, ABC):
         given = self.get_params(deep=False)
         self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
         self.n_iter_, self.converged_ = 0, False
-        if self.history_every is not None:
+        if self.record_every is not None:
             self.history_: list[Any] = []
 
     def _start_or_continue(self) -> bool:
@@ -122,7 +122,7 @@ class SupervisedNeurons(Neurons):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = Neurons._parameter_constraints | {
         "shuffle": ["boolean"],
-        "schedule": "no_validation",
+        "learning_rate": "no_validation",
         "n_iter_no_change": [COUNT],
     }
 
@@ -239,12 +239,12 @@ class SupervisedNeurons(Neurons):
         """Take a step on each ``batch_size`` rows; return the sum of the losses."""
         total, size = 0.0, self.batch_size
         while len(order):
-            every = self.history_every or len(order)
+            every = self.record_every or len(order)
             stop = (every - self._steps % every) * size
             here, order = order[:stop], order[stop:]
             total += self._advance(block, here)
             self._steps += -(-len(here) // size)
-            if self.history_every is not None and self._steps % every == 0:
+            if self.record_every is not None and self._steps % every == 0:
                 self.history_.append((self._steps, *self._parts()))
         return total
 
@@ -261,7 +261,7 @@ class SupervisedNeurons(Neurons):
                 self._units = self._new_units(check_random_state(self.random_state))
             else:  # after an error the old values are unchanged
                 self._units, self.loss_curve_ = self._units.copy(), self.loss_curve_.copy()
-                if self.history_every is not None:
+                if self.record_every is not None:
                     self.history_ = self.history_.copy()
             self._forget(*OF_ROWS)
             self.converged_ = False
@@ -276,7 +276,7 @@ class SupervisedNeurons(Neurons):
 
     def _gains(self, n: int) -> Float64s:
         """Return the learning rates of the next steps."""
-        return as_schedule(vars(self)["schedule"]).gains(self._steps, n)
+        return as_schedule(vars(self)["learning_rate"]).gains(self._steps, n)
 
     def _check_stable(self, done: int, gains: Float64s, remedy: str) -> None:
         """Raise if fewer steps were done than there are learning rates."""
@@ -288,10 +288,10 @@ class SupervisedNeurons(Neurons):
 
     def _check(self) -> None:
         super()._check()
-        schedule = vars(self).get("schedule", 0.1)
-        if isinstance(as_schedule(schedule), Auto):
+        rate = vars(self).get("learning_rate", 0.1)
+        if isinstance(as_schedule(rate), Auto):
             raise ValueError(
-                f"schedule={schedule!r} is for Hebbian units. Give a number, another schedule of "
+                f"learning_rate={rate!r} is for Hebbian units. Give a number, another schedule of "
                 "eigenstream.schedules or a function of the step number."
             )
 
@@ -332,7 +332,7 @@ class SupervisedNeurons(Neurons):
         self._check()
         if self._begun and self._sizes() != (self.n_features_in_, self._n_units):
             raise ValueError(f"{self._sizes()} inputs and outputs do not fit to the data.")
-        if self._begun and self.history_every is not None and not hasattr(self, "history_"):
+        if self._begun and self.record_every is not None and not hasattr(self, "history_"):
             raise ValueError("history_ is absent.")
 
 

@@ -30,15 +30,15 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     """Base of the estimators whose units learn by a Hebbian rule, one observation at a time."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = Neurons._parameter_constraints | {
-        "schedule": "no_validation",
+        "learning_rate": "no_validation",
         "center": ["boolean"],
         "init": "no_validation",
     }
-    #: What schedule="auto" is: single units need another rate than the flow's frames.
+    #: What learning_rate="auto" is: single units need another rate than the flow's frames.
     AUTO: ClassVar[Auto]
 
     n_components: int = 1
-    schedule: Any
+    learning_rate: Any
     center: bool
     init: Any
     tol: float
@@ -112,17 +112,16 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
 
     def _start(self) -> None:
         super()._start()
-        automatic = isinstance(self.schedule, str) and self.schedule == "auto"
         plan = online.Plan(
             self.n_components,
             center=self.center,
-            schedule=self.AUTO if automatic else self.schedule,
+            learning_rate=self.AUTO if str(self.learning_rate) == "auto" else self.learning_rate,
             init=self.init,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             rates=self._rates(),
         )
-        if self.history_every is not None:
-            plan = replace(plan, hook=self._record, hook_every=self.history_every)
+        if self.record_every is not None:
+            plan = replace(plan, hook=self._record, hook_every=self.record_every)
         self._learner = online.OnlineLearner(self._rule(), plan)
 
     def _record(self, progress: online.Progress) -> None:
@@ -145,7 +144,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
 
     @property
     def components_(self) -> Float64s:
-        """The weight vectors, one a row; averaged over the steps with ``schedule="auto"``."""
+        """The weight vectors, one a row; averaged over the steps with ``learning_rate="auto"``."""
         check_is_fitted(self)
         return np.array(self._learner.ahead().vectors, np.float64)
 
@@ -190,9 +189,9 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         begun = type(self)(**self.get_params(deep=False) | dict(self._begun))
         begun._check()
         learner, units = self._learner, begun.n_components
-        if begun.history_every is not None:
+        if begun.record_every is not None:
             self.history_ = list(self.history_)
-            learner.plan = replace(learner.plan, hook=self._record, hook_every=begun.history_every)
+            learner.plan = replace(learner.plan, hook=self._record, hook_every=begun.record_every)
         if (
             learner.rule is not begun._rule()
             or units != learner.plan.n_components
@@ -217,7 +216,7 @@ class OjaNeuron(OnlineNeurons):
         "normalized": w = (w + eta y x) / |w + eta y x|, with the response y = <w, x>.
         "linear": w += eta y (x - y w), the same to first order in eta.
         "hebb": w += eta y x, which grows without bound: to see why the others hold |w| back.
-    schedule : "auto", number, schedule of ``eigenstream.schedules`` or function of the step number
+    learning_rate : number, "auto", schedule or function of the step, default="auto"
         Learning rates. The linear form is stable for eta y^2 well below 2 only: a rate that makes
         it explode raises ``UnstableStepError``.
     center : bool, default=True
@@ -228,8 +227,8 @@ class OjaNeuron(OnlineNeurons):
     tol : float, default=1e-2
         Relative change of the weights in a pass (or in a ``partial_fit``) below which they have
         converged.
-    history_every : int, optional
-        Append ``(step, weights)`` to ``history_`` every ``history_every`` steps.
+    record_every : int, optional
+        Append ``(step, weights)`` to ``history_`` every ``record_every`` steps.
     random_state : int, RandomState or None
 
     Attributes
@@ -258,21 +257,21 @@ class OjaNeuron(OnlineNeurons):
         self,
         *,
         form: str = "normalized",
-        schedule: Any = "auto",
+        learning_rate: Any = "auto",
         center: bool = True,
         init: Any = "random",
         max_iter: int = 10,
         tol: float = 1e-2,
-        history_every: int | None = None,
+        record_every: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.form = form
-        self.schedule = schedule
+        self.learning_rate = learning_rate
         self.center = center
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
-        self.history_every = history_every
+        self.record_every = record_every
         self.random_state = random_state
 
     def _rule(self) -> online.Rule:
@@ -293,7 +292,7 @@ class SangerNetwork(OnlineNeurons):
         Divide each weight vector by its norm after every step ([DYN] eq. 3.3).
     unit_rates : array of shape (n_components,), optional
         One factor on the learning rate a unit; ones by default.
-    schedule : "auto", number, schedule of ``eigenstream.schedules`` or function of the step number
+    learning_rate : number, "auto", schedule or function of the step, default="auto"
         Learning rates. Stable for eta |y|^2 well below 2 only: a rate that makes it explode raises
         ``UnstableStepError``.
     center : bool, default=True
@@ -304,8 +303,8 @@ class SangerNetwork(OnlineNeurons):
     tol : float, default=1e-2
         Relative change of the weights in a pass (or in a ``partial_fit``) below which they have
         converged.
-    history_every : int, optional
-        Append ``(step, weights)`` to ``history_`` every ``history_every`` steps.
+    record_every : int, optional
+        Append ``(step, weights)`` to ``history_`` every ``record_every`` steps.
     random_state : int, RandomState or None
 
     Attributes
@@ -338,23 +337,23 @@ class SangerNetwork(OnlineNeurons):
         *,
         normalize: bool = False,
         unit_rates: Any = None,
-        schedule: Any = "auto",
+        learning_rate: Any = "auto",
         center: bool = True,
         init: Any = "random",
         max_iter: int = 10,
         tol: float = 1e-2,
-        history_every: int | None = None,
+        record_every: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.normalize = normalize
         self.unit_rates = unit_rates
-        self.schedule = schedule
+        self.learning_rate = learning_rate
         self.center = center
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
-        self.history_every = history_every
+        self.record_every = record_every
         self.random_state = random_state
 
     def _rule(self) -> online.Rule:

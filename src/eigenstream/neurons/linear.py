@@ -237,8 +237,8 @@ class Perceptron(LinearClassifying):
         Largest number of passes in ``fit``.
     shuffle : bool, default=True
         Draw a new order of the rows for each pass of ``fit``.
-    history_every : int, optional
-        Append ``(step, weights, intercepts)`` to ``history_`` every ``history_every`` rows.
+    record_every : int, optional
+        Append ``(step, weights, intercepts)`` to ``history_`` every ``record_every`` rows.
     random_state : int, RandomState or None
 
     Attributes
@@ -287,7 +287,7 @@ class Perceptron(LinearClassifying):
         fit_intercept: bool = True,
         max_iter: int = 1000,
         shuffle: bool = True,
-        history_every: int | None = None,
+        record_every: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.average = average
@@ -295,7 +295,7 @@ class Perceptron(LinearClassifying):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.shuffle = shuffle
-        self.history_every = history_every
+        self.record_every = record_every
         self.random_state = random_state
 
     def _check(self) -> None:
@@ -431,29 +431,29 @@ class _WidrowHoff(LinearUnits):
         "normalize": ["boolean"]
     }
 
-    schedule: Any
+    learning_rate: Any
 
     def __init__(
         self,
         *,
-        schedule: Any = 0.1,
+        learning_rate: Any = 0.1,
         normalize: bool = True,
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float = 1e-3,
         n_iter_no_change: int = 5,
         shuffle: bool = True,
-        history_every: int | None = None,
+        record_every: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.schedule = schedule
+        self.learning_rate = learning_rate
         self.normalize = normalize
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
-        self.history_every = history_every
+        self.record_every = record_every
         self.random_state = random_state
 
     def _new_units(self, random: Any) -> Float64s:
@@ -534,7 +534,7 @@ class AdalineRegressor(Regressing, _WidrowHoff):
 
     Parameters
     ----------
-    schedule : number, a schedule of ``eigenstream.schedules``, or a function of the step number
+    learning_rate : number, schedule or function of the step
         Learning rates eta; default 0.1.
     normalize : bool, default=True
         Widrow and Hoff's w += eta e x / |x|^2: a step with eta = 1 makes its own error zero, and
@@ -548,8 +548,8 @@ class AdalineRegressor(Regressing, _WidrowHoff):
         Number of passes without progress after which the fit ends.
     shuffle : bool, default=True
         Draw a new order of the rows for each pass of ``fit``.
-    history_every : int, optional
-        Append ``(step, weights, intercepts)`` to ``history_`` every ``history_every`` rows.
+    record_every : int, optional
+        Append ``(step, weights, intercepts)`` to ``history_`` every ``record_every`` rows.
     random_state : int, RandomState or None
 
     Attributes
@@ -588,7 +588,7 @@ class Adaline(LinearClassifying, _WidrowHoff):
 
     Parameters
     ----------
-    schedule : number, a schedule of ``eigenstream.schedules``, or a function of the step number
+    learning_rate : number, schedule or function of the step
         Learning rates eta; default 0.1.
     normalize : bool, default=True
         Widrow and Hoff's w += eta e x / |x|^2: a step with eta = 1 makes its own error zero, and
@@ -602,8 +602,8 @@ class Adaline(LinearClassifying, _WidrowHoff):
         Number of passes without progress after which the fit ends.
     shuffle : bool, default=True
         Draw a new order of the rows for each pass of ``fit``.
-    history_every : int, optional
-        Append ``(step, weights, intercepts)`` to ``history_`` every ``history_every`` rows.
+    record_every : int, optional
+        Append ``(step, weights, intercepts)`` to ``history_`` every ``record_every`` rows.
     random_state : int, RandomState or None
 
     Attributes

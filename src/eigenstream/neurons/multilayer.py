@@ -264,7 +264,7 @@ class _Backpropagating(SupervisedNeurons):
         activation: str = "tanh",
         *,
         batch_size: int = 1,
-        schedule: Any = 0.01,
+        learning_rate: Any = 0.01,
         momentum: float = 0.0,
         nesterovs_momentum: bool = True,
         max_iter: int = 200,
@@ -273,13 +273,13 @@ class _Backpropagating(SupervisedNeurons):
         n_iter_no_change: int = 10,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        history_every: int | None = None,
+        record_every: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.batch_size = batch_size
-        self.schedule = schedule
+        self.learning_rate = learning_rate
         self.momentum = momentum
         self.nesterovs_momentum = nesterovs_momentum
         self.max_iter = max_iter
@@ -288,7 +288,7 @@ class _Backpropagating(SupervisedNeurons):
         self.n_iter_no_change = n_iter_no_change
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
-        self.history_every = history_every
+        self.record_every = record_every
         self.random_state = random_state
 
     def _output(self) -> str:
@@ -478,7 +478,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     batch_size : int, default=1
         Examples a step. In ``partial_fit`` the rows after the last whole batch wait for the next
         chunk. Until then predictions use them as a smaller batch.
-    schedule : number, a schedule of ``eigenstream.schedules``, or a function of the step number
+    learning_rate : number, schedule or function of the step
         Learning rates, a step a batch; default 0.01.
     momentum : float, default=0.0
         Share of the last step that is added to a step.
@@ -495,8 +495,8 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         Hold out a part of the rows of ``fit``, and keep the weights with the best score on it.
     validation_fraction : float, default=0.1
         The part that is held out, of a stream from its first 64 MB.
-    history_every : int, optional
-        Append ``(step, coefs, intercepts)`` to ``history_`` every ``history_every`` steps.
+    record_every : int, optional
+        Append ``(step, coefs, intercepts)`` to ``history_`` every ``record_every`` steps.
     random_state : int, RandomState or None
         Draws the first weights, the held-out rows and the orders, as scikit-learn's networks do.
 
@@ -515,7 +515,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     --------
     >>> from eigenstream import MultilayerPerceptron
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]           # exclusive or
-    >>> net = MultilayerPerceptron(4, schedule=0.3, max_iter=1000, random_state=0).fit(X, y)
+    >>> net = MultilayerPerceptron(4, learning_rate=0.3, max_iter=1000, random_state=0).fit(X, y)
     >>> net.predict(X).tolist()
     [0, 1, 1, 0]
     """
@@ -532,7 +532,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         *,
         loss: str = "log_loss",
         batch_size: int = 1,
-        schedule: Any = 0.01,
+        learning_rate: Any = 0.01,
         momentum: float = 0.0,
         nesterovs_momentum: bool = True,
         max_iter: int = 200,
@@ -541,7 +541,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         n_iter_no_change: int = 10,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        history_every: int | None = None,
+        record_every: int | None = None,
         random_state: Any = None,
     ) -> None:
         given = locals()
@@ -586,8 +586,9 @@ class MultilayerPerceptronRegressor(Regressing, _Backpropagating):
 
     Parameters
     ----------
-    hidden_layer_sizes, activation, batch_size, schedule, momentum, nesterovs_momentum, max_iter, \
-shuffle, tol, n_iter_no_change, early_stopping, validation_fraction, history_every, random_state
+    hidden_layer_sizes, activation, batch_size, learning_rate, momentum, nesterovs_momentum, \
+max_iter, shuffle, tol, n_iter_no_change, early_stopping, validation_fraction, record_every, \
+random_state
         As those of ``MultilayerPerceptron``.
 
     Attributes
@@ -601,7 +602,7 @@ n_iter_, n_steps_, n_layers_, n_outputs_, history_
     >>> import numpy as np
     >>> from eigenstream import MultilayerPerceptronRegressor
     >>> X = np.linspace(-1, 1, 200)[:, None]
-    >>> net = MultilayerPerceptronRegressor(schedule=0.05, max_iter=500, random_state=0)
+    >>> net = MultilayerPerceptronRegressor(learning_rate=0.05, max_iter=500, random_state=0)
     >>> bool(net.fit(X, np.sin(3 * X[:, 0])).score(X, np.sin(3 * X[:, 0])) > 0.99)
     True
     """

@@ -52,7 +52,7 @@ class Progress:
     weights="tuple[number]",
     lag="int",
     center="bool",
-    schedule="any",
+    learning_rate="any",
     init="any",
     forgetting="number | None",
     seed="int",
@@ -69,7 +69,7 @@ class Plan:
     weights: tuple[float, float] = (1.0, 0.0)
     lag: int = 0
     center: bool = True
-    schedule: Any = "auto"
+    learning_rate: Any = "auto"
     init: Any = "data"
     forgetting: float | None = None
     seed: int = 0
@@ -87,18 +87,18 @@ class Plan:
         if penalty > 0 and self.lag == 0:
             raise ValueError("a penalty on velocities needs lag >= 1, got lag=0.")
         check_whole(self.hook_every, "hook_every")
-        check_options(self.schedule, self.init, self.forgetting, self.block_size, self.hook)
+        check_options(self.learning_rate, self.init, self.forgetting, self.block_size, self.hook)
 
 
 def check_options(
-    schedule: Any = "auto",
+    learning_rate: Any = "auto",
     init: Any = "data",
     forgetting: Any = None,
     block_size: Any = None,
     hook: Any = None,
 ) -> None:
     """Check the options of online learning that do not depend on the data."""
-    as_schedule(schedule)
+    as_schedule(learning_rate)
     if isinstance(init, str):
         check_choice(init, "init", ("data", "random"))
     else:
@@ -120,7 +120,7 @@ def check_options(
 @storable(
     rule="-",
     _rule="str",
-    schedule="-",
+    learning_rate="-",
     _keep="-",
     _automatic="-",
     _room="-",
@@ -153,7 +153,7 @@ class OnlineLearner:
     come in chunks of any size: the chunks change nothing but rounding.
 
     >>> from eigenstream.online import HEBB
-    >>> plan = Plan(1, init=np.array([[1.0, 0.0]]), schedule=lambda t: 0.5 + 0 * t, center=False)
+    >>> plan = Plan(1, init=np.array([[1.0, 0.0]]), learning_rate=0.5, center=False)
     >>> OnlineLearner(HEBB, plan).update(np.array([[2.0, 1.0]])).vectors  # w + 0.5 y x with y = 2
     array([[3., 1.]])
     """
@@ -161,7 +161,7 @@ class OnlineLearner:
     def __init__(self, rule: Rule, plan: Plan) -> None:
         self.plan, self._rule = plan, rule.name
         self._follow_plan()
-        self._adapt = automatic(self.schedule.c if self._automatic else 0.0, self._keep)
+        self._adapt = automatic(self.learning_rate.c if self._automatic else 0.0, self._keep)
         self.answer = self._new_answer()
         self.steps = self.n_rows = 0
         self.n_velocities = 0  # terms so far whose pasts have a positive weight
@@ -184,15 +184,15 @@ class OnlineLearner:
     def _follow_plan(self) -> None:
         """Set the attributes that the plan determines, and those that need not be saved."""
         self.rule = RULES[self._rule]
-        self.schedule: Any = as_schedule(self.plan.schedule)
-        self._automatic = isinstance(self.schedule, Auto)
+        self.learning_rate: Any = as_schedule(self.plan.learning_rate)
+        self._automatic = isinstance(self.learning_rate, Auto)
         self._keep = 1.0 - (self.plan.forgetting or 0.0)
         self._room = np.zeros((0, 0))
         self.stopped = False
 
     def _new_answer(self) -> Any:
         kind = RunningAnswer if self.rule.orthonormal else RunningMean
-        averaging = self.schedule.averaging if self._automatic else None
+        averaging = self.learning_rate.averaging if self._automatic else None
         return kind(self.plan.n_components, averaging, self._keep)
 
     def _loaded(self) -> None:
@@ -257,8 +257,10 @@ class OnlineLearner:
                 f"a chunk must have shape (n, {self._rows.shape[1]}) as the first one had, got "
                 f"{rows.shape}."
             )
-        if isinstance(self.schedule, Steps):  # a user's function may raise: nothing has changed yet
-            self.schedule.gains(self.n_terms, n)
+        if isinstance(
+            self.learning_rate, Steps
+        ):  # a user's function may raise: nothing has changed yet
+            self.learning_rate.gains(self.n_terms, n)
         if rows.dtype == np.float64 != self._rows.dtype:
             self._rows, self._frame = self._rows.astype(float), self._frame.astype(float)
             self.answer.watched = self.answer.watched.astype(float)
@@ -350,7 +352,7 @@ class OnlineLearner:
         if now[-1] - now[0] >= n or (paired and plan.lag > size):  # the rows lie far apart
             rows = rows[np.stack([past, now], axis=1).ravel()]
             now, past = 2 * np.arange(n) + 1, 2 * np.arange(n)
-        rates, d = self.schedule.gains(self.steps, n), len(self._frame) - 1
+        rates, d = self.learning_rate.gains(self.steps, n), len(self._frame) - 1
         watched = self.answer.watched if self.rule.orthonormal else self._frame[:0]
         Y, seen = np.empty((signs.size, d)), np.empty((signs.size, len(watched)))
         squares, most = np.empty(signs.size), min(size, n)

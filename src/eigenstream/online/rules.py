@@ -46,7 +46,7 @@ class UnstableStepError(ArithmeticError):
         if not gain > 0.0:  # the automatic rate of an infinite square
             cause = f"the numbers of step {step} are too large to be squared: scale the data down."
         elif not remedy:
-            cause += " Use a smaller learning rate or schedule='auto', or scale the data down."
+            cause += " Use a smaller learning rate or learning_rate='auto', or scale the data down."
         super().__init__(f"{cause} {remedy or 'The weights after the last good block are kept.'}")
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -30,7 +30,6 @@ SPARSE: dict[str, Any] = {"csr_array": csr_array, "csr_matrix": csr_matrix}
 
 #: What to do about a parameter that cannot be saved.
 REMEDIES = {
-    "schedule": "Use a schedule of eigenstream.schedules, such as Power(c0, t0).",
     "learning_rate": "Use a schedule of eigenstream.schedules, such as Power(c0, t0).",
     "features": "Use RBFNetwork or GradientOrientation, or transform the rows first.",
     "hook": 'Leave the hook out of a fit with a checkpoint, or save with without=["hook"].',

@@ -107,7 +107,7 @@ class FlowSolver:
     center : bool
         Centre each observation by the mean of those before it, so weighted that the terms add
         up to the exact scatter about the final mean.
-    schedule : "auto", a schedule of ``eigenstream.schedules``, or a function of the step number
+    learning_rate : number, "auto", schedule or function of the step, default="auto"
     init : "data", "random" or array of shape (n_components, n_features)
         "data": the first observations, orthonormalised.
     forgetting : float in (0, 1), optional
@@ -140,7 +140,7 @@ class FlowSolver:
         weights: tuple[float, float] = (1.0, 0.0),
         lag: int = 0,
         center: bool = True,
-        schedule: Any = "auto",
+        learning_rate: Any = "auto",
         init: Any = "data",
         forgetting: float | None = None,
         random_state: Any = None,
@@ -153,7 +153,7 @@ class FlowSolver:
             weights=weights,
             lag=lag,
             center=center,
-            schedule=schedule,
+            learning_rate=learning_rate,
             init=init,
             forgetting=forgetting,
             seed=int(check_random_state(random_state).randint(2**31 - 1)),
@@ -194,10 +194,9 @@ class FlowSolver:
         vectors = vectors @ (1.5 * np.eye(vectors.shape[1]) - 0.5 * (vectors.T @ vectors))
         if learner.answer.lags:
             warn_user(
-                f"after {learner.steps} steps the average of schedule='auto' is still behind its "
-                "last subspace, which is the answer: the stream is too short for the rate, and "
-                "the answer may be far from the best. More rows or more passes help, and so does "
-                "solver='dense'."
+                f"the stream is too short for learning_rate='auto': after {learner.steps} steps "
+                "the average is still far from the last subspace, which is returned. Give more "
+                "rows, make more passes, or use solver='dense'."
             )
         values, rotation = np.linalg.eigh(learner.answer.estimate())
         power, weight = learner.sums

@@ -338,7 +338,7 @@ class Flow(Solver):
             weights=task.weights,
             lag=lag,
             center=center,
-            schedule=rate,
+            learning_rate=rate,
             init=self.init,
             forgetting=self.forgetting or None,
             random_state=self.random_state,

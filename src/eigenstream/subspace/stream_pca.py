@@ -154,7 +154,7 @@ class StreamPCA(TimeEstimator):
         Parameters
         ----------
         rate : float
-            The learning rate of each step, as in ``SangerNetwork(schedule=Constant(rate))``.
+            The learning rate of each step, as in ``SangerNetwork(learning_rate=Constant(rate))``.
 
         Returns
         -------

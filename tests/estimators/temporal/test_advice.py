@@ -26,7 +26,7 @@ def test_the_network_takes_as_long_as_predicted():
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         network = SangerNetwork(
-            2, normalize=True, schedule=Constant(rate), center=False, random_state=seed
+            2, normalize=True, learning_rate=Constant(rate), center=False, random_state=seed
         )
         seen = 0
         while seen == 0 or abs(network.components_[1, 1]) < half:

@@ -62,7 +62,7 @@ def test_solver_equals_the_plain_rule(center, penalty, lag, gain):
         weights=(0.6, penalty),
         lag=lag,
         center=center,
-        schedule=Auto(averaging=None) if gain == "auto" else gain,
+        learning_rate=Auto(averaging=None) if gain == "auto" else gain,
         init=init.T,
         block_size=16,
     ).update(rows, weights)
@@ -235,7 +235,7 @@ def test_first_steps_keep_the_frame(alpha, shape):
         d,
         weights=(alpha, 1 - alpha),
         lag=1,
-        schedule=Auto(averaging=None),
+        learning_rate=Auto(averaging=None),
         hook=lambda progress: frames.append(orthonormality_error(progress.components.T)),
         hook_every=1,
     ).update(rows)
@@ -246,11 +246,11 @@ def test_first_steps_keep_the_frame(alpha, shape):
 
 def test_unstable_rate_is_named_and_the_last_good_block_kept():
     rows = np.random.default_rng(15).standard_normal((500, 6))
-    solver = FlowSolver(2, schedule=lambda t: np.where(t < 300, 0.01, 1e200), block_size=32)
+    solver = FlowSolver(2, learning_rate=lambda t: np.where(t < 300, 0.01, 1e200), block_size=32)
     with pytest.raises(UnstableStepError, match=r"step 300 unstable.*smaller learning rate"):
         solver.update(rows)
     assert 250 < solver.n_rows == solver.n_terms <= 300, "rows that were not learned from count"
-    good = FlowSolver(2, schedule=Constant(0.01), block_size=32).update(rows[: solver.n_rows])
+    good = FlowSolver(2, learning_rate=Constant(0.01), block_size=32).update(rows[: solver.n_rows])
     same_to_rounding(solver.solution(), good.solution())
 
 

@@ -191,7 +191,7 @@ def test_the_librarys_network_obeys_the_chain_and_the_equations():
     for run in range(runs):
         rng = np.random.default_rng(run)
         network = SangerNetwork(
-            2, normalize=True, center=False, unit_rates=rates, schedule=Constant(1 / N),
+            2, normalize=True, center=False, unit_rates=rates, learning_rate=Constant(1 / N),
             init=students_with(R, UNIT, B, random_state=rng),
         )  # fmt: skip
         for at, steps in enumerate(np.diff(times, prepend=0.0) * N):
