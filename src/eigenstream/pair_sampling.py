@@ -1,4 +1,4 @@
-"""Pairs of the same and of different classes: drawn from labels, or from rows in time."""
+"""Pairs of the same and of different classes, drawn from labels or from rows in time."""
 
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -35,26 +35,39 @@ def sample_pairs(
     groups: ArrayLike | None = None,
     random_state: Any = None,
 ) -> IndexPairs:
-    """Draw independent pairs of labelled rows ([HPCA] section 3).
+    """Draw independent pairs of labelled rows.
 
-    Each draw takes a uniform random task and then two different rows of that task. With
-    ``balanced=True`` half of the pairs are positive and half are negative.
+    Each draw takes a uniform random task and then two different rows of that task ([1]_ section
+    3).
 
     Parameters
     ----------
-    labels : array of shape (n,)
+    labels : array-like of shape (n,)
+        The class of each row.
     n_pairs : int
-    balanced : bool
-    groups : array of shape (n,), optional
-        The learning task of each row; a single task by default.
-    random_state : int, generator or None
+        The number of pairs.
+    balanced : bool, default=True
+        Draw half of the pairs from the same class and half from different classes.
+    groups : array-like of shape (n,), default=None
+        The learning task of each row. By default, all rows belong to one task.
+    random_state : int, generator or None, default=None
+        The seed of the draws.
 
     Returns
     -------
     pairs : array of shape (n_pairs, 2)
         Indices of rows, for ``PairSubspace(preprocessor=X)``.
     y : array of shape (n_pairs,)
-        +1 for the same label, -1 for different ones.
+        +1 for the same label, -1 for different labels.
+
+    See Also
+    --------
+    LabelledPairs : Pairs from a stream of labelled rows.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
+           Latent Structure and Feature Selection, 2006.
 
     Examples
     --------
@@ -136,21 +149,28 @@ class LabelledPairs:
     """Pairs from a stream of labelled rows, in bounded memory.
 
     Each row is paired with random rows up to ``memory`` steps back. Pairs of the same sign inside
-    that window are equally likely. With groups, both rows of a pair belong to one group. Unbalanced
-    pairs keep the proportion of the signs in the window. Balanced pairs have each sign equally
-    often on average. New classes may appear at any time.
+    that window are equally likely. With groups, both rows of a pair belong to one group.
+    Unbalanced pairs keep the proportion of the signs in the window. Balanced pairs have each sign
+    equally often on average. New classes may appear at any time.
 
-    Only the last ``memory`` rows are kept. Any chunking of the stream gives the same pairs. The
+    Only the last ``memory`` rows are stored. Any chunking of the stream gives the same pairs. The
     window should hold several rows of every class, so shuffle a stream that is sorted by class.
 
     Parameters
     ----------
-    per_row : float
-        The mean number of pairs of a row; of each sign, if balanced and with many classes.
-    memory : int
+    per_row : float, default=1.0
+        The mean number of pairs per row. For balanced pairs with many classes, the mean number of
+        pairs of each sign.
+    memory : int, default=2000
         The length of the window, in rows.
-    balanced : bool
-    random_state : int, generator or None
+    balanced : bool, default=True
+        Draw both signs equally often.
+    random_state : int, generator or None, default=None
+        The seed of the draws.
+
+    See Also
+    --------
+    sample_pairs : Independent pairs from an array of labels.
 
     Examples
     --------
@@ -186,9 +206,23 @@ class LabelledPairs:
     def pairs(
         self, chunk: ArrayLike, labels: ArrayLike, groups: ArrayLike | None = None
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the pairs of the next rows of the stream, (n, 2, D), and their signs.
+        """Return the pairs of the next rows of the stream.
 
-        Positive pairs come first. In each pair the newer row comes first.
+        Parameters
+        ----------
+        chunk : array-like of shape (n, n_features)
+            The next rows.
+        labels : array-like of shape (n,)
+            The class of each row.
+        groups : array-like of shape (n,), default=None
+            The task of each row.
+
+        Returns
+        -------
+        pairs : array of shape (n_pairs, 2, n_features)
+            Pairs of rows, the newer row first. Positive pairs come first.
+        y : array of shape (n_pairs,)
+            +1 for the same class, -1 for different classes.
         """
         rows = _checked(chunk, self._rows, self._seen)
         codes = self._coded(check_names(labels, "labels", len(rows)), groups)
@@ -240,20 +274,28 @@ class LabelledPairs:
 class TemporalPairs:
     """Pairs from a stream: rows near in time count as the same, distant rows as different.
 
-    [HPCA] section 7 proposes this for learning from a continuous process without labels. Each row
+    Such pairs allow learning from a continuous process without labels ([1]_ section 7). Each row
     forms a positive pair with each row ``near`` steps back. For each of these pairs it forms a
     negative pair with a random row between ``far`` and ``memory`` steps back. Some negative pairs
-    have the same class by chance; eta must exceed their share.
+    have the same class by chance. Set eta above their share.
 
-    Only the last ``memory`` rows are kept. Any chunking of the stream gives the same pairs.
+    Only the last ``memory`` rows are stored. Any chunking of the stream gives the same pairs.
 
     Parameters
     ----------
-    near : list of int
-        Lags of positive pairs, inside a sequence.
-    far, memory : int
-        The smallest and the largest lag of negative pairs, also across sequences.
-    random_state : int, generator or None
+    near : iterable of int, default=(1, 2, 4, 8)
+        The lags of positive pairs, inside a sequence.
+    far : int, default=200
+        The smallest lag of negative pairs.
+    memory : int, default=2000
+        The largest lag of negative pairs, which may join two sequences.
+    random_state : int, generator or None, default=None
+        The seed of the draws.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
+           Latent Structure and Feature Selection, 2006.
 
     Examples
     --------
@@ -287,9 +329,21 @@ class TemporalPairs:
     def pairs(
         self, chunk: ArrayLike, *, new_sequence: bool = False
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the pairs of the next rows of the stream, (n, 2, D), and their signs.
+        """Return the pairs of the next rows of the stream.
 
-        Positive pairs come first. In each pair the newer row comes first.
+        Parameters
+        ----------
+        chunk : array-like of shape (n, n_features)
+            The next rows.
+        new_sequence : bool, default=False
+            True if the chunk starts a new sequence.
+
+        Returns
+        -------
+        pairs : array of shape (n_pairs, 2, n_features)
+            Pairs of rows, the newer row first. Positive pairs come first.
+        y : array of shape (n_pairs,)
+            +1 for rows near in time, -1 for distant rows.
         """
         check_flag(new_sequence, "new_sequence")
         rows = _checked(chunk, self._rows, self._seen)

@@ -1,4 +1,4 @@
-"""How good are the features? Pair ROC, balanced risk, one-shot error, angles to the truth."""
+"""Measures of features: pair ROC, balanced risk, one-shot error, angles between subspaces."""
 
 from eigenstream.evaluation.pair_risk import BalancedRisk, balanced_risk
 from eigenstream.evaluation.scores import (

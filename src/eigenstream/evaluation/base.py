@@ -1,4 +1,4 @@
-"""Labelled features, and counts of pairs by distance, for all measures."""
+"""Labelled features, and counts of pairs by distance, shared by all measures."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +12,11 @@ from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
 from eigenstream.kernels.pairs import pair_histogram
 
-#: Up to this many pairs (of 1448 examples) all distances are held and sorted; above, they are
-#: counted in bins.
+#: Up to this number of pairs (of 1448 examples) all distances are stored and sorted. Above it, they
+#: are counted in bins.
 EXACT_PAIRS = 2**20
 
-#: Bins of the histogram over the data's own largest distance, never over [0, 1].
+#: Bins of the histogram from 0 to the largest distance of the data. More bins reduce the error.
 BINS = 2**17
 
 
@@ -141,9 +141,9 @@ def counts_of_classes(
 ) -> PairCounts:
     """Return the counts of all pairs inside tasks.
 
-    Weights of rows count as repetitions: a row of weight k also forms k (k - 1) / 2 pairs with
-    itself at distance zero, which are multiplied by ``repeats``. In a sample, ``repeats`` is the
-    sampled share of the rows. Above ``exact_pairs`` pairs, distances are counted in bins.
+    A row of weight k counts as k rows. It therefore forms k (k - 1) / 2 pairs with itself at
+    distance zero, which are multiplied by ``repeats``. In a sample, ``repeats`` is the sampled
+    share of the rows. Above ``exact_pairs`` pairs, distances are counted in bins.
     """
     of_pairs, own_pairs = pairs_of_tasks(tasks, weights, repeats, group_weights)
     weights = np.ones(len(Z)) if weights is None else weights
@@ -199,9 +199,10 @@ def roc_area(counts: PairCounts) -> float:
 
 
 def weights_of_pairs(n_pairs: Float64s, group_weights: str) -> Float64s:
-    """Return what each pair of a task weighs, given how many pairs every task has.
+    """Return the weight of a pair of each task, from the numbers of pairs of the tasks.
 
-    "uniform": all tasks have the same weight, as where a task is drawn first ([HPCA] section 3).
+    "uniform" gives all tasks the same total weight, as if a task were drawn first ([HPCA] section
+    3).
 
     >>> weights_of_pairs(np.array([1.0, 3.0, 0.0]), "uniform")
     array([2.        , 0.66666667, 0.        ])

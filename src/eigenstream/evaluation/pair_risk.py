@@ -21,7 +21,7 @@ from eigenstream.evaluation.base import (
 )
 from eigenstream.theory.pair_bounds import margin_risks
 
-#: Thresholds of a margin risk if there are more corners than this.
+#: The largest number of corners for an exact margin risk. Above it, a grid of this size is used.
 MARGIN_THRESHOLDS = 2**16
 
 #: Rows whose distances to all rows are computed at a time.
@@ -35,13 +35,13 @@ class BalancedRisk:
     Attributes
     ----------
     risk : float
-        The smallest risk over all thresholds ([HPCA] R(P)).
+        The smallest risk over all thresholds.
     risk_error : float
         A bound on ``risk`` minus the exact smallest risk; 0 for sorted distances.
     threshold : float
         A threshold that attains ``risk``.
     thresholds, risks : arrays
-        The whole curve, thresholds ascending.
+        The whole curve, with thresholds in ascending order.
     n_same, n_different : int
         The numbers of pairs.
     """
@@ -69,8 +69,8 @@ class BalancedRisk:
 class TrainingRows:
     """The projected training rows, or a representative sample of them.
 
-    ``weights`` count as repetitions. ``total`` is the weight of all rows and ``n_distinct`` the
-    number of different rows.
+    ``weights`` count as repetitions. ``total`` is the sum of the weights of all rows, and
+    ``n_distinct`` the number of different rows.
     """
 
     Z: Float64s
@@ -83,7 +83,7 @@ class TrainingRows:
     group_weights: str = "uniform"
 
     def counts(self, repeats: float = 1.0) -> PairCounts:
-        """Return the counts of their pairs; see ``counts_of_classes``."""
+        """Return the counts of the pairs; see ``counts_of_classes``."""
         share = 1.0 if self.complete else float(self.weights.sum()) / self.total
         repeats *= share
         return counts_of_classes(
@@ -104,16 +104,43 @@ class TrainingRows:
 def balanced_risk(
     Z: ArrayLike, labels: ArrayLike, *, exact_pairs: int = EXACT_PAIRS, bins: int = BINS
 ) -> BalancedRisk:
-    """Return the least balanced risk of a distance threshold, and the whole curve.
+    """Return the smallest balanced risk of a distance threshold, and the whole curve.
 
-    Errors of a threshold c are same pairs at distance >= c and different pairs at distance <= c, so
-    a pair at distance c is always an error ([HPCA]). Each kind of pairs has the weight one half.
+    A threshold c predicts "same" for pairs at distance < c. Errors are same pairs at distance >= c
+    and different pairs at distance <= c, so a pair at distance c is always an error [1]_. Each
+    kind of pairs has the weight one half.
 
-    The result is exact up to ``exact_pairs`` pairs, by default those of 1448 examples. Above that,
-    it uses a histogram with ``bins`` bins, and ``risk_error`` bounds the error.
+    Parameters
+    ----------
+    Z : array-like of shape (n, n_features)
+        Features.
+    labels : array-like of shape (n,)
+        At least two classes, one of them with two examples.
+    exact_pairs : int, default=2**20
+        Up to this number of pairs (1448 examples) the result is exact. Above it, distances are
+        counted in a histogram, and ``risk_error`` bounds the error.
+    bins : int, default=2**17
+        The number of bins of the histogram.
+
+    Returns
+    -------
+    BalancedRisk
+
+    See Also
+    --------
+    pair_roc : The ROC curve of the same distances.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
+           Latent Structure and Feature Selection, 2006.
+
+    Examples
+    --------
+    All same pairs are nearer than 3, and all different pairs are at distance 4 or more:
 
     >>> found = balanced_risk([[0.0], [1.0], [5.0], [7.0]], ["a", "a", "b", "b"])
-    >>> found.risk, found.threshold  # all same pairs are nearer than 3, all others from 4 on
+    >>> found.risk, found.threshold
     (0.0, 3.0)
     """
     data = labelled(Z, labels)
@@ -191,10 +218,10 @@ def margin_risk(
     balanced: bool = True,
     largest: float = 1.0,
 ) -> MarginRisk:
-    """Return inf over c of R^_margin(P, c), distances in units of the diameter.
+    """Return inf over c of R^_margin(P, c), with distances in units of the diameter.
 
-    With ``balanced``, same and different pairs have the weight one half each if both exist.
-    Otherwise all pairs have the same weight. c^2 is at most ``largest``.
+    If ``balanced``, same and different pairs have the weight one half each, provided that both
+    exist. Otherwise all pairs have the same weight. c^2 is at most ``largest``.
     """
     unit = diameter if diameter > 0 else 1.0
     q = (counts.ends / unit) ** 2
@@ -212,7 +239,7 @@ def margin_risk(
         share = 0.5
     risks = margin_risks(q, share * steps[0], (1.0 - share) * steps[1], t, margin)
     best = int(np.argmin(risks))
-    # f has slope 1/margin; errors of q are up to a bin, errors of t up to half its spacing.
+    # f has slope 1/margin. The error of q is at most a bin, that of t at most half its spacing.
     blur = 0.0 if counts.exact else float(np.diff(np.minimum(q, largest)).max(initial=0.0))
     error = (blur + spacing / 2.0) / margin
     return MarginRisk(float(risks[best]), float(np.sqrt(t[best])) * unit, min(error, 1.0))
@@ -228,7 +255,8 @@ def sampling_error(
 ) -> float:
     """Return the standard error of the balanced risk at a threshold, from a sample of rows.
 
-    It is the infinitesimal jackknife, from the derivative of the risk by the weight of each row.
+    It is the infinitesimal jackknife: the derivatives of the risk with respect to the weights of
+    rows.
     """
     errors = np.zeros((4, len(Z)))
     of_pairs, _ = pairs_of_tasks(tasks, weights, 1.0, group_weights)

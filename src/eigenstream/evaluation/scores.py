@@ -22,9 +22,8 @@ from eigenstream.evaluation.base import (
 )
 from eigenstream.kernels.pairs import one_shot_misses, pair_sums
 
-#: Bins of the curve's histogram, few enough to look values up in: from 0 to the diameter of a ball
-#: around all examples. That is at most twice the largest distance, so a bin is never wider than
-#: 2 / CURVE_BINS of it.
+#: Bins of the histogram of a ROC curve, from 0 to the diameter of a ball around all examples. The
+#: diameter is at most twice the largest distance. More bins reduce the error of the area.
 CURVE_BINS = 2**14
 
 
@@ -35,20 +34,20 @@ class PairROC:
     Attributes
     ----------
     area : float
-        The chance that a pair of the same class is nearer than one of different classes; ties
-        count one half.
+        The probability that a same pair is nearer than a different pair. Ties count one half.
     area_error : float
-        ``area`` is within this of the exact area: 0 when all distances were sorted.
+        A bound on the difference from the exact area; 0 for sorted distances.
     standard_error : float
-        Of the area, over fresh examples of the same classes; see :func:`pair_roc`.
+        The standard error of the area, for new examples of the same classes; see :func:`pair_roc`.
     interval : (float, float)
         The confidence interval at ``level``.
     level : float
+        The confidence level.
     thresholds : array
-        Ascending distances; entry k calls "same" all pairs up to ``thresholds[k]``.
+        Ascending distances. Entry k predicts "same" for all pairs up to ``thresholds[k]``.
     false_positive_rate, true_positive_rate : arrays
-        The share of different and of same pairs called "same"; both start at 0 (at threshold
-        -inf, which calls no pair same) and end at 1. The points lie on the exact curve.
+        The shares of different and of same pairs that are predicted "same". They start at 0, at
+        the threshold -inf, and end at 1. The points lie on the exact curve.
     n_same, n_different : int
         The numbers of pairs.
     """
@@ -75,26 +74,34 @@ def pair_roc(
 ) -> PairROC:
     """Return the ROC curve of distance as a detector of class equality, over all pairs.
 
-    The distances of few examples are sorted, and the area is exact. Those of more examples are
-    counted in a histogram of constant size. The points of the curve remain exact, and the error of
-    the area is at most ``area_error``.
-
-    Pairs share examples, so they are not independent. The standard error is the infinitesimal
-    jackknife over examples, with fixed sizes of the classes. It covers new examples of the same
-    classes, not other classes.
-
     Parameters
     ----------
-    Z : array (n, n_features)
-        Features; their euclidean distance is the detector.
-    labels : array (n,)
-        Two or more classes, at least one with two examples.
-    level : float
-        The level of the confidence interval (normal, cut to [0, 1]).
-    exact_pairs : int
-        Up to this number of pairs, all distances are sorted; by default those of 1448 examples.
-    bins : int
+    Z : array-like of shape (n, n_features)
+        Features. The detector is their Euclidean distance.
+    labels : array-like of shape (n,)
+        At least two classes, one of them with two examples.
+    level : float, default=0.95
+        The level of the confidence interval, which is normal and clipped to [0, 1].
+    exact_pairs : int, default=2**20
+        Up to this number of pairs (1448 examples) distances are sorted, and the area is exact.
+        Above it, distances are counted in a histogram of constant size. The points of the curve
+        remain exact, and ``area_error`` bounds the error of the area.
+    bins : int, default=2**14
         The number of bins of the histogram.
+
+    Returns
+    -------
+    PairROC
+
+    See Also
+    --------
+    balanced_risk : The risk of each threshold.
+
+    Notes
+    -----
+    Pairs share examples, so they are not independent. The standard error is the infinitesimal
+    jackknife over examples, with fixed class sizes. It covers new examples of the same classes,
+    but not new classes.
 
     Examples
     --------
@@ -110,7 +117,7 @@ def pair_roc(
         counts = all_pairs(data, exact_pairs=exact_pairs)
     positives, negatives = (np.concatenate([[0.0], share]) for share in counts.shares)
     area = roc_area(counts)
-    # Inside a bin the curve may run anywhere between the corners of its step.
+    # Inside a bin the curve may be anywhere between the corners of its step.
     corner = float(np.diff(positives) @ np.diff(negatives)) / 2
     standard_error = _standard_error(data, binned)
     reach = NormalDist().inv_cdf(0.5 + level / 2) * standard_error
@@ -131,13 +138,14 @@ def pair_roc(
 def _standard_error(data: Labelled, binned: PairCounts) -> float:
     """Return the infinitesimal jackknife's standard error of the area, over examples.
 
-    With a weight w_i on each example, the area is a ratio: numerator, the weights' products summed
-    over all couples of a same and a different pair in the right order; denominator, the product of
-    the summed weights of both kinds of pair. Its derivative at w = 1 is a sum over the pairs of i.
+    With a weight w_i on each example, the area is a ratio. The numerator sums the products of
+    weights over all couples of a same and a different pair in the right order. The denominator is
+    the product of the total weights of both kinds of pairs. The derivative by w_i at w = 1 is a
+    sum over the pairs of example i.
     """
     n_same, n_different = data.n_same, data.n_different
     same, different = (np.diff(kind, prepend=0.0) for kind in (binned.same, binned.different))
-    below = np.cumsum(same) - same / 2  # ties, here pairs in one bin, count one half
+    below = np.cumsum(same) - same / 2  # ties are pairs in one bin and count one half
     above = n_different - np.cumsum(different) + different / 2
     area = float(same @ above) / (n_same * n_different)
     table = np.stack(
@@ -148,33 +156,34 @@ def _standard_error(data: Labelled, binned: PairCounts) -> float:
     )
     slopes = np.zeros(len(data.codes))
     pair_sums(data.points, data.codes, 1.0 / binned.width, table, slopes)
-    # Fresh examples of the same classes: only the variation inside each class counts.
+    # For new examples of the same classes, only the variation inside each class counts.
     sizes = data.sizes[data.codes]
     means = np.bincount(data.codes, weights=slopes) / data.sizes
     inside = (slopes - means[data.codes]) ** 2 * sizes / np.maximum(sizes - 1, 1)
-    # The spread inside a class of one example is unknown: its whole slope stands in for it.
+    # The spread inside a class of one example is unknown, so its whole slope is used instead.
     return sqrt(float(np.where(sizes > 1, inside, slopes**2).sum()))
 
 
 # ---- one example of each class ---------------------------------------------------------------
 
-#: Queries whose distances to all points are held at a time.
+#: The number of queries whose distances are in memory at a time.
 QUERIES = 64
 
 
 @dataclass(frozen=True)
 class OneShotError:
-    """The error of the single-example-per-class nearest-neighbour classifier.
+    """The error of the nearest-neighbour classifier with one known example of each class.
 
     Attributes
     ----------
     error : float
-        Its expectation over all choices of the examples, exactly.
+        The exact expectation over all choices of the examples.
     sampled : float or None
-        The mean over ``n_draws`` random choices; None when none were drawn.
+        The mean over ``n_draws`` random choices; None without draws.
     spread : float or None
         The standard deviation of the error of one choice, from the draws.
     n_draws : int
+        The number of draws.
     """
 
     error: float
@@ -184,35 +193,43 @@ class OneShotError:
 
     @property
     def standard_error(self) -> float | None:
-        """Return the standard error of ``sampled``; None without at least two draws."""
+        """Return the standard error of ``sampled``; None with fewer than two draws."""
         return None if self.spread is None else self.spread / sqrt(self.n_draws)
 
 
 def one_shot_error(
     Z: ArrayLike, labels: ArrayLike, *, n_draws: int | None = None, random_state: Any = None
 ) -> OneShotError:
-    """Return the expected error when one random example of each class is all that is known.
+    """Return the expected error of a nearest-neighbour classifier with one known example per class.
 
-    One example of each class is chosen uniformly; every other row is a query and takes the class
-    of the nearest example. A tie with another class counts as an error. The expectation over all
-    choices is exact, by counting: query q of class y is right with probability
-
-        1 / (n_y - 1) * sum over p in y, p != q, of
-            prod over c != y of #{x in c : dist(q, x) > dist(q, p)} / n_c,
-
-    it is a query, and not the example itself, with probability (n_y - 1) / n_y, and there are
-    always n - K queries. Time is n sorts of n distances; memory beyond Z does not
-    grow with the number of pairs.
+    One example of each class is drawn uniformly. Every other row is a query, and its prediction is
+    the class of the nearest example. A tie with another class counts as an error. The expectation
+    over all choices of the examples is exact.
 
     Parameters
     ----------
-    Z : array (n, n_features)
-    labels : array (n,)
-        Two or more classes, at least one with two examples.
-    n_draws : int, optional
-        Also draw this many choices at random, for their mean and spread.
-    random_state : int, generator or None
-        For the draws.
+    Z : array-like of shape (n, n_features)
+        Features.
+    labels : array-like of shape (n,)
+        At least two classes, one of them with two examples.
+    n_draws : int, default=None
+        Also draw this number of choices at random, for their mean and spread.
+    random_state : int, generator or None, default=None
+        The seed of the draws.
+
+    Returns
+    -------
+    OneShotError
+
+    Notes
+    -----
+    Query q of class y is correct with probability
+
+        1 / (n_y - 1) sum_p prod_c #{x in c : dist(q, x) > dist(q, p)} / n_c,
+
+    with p != q in class y and c over the other classes. Row q is a query with probability (n_y -
+    1) / n_y. There are n - n_classes queries. The time is that of n sorts of n distances. Memory
+    is proportional to n.
 
     Examples
     --------
@@ -221,7 +238,7 @@ def one_shot_error(
     """
     data = labelled(Z, labels)
     n, n_classes = len(data.codes), len(data.sizes)
-    # Class after class, so that each class is one run of columns.
+    # Sorted by class, so that each class is one range of columns.
     by_class = np.argsort(data.codes, kind="stable")
     starts = np.concatenate([[0], np.cumsum(data.sizes)])
     points, codes = np.ascontiguousarray(data.points[:, by_class].T), data.codes[by_class]
@@ -232,8 +249,8 @@ def one_shot_error(
         for start, stop in pairwise(starts):
             distances[:, start:stop].sort(axis=1)
         one_shot_misses(distances, codes[first:last], starts, misses[first:last])
-    # The n_y - 1 of a query's probability to be one cancels that of its mean over examples.
-    # Rounding of the sum must not make it more than certain.
+    # The factor n_y - 1 of the probability to be a query cancels that of the mean over examples.
+    # Rounding may raise the sum above 1.
     error = min(float((misses / data.sizes[codes]).sum()) / (n - n_classes), 1.0)
     if n_draws is None:
         return OneShotError(error, None, None, 0)
@@ -246,7 +263,7 @@ def one_shot_error(
 
 
 def _error_of_draw(points: Float64s, codes: NDArray[np.intp], chosen: NDArray[np.intp]) -> float:
-    """Return the share of the other rows that are no nearer to the example of their class."""
+    """Return the share of the other rows that are not nearest to the example of their class."""
     distances = cdist(points, points[chosen], "sqeuclidean")
     rows = np.arange(len(codes))
     own = distances[rows, codes]
@@ -262,9 +279,18 @@ def _error_of_draw(points: Float64s, codes: NDArray[np.intp], chosen: NDArray[np
 def subspace_angles(left: ArrayLike, right: ArrayLike) -> Float64s:
     """Return the principal angles between two column spans, in radians, largest first.
 
-    Columns span the subspaces, as in the processes' ``subspace``. Pass ``components_.T`` of an
-    estimator.
+    Parameters
+    ----------
+    left, right : array-like of shape (n_features, d)
+        Bases of the subspaces as columns, such as ``components_.T`` of an estimator or the
+        ``subspace`` of a process.
 
+    Returns
+    -------
+    array of shape (d,)
+
+    Examples
+    --------
     >>> subspace_angles([[1.0], [0.0]], [[0.0], [1.0]]).round(4)
     array([1.5708])
     """
@@ -280,10 +306,30 @@ def subspace_angles(left: ArrayLike, right: ArrayLike) -> Float64s:
 def captured(basis: ArrayLike, operator: ArrayLike) -> float:
     """Return the objective of a subspace divided by the best objective of its dimension.
 
-    The objective of the projector P on the span of the columns is ``<P, T>``. Its maximum is the
-    sum of the d largest eigenvalues of the symmetric operator T ([SLOW] Theorem 1). The share is
-    at most 1, and negative if the objective is negative.
+    Parameters
+    ----------
+    basis : array-like of shape (n_features, d)
+        A basis of the subspace as columns.
+    operator : array-like of shape (n_features, n_features)
+        The symmetric operator T.
 
+    Returns
+    -------
+    float
+        At most 1, and negative if the objective is negative.
+
+    Notes
+    -----
+    The objective of the projector P on the subspace is trace(P T). Its maximum is the sum of the d
+    largest eigenvalues of T ([1]_ Theorem 1).
+
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
+           Learning Theory, 2006.
+
+    Examples
+    --------
     >>> captured([[1.0], [0.0]], np.diag([3.0, 4.0]))
     0.75
     """

@@ -1,6 +1,6 @@
-"""Sums over all pairs of examples in one pass, without a table of distances.
+"""Sums over all pairs of examples in one pass, without a matrix of distances.
 
-Points come as columns (features x examples), so that the inner loop vectorises over examples.
+Points are columns (features x examples), so that the inner loop vectorises over examples.
 Distances are sums of squared differences, so duplicates have distance 0 and ties are exact.
 """
 
@@ -20,7 +20,7 @@ STRIP = 128
 def tile_distances(
     points: NDArray[Any], first: int, last: int, start: int, stop: int, out: NDArray[Any]
 ) -> None:
-    """Write the distances of the points [first, last) to the points [start, stop)."""
+    """Write the distances between the points [first, last) and the points [start, stop)."""
     out[:] = 0.0
     for f in range(points.shape[0]):
         others = points[f, start:stop]
@@ -49,7 +49,7 @@ def pair_histogram(
     per_unit: float,
     counts: NDArray[Any],
 ) -> None:
-    """Add the weight w_i w_j of each pair to its bin: row 0 for the same class, else row 1."""
+    """Add the weight w_i w_j of each pair to its bin, in row 0 for the same class, else row 1."""
     n = points.shape[1]
     tile, bins = np.zeros((TILE, STRIP)), np.empty((TILE, STRIP), np.int32)
     for first in range(0, n, TILE):
@@ -72,7 +72,7 @@ def pair_sums(
     table: NDArray[Any],
     out: NDArray[Any],
 ) -> None:
-    """Add to out[i] what the table holds for each pair of i: by kind (row) and bin (column)."""
+    """Add to out[i] the table entry of each pair of example i, by kind (row) and bin (column)."""
     n = points.shape[1]
     tile, bins = np.zeros((TILE, STRIP)), np.empty((TILE, STRIP), np.int32)
     for first in range(0, n, TILE):
@@ -96,12 +96,13 @@ def one_shot_misses(
     starts: NDArray[Any],
     misses: NDArray[Any],
 ) -> None:
-    """Write, for each query, the sum of the chances that its examples are not the nearest.
+    """Write, for each query, the sum of the probabilities that its examples are not the nearest.
 
-    Row k of ``distances`` holds those of query k to all points, class c in the columns from
-    ``starts[c]`` to ``starts[c + 1]``, ascending inside each class; the query itself, of class
-    ``mine[k]``, is first in its own. An example of that class at distance r is the nearest with a
-    chance that is the product over the other classes of the share of their points beyond r.
+    Row k of ``distances`` has the distances from query k to all points. Class c is in the columns
+    from ``starts[c]`` to ``starts[c + 1]``, in ascending order. The query itself is the first
+    point of its class ``mine[k]``. Take an example of that class at distance r. It is the nearest
+    with a probability that is a product over the other classes: the share of their points beyond
+    r.
     """
     n_classes = starts.shape[0] - 1
     for k in range(distances.shape[0]):
@@ -125,10 +126,10 @@ def one_shot_misses(
 def window_counts(
     kinds: NDArray[Any], n_kinds: int, old: int, memory: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return two counts of the ``memory`` rows before each row from ``old`` on.
+    """Return two counts over the ``memory`` rows before each row from ``old`` on.
 
-    They are the number of these rows of the same kind as that row, and the number of pairs of one
-    kind among these rows.
+    The first is the number of these rows of the same kind as the row. The second is the number of
+    pairs of one kind among these rows.
     """
     alike, pairs = np.empty(len(kinds) - old), np.empty(len(kinds) - old)
     within, total = np.zeros(n_kinds), 0.0
@@ -153,7 +154,7 @@ def nth_alike(
     low: NDArray[Any],
     places: NDArray[Any],
 ) -> NDArray[Any]:
-    """Return the row at a place among those from ``low`` on of the same kind but another part."""
+    """Return the rows of the same kind but another part, by their places from ``low`` on."""
     out = np.empty(len(rows), np.intp)
     for k in range(len(rows)):
         kind, part = kinds[rows[k]], parts[rows[k]]

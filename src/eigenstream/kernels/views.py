@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from eigenstream.kernels.base import njit
 
 
-# Sums may be reordered, so that they run in vector registers.
+# fastmath lets the compiler reorder sums, so that they are vectorised.
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def sample_views(
     image: NDArray[Any],
@@ -23,8 +23,8 @@ def sample_views(
 ) -> None:
     """Write view k, ``image(x_k + s_k R_k p)`` for p on a size x size grid, into ``out[k]``.
 
-    The grid is centred and one pixel apart; ``x`` is in pixels of ``image``, which the caller has
-    padded so that no view leaves it: the inner loops neither wrap nor test.
+    The grid is centred, with a spacing of one pixel. ``x`` is in pixels of ``image``. The caller
+    pads the image so that no view leaves it, so the inner loops do not test coordinates.
     """
     half = (size - 1) / 2.0
     width = image.shape[1]
@@ -39,11 +39,11 @@ def sample_views(
         for i in range(size):
             row_start = rows[k] + c * (i - half)
             column_start = columns[k] + s * (i - half)
-            # Two loops, since the first runs in vector registers when no pixel is fetched in it.
+            # Two loops, because the first is vectorised only without access to pixels.
             for j in range(size):
                 y = row_start - s * (j - half)
                 x = column_start + c * (j - half)
-                y0 = np.int32(y)  # rounds down: inside the padding nothing is negative
+                y0 = np.int32(y)  # rounds down, because coordinates inside the padding are positive
                 x0 = np.int32(x)
                 down[j] = y - y0
                 right[j] = x - x0
@@ -58,7 +58,7 @@ def sample_views(
             total = 0.0
             for j in range(size * size):
                 total += view[j] * view[j]
-            # A blank view has no direction: it stays zero rather than become NaN.
+            # A blank view stays zero instead of becoming NaN.
             if total > 0.0:
                 factor = 1.0 / sqrt(total)
                 for j in range(size * size):
@@ -69,7 +69,7 @@ def sample_views(
 def bounded_walk(
     start: float, steps: NDArray[Any], low: float, high: float, out: NDArray[Any]
 ) -> None:
-    """Write the walk start + steps, clipped to [low, high] at each step, into out."""
+    """Write the walk start + steps into out, clipped to [low, high] at each step."""
     value = start
     for t in range(steps.shape[0]):
         value = min(max(value + steps[t], low), high)

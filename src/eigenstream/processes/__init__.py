@@ -1,4 +1,4 @@
-"""Data with known answers: image walks, printed characters, mixtures, spikes, autoregressions."""
+"""Data with known properties: image walks, characters, mixtures, spikes, autoregressions."""
 
 from eigenstream.processes._drawing import Style
 from eigenstream.processes.autoregressive import Autoregressive

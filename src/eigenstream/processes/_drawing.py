@@ -1,4 +1,4 @@
-"""Images of characters in a given style and pose, and the fonts: matplotlib's or other files."""
+"""Images of characters in a given style and pose, and their fonts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -152,7 +152,7 @@ def finished(images: Float64s, unit_norm: bool) -> Float64s:
 
 
 def font_file(name: str | Path) -> Path:
-    """Return the file of a font given by its bundled name or by its own path."""
+    """Return the file of a font from its bundled name or its path."""
     path = Path(name)
     if path.is_file():
         return path

@@ -40,8 +40,8 @@ MOTIONS: dict[str, dict[str, Any]] = {
     "both": {"rotation": pi, "magnification": (0.5, 1.5)},
 }
 
-# Some rotated or scaled characters look like others, such as 6 and 9. One of each such couple is
-# left out, which gives the numbers of classes of the papers.
+# Some rotated or scaled characters look alike, such as 6 and 9. One of each such couple is omitted,
+# which gives the numbers of classes in the papers.
 _DIGITS = {"rotation": digits[:9], "scale": digits, "both": digits[:9]}
 _TURNING = "".join(c for c in ascii_lowercase if c not in "pquwyl")
 _SCALING = ascii_uppercase + "".join(c for c in ascii_lowercase if c not in "cosuvwxz")
@@ -109,12 +109,39 @@ def digit_set(
 ) -> tuple[Float64s, Labels]:
     """Draw the digits that test an invariance: 0-8 for rotation or both, 0-9 for scale.
 
-    [SLOW] section 6 tests on 100 states of each class, [HPCA] section 7 on 100 (rotation),
-    30 (scale) and 200 (both). Each example uses a random font of ``fonts``.
+    The papers use 100 examples of each class ([1]_ section 6), or 100 for rotation, 30 for scale
+    and 200 for both ([2]_ section 7).
 
+    Parameters
+    ----------
+    invariance : {"rotation", "scale", "both"}
+        The motions of the digits.
+    n_per_class : int, default=100
+        The number of examples of each class.
+    fonts : sequence, default=one font of matplotlib
+        Bundled names or paths of font files; each example uses a random font.
+    style : Style
+        The size and colours of the images.
+    random_state : int, generator or None, default=None
+        The seed.
+
+    Returns
+    -------
+    images : array of shape (n, size * size)
+    labels : array of str, shape (n,)
+
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
+           Learning Theory, 2006.
+    .. [2] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
+           Latent Structure and Feature Selection, 2006.
+
+    Examples
+    --------
     >>> images, labels = digit_set("rotation", 2, style=Style(size=14, height=9), random_state=0)
-    >>> images.shape, "9" in labels
-    ((18, 196), False)
+    >>> images.shape, "".join(labels)
+    ((18, 196), '001122334455667788')
     """
     return _set(_DIGITS, invariance, n_per_class, fonts, style, random_state)
 
@@ -127,11 +154,36 @@ def letter_set(
     style: Style = STYLE,
     random_state: Any = None,
 ) -> tuple[Float64s, Labels]:
-    """Draw the letters that train an invariance from pairs: 20 classes, for scale 44.
+    """Draw the letters for learning an invariance from pairs: 20 classes, or 44 for scale.
 
-    [HPCA] section 7 uses 100 examples of each class (rotation), 30 (scale) and 200 (both). Each
-    example uses a random font of ``fonts``.
+    The paper uses 100 examples of each class for rotation, 30 for scale and 200 for both ([1]_
+    section 7).
 
+    Parameters
+    ----------
+    invariance : {"rotation", "scale", "both"}
+        The motions of the letters.
+    n_per_class : int, default=100
+        The number of examples of each class.
+    fonts : sequence, default=one font of matplotlib
+        Bundled names or paths of font files; each example uses a random font.
+    style : Style
+        The size and colours of the images.
+    random_state : int, generator or None, default=None
+        The seed.
+
+    Returns
+    -------
+    images : array of shape (n, size * size)
+    labels : array of str, shape (n,)
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
+           Latent Structure and Feature Selection, 2006.
+
+    Examples
+    --------
     >>> images, labels = letter_set("scale", 1, style=Style(size=14, height=9), random_state=0)
     >>> images.shape
     (44, 196)
@@ -159,31 +211,38 @@ def turning_characters(
 ) -> tuple[Float64s, Labels]:
     """Draw a film of rotating characters that replace one another.
 
-    [HPCA] section 7 proposes to learn from such a film without labels. Each character stays for a
+    Such a film allows learning without labels ([1]_ section 7). Each character stays for a
     geometric time with the mean ``hold``, and then another random character follows. Each
     character rotates by a constant angle per frame, uniform on [-speed, speed].
 
     Parameters
     ----------
-    symbols : str
-        At least two characters; by default the letters of ``letter_set("rotation")``.
-    n_frames : int
-    hold : float
+    symbols : str, default=letters of ``letter_set("rotation")``
+        At least two characters.
+    n_frames : int, default=4000
+        The number of frames.
+    hold : float, default=40.0
         The mean number of frames of one character.
-    speed : float
+    speed : float, default=1.0
         The largest angle between two frames, in radians.
-    font : str or path
+    font : str or path, default=a font of matplotlib
         The bundled name or the path of a font file.
     style : Style
         The size and colours of the images.
-    random_state : int, generator or None
+    random_state : int, generator or None, default=None
+        The seed.
 
     Returns
     -------
-    frames : array (n_frames, size * size)
+    frames : array of shape (n_frames, size * size)
         In temporal order.
-    labels : array of str (n_frames,)
+    labels : array of str, shape (n_frames,)
         The character in each frame, for evaluation.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
+           Latent Structure and Feature Selection, 2006.
 
     Examples
     --------
@@ -275,7 +334,7 @@ def move_images(
 def _motions(
     n: int, rotation: float, magnification: tuple[float, float], random_state: Any
 ) -> tuple[Float64s, Float64s, np.random.Generator]:
-    """Draw n angles and magnifications, and hand over a generator for whatever else is drawn."""
+    """Draw n angles and magnifications; also return a generator for further draws."""
     rotation = check_number(rotation, "rotation", least=0)
     low, high = check_pair(magnification, "magnification")
     low = check_number(low, "the smallest magnification", above=0)

@@ -1,4 +1,4 @@
-"""Independent Gaussian rows with known answers: mixtures and spiked covariances."""
+"""Independent Gaussian rows: mixtures and spiked covariances."""
 
 from collections.abc import Iterator
 from math import sqrt
@@ -94,23 +94,24 @@ class GaussianMixture(Process):
 
 
 class SpikedGaussian(Process):
-    """Rows of white noise with extra variance along a few random directions.
+    """Rows of white noise with larger variance along a few random directions.
 
     Parameters
     ----------
     n_features : int
-    spikes : sequence of float
-        The variances that the directions have above the noise, largest first.
-    noise : float
+        The number of columns.
+    spikes : sequence of float, default=(5.0, 4.0, 3.0, 2.0, 1.0)
+        The variances of the directions in addition to the noise, in descending order.
+    noise : float, default=1.0
         The variance of the noise along every axis.
-    random_state : int, generator or None
-        None draws one seed; reading again gives the same rows.
+    random_state : int, generator or None, default=None
+        The seed. None draws one seed; every reading gives the same rows.
 
     Attributes
     ----------
-    subspace : array (n_features, d)
-        The spiked directions, orthonormal columns.
-    covariance : array (n_features, n_features)
+    subspace : array of shape (n_features, d)
+        The spiked directions as orthonormal columns.
+    covariance : array of shape (n_features, n_features)
         ``subspace @ diag(spikes) @ subspace.T + noise * I``, exactly.
 
     Examples

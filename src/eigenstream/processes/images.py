@@ -1,4 +1,4 @@
-"""Periodic gray images to take views of: a page of letters, and 1/f noise."""
+"""Periodic gray images for walks: a page of letters, and 1/f noise."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,33 +24,35 @@ def page_image(
     supersample: int = 4,
     random_state: Any = None,
 ) -> Float64s:
-    """Draw a periodic page of print: rows of random letters in random faces, no digits.
+    """Draw a periodic page of rows of random letters in random fonts.
 
     Parameters
     ----------
-    size : int
+    size : int, default=512
         The page has ``size`` x ``size`` pixels.
-    font_sizes : (float, float)
-        Each row takes a font size, in pixels, uniformly from this interval.
-    alphabet : str
-        The symbols, all equally likely; every seventh place, on average, is a space.
-    fonts : sequence
-        Each letter takes one of these faces: bundled names or paths of font files.
-    polarity : "black_on_white" or "white_on_black"
-    supersample : int
-        Drawn this many times larger and averaged down.
-    random_state : int, generator or None
+    font_sizes : (float, float), default=(16.0, 27.0)
+        The font size of each row, in pixels, is uniform on this interval.
+    alphabet : str, default=letters
+        The symbols, all equally likely. Every seventh symbol, on average, is a space.
+    fonts : sequence, default=fonts of matplotlib
+        Bundled names or paths of font files; each letter uses a random font.
+    polarity : {"black_on_white", "white_on_black"}, default="black_on_white"
+        The colours.
+    supersample : int, default=4
+        The factor by which the drawing is larger before pixels are averaged.
+    random_state : int, generator or None, default=None
+        The seed.
 
     Returns
     -------
-    array (size, size)
+    array of shape (size, size)
         Gray values in [0, 1].
 
     Examples
     --------
     >>> page = page_image(64, supersample=1, random_state=0)
-    >>> page.shape, bool(page.min() >= 0), bool(page.max() <= 1)
-    ((64, 64), True, True)
+    >>> page.shape, float(page.min()), float(page.max())
+    ((64, 64), 0.0, 1.0)
     """
     size = check_whole(size, "size")
     supersample = check_whole(supersample, "supersample")
@@ -69,7 +71,7 @@ def page_image(
     while y < side:
         pixels = rng.uniform(smallest, largest) * supersample
         faces = [font(name, pixels) for name in fonts]
-        # Lines of print stand about 1.2 font sizes apart; the last one takes what is left.
+        # The spacing of lines is 1.2 font sizes. The last line fills the page.
         height = 1.2 * pixels
         if side - (y + height) < 1.2 * smallest * supersample:
             height = side - y
@@ -92,19 +94,20 @@ def page_image(
 
 
 def noise_image(size: int = 512, *, exponent: float = 1.0, random_state: Any = None) -> Float64s:
-    """Draw periodic noise whose amplitude falls like 1/frequency, as in pictures of nature.
+    """Draw periodic noise with an amplitude proportional to 1/frequency, as in natural images.
 
     Parameters
     ----------
-    size : int
+    size : int, default=512
         The image has ``size`` x ``size`` pixels.
-    exponent : float
+    exponent : float, default=1.0
         The amplitude at frequency f is ``f ** -exponent``.
-    random_state : int, generator or None
+    random_state : int, generator or None, default=None
+        The seed.
 
     Returns
     -------
-    array (size, size)
+    array of shape (size, size)
         Gray values from 0 to 1.
 
     Examples

@@ -469,9 +469,11 @@ def markov_mixing(transition: Any) -> MarkovMixing:
         It also bounds the coefficients of every sequence of features of the states. beta of a
         periodic chain does not fall to zero.
 
-    Notes ----- beta(k) = sum_i pi_i |P^k(i, .) - pi|_TV: the total variation distance from the
-    stationary law pi, averaged over pi ([1]_, [2]_ section 3). Two states that switch with
-    probabilities p and q have beta(k) = 2 p q / (p + q)^2 |1 - p - q|^k.
+    Notes
+    -----
+    beta(k) = sum_i pi_i |P^k(i, .) - pi|_TV: the total variation distance from the stationary law
+    pi, averaged over pi ([1]_, [2]_ section 3). Two states that switch with probabilities p and q
+    have beta(k) = 2 p q / (p + q)^2 |1 - p - q|^k.
 
     References
     ----------
@@ -578,10 +580,12 @@ def autoregressive_mixing(coefficient: float) -> AutoregressiveMixing:
         It is at most ``Geometric(1, abs(coefficient))``. Add the profiles of independent
         autoregressions that are observed together.
 
-    Notes ----- The process is Markov, so beta(k) is the expected total variation distance between
-    the law of X_k given X_0 and the law of X_k [1]_. Let r = |coefficient|^k be the correlation at
-    lag k. With unit variance, beta(k) is the mean over x ~ N(0, 1) of the distance between N(r x,
-    1 - r^2) and N(0, 1).
+    Notes
+    -----
+    The process is Markov, so beta(k) is the expected total variation distance between the law of
+    X_k given X_0 and the law of X_k [1]_. Let r = |coefficient|^k be the correlation at lag k.
+    With unit variance, beta(k) is the mean over x ~ N(0, 1) of the distance between N(r x, 1 -
+    r^2) and N(0, 1).
 
     The two densities cross at two points with a closed form, so the distance is a difference of
     normal probabilities. The mean over x is a Gauss-Legendre sum in u with x proportional to sinh

@@ -121,9 +121,10 @@ def smallest_margin_risk(
     -------
     risk, threshold : float
 
-    Notes ----- As a function of c^2 the margin risk is piecewise linear and continuous. Its
-    minimum is therefore at a corner q, q +- margin, 0 or 1. The result is exact. The cost is O(m
-    log m).
+    Notes
+    -----
+    As a function of c^2 the margin risk is piecewise linear and continuous. Its minimum is
+    therefore at a corner q, q +- margin, 0 or 1. The result is exact. The cost is O(m log m).
 
     Examples
     --------

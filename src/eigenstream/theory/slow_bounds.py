@@ -504,7 +504,9 @@ def independent_tail(m: int, precision: float, extent: Extent) -> float:
     ValueError
         If |V| |W| >= sqrt(m) precision.
 
-    Notes ----- The bound is exp( -(sqrt(m) precision - |V| |W|)^2 / (2 |<V, W>|^2) ). It holds for
+    Notes
+    -----
+    The bound is exp( -(sqrt(m) precision - |V| |W|)^2 / (2 |<V, W>|^2) ). It holds for
     independent, identically distributed X_i with mean zero and values in V.
 
     References
@@ -580,8 +582,10 @@ def metric_rule_error(objective: float, alpha: float, same_class: float) -> Metr
     --------
     class_continuity : Test the assumption of continuous classes.
 
-    Notes ----- The error is at most (1 - 2/alpha L_alpha(P)) / (1 - alpha) - R. For comparison,
-    the constant answer "same" has the error 1 - R, and "different" has the error R.
+    Notes
+    -----
+    The error is at most (1 - 2/alpha L_alpha(P)) / (1 - alpha) - R. For comparison, the constant
+    answer "same" has the error 1 - R, and "different" has the error R.
 
     The theorem assumes features with mean zero and norm at most 1/2. Classes must be continuous
     with respect to the process. A visit to a class makes every event inside the class more likely
