@@ -4,7 +4,7 @@ from typing import Any
 
 from joblib import hash as hash_of
 
-__all__ = ["NOTED", "check_same_steps", "forget_source", "merge_sources", "note_source"]
+__all__ = ["NOTED", "check_same_input", "forget_source", "merge_sources", "note_source"]
 
 #: So many sources are remembered by their names.
 MOST_SOURCES = 100
@@ -38,8 +38,15 @@ def forget_source(estimator: Any) -> None:
         vars(estimator).pop(name, None)
 
 
-def check_same_steps(left: Any, right: Any) -> None:
-    """Refuse two estimators that have learned behind different steps of preprocessing."""
+def check_same_input(left: Any, right: Any) -> None:
+    """Reject two estimators that have learned from other columns, or behind other steps."""
+    names = [list(getattr(one, "feature_names_in_", ())) for one in (left, right)]
+    if all(names) and names[0] != names[1]:
+        first, second = next((a, b) for a, b in zip(*names, strict=False) if a != b)
+        raise ValueError(
+            f"One estimator has learned from the column {first!r}, the other from {second!r} in "
+            "its place. Fit both with the same columns, in one order."
+        )
     steps = [getattr(one, "preprocessing_", None) for one in (left, right)]
     if hash_of(*steps[:1]) != hash_of(*steps[1:]):
         raise ValueError(

@@ -2,7 +2,7 @@
 
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -35,15 +35,9 @@ def merge(
             raise ValueError(f"{models[0]} holds a {type(merged).__name__}, which does not merge.")
         timed = "new_sequence" in signature(merged.merge).parameters
         how = {"new_sequence": not follows} if timed else {}
-        names: Any = getattr(merged, "feature_names_in_", None)
         for path in models[1:]:
             other = load(path)
-            others = getattr(other, "feature_names_in_", names)
             try:
-                if names is not None and list(names) != list(others):
-                    raise ValueError(
-                        "they have learned from other columns. Fit with the same --columns."
-                    )
                 merged = merged.merge(other, **how)
             except (ValueError, TypeError) as problem:
                 raise ValueError(f"{models[0]} and {path} do not merge: {problem}") from None

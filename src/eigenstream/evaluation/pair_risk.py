@@ -153,6 +153,13 @@ def balanced_risk(
     )
 
 
+def risk_at(counts: PairCounts, threshold: float) -> float:
+    """Return the balanced risk of one threshold: pairs below it are predicted to be the same."""
+    place = int(np.searchsorted(counts.ends, threshold, side="right"))
+    near, fooled = (share[place - 1] if place else 0.0 for share in counts.shares)
+    return float((1.0 - near) * (counts.same[-1] > 0) + fooled) / 2.0
+
+
 def risk_curve(counts: PairCounts) -> BalancedRisk:
     """Return the balanced risk of every threshold."""
     near, fooled = (np.concatenate([[0.0], share]) for share in counts.shares)

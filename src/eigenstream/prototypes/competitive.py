@@ -15,7 +15,7 @@ from eigenstream import theory
 from eigenstream._checks import check_choice, check_number, check_unchanged, check_whole, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads, check_fits, chunk_rows
-from eigenstream._provenance import NOTED, check_same_steps, merge_sources
+from eigenstream._provenance import NOTED, check_same_input, merge_sources
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream._streams import Course, fits_streams_by
@@ -532,7 +532,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
                 f"the other one has learned rows of {len(other._mean)} features, and this one of "
                 f"{len(self._mean)}. Merge learners of the same features."
             )
-        check_same_steps(self, other)
+        check_same_input(self, other)
         ours, theirs = self._ahead(), other._ahead()
         merged = type(self)(**self.get_params(deep=False))
         for name in {"n_features_in_", "feature_names_in_", *NOTED} & vars(self).keys():

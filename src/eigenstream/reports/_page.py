@@ -17,6 +17,7 @@ from eigenstream._files import replacing
 from eigenstream._linalg import Float64s
 from eigenstream.evaluation import balanced_risk, one_shot_error, pair_roc
 from eigenstream.evaluation.base import counts_of_pairs, roc_area
+from eigenstream.evaluation.pair_risk import risk_at
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports import _drawings
 from eigenstream.reports._drawings import MOST_BARS, MOST_IMAGES, Panel, first_of, known
@@ -304,8 +305,7 @@ def training_pairs(subject: Subject) -> Section | None:
         return None
     counts, error = estimator.pair_counts_, known(estimator, "risk_standard_error_")
     table = [
-        *_counted(counts),
-        ("threshold", f"{estimator.threshold_:.5g}"),
+        *_counted(counts, estimator.threshold_),
         ("least balanced risk R*", f"{estimator.risk_:.4f}" + (f" ± {error:.4f}" if error else "")),
     ]
     panels = _drawings.pair_panels(counts, estimator.threshold_)
@@ -313,11 +313,13 @@ def training_pairs(subject: Subject) -> Section | None:
     return Section("Training pairs", text, [PageTable(("", ""), table), *panels])
 
 
-def _counted(counts: Any) -> list[tuple[str, str]]:
+def _counted(counts: Any, threshold: float) -> list[tuple[str, str]]:
     return [
         ("same pairs", f"{counts.same[-1]:,.0f}"),
         ("different pairs", f"{counts.different[-1]:,.0f}"),
         ("ROC area", f"{roc_area(counts):.4f}"),
+        ("threshold", f"{threshold:.5g}"),
+        ("balanced risk at the threshold", f"{risk_at(counts, threshold):.4f}"),
     ]
 
 
@@ -329,7 +331,9 @@ def evaluation(subject: Subject) -> Section | None:
     if are_pairs(estimator, X):
         counts = counts_of_pairs(estimator.pair_distance(X), np.asarray(y))
         panels = _drawings.pair_panels(counts, estimator.threshold_)
-        return Section(title, "", [PageTable(("", ""), _counted(counts)), *panels])
+        return Section(
+            title, "", [PageTable(("", ""), _counted(counts, estimator.threshold_)), *panels]
+        )
     rows, labels = _sampled(X, y)
     spaces = {
         "columns": np.asarray(rows, np.float64),

@@ -23,7 +23,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
 from eigenstream._provenance import (
     NOTED,
-    check_same_steps,
+    check_same_input,
     forget_source,
     merge_sources,
     note_source,
@@ -284,7 +284,7 @@ class SubspaceEstimator(
                 )
         self._check_solver(other._solver)
         check_same_map(self._map, other._map)
-        check_same_steps(self, other)
+        check_same_input(self, other)
         merged = copy(self)
         merged._learner = ours.merge(theirs, new_sequence=new_sequence)
         merged._answer = None

@@ -3,7 +3,6 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_weights
 from eigenstream._documented import documented_by
@@ -13,7 +12,7 @@ from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import offered_if, unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream._streams import all_rows, check_labelled, is_stream, note_columns, refuse_keeping
-from eigenstream.evaluation.base import PairCounts, counts_of_classes, roc_area
+from eigenstream.evaluation.base import PairCounts
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.subspace import pair_input, rows
 from eigenstream.subspace.base import FLAG, continues, documented
@@ -274,25 +273,6 @@ class ClassSubspace(PairwiseEstimator):
                 "data say first. Fit with scale=False, on data scaled by constants."
             )
         return bound_of_rows(self._training(), margin, delta, diameter)
-
-    # ---- use -------------------------------------------------------------------------------
-
-    def score(self, X: Any, y: Any) -> float:
-        """Return the ROC area of the distance as a detector of class equality.
-
-        Over all pairs of rows; of given pairs, see ``pair_distance``.
-        """
-        check_is_fitted(self)
-        labels = pair_input.checked_labels(self, y)
-        Z = np.asarray(self.transform(X), np.float64)
-        if labels.shape != (len(Z),):
-            raise ValueError(f"y must hold one label a row, {len(Z)} in all; got {labels.shape}.")
-        codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)
-        counts = counts_of_classes(Z, codes, np.zeros(len(Z), np.intp))
-        if counts.same[-1] == 0 or counts.different[-1] == 0:
-            kind = "the same class" if counts.same[-1] == 0 else "different classes"
-            raise ValueError(f"y implies no pair of {kind}, so there is no ROC area.")
-        return roc_area(counts)
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""

@@ -11,7 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_choice, check_number
 from eigenstream._linalg import Float64s
 from eigenstream.evaluation import BalancedRisk, pair_risk
-from eigenstream.evaluation.base import PairCounts, counts_of_pairs, distances_of, roc_area
+from eigenstream.evaluation.base import (
+    PairCounts,
+    counts_of_classes,
+    counts_of_pairs,
+    distances_of,
+    roc_area,
+)
 from eigenstream.subspace import pair_input as _pair_input
 
 #: Rows projected at a time, where pairs come by index.
@@ -53,18 +59,21 @@ class PairDecisions(ABC):
 
     # ---- distances -------------------------------------------------------------------------
 
-    def pair_distance(self, pairs: Any) -> Float64s:
+    def pair_distance(self, pairs: Any, *, preprocessor: Any = None) -> Float64s:
         """Return the learned distance |P(x - x')| of each pair.
 
         Parameters
         ----------
         pairs : array of shape (n, 2, n_features), or index pairs (n, 2) with a ``preprocessor``
+        preprocessor : array of shape (m, n_features), optional
+            The rows that index pairs refer to. Each row is mapped once. By default those that the
+            estimator was given.
         """
         check_is_fitted(self)
         raw = _pair_input.checked_pairs(
             pairs,
             None,
-            self.preprocessor,
+            self.preprocessor if preprocessor is None else preprocessor,
             n_features=self.n_features_in_,  # type: ignore[attr-defined]
         )
         return self._distances(raw.rows, raw.pairs)
@@ -86,13 +95,14 @@ class PairDecisions(ABC):
                 out[part] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
             return out
 
-    def pair_score(self, pairs: Any) -> Float64s:
+    def pair_score(self, pairs: Any, *, preprocessor: Any = None) -> Float64s:
         """Return minus the distance of each pair: the larger, the likelier of the same class."""
-        return -self.pair_distance(pairs)
+        return -self.pair_distance(pairs, preprocessor=preprocessor)
 
-    def pair_predict(self, pairs: Any) -> NDArray[np.int64]:
+    def pair_predict(self, pairs: Any, *, preprocessor: Any = None) -> NDArray[np.int64]:
         """Return +1 for pairs nearer than ``threshold_`` (same class), else -1."""
-        return np.where(self.pair_distance(pairs) < self.threshold_, 1, -1).astype(np.int64)
+        near = self.pair_distance(pairs, preprocessor=preprocessor) < self.threshold_
+        return np.where(near, 1, -1).astype(np.int64)
 
     # ---- thresholds and risks ----------------------------------------------------------------
 
@@ -122,48 +132,74 @@ class PairDecisions(ABC):
 
     def calibrate_threshold(
         self,
-        pairs: Any,
+        X: Any,
         y: Any,
-        strategy: str = "balanced_risk",
+        strategy: str | None = None,
         *,
         false_positive_rate: float | None = None,
+        preprocessor: Any = None,
     ) -> Self:
-        """Set ``threshold_`` from given pairs, preferably held-out ones.
+        """Set ``threshold_`` from labelled rows or from pairs, preferably held-out ones.
 
         Parameters
         ----------
-        pairs : array of shape (n, 2, D), or index pairs (n, 2) with a ``preprocessor``
+        X : array of shape (n, n_features), pairs of shape (n, 2, n_features), or index pairs (n, 2)
+            Rows stand for all their pairs. Index pairs need a ``preprocessor``.
         y : array of shape (n,)
-            +1 for pairs of the same class, -1 for pairs of different ones.
-        strategy : {"balanced_risk", "accuracy", "false_positive_rate"}
-            Least balanced risk; fewest errors, every pair counting the same; or the largest
-            threshold that says "same" of at most the share ``false_positive_rate`` of the
-            different pairs.
+            Class labels of rows. +1 for pairs of the same class, -1 for pairs of different ones.
+        strategy : {"balanced_risk", "accuracy", "false_positive_rate"}, optional
+            The least balanced risk, or the fewest errors with all pairs counting the same. The
+            default is "false_positive_rate" if that is given, else "balanced_risk".
+        false_positive_rate : float in [0, 1), optional
+            Take the largest threshold at which at most this share of the different pairs is
+            predicted to be of the same class.
+        preprocessor : array of shape (m, n_features), optional
+            As in ``pair_distance``.
         """
+        by_rate = false_positive_rate is not None
+        strategy = strategy or ("false_positive_rate" if by_rate else "balanced_risk")
         check_choice(strategy, "strategy", ("balanced_risk", "accuracy", "false_positive_rate"))
-        if (strategy == "false_positive_rate") != (false_positive_rate is not None):
+        if (strategy == "false_positive_rate") != by_rate:
             raise ValueError(
-                "give false_positive_rate, a share such as 0.05, with the strategy of that name, "
-                "and only then."
+                f"strategy={strategy!r} does not go with false_positive_rate="
+                f"{false_positive_rate!r}. Leave strategy out, or the rate."
             )
-        distances = self.pair_distance(pairs)
-        signs = _pair_input.checked_signs(y, len(distances))
-        needed = {-1} if strategy == "false_positive_rate" else {-1, 1}
-        if not needed <= set(signs.tolist()):
-            raise ValueError(
-                f"strategy={strategy!r} needs pairs with y = {' and '.join(map(str, needed))}, "
-                f"got only {signs[0]}."
-            )
-        counts = counts_of_pairs(distances, signs)
-        if strategy == "balanced_risk":
-            threshold = pair_risk.risk_curve(counts).threshold
+        counts = self._counts_of(X, y, preprocessor, both=not by_rate)
+        if by_rate:
+            rate = check_number(false_positive_rate, "false_positive_rate", least=0, below=1)
+            threshold = pair_risk.rate_threshold(counts, rate)
         elif strategy == "accuracy":
             threshold = pair_risk.accuracy_threshold(counts)
         else:
-            rate = check_number(false_positive_rate, "false_positive_rate", least=0, below=1)
-            threshold = pair_risk.rate_threshold(counts, rate)
+            threshold = pair_risk.risk_curve(counts).threshold
         self._calibrated = threshold
         return self
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the ROC area of the distance as a detector of pairs of the same class.
+
+        Of all pairs of labelled rows, or of pairs with signs, as in ``calibrate_threshold``.
+        """
+        return roc_area(self._counts_of(X, y))
+
+    def _counts_of(
+        self, X: Any, y: Any, preprocessor: Any = None, *, both: bool = True
+    ) -> PairCounts:
+        """Return the distances of all pairs of labelled rows, or of pairs with signs, counted."""
+        check_is_fitted(self)
+        points = self.preprocessor if preprocessor is None else preprocessor
+        if np.ndim(X) == 2 and (points is None or np.shape(X)[1] != 2):
+            labels = _pair_input.checked_labels(self, y, np.shape(X)[0])
+            codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)
+            Z = np.asarray(self.transform(X), np.float64)
+            counts = counts_of_classes(Z, codes, np.zeros(len(Z), np.intp))
+        else:
+            distances = self.pair_distance(X, preprocessor=points)
+            counts = counts_of_pairs(distances, _pair_input.checked_signs(y, len(distances)))
+        for kind, total in ("different classes", counts.different), ("the same class", counts.same):
+            if (both or total is counts.different) and (len(total) == 0 or total[-1] == 0.0):
+                raise ValueError(f"y implies no pair of {kind}. Give rows or pairs of both kinds.")
+        return counts
 
 
 class FitsPairs(PairDecisions):
@@ -176,14 +212,3 @@ class FitsPairs(PairDecisions):
     def predict(self, pairs: Any) -> NDArray[np.int64]:
         """Return ``pair_predict``: +1 for pairs of the same class, -1 for others."""
         return self.pair_predict(pairs)
-
-    def score(self, pairs: Any, y: Any) -> float:
-        """Return the ROC area of the distance as a detector of positive pairs."""
-        distances = self.pair_distance(pairs)
-        signs = _pair_input.checked_signs(y, len(distances))
-        if len(np.unique(signs)) < 2:
-            raise ValueError(
-                f"y holds {signs[0]:+d} only; a ROC area compares same pairs with different ones, "
-                "so give some of both."
-            )
-        return roc_area(counts_of_pairs(distances, signs))

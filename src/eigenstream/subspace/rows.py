@@ -1,7 +1,7 @@
 """From arrays, lists, sparse matrices, frames and streams to checked chunks."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
@@ -125,6 +125,8 @@ class Source:
         self.map: FeatureMap | None = None
         #: The complete rows that index pairs refer to.
         self.points: Any = None
+        #: All rows that index pairs refer to, behind the map.
+        self.mapped_points: Any = None
         #: The number of sequences that the first pass has begun.
         self.n_sequences = 0
         #: What the first pass has skipped, and what it had skipped up to a checkpoint.
@@ -174,7 +176,7 @@ class Source:
             chunk = self._clean(raw)
             self.n_sequences += int(raw.new_sequence or (first and not self.n_sequences))
             first = False
-            yield from [chunk] if self.map is None else self.map.mapped(chunk)
+            yield from self._mapped(chunk, raw)
             self._keep(raw, turn)
         if self.map is not None and not self.map.ready:
             raise ValueError(
@@ -188,8 +190,18 @@ class Source:
             counted, self.skipped = self.skipped, Skipped()
             chunk = self._clean(raw)
             self.skipped = counted
-            yield from [chunk] if self.map is None else self.map.mapped(chunk)
+            yield from self._mapped(chunk, raw)
             self._keep(raw, turn)
+
+    def _mapped(self, chunk: Chunk, raw: Raw) -> Iterable[Chunk]:
+        """Return the chunks behind the map; the rows that index pairs refer to are mapped once."""
+        if self.map is None:
+            return [chunk]
+        if raw.pairs is None or not self.map.ready:
+            return self.map.mapped(chunk)
+        if self.mapped_points is None:
+            self.mapped_points = next(self.map.mapped(chunk)).rows
+        return [replace(chunk, rows=self.mapped_points)]
 
     def _keep(self, raw: Raw, turn: int) -> None:
         """Let a checkpoint be written, now that a chunk has been learned."""
@@ -202,7 +214,7 @@ class Source:
         """Start a pass that no callback follows."""
         for raw in self.raws():
             chunk = self._clean(raw)
-            yield from [chunk] if self.map is None else self.map.mapped(chunk)
+            yield from self._mapped(chunk, raw)
 
     def again(self) -> Iterator[Chunk]:
         """Start a pass over rows that are counted already."""

@@ -370,6 +370,21 @@ class TestRisks:
         learned.fit(PAIRS, SIGNS)
         assert learned.threshold_ == fitted, "a new fit forgets the calibration"
 
+    def test_calibration_by_labels_is_that_of_all_pairs(self):
+        for learned in (
+            ClassSubspace(2, eta=0.5).fit(X, Y),
+            PairSubspace(2, eta=0.5).fit(X[PAIRS], SIGNS),
+            PairMetric(max_iter=3, tol=1.0).fit(X[PAIRS], SIGNS),
+        ):
+            by_labels = learned.calibrate_threshold(X, Y, false_positive_rate=0.01).threshold_
+            learned.calibrate_threshold(PAIRS, SIGNS, false_positive_rate=0.01, preprocessor=X)
+            assert learned.threshold_ == pytest.approx(by_labels, rel=1e-9)
+            wrong = learned.pair_predict(PAIRS[SIGNS < 0], preprocessor=X) == 1
+            assert 0.0 <= wrong.mean() <= 0.01
+            assert learned.score(X, Y) == pytest.approx(learned.score(X[PAIRS], SIGNS))
+            with pytest.raises(ValueError, match="no pair of different classes"):
+                learned.calibrate_threshold(X, np.ones(len(X)), false_positive_rate=0.01)
+
     def test_bound_is_theorem_1(self):
         learned = ClassSubspace(3, eta=2.0).fit(X, Y)
         bound = learned.bound(delta=0.1, margin=0.2)

@@ -3,15 +3,18 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from eigenstream import (
     ClassSubspace,
+    CompetitiveLearning,
     Kernel,
     PairMetric,
     PairSubspace,
+    StreamPCA,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue")
@@ -224,3 +227,18 @@ class TestKernels:
         with pytest.raises(ValueError, match="no sums that add up"):
             model.merge(model)
         assert not hasattr(ClassSubspace(2).fit(ROWS, LABELS), "dual_coef_")
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [StreamPCA(1), ClassSubspace(1, eta=1.0), CompetitiveLearning(2)],
+    ids=lambda one: type(one).__name__,
+)
+def test_merging_other_columns_is_rejected(learner):
+    labels = np.arange(40) % 4
+    one, other = (
+        clone(learner).partial_fit(pd.DataFrame(ROWS[:, :2], columns=names), labels)
+        for names in (["a", "b"], ["b", "a"])
+    )
+    with pytest.raises(ValueError, match="column 'a', the other from 'b'"):
+        one.merge(other)
