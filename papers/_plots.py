@@ -59,7 +59,7 @@ def _shades(count: int) -> list[str]:
 
 
 def _line(w: Any, b: float, low: Any, high: Any) -> tuple[Any, Any] | None:
-    """Return two points of a line, far enough apart to cross the picture; None where there is none.
+    """Return two points of the line <w, x> + b = 0 that span the picture, or None for w = 0.
 
     >>> _line(np.zeros(2), 1.0, np.zeros(2), np.ones(2))
     """
@@ -82,7 +82,7 @@ def error_surface(
 ) -> Axes:
     """Draw the contours of (w - w*)^T R (w - w*) for two weights, and paths (steps, 2) over them.
 
-    The picture reaches so far around the solution w*; what leaves it is cut.
+    The picture shows the square of half-width ``reach`` around the solution w*.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def unit_circle(
 def arrivals(
     steps: ArrayLike, curves: Mapping[str, ArrayLike], label: str, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw how several things come about over the steps, such as the parts of an answer.
+    """Draw curves over the steps on a logarithmic axis.
 
     Examples
     --------
@@ -197,7 +197,9 @@ def paths(
 
 
 def growth(counts: ArrayLike, curves: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
-    """Draw learning curves, a row of ``curves`` a seed: the mean, and a shade over their range.
+    """Draw learning curves: the mean over seeds, and a band over their range.
+
+    Each row of an array of ``curves`` is a seed.
 
     >>> growth([10, 100], {"linear": [[0.5, 0.1], [0.3, 0.1]]}).get_xscale()
     'log'

@@ -1,4 +1,4 @@
-"""What the papers share: the entry of a paper, its outcome, and how tables write figures."""
+"""Shared parts of the papers: the entry of a paper, its results, and numbers in tables."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from eigenstream import plotting
 from eigenstream.demo import Clock
 from eigenstream.reports.base import Drawing, PageTable, Report, Tiles
 
-#: How much to compute: for a test, a first look, the default, or as much as the paper did.
+#: The amount of computation: for a test, a first look, the default, or the amount of the paper.
 Effort = Literal["tiny", "quick", "default", "full"]
 #: A space at which narrow screens do not break the line.
 NARROW = "\N{NO-BREAK SPACE}"
@@ -18,7 +18,7 @@ NARROW = "\N{NO-BREAK SPACE}"
 
 @dataclass(frozen=True)
 class Outcome:
-    """The table to print, the page, and every number as JSON holds it."""
+    """The table to print, the page, and all numbers for the JSON file."""
 
     table: PageTable
     report: Report
@@ -43,7 +43,7 @@ def spread(values: Sequence[float]) -> float | None:
 
 
 def mean_with_spread(values: Sequence[float]) -> str:
-    """Write the mean with the standard deviation; of a single value, the value.
+    """Return the mean and the standard deviation as text, or a single value.
 
     >>> mean_with_spread([0.25]), mean_with_spread([0.1, 0.3]).replace(NARROW, " ")
     ('0.250', '0.200 ± 0.141')

@@ -1,4 +1,4 @@
-"""What winner, soft and ranked prototypes find on the two-cluster model of [DYN]."""
+"""Winner, soft and ranked prototypes on the two-cluster model of [DYN]."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from papers.base import Effort, Outcome, Paper, drawing, mean_with_spread
 #: The centres lie b from the origin; eta is the paper's learning rate; alpha ends here.
 SEPARATION, ETA, END = 1.5, 0.5, 40
 
-#: R and Q at the start: small and nearly alike, but for what breaks the symmetry.
+#: R and Q at the start: small, with a small difference that breaks the symmetry.
 START_R = np.array([[0.2, 0.1], [0.1, 0.2]])
 
 ASSIGNMENTS = ("winner", "soft", "rank")
@@ -56,7 +56,7 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
 
 
 def _run(assignment: str, n: int, seed: int) -> tuple[Any, Any, float, float]:
-    """Return R and Q at whole times, how many rows prototypes tell apart, and Lloyd's inertia."""
+    """Return R and Q at integer times, the number of separated rows, and Lloyd's inertia."""
     rng = np.random.default_rng(seed)
     directions = np.linalg.qr(rng.standard_normal((n, 4)))[0].T
     labels = rng.integers(2, size=END * n)
@@ -85,7 +85,7 @@ def _model(softness: float | None = None) -> CompetitiveDynamics:
 
 
 def _solved(assignment: str) -> Any:
-    """Return the course that the equations give."""
+    """Return the solution of the equations."""
     softness = None if assignment == "winner" else 1.0
     model = _model(softness)
     Q = START_R @ START_R.T + 0.09 * np.eye(2)
@@ -93,7 +93,7 @@ def _solved(assignment: str) -> Any:
 
 
 def _numbers(name: str, found: Any, theory: Any) -> dict[str, Any]:
-    """Return the last overlaps, the quantisation error they stand for, and what theory says."""
+    """Return the final overlaps and the quantisation error, measured and in theory."""
     R, Q, told, lloyd = found
     model = _model()
     own = (R[:, -1, 0, 0] + R[:, -1, 1, 1]) / 2
@@ -177,7 +177,7 @@ def _courses(found: Any, theory: Any) -> list[Drawing]:
 
 
 def _inertia(found: Any, theory: Any) -> Drawing:
-    """Return the inertia of fresh rows in the course of learning, beside that of Lloyd's means."""
+    """Return the inertia of new rows during learning, and that of Lloyd's means."""
     model, times, shown = _model(), np.arange(END + 1.0), slice(0, None, 2)
 
     def course(Rs: Any, Qs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Real images from the folder that EIGENSTREAM_DATA names; docs/papers.md says how to make it."""
+"""Real images from the folder EIGENSTREAM_DATA, described in docs/papers.md."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ FACE_HEIGHT = 32
 
 
 def missing(*files: str) -> str | None:
-    """Name the first file that is not in the folder, or return None.
+    """Return the name of the first missing file, or None.
 
     >>> missing()
     """

@@ -22,7 +22,7 @@ from papers.explorer import explorer
 #: Printed: the learning rate, the start, and how rates differ in figure 4b.
 ETA, START = 0.1, 0.06
 RATES = {"equal": (1, 1, 1), "1% apart": (1, 1.009, 0.99), "10% apart": (1, 1.09, 0.9)}
-#: The b of figures 3 and 4 are not printed; with these the axes fit.
+#: The paper does not print b of figures 3 and 4. These values fit the axes.
 STRENGTHS = (0.6, 0.4, 0.2)
 ONLY_B = "Only b = (0.6, 0.4, 0.2) is inferred from the axes; eta and the start are printed."
 #: The printed X(0) of figure 4a.
@@ -61,7 +61,7 @@ def learning_curves(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
 
 
 def phase_line(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
-    """Figure 1b: where prototypes specialise."""
+    """Figure 1b: the region in which prototypes specialise."""
     etas = np.linspace(0.02, 10, 200)
     found: dict[str, list[tuple[float, float]]] = {"specialised": [], "together": []}
     wrong = 0
@@ -91,7 +91,7 @@ def phase_line(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
 
 
 def rest_states(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
-    """Figure 2: R, S and Q at rest, against the learning rate."""
+    """Figure 2: R, S and Q of the stationary state, against the learning rate."""
     pair = SymmetricPair(1.0)
     etas = np.linspace(0.01, 0.999, 120) * pair.critical_rate
     states = [pair.specialised(eta) for eta in etas]
@@ -203,7 +203,7 @@ def pair_start(X: float) -> tuple[Any, Any]:
 
 
 def two_units(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
-    """Figures 3b and 4a: overlaps are lost and found again; the plateau grows with -ln X(0)."""
+    """Figures 3b and 4a: overlaps fall and rise again; the plateau grows with -ln X(0)."""
     model, times = PrincipalDynamics(STRENGTHS[:2], eta=ETA), np.linspace(0, 300, 601)
     courses = {X: model.solve(*pair_start(X), times) for X in DEVIATIONS}
     last = courses[DEVIATIONS[-1]]
@@ -250,7 +250,7 @@ def two_units(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
 
 
 def stability(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
-    """Where the aligned state is stable: the correction of the paper's criterion."""
+    """The region in which the aligned state is stable: a correction of the paper."""
     seconds = 2.0 * np.linspace(0.1, 0.95, 60)
     critical = [PrincipalDynamics([2.0, b]).critical_rates[1] for b in seconds]
     edge = []
@@ -296,7 +296,7 @@ FIGURES = {
 
 
 def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
-    """Make each figure from one seed; their runs are repetitions of their own."""
+    """Make each figure. A figure repeats its runs, so it uses one seed."""
     clock.begin("figures", len(FIGURES))
     sections, numbers = [], {}
     for name, figure in FIGURES.items():

@@ -1,4 +1,4 @@
-"""[HPCA] section 7, its outlook: pairs of frames near and far in time teach without any label."""
+"""[HPCA] section 7, outlook: learning without labels from pairs of frames near and far in time."""
 
 import warnings
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from papers.hpca import LANDMARKS, PAGES, neighbours
 
 FRAMES: Mapping[Effort, int] = {"tiny": 400, "quick": 2000, "default": 8000, "full": 20_000}
 STATES: Mapping[Effort, int] = {"tiny": 5, "quick": 100, "default": 100, "full": 100}
-#: Frames a letter stays on average, and its largest turn from frame to frame.
+#: The mean number of frames of a letter, and its largest rotation per frame.
 HOLD, SPEED = 40.0, 1.0
 #: Steps back in time of the positive pairs.
 NEAR = (1, 2, 4, 8)
@@ -36,7 +36,7 @@ WAYS: Mapping[str, tuple[str, Any]] = {
 
 
 def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
-    """Watch, learn and judge with films 0, 1, ..."""
+    """Learn from the films of seeds 0, 1, ... and evaluate."""
     found: dict[str, list[tuple[float, float]]] = {}
     wrong: dict[str, list[float]] = {}
     sections: list[Section] = []

@@ -1,7 +1,7 @@
-"""[HPCA] section 7: labels of some classes teach a distance for classes never seen.
+"""[HPCA] section 7: a distance learned from the labels of some classes, tested on new classes.
 
-Eta and the kernel's C are chosen on training classes only: by the error on held-out classes, or by
-the paper's rule, the margin risk of the training pairs at 0.01.
+Eta and C of the kernel are chosen on training classes only. The criterion is the error on held-out
+classes, or the rule of the paper: the margin risk of the training pairs at 0.01.
 """
 
 import warnings
@@ -80,7 +80,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Way:
-    """How to learn: in which space, and how eta and C are chosen."""
+    """A way to learn: the space, and the choice of eta and C."""
 
     name: str
     space: Literal["kernel", "landmarks", "linear"] = "kernel"
@@ -106,7 +106,7 @@ LANDMARKED = (
 
 @dataclass(frozen=True)
 class Task:
-    """Rows to learn from, the ways to do so, and what to ask afterwards by name."""
+    """Training rows, ways to learn, and test sets by name."""
 
     name: str
     rows: Any
@@ -127,7 +127,7 @@ class Found:
     sections: list[Section] = field(default_factory=list)
 
     def add(self, test: str, name: str, rows: Any, labels: Any, **what: Any) -> None:
-        """Judge features and add the figures."""
+        """Evaluate features and add the figures."""
         judged, risk = judge(rows, labels), balanced_risk(rows, labels)
         figures = {
             "error": judged.error,
@@ -182,7 +182,7 @@ def some_of_each(labels: Any, most: int) -> Any:
 
 
 def learned(task: Task, way: Way, column: Column, effort: Effort) -> tuple[Any, dict[str, Any]]:
-    """Choose eta and C by training classes, learn all rows, and tell what was chosen."""
+    """Choose eta and C by training classes, learn all rows, and return the choice."""
     median = median_square(np.asarray(task.rows, np.float64))
 
     def estimator(gamma: float | None, eta: Any, criterion: str = "difference") -> ClassSubspace:
@@ -224,11 +224,11 @@ def learned(task: Task, way: Way, column: Column, effort: Effort) -> tuple[Any, 
 
 @dataclass(frozen=True)
 class Pairs:
-    """One column of the paper's table, made again."""
+    """One column of the paper's table."""
 
     title: str
     lead: str
-    #: Yields the tasks of every repetition: which columns apply is one of the test's name.
+    #: Yields the tasks of every repetition.
     runs: Callable[[Effort, int], Iterator[list[Task]]]
     column: Column
     test: str
@@ -236,7 +236,7 @@ class Pairs:
     rings: bool = False
 
     def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
-        """Learn and judge with seeds 0, 1, ..."""
+        """Learn and evaluate with seeds 0, 1, ..."""
         found = Found()
         with warnings.catch_warnings():
             # The tables show which kernels are too sharp, and where eigenvalues are too few.
@@ -277,7 +277,7 @@ def outcome(paper: Pairs, found: Found) -> Outcome:
                 theirs, says = f"{column.raw:.3f}", ""
             else:
                 theirs = f"{column.error:.3f}{NARROW}/ {column.risk:.3f}"
-                # Both should be small: one less the error is compared like an area.
+                # The error should be small, so 1 - error is compared like an area.
                 ours = (1 - float(np.mean(error)), float(np.mean(risk)))
                 says = verdict(ours, (1 - column.error, column.risk))
                 cells = [
@@ -385,7 +385,7 @@ def neighbours(images: Any, before: Any, after: Any, labels: Any) -> Section:
 
 
 def rings(rows: Any, labels: Any, eta: float) -> Section:
-    """Show what a linear projection learns from turned images."""
+    """Show the components of a linear projection of rotated images."""
     vectors, n, shares = rings_of(rows, labels, eta)
     images = plotting.signed(vectors, int(rows.shape[1] ** 0.5))
     tiles = [
@@ -441,7 +441,7 @@ def ring_shares(vectors: Any) -> Any:
 
 
 def rendered(motion: Any, counts: Mapping[Effort, int]) -> Callable[..., Iterator[list[Task]]]:
-    """Return what makes printed letters to learn from, and digits to be asked about."""
+    """Return a function that draws printed letters to learn from, and digits to test."""
 
     def runs(effort: Effort, seeds: int) -> Iterator[list[Task]]:
         for seed in range(seeds):
@@ -463,7 +463,7 @@ def rendered_task(motion: Any, page: str, seed: int, count: int) -> Task:
 
 
 def faces(effort: Effort, seeds: int) -> Iterator[list[Task]]:
-    """Yield the split by numbers, then random splits, whatever the number of seeds."""
+    """Yield the split by class numbers, then random splits that do not depend on ``seeds``."""
     images, people = data.labelled("orl_faces.npz")
     rng, names = np.random.default_rng(0), np.unique(people)
     splits = {"tiny": 1, "quick": 4, "default": 20, "full": 20}[effort]
@@ -482,7 +482,7 @@ def faces(effort: Effort, seeds: int) -> Iterator[list[Task]]:
 LETTERS: Mapping[Effort, int] = {"tiny": 4, "quick": 15, "default": 80, "full": 80}
 DIGITS: Mapping[Effort, int] = {"tiny": 5, "quick": 25, "default": 50, "full": 50}
 COPIES: Mapping[Effort, int] = {"tiny": 1, "quick": 1, "default": 4, "full": 4}
-#: How far copies are sheared and turned (radians), shifted (pixels) and scaled (logarithm).
+#: The largest motions of copies: shear and rotation (radians), shift (pixels), log scale.
 SHEAR, TURN, SHIFT, ZOOM = 0.4, 0.1, 1.5, 0.1
 
 
@@ -519,7 +519,7 @@ def handwritten(effort: Effort, seeds: int) -> Iterator[list[Task]]:
 
 
 def moved(images: Any, rng: np.random.Generator) -> Any:
-    """Return each image once, a little sheared, turned, scaled and shifted at random."""
+    """Return a copy of each image with a small random shear, rotation, scale and shift."""
     out, centre = np.empty_like(images), (np.array(images.shape[1:]) - 1.0) / 2.0
     for k, image in enumerate(images):
         angle, slant = rng.uniform(-TURN, TURN), rng.uniform(-SHEAR, SHEAR)

@@ -16,7 +16,7 @@ from papers.base import Effort, Outcome, Paper, drawing, mean_with_spread, pictu
 STEPS: Mapping[Effort, int] = {"tiny": 600, "quick": 4_000, "default": 40_000, "full": 400_000}
 PASSES: Mapping[Effort, int] = {"tiny": 1, "quick": 3, "default": 20, "full": 100}
 
-#: After which shares of the steps the net is drawn.
+#: The shares of the steps after which the map is drawn.
 MOMENTS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.35, 0.6, 1.0)
 
 #: Rows under the net.
@@ -49,7 +49,7 @@ DATA: dict[str, Callable[[np.random.Generator, int], Any]] = {
 
 
 def nets(seed: int, steps: int) -> dict[str, SelfOrganizingMap]:
-    """Return the maps to be unfolded, which know nothing: a chain, a ring of units, a grid."""
+    """Return new maps: a chain, a ring and a grid of units."""
     common: dict[str, Any] = {"n_steps": steps, "random_state": seed}
     return {
         "a chain of 100 units": SelfOrganizingMap(100, **common),
@@ -59,7 +59,7 @@ def nets(seed: int, steps: int) -> dict[str, SelfOrganizingMap]:
 
 
 def unfolded(som: SelfOrganizingMap, rows: Any) -> list[Any]:
-    """Return the units at each moment, learning the rows one by one."""
+    """Return the units at each moment of learning, row by row."""
     found, learned = [np.asarray(som.init)], 0
     for share in MOMENTS[1:]:
         until = max(round(share * len(rows)), learned + 1)
@@ -70,7 +70,7 @@ def unfolded(som: SelfOrganizingMap, rows: Any) -> list[Any]:
 
 
 def in_the_plane(seeds: int, steps: int) -> tuple[list[Section], list[Any], dict[str, Any]]:
-    """Let every net learn every set of points; draw those of the first seed."""
+    """Fit every map to every set of points, and draw the maps of the first seed."""
     sections, table, numbers = [], [], {}
     for name, draw in DATA.items():
         blocks: list[Any] = []

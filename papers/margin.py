@@ -1,4 +1,4 @@
-"""[HPCA] section 6: which threshold c and which margin gamma the margin risk would choose."""
+"""[HPCA] section 6: the threshold c and the margin gamma with the smallest margin risk."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ DIRECTIONS = BOTH.column.dimensions
 
 
 def eta_of(c: float, margin: float) -> float:
-    """Return the weight of different pairs beside that of same ones ([HPCA] section 6).
+    """Return the weight of different pairs relative to same pairs ([HPCA] section 6).
 
     >>> round(eta_of(0.4, 0.01), 3), round(eta_of(0.05, 0.01), 3), round(eta_of(0.05, 0.1), 3)
     (0.19, 0.01, 0.1)
@@ -108,7 +108,7 @@ def choices(sweep: Any) -> Any:
 
 
 def table_of(name: str, sweep: Any, held: list[Any], count: int) -> PageTable:
-    """Return a row for each margin: what it chooses, and what that gives on the test."""
+    """Return a row for each margin: its choice, and the test results of that choice."""
     rows = []
     for k, margin in enumerate(MARGINS):
         picks = choices(sweep)[:, k]
@@ -135,7 +135,7 @@ def table_of(name: str, sweep: Any, held: list[Any], count: int) -> PageTable:
 
 
 def curves(name: str, sweep: Any) -> list[Any]:
-    """Return what the choice sees and what it does not see."""
+    """Return the training figures of the choice and the test figures."""
     mean = sweep.mean(axis=0)
     risks = {f"gamma {margin:g}": mean[k, :, 0] for k, margin in enumerate(MARGINS[:-1])}
     judge = plotting.sweep(THRESHOLDS, risks, {})

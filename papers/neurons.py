@@ -1,4 +1,4 @@
-"""A page of pictures that teach: five neurons as they learn, each beside its theory."""
+"""A page of pictures: five neurons during learning, compared with theory."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ class Lesson:
     numbers: dict[str, Any]
 
 
-#: Points of the two clouds, and how far from the line between them the nearest may be.
+#: The number of points of the two classes, and their smallest distance from the line.
 POINTS, GAP = 60, 0.25
 #: Rates of Adaline in units of the limit.
 RATES = {"slow": 0.02, "fast": 0.15, "beyond the limit": 1.1}
@@ -70,7 +70,7 @@ def best_margin(rows: Any, signs: Any) -> float:
 
 
 def perceptron(seeds: int) -> Lesson:
-    """Count mistakes beside the theorem's bound; draw the line after some of them."""
+    """Compare the number of mistakes with its bound; draw the line after some of them."""
     mistakes, bounds = [], []
     for seed in range(seeds):
         rows, signs = separable(seed)
@@ -111,7 +111,7 @@ def perceptron(seeds: int) -> Lesson:
 
 
 def moments(last: int, most: int = 9) -> list[int]:
-    """Return about so many moments up to the last, ever farther apart.
+    """Return at most ``most`` steps up to the last one, with growing distances.
 
     >>> moments(20, 4)
     [1, 3, 7, 20]
@@ -204,7 +204,7 @@ def misadjustment(R: Any, rate: float) -> float:
 
 #: Standard deviations of the plane's two directions, and of Sanger's eight.
 PLANE = (1.5, 0.6)
-#: Each variance is half the one before.
+#: Each variance is half the previous one.
 SPECTRUM = tuple(3.0 * 2.0 ** (-k / 2) for k in range(8))
 FOUND = 4
 
@@ -270,7 +270,7 @@ def oja(seeds: int, steps: int) -> Lesson:
 
 
 def sanger(seeds: int, steps: int) -> Lesson:
-    """Watch the components come one after the other."""
+    """Compare the units of Sanger's network with the components, which they find in order."""
     final: list[list[float]] = []
     arrival: list[list[int]] = []
     for seed in range(seeds):
@@ -336,7 +336,7 @@ def sanger(seeds: int, steps: int) -> Lesson:
 
 
 def halves(rows: Any, most: int = 3000) -> list[Any]:
-    """Return two halves of the first rows, not so many that plain Hebb explodes.
+    """Return two halves of the first rows, few enough that plain Hebb learning does not diverge.
 
     >>> [len(half) for half in halves(np.zeros((9000, 2)))]
     [1500, 1500]
@@ -433,7 +433,7 @@ def exclusive_or(seeds: int, passes: int) -> Lesson:
 
 
 def _quietly(unit: Perceptron) -> Perceptron:
-    """Fit the perceptron to what it cannot learn, without its warning: the page says it."""
+    """Fit the perceptron to inseparable classes without its warning, which the page replaces."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return unit.fit(CORNERS, ANSWERS)

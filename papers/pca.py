@@ -93,7 +93,7 @@ def probe() -> tuple[Section, dict[str, Any]]:
 
 
 def coding() -> tuple[Section, dict[str, Any]]:
-    """Encode digits by few numbers, decode them, and compare the error with the eigenvalues."""
+    """Encode digits by few numbers, decode them, and compare the error with eigenvalues."""
     rows = load_digits().data
     whole = StreamPCA(None).fit(rows)
     errors, decoded = [], [rows[:10]]

@@ -1,7 +1,7 @@
-"""[SLOW] section 6: features of a walking window that see past rotation or past scale.
+"""[SLOW] section 6: features of a walking window that are invariant to rotation or scale.
 
-One pass over the views keeps the variance and the velocity, so that every alpha of the batch
-solution comes from the same pass. The paper's online rule learns beside it.
+One pass over the views accumulates variance and velocity. Every alpha of the batch solution uses
+these sums. The online rule of the paper learns in the same pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -85,7 +85,7 @@ OPEN = (
 
 @dataclass(frozen=True)
 class Space:
-    """Learners of one space: the views' own, or that of an RBF network."""
+    """Learners of one space: of the views, or of an RBF network."""
 
     name: str
     network: RBFNetwork | None = None
@@ -119,7 +119,7 @@ class Space:
 
 
 def batch(center: bool = True) -> dict[str, SlowSubspace]:
-    """Return the learner of the batch solution, by what its names end in."""
+    """Return the learner of the batch solution, by the end of its names."""
     return {"" if center else ", not centred": SlowSubspace(FEATURES, center=center)}
 
 
@@ -144,7 +144,7 @@ class Slow:
     paper: Mapping[str, tuple[float, float]]
 
     def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
-        """Watch, learn and test with seeds 0, 1, ..."""
+        """Learn and test with seeds 0, 1, ..."""
         found = Found(VIEWS[effort], seeds)
         for seed in range(seeds):
             self.one_seed(effort, seed, clock, found)
@@ -227,7 +227,7 @@ class Slow:
             self.real_images(spaces[0], (images, labels), parts, states, found)
 
     def sweep(self, space: Space, images: Any, labels: Any, found: "Found") -> None:
-        """Solve for every alpha, and note what the rules choose."""
+        """Solve for every alpha, and record the choices of the rules."""
         slow = space.learners[""]
         path, rows = slow.path(ALPHAS), space.mapped(images) - slow.mean_
         areas = [judge(rows @ basis.T, labels).area for basis in path.components]
@@ -237,7 +237,7 @@ class Slow:
             found.bounds.append(float(np.min(path.error_bound)))
 
     def real_images(self, linear: Space, printed: Any, parts: Any, states: int, f: "Found") -> None:
-        """Ask about handwritten digits; and learn from real images instead of the page."""
+        """Test on handwritten digits, and learn from real images instead of the page."""
         classes = len(np.unique(printed[1]))
         images, labels = data.moved_digits(self.motion, classes, states, parts[3])
         f.shown.setdefault("handwritten", images)
@@ -284,7 +284,7 @@ class Slow:
         )
 
     def rate(self, found: "Found") -> str:
-        """Explain what decides the result of the online rule."""
+        """Explain the result of the online rule."""
         steps = float(Power(100.0, 1e4).gains(0, found.views).sum())
         value = found.shown["filters"][0.2][1][0]
         return (
@@ -369,7 +369,7 @@ class Slow:
 
 @dataclass
 class Found:
-    """What all seeds found: (area, error) by name, a pair for each seed."""
+    """The results of all seeds: by name, (area, error) of each seed."""
 
     views: int
     seeds: int
@@ -385,7 +385,7 @@ class Found:
     shown: dict[str, Any] = field(default_factory=dict)
 
     def add(self, test: str, name: str, rows: Any, labels: Any) -> None:
-        """Judge features and add the figures."""
+        """Evaluate features and add the figures."""
         judged = judge(rows, labels)
         getattr(self, test).setdefault(name, []).append((judged.area, judged.error))
         if test == "printed":

@@ -1,4 +1,4 @@
-"""What a drift alone teaches: [SLOW] section 6 leaves translation open."""
+"""Invariance to translation, learned from a drifting window ([SLOW] section 6 leaves it open)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -58,7 +58,7 @@ def shifted_digits(reach: float, n_per_class: int, rng: np.random.Generator) -> 
 
 
 def even_share(directions: Any) -> float:
-    """Return how much of orthonormal rows is the same weight on every feature.
+    """Return the share of orthonormal rows along the constant vector.
 
     >>> even_share(np.full((1, 4), 0.5)), even_share(np.eye(4)[:2])
     (1.0, 0.25)
@@ -67,7 +67,7 @@ def even_share(directions: Any) -> float:
 
 
 def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
-    """Watch, learn and test with seeds 0, 1, ..."""
+    """Learn and test with seeds 0, 1, ..."""
     #: By name: (area, error) at each of REACHES, a list for each seed.
     figures: dict[str, list[list[tuple[float, float]]]] = {}
     even: dict[str, list[float]] = {}

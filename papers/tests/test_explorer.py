@@ -19,7 +19,7 @@ from eigenstream.theory import (
 )
 from papers.explorer import explorer, script
 
-#: Beside the equations: means over runs of a chain, at one time.
+#: Means over runs of a chain, at one time.
 RUNS = """
 function mean(step, R, Q, rule, steps, runs, seed) {
   const draw = generator(seed), all = [];

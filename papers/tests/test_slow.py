@@ -1,4 +1,4 @@
-"""What a walking window teaches about rotation and shifts."""
+"""Invariance to rotation and shifts, learned from a walking window."""
 
 import numpy as np
 import pytest

@@ -115,7 +115,7 @@ def balanced_risk(
     Z : array-like of shape (n, n_features)
         Features.
     labels : array-like of shape (n,)
-        At least two classes, one of them with two examples.
+        At least two classes. At least one class needs two examples.
     exact_pairs : int, default=2**20
         Up to this number of pairs (1448 examples) the result is exact. Above it, distances are
         counted in a histogram, and ``risk_error`` bounds the error.

@@ -79,7 +79,7 @@ def pair_roc(
     Z : array-like of shape (n, n_features)
         Features. The detector is their Euclidean distance.
     labels : array-like of shape (n,)
-        At least two classes, one of them with two examples.
+        At least two classes. At least one class needs two examples.
     level : float, default=0.95
         The level of the confidence interval, which is normal and clipped to [0, 1].
     exact_pairs : int, default=2**20
@@ -211,7 +211,7 @@ def one_shot_error(
     Z : array-like of shape (n, n_features)
         Features.
     labels : array-like of shape (n,)
-        At least two classes, one of them with two examples.
+        At least two classes. At least one class needs two examples.
     n_draws : int, default=None
         Also draw this number of choices at random, for their mean and spread.
     random_state : int, generator or None, default=None
