@@ -17,13 +17,13 @@ ROUNDS = 7
 
 
 def prototypes(K: int, softness: float | None) -> Callable[[], object]:
-    model = CompetitiveDynamics(2 * np.eye(K), eta=0.5, softness=softness)
+    model = CompetitiveDynamics(2 * np.eye(K), learning_rate=0.5, softness=softness)
     R = 0.01 * np.random.default_rng(K).standard_normal((K, K))
     return lambda: model.solve(R, R @ R.T + 0.1 * np.eye(K), np.linspace(0, 100, 201))
 
 
 def units(*strengths: float) -> Callable[[], object]:
-    M, model = len(strengths), PrincipalDynamics(strengths, eta=0.1)
+    M, model = len(strengths), PrincipalDynamics(strengths, learning_rate=0.1)
     R = 0.06 + 1e-6 * np.random.default_rng(M).standard_normal((M, M))
     return lambda: model.solve(R, np.eye(M), np.linspace(0, 800, 401))
 

@@ -12,7 +12,7 @@ from eigenstream.theory import CompetitiveDynamics
 from papers._plots import paths
 from papers.base import Effort, Outcome, Paper, drawing, mean_with_spread
 
-#: The centres lie b from the origin; eta is the paper's learning rate; alpha ends here.
+#: The centres lie b from the origin; eta is the learning rate of the paper; t ends here.
 SEPARATION, ETA, END = 1.5, 0.5, 40
 
 #: R and Q at the start: small, with a small difference that breaks the symmetry.
@@ -81,7 +81,7 @@ def _run(assignment: str, n: int, seed: int) -> tuple[Any, Any, float, float]:
 
 
 def _model(softness: float | None = None) -> CompetitiveDynamics:
-    return CompetitiveDynamics(SEPARATION * np.eye(2), eta=ETA, softness=softness)
+    return CompetitiveDynamics(SEPARATION * np.eye(2), learning_rate=ETA, softness=softness)
 
 
 def _solved(assignment: str) -> Any:
@@ -132,7 +132,7 @@ def _table(numbers: dict[str, Any], seeds: int) -> PageTable:
         ("", "R", "in theory", "S", "in theory", "quantisation error", "rows told apart"),
         rows,
         caption=(
-            f"At alpha = {END}, mean ± standard deviation of {seeds} runs. R is a prototype's "
+            f"At t = {END}, mean ± standard deviation of {seeds} runs. R is a prototype's "
             "overlap with its own cluster's direction, S with the other's; the centres have "
             f"{SEPARATION} and 0. "
             "Winners overshoot: rows of a cluster that lie nearer to the other prototype are lost "
@@ -161,8 +161,8 @@ def _courses(found: Any, theory: Any) -> list[Drawing]:
         if name in theory:
             course = theory[name]
             lines = {
-                "R": (course.alphas, course.R[:, 0, 0]),
-                "S": (course.alphas, course.R[:, 0, 1]),
+                "R": (course.t, course.R[:, 0, 0]),
+                "S": (course.t, course.R[:, 0, 1]),
             }
         ax = plotting.courses(lines, points)
         told = "Lines: the equations for N to infinity. " if lines else ""
@@ -190,10 +190,10 @@ def _inertia(found: Any, theory: Any) -> Drawing:
         error = error / np.sqrt(len(values))
         points[name] = times[shown], values.mean(axis=0)[shown], error[shown]
         if name in theory:
-            lines[name] = theory[name].alphas, course(theory[name].R, theory[name].Q)
+            lines[name] = theory[name].t, course(theory[name].R, theory[name].Q)
     lloyd = 2.0 * float(np.mean(found["winner"][3]))
     lines["Lloyd's means"] = times[[0, -1]], np.full(2, lloyd)
-    ax = plotting.courses(lines, points, labels=("alpha", "inertia of a row"))
+    ax = plotting.courses(lines, points, labels=("t", "inertia of a row"))
     return drawing(
         ax,
         "Inertia",

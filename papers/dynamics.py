@@ -36,8 +36,8 @@ def mean_and_error(values: Any) -> tuple[Any, Any]:
 
 
 def learning_curves(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
-    """Figure 1a: R and S against alpha."""
-    model = CompetitiveDynamics(np.eye(2), eta=0.5)
+    """Figure 1a: R and S against time."""
+    model = CompetitiveDynamics(np.eye(2), learning_rate=0.5)
     start = overlaps_of_pair(0.1, 1e-3, 0.2, 0.2)
     fine, coarse = np.linspace(0, 200, 401), np.linspace(0, 200, 21)
     course = model.solve(*start, fine)
@@ -72,7 +72,7 @@ def phase_line(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
                 continue
             start = overlaps_of_pair(b, 0.5 * b, b * b + eta / 2, 1.0 + eta / 2)
             end = max(20.0, 8 / abs(pair.growth_rate(eta)))
-            model = CompetitiveDynamics(b * np.eye(2), eta=eta)
+            model = CompetitiveDynamics(b * np.eye(2), learning_rate=eta)
             R = model.simulate(*start, [end], n_features=500, runs=4, random_state=seed).R[:, 0]
             apart = np.abs(R[:, 0, 0] - R[:, 0, 1] - R[:, 1, 0] + R[:, 1, 1]).mean() / 2
             kind = "specialised" if apart > 0.4 * b else "together"
@@ -84,7 +84,7 @@ def phase_line(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
         "The line is b_c(eta) = sqrt(sqrt(1 + pi eta / 2) - 1). Points: the chain at N = 500, 4 "
         "runs each, called specialised where |R-| stays above 0.4 b."
     )
-    ax = plotting.courses(lines, points, labels=("eta", "b"))
+    ax = plotting.courses(lines, points, labels=("learning rate", "b"))
     block = drawing(ax, "Specialised above the line", text)
     section = Section("Figure 1b: the line of specialisation", "", (block,))
     return section, {"points on the wrong side": int(wrong)}
@@ -100,7 +100,7 @@ def rest_states(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     tried = (0.2, 0.6, 1.0, 1.4, 1.7)
     kept: dict[str, list[Any]] = {name: [] for name in lines}
     for eta in tried:
-        model = CompetitiveDynamics(np.eye(2), eta=eta)
+        model = CompetitiveDynamics(np.eye(2), learning_rate=eta)
         start = pair.specialised(eta)
         runs = model.simulate(*start, [30.0], n_features=n, runs=RUNS, random_state=seed)
         overlaps = np.sort(runs.R[:, 0].reshape(RUNS, 4), axis=1)
@@ -124,7 +124,7 @@ def rest_states(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     )
     plane.set_aspect("equal")
     blocks = (
-        drawing(plotting.courses(lines, points, labels=("eta", "")), "At rest", text),
+        drawing(plotting.courses(lines, points, labels=("learning rate", "")), "At rest", text),
         drawing(
             plane,
             "Prototypes in the plane",
@@ -132,7 +132,7 @@ def rest_states(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
             "the critical rate both prototypes meet in the middle.",
         ),
     )
-    numbers = {"eta": list(tried)} | {
+    numbers = {"learning rate": list(tried)} | {
         k: [list(map(float, v)) for v in vs] for k, vs in kept.items()
     }
     return Section("Figure 2: the specialised state", "", blocks), numbers
@@ -141,7 +141,7 @@ def rest_states(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
 def more_prototypes(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     """Section 2's outlook: three prototypes on two clusters, and annealing."""
     times, coarse = np.linspace(0, 200, 201), np.linspace(0, 200, 11)
-    three = CompetitiveDynamics(np.eye(2), eta=0.3, n_prototypes=3)
+    three = CompetitiveDynamics(np.eye(2), learning_rate=0.3, n_prototypes=3)
     R, Q = [[0.3, 0.0], [0.0, 0.3], [0.01, 0.0]], 0.2 * np.eye(3)
     course = three.solve(R, Q, times)
     runs = three.simulate(R, Q, coarse, n_features=n, runs=RUNS, random_state=seed)
@@ -158,18 +158,18 @@ def more_prototypes(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     errors, last = {}, {}
     start = overlaps_of_pair(0.5, 0.3, 0.3, 0.3)
     for name, eta, annealing in (
-        ("eta = 1", 1.0, None),
-        ("eta = 0.1", 0.1, None),
-        ("eta = 1 / (1 + alpha / 10)", 1.0, Annealing(Power(10.0, 10.0 * n), n)),
+        ("1", 1.0, None),
+        ("0.1", 0.1, None),
+        ("1 / (1 + t / 10)", 1.0, Annealing(Power(10.0, 10.0 * n), n)),
     ):
-        model = CompetitiveDynamics(np.eye(2), eta=eta, annealing=annealing)
+        model = CompetitiveDynamics(np.eye(2), learning_rate=eta, annealing=annealing)
         found = model.solve(*start, times)
         errors[name], last[name] = (times, found.error), float(found.error[-1])
     annealed = drawing(
-        plotting.courses(errors, labels=("alpha", "error")),
+        plotting.courses(errors, labels=("t", "error")),
         "Annealing the learning rate",
         "b = 1. A large rate learns fast and keeps a large error; a small one is slow. A rate that "
-        "falls as 1 / alpha is fast and ends below both.",
+        "falls as 1 / t is fast and ends below both.",
     )
     text = "The paper names both as extensions and draws neither."
     section = Section("More prototypes, and annealing", text, (split, annealed))
@@ -181,7 +181,7 @@ def cascade(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     times, R = np.linspace(0, 800, 801), np.full((3, 3), START) + np.diag([0, 1e-10, 1e-10])
     lines, overlaps, steps = {}, {}, {}
     for name, factors in RATES.items():
-        course = PrincipalDynamics(STRENGTHS, eta=ETA * np.array(factors)).solve(
+        course = PrincipalDynamics(STRENGTHS, learning_rate=ETA * np.array(factors)).solve(
             R, np.eye(3), times
         )
         own = np.abs(course.R[:, range(3), range(3)]).T
@@ -191,7 +191,7 @@ def cascade(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
             overlaps = {f"|R{k + 1}{k + 1}|": (times, values) for k, values in enumerate(own)}
     text = f"N infinite, deviations of 1e-10. {ONLY_B}"
     blocks = (
-        drawing(plotting.courses(lines, labels=("alpha", "error")), "The estimation error", text),
+        drawing(plotting.courses(lines, labels=("t", "error")), "The estimation error", text),
         drawing(plotting.courses(overlaps), "Inset of figure 3a", "Own overlaps, equal rates."),
     )
     return Section("Figures 3a, 4b: a cascade of plateaus", "", blocks), {"half-rise times": steps}
@@ -204,7 +204,7 @@ def pair_start(X: float) -> tuple[Any, Any]:
 
 def two_units(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     """Figures 3b and 4a: overlaps fall and rise again; the plateau grows with -ln X(0)."""
-    model, times = PrincipalDynamics(STRENGTHS[:2], eta=ETA), np.linspace(0, 300, 601)
+    model, times = PrincipalDynamics(STRENGTHS[:2], learning_rate=ETA), np.linspace(0, 300, 601)
     courses = {X: model.solve(*pair_start(X), times) for X in DEVIATIONS}
     last = courses[DEVIATIONS[-1]]
     lines = {
@@ -228,13 +228,13 @@ def two_units(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     lengths = plotting.courses(
         {"N infinite": (DEVIATIONS, ends)},
         points,
-        labels=("X(0)", "alpha"),
+        labels=("X(0)", "t"),
         scales=("log", "linear"),
     )
     blocks = (
         drawing(plotting.courses(lines), "Figure 3b: overlaps of two units", "X(0) = 1e-10."),
         drawing(
-            plotting.courses(errors, labels=("alpha", "error")),
+            plotting.courses(errors, labels=("t", "error")),
             "Figure 4a: the error for -log10 X(0) = 3 to 10",
             "From left to right, from the start of figure 3b.",
         ),
@@ -256,7 +256,7 @@ def stability(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     edge = []
     for b, most in zip(seconds, critical, strict=True):
         rates = np.linspace(0, most, 400)[1:]
-        stable = [PrincipalDynamics([2.0, b], eta=eta).is_stable() for eta in rates]
+        stable = [PrincipalDynamics([2.0, b], learning_rate=eta).is_stable() for eta in rates]
         edge.append(rates[np.flatnonzero(stable)[-1]])
     lines = {
         "every rate below critical (as printed)": (seconds, critical),
@@ -266,7 +266,7 @@ def stability(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     wrong = 0
     tried = ((1.0, 0.8), (1.0, 1.3), (1.0, 2.2), (1.0, 4.0), (0.5, 0.3), (0.5, 1.2), (1.5, 6.0))
     for b, eta in tried:
-        model = PrincipalDynamics([2.0, b], eta=eta)
+        model = PrincipalDynamics([2.0, b], learning_rate=eta)
         start = [[0.3, 0.1], [0.1, 0.3]], np.eye(2)
         runs = model.simulate(*start, [60.0], n_features=n, runs=3, random_state=seed)
         kind = "collapsed" if np.abs(runs.Q[:, 0, 0, 1]).mean() > 0.5 else "aligned"
@@ -277,7 +277,7 @@ def stability(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
         "b_1 = 2, equal rates. Between the lines the second unit collapses onto the first, though "
         f"every rate is below critical. Points: the chain at N = {n}."
     )
-    ax = plotting.courses(lines, points, labels=("b_2", "eta"))
+    ax = plotting.courses(lines, points, labels=("b_2", "learning rate"))
     block = drawing(ax, "Stability of the aligned state", text)
     return Section("What the paper's criterion leaves out", "", (block,)), {
         "points on the wrong side": int(wrong)

@@ -526,13 +526,13 @@ MADE_BY_USERS = {
     theory.Annealing: [lambda: theory.Annealing(schedules.Auto(), 10)],
     theory.CompetitiveDynamics: [
         lambda: theory.CompetitiveDynamics(spoiled(X0)),
-        lambda: theory.CompetitiveDynamics(X0, eta=0),
+        lambda: theory.CompetitiveDynamics(X0, learning_rate=0),
         lambda: theory.CompetitiveDynamics(np.eye(2)).solve(X0, spoiled(X0), [1.0]),
         lambda: theory.CompetitiveDynamics(np.eye(2)).solve(np.eye(2), np.eye(2) / 2, [1.0]),
     ],
     theory.PrincipalDynamics: [
         lambda: theory.PrincipalDynamics([-1.0]),
-        lambda: theory.PrincipalDynamics([1.0], eta=np.inf),
+        lambda: theory.PrincipalDynamics([1.0], learning_rate=np.inf),
         lambda: theory.PrincipalDynamics([1.0]).solve([[2.0]], [[1.0]], [1.0]),
     ],
     theory.SymmetricPair: [lambda: theory.SymmetricPair(np.nan)],

@@ -150,7 +150,7 @@ function explore(form) {
     const set = model.settings(values), end = model.end(set), token = ++running;
     const times = [...Array(201).keys()].map((k) => (k * end) / 200), found = model.course(set, times);
     const low = Math.min(0, ...found.flat()), top = Math.max(1, ...found.flat());
-    const at = axes(courses, [0, end], [low, top * 1.05], ["alpha = examples / N", "overlap"]);
+    const at = axes(courses, [0, end], [low, top * 1.05], ["t = examples / N", "overlap"]);
     model.names.forEach((_, k) => courses.append(path(at, times, found.map((one) => one[k]), COLOURS[k])));
     form.querySelector(".facts-line").textContent = model.facts(set);
     if (plane) drawPlane(plane, set);

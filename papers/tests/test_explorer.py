@@ -70,7 +70,7 @@ def pairs(seed):
 @pytest.mark.parametrize("seed", range(8))
 def test_prototypes_move_as_in_python(evaluated, seed):
     b, eta, start, times = pairs(seed)
-    course = CompetitiveDynamics(b * np.eye(2), eta=eta).solve(
+    course = CompetitiveDynamics(b * np.eye(2), learning_rate=eta).solve(
         *overlaps_of_pair(start["Rplus"], start["Rminus"], start["Qplus"], start["Qminus"]), times
     )
     found = evaluated(
@@ -90,7 +90,7 @@ def test_prototypes_move_as_in_python(evaluated, seed):
 def test_units_move_as_in_python(evaluated, strengths, eta, X):
     times = np.linspace(0, 25 / eta, 26)
     R = [[0.06, 0.06], [0.06, 0.06 + X / 0.06]]
-    course = PrincipalDynamics(strengths, eta=eta).solve(R, np.eye(2), times)
+    course = PrincipalDynamics(strengths, learning_rate=eta).solve(R, np.eye(2), times)
     found = evaluated(
         "unitCourse({strengths, eta, R, Q: [[1, 0], [0, 1]], times})",
         strengths=strengths,
@@ -111,7 +111,7 @@ def test_the_facts_are_those_of_theory(evaluated):
         line = evaluated("criticalSeparation(eta)", eta=eta)
         assert line == pytest.approx(critical_separation(eta), rel=1e-12)
     for strengths, eta in (((2.0, 1.0), 1.5), ((2.0, 1.0), 1.7), ((1.0, 0.5), 2.0), ((1, 0.5), 3)):
-        model = PrincipalDynamics(strengths, eta=eta)
+        model = PrincipalDynamics(strengths, learning_rate=eta)
         facts = evaluated("unitFacts(strengths, eta)", strengths=strengths, eta=eta)
         assert facts["critical"] == pytest.approx(model.critical_rates[1])
         assert facts["gamma"] == pytest.approx(model.growth_rate())
@@ -124,10 +124,16 @@ def test_a_run_has_the_law_of_the_chain(evaluated, kind):
     """Means and spreads of 400 runs, within six standard errors of those of Python's."""
     N, alpha, runs = 50, 4.0, 400
     if kind == "pair":
-        model, rule = CompetitiveDynamics(1.2 * np.eye(2), eta=0.8), {"b": 1.2, "eta": 0.8}
+        model, rule = (
+            CompetitiveDynamics(1.2 * np.eye(2), learning_rate=0.8),
+            {"b": 1.2, "eta": 0.8},
+        )
         R, Q = np.array([[0.4, 0.1], [-0.1, 0.3]]), np.array([[0.5, 0.1], [0.1, 0.4]])
     else:
-        model, rule = PrincipalDynamics([0.9, 0.5], eta=0.5), {"strengths": [0.9, 0.5], "eta": 0.5}
+        model, rule = (
+            PrincipalDynamics([0.9, 0.5], learning_rate=0.5),
+            {"strengths": [0.9, 0.5], "eta": 0.5},
+        )
         R, Q = np.array([[0.4, 0.1], [0.1, 0.3]]), np.array([[1, 0.2], [0.2, 1]])
     ours = np.array(
         evaluated(

@@ -85,17 +85,19 @@ for name, call in {
 TIMES = np.linspace(0, 60, 13)
 R, Q = np.array([[0.1, 0.05], [0.02, 0.08]]), np.array([[0.2, 0.01], [0.01, 0.3]])
 for name, model in {
-    "pair": theory.CompetitiveDynamics(np.eye(2), eta=0.5),
+    "pair": theory.CompetitiveDynamics(np.eye(2), learning_rate=0.5),
     "clusters of their own": theory.CompetitiveDynamics(
-        [[1.5, 0.0], [0.0, 1.0]], eta=0.3, weights=[0.7, 0.3], variances=[1.0, 0.5]
+        [[1.5, 0.0], [0.0, 1.0]], learning_rate=0.3, weights=[0.7, 0.3], variances=[1.0, 0.5]
     ),
-    "soft": theory.CompetitiveDynamics(np.eye(2), eta=0.5, softness=2.0),
+    "soft": theory.CompetitiveDynamics(np.eye(2), learning_rate=0.5, softness=2.0),
     "annealed": theory.CompetitiveDynamics(
-        np.eye(2), eta=0.5, annealing=theory.Annealing(schedules.Power(1, 500), 50)
+        np.eye(2), learning_rate=0.5, annealing=theory.Annealing(schedules.Power(1, 500), 50)
     ),
-    "sanger": theory.PrincipalDynamics([0.6, 0.4], eta=0.3),
-    "sanger, free length": theory.PrincipalDynamics([0.6, 0.4], eta=0.1, normalize=False),
-    "subspace": theory.PrincipalDynamics([0.6, 0.4], eta=0.3, rule="subspace", normalize=False),
+    "sanger": theory.PrincipalDynamics([0.6, 0.4], learning_rate=0.3),
+    "sanger, free length": theory.PrincipalDynamics([0.6, 0.4], learning_rate=0.1, normalize=False),
+    "subspace": theory.PrincipalDynamics(
+        [0.6, 0.4], learning_rate=0.3, rule="subspace", normalize=False
+    ),
 }.items():
     start = np.eye(2) if name == "sanger" else Q
     add(
@@ -115,13 +117,13 @@ for name, model in {
         ).mean[0],
         0.2,
     )
-THREE = theory.CompetitiveDynamics(np.eye(3), eta=0.5)
+THREE = theory.CompetitiveDynamics(np.eye(3), learning_rate=0.5)
 add(
     "dynamics/three prototypes",
     lambda: THREE.solve(0.1 * np.eye(3) + 0.01, 0.1 * np.eye(3), TIMES[:7]).R,
     1e-5,
 )
-PAIR, UNITS = theory.SymmetricPair(1.0), theory.PrincipalDynamics([0.6, 0.4], eta=0.1)
+PAIR, UNITS = theory.SymmetricPair(1.0), theory.PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
 SLOW_START = np.array([[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]])
 for name, call in {
     "rates of a pair": lambda: (PAIR.critical_rate, PAIR.growth_rate(0.5)),
@@ -141,7 +143,9 @@ for name, call in {
         a.examples,
     ),
     "units' advice": lambda: (
-        (a := theory.PrincipalDynamics([0.9, 0.6], eta=0.3).advise(n_features=1000)).examples,
+        (
+            a := theory.PrincipalDynamics([0.9, 0.6], learning_rate=0.3).advise(n_features=1000)
+        ).examples,
         a.stable,
     ),
     "students": lambda: theory.students_with([[0.3, 0.1]], [[1.0]], np.eye(2, 50)) @ np.eye(50, 2),

@@ -74,7 +74,7 @@ def test_law_3_the_steps_and_records_are_those_of_the_sequential_rule(assignment
         J = course(start, rows, assignment, by_step)
         np.testing.assert_allclose(plain.prototypes_, J[-1], rtol=0, atol=near(rows))
         found = model.set_params(directions=B).fit(rows).order_parameters_
-        np.testing.assert_allclose(found.alphas * width, np.arange(0, 301, every))
+        np.testing.assert_allclose(found.t * width, np.arange(0, 301, every))
         np.testing.assert_allclose(found.R, J[::every] @ B.T, rtol=0, atol=near(rows))
         far = 2 * near(rows) * np.abs(rows).max() * np.sqrt(width)
         Q = J[::every] @ J[::every].transpose(0, 2, 1)

@@ -32,7 +32,10 @@ def clusters(rng, m, width, b):
 def test_prototypes_follow_the_chain_and_the_equations(b, eta, assignment):
     N, runs, times = 400, 14, np.array([2.0, 5.0, 10.0])
     softness = None if assignment == "winner" else 1.0
-    model, B = CompetitiveDynamics(b * np.eye(2), eta=eta, softness=softness), np.eye(2, N)
+    model, B = (
+        CompetitiveDynamics(b * np.eye(2), learning_rate=eta, softness=softness),
+        np.eye(2, N),
+    )
     found = []
     for run in range(runs):
         rng = np.random.default_rng(run)
@@ -48,8 +51,8 @@ def test_prototypes_follow_the_chain_and_the_equations(b, eta, assignment):
         for _ in range(10):
             learning.partial_fit(clusters(rng, N, N, b))
         recorded = learning.order_parameters_
-        at = np.searchsorted(recorded.alphas, times)
-        np.testing.assert_allclose(recorded.alphas[at], times)
+        at = np.searchsorted(recorded.t, times)
+        np.testing.assert_allclose(recorded.t[at], times)
         found.append((recorded.R[at], recorded.Q[at]))
     course = model.solve(R0, Q0, times)
     chain = model.simulate(R0, Q0, times, n_features=N, runs=4 * runs)
@@ -122,7 +125,7 @@ def test_the_distance_of_clusters_is_within_a_tenth(N, distance):
 
 def test_a_run_is_laid_over_the_equations():
     N, B = 60, np.eye(2, 60)
-    rng, model = np.random.default_rng(0), PrincipalDynamics([1.0, 0.6], eta=0.5)
+    rng, model = np.random.default_rng(0), PrincipalDynamics([1.0, 0.6], learning_rate=0.5)
     J = students_with([[0.3, 0.1], [0.1, 0.3]], np.eye(2), B, random_state=0)
     rows = rng.standard_normal((20 * N, N))
     rows[:, :2] *= 1 + model.strengths
@@ -131,14 +134,14 @@ def test_a_run_is_laid_over_the_equations():
         max_iter=1,
     ).fit(rows)  # fmt: skip
     recorded = OrderParameters.of_history(network.history_, B)
-    assert len(recorded.alphas) >= 15
+    assert len(recorded.t) >= 15
     np.testing.assert_allclose(recorded.R[-1], network.history_[-1][1] @ B.T)
     np.testing.assert_allclose(np.einsum("tkk->tk", recorded.Q), 1.0)
     course = model.solve([[0.3, 0.1], [0.1, 0.3]], np.eye(2), np.linspace(0, 20, 81))
     ax = plotting.overlaps(course, recorded)
     assert len(ax.get_lines()) >= 8
     # 60 entries are few: what is laid over is near all the same.
-    at = np.interp(recorded.alphas, course.alphas, np.abs(course.R[:, 0, 0]))
+    at = np.interp(recorded.t, course.t, np.abs(course.R[:, 0, 0]))
     assert np.abs(np.abs(recorded.R[:, 0, 0]) - at).mean() < 0.15
 
 

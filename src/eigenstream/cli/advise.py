@@ -10,16 +10,20 @@ from eigenstream.cli._output import say
 
 app = typer.Typer(
     help="Which learning rate? What the dynamics of learning predict.",
-    epilog="Example: eigenstream advise components --eigenvalues 4,2 --n-features 100 --eta 0.1",
+    epilog="Example: eigenstream advise components --eigenvalues 4,2 --n-features 100 "
+    "--learning-rate 0.1",
 )
 
 Width = Annotated[int, typer.Option("--n-features", help="The number of entries of a row.")]
-Rate = Annotated[float, typer.Option("--eta", help="The learning rate times --n-features.")]
+Rate = Annotated[
+    float, typer.Option("--learning-rate", help="The learning rate times --n-features.")
+]
 
 
 @app.command(
     "prototypes",
-    epilog="Example: eigenstream advise prototypes --separation 2 --n-features 100 --eta 0.5",
+    epilog="Example: eigenstream advise prototypes --separation 2 --n-features 100 "
+    "--learning-rate 0.5",
 )
 def advise_prototypes(
     separation: Annotated[
@@ -27,7 +31,7 @@ def advise_prototypes(
         typer.Option(help="The distance of the two clusters' centres, in standard deviations."),
     ],
     n_features: Width,
-    eta: Rate,
+    learning_rate: Rate,
     length: Annotated[float, typer.Option(help="The length of the first prototypes.")] = 1.0,
     json: Json = False,
 ) -> None:
@@ -37,7 +41,7 @@ def advise_prototypes(
 
     # The theory's clusters are centred at b B_1 and b B_2.
     pair = SymmetricPair(check_number(separation, "separation", above=0) / 2**0.5)
-    advice = pair.advise(eta, n_features=n_features, length=length)
+    advice = pair.advise(learning_rate, n_features=n_features, length=length)
     say(asdict(advice), str(advice), json)
 
 
@@ -48,22 +52,24 @@ def numbers(text: str) -> list[float]:
 
 @app.command(
     "components",
-    epilog="Example: eigenstream advise components --eigenvalues 4,2 --n-features 100 --eta 0.1",
+    epilog="Example: eigenstream advise components --eigenvalues 4,2 --n-features 100 "
+    "--learning-rate 0.1",
 )
 def advise_components(
     eigenvalues: Annotated[
         Any, parsed(numbers, "The variances along the components, as 4,2.25: largest first.")
     ],
     n_features: Width,
-    eta: Rate,
+    learning_rate: Rate,
     noise: Annotated[
-        float, typer.Option(help="The variance along every other direction; it multiplies eta.")
+        float,
+        typer.Option(help="The variance along every other direction; it multiplies the rate."),
     ] = 1.0,
     json: Json = False,
 ) -> None:
     """Predict when the last unit of Sanger's rule finds its component."""
     from eigenstream.theory import PrincipalDynamics
 
-    model = PrincipalDynamics.of_variances(eigenvalues, eta=eta, noise=noise)
+    model = PrincipalDynamics.of_variances(eigenvalues, learning_rate=learning_rate, noise=noise)
     advice = model.advise(n_features=n_features)
     say(asdict(advice), str(advice), json)

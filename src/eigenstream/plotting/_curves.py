@@ -260,7 +260,7 @@ def courses(
     lines: Mapping[str, tuple[Any, Any]],
     points: Mapping[str, tuple[Any, Any, Any]] | None = None,
     *,
-    labels: tuple[str, str] = ("alpha", ""),
+    labels: tuple[str, str] = ("t", ""),
     scales: tuple[str, str] = ("linear", "linear"),
     ax: Axes | None = None,
 ) -> Axes:
@@ -299,7 +299,8 @@ def overlaps(course: Any, recorded: Any = None, *, ax: Axes | None = None) -> Ax
     Examples
     --------
     >>> from eigenstream.theory import PrincipalDynamics
-    >>> course = PrincipalDynamics([1.0], eta=0.5).solve([[0.1]], [[1.0]], np.linspace(0, 9, 19))
+    >>> model = PrincipalDynamics([1.0], learning_rate=0.5)
+    >>> course = model.solve([[0.1]], [[1.0]], np.linspace(0, 9, 19))
     >>> overlaps(course).get_legend_handles_labels()[1]
     ['R11']
     """
@@ -308,10 +309,10 @@ def overlaps(course: Any, recorded: Any = None, *, ax: Axes | None = None) -> Ax
     for k in range(students):
         for m in range(directions):
             name = f"R{k + 1}{m + 1}"
-            lines[name] = course.alphas, course.R[:, k, m]
+            lines[name] = course.t, course.R[:, k, m]
             if recorded is not None:
                 values = recorded.R[:, k, m]
-                points[name] = recorded.alphas, values, np.zeros(len(values))
+                points[name] = recorded.t, values, np.zeros(len(values))
     return courses(lines, points, ax=ax)
 
 

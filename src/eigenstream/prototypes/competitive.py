@@ -91,8 +91,8 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         for K prototypes. Schedules go by steps, and in batches by passes.
     learning_rate : "count", float, schedule or function, default="count"
         "count": 1 over the rows that the prototype has won, by weights and shares: the prototype is
-        their mean [MACQUEEN]. A number is a constant rate, at most 1; [DYN] writes it as eta / N
-        for rows of N features. Schedules of ``eigenstream.schedules`` and functions go by steps.
+        their mean [MACQUEEN]. A number is a constant rate, at most 1. Schedules of
+        ``eigenstream.schedules`` and functions go by steps.
     init : {"k-means", "k-means++", "random", "data"} or array (n_prototypes, n_features)
         Where prototypes begin. "k-means++" spreads them over the first rows. "k-means" continues
         with ten passes of k-means over these rows, which have then been learned. "random" draws
@@ -576,13 +576,13 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         """The number of dead prototypes that were placed again."""
         return int(self._ahead()._n_reseeded)
 
-    def advise(self, rate: float, *, separation: float | None = None) -> "theory.Advice":
+    def advise(self, learning_rate: float, *, separation: float | None = None) -> "theory.Advice":
         """Predict how many examples two prototypes need at this rate to separate on these data.
 
         Parameters
         ----------
-        rate : float
-            The learning rate of a step. The theory's eta is this times the number of features.
+        learning_rate : float
+            The learning rate of a step.
         separation : float, optional
             The distance of the two clusters, in standard deviations. By default it is estimated
             from the prototypes, which must be those of ``method="batch"``.
@@ -598,7 +598,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         >>> round(means.advise(0.02).examples, -1)
         200.0
         """
-        check_number(rate, "rate", above=0)
+        check_number(learning_rate, "learning_rate", above=0)
         check_is_fitted(self)
         n = len(self._mean)
         if separation is not None:
@@ -610,7 +610,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
                 "the distance of the clusters is estimated from two prototypes that k-means has "
                 "found. Use CompetitiveLearning(2, method='batch'), or pass separation=."
             )
-        return pair.advise(rate * n, n_features=n)
+        return pair.advise(learning_rate * n, n_features=n)
 
     @property
     def order_parameters_(self) -> "theory.OrderParameters":

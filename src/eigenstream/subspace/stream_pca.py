@@ -145,7 +145,7 @@ class StreamPCA(TimeEstimator):
         q = np.asarray(direction, np.float64)
         return float(q @ self.operator_.matrix((1.0, 0.0)) @ q / (q @ q))
 
-    def advise(self, rate: float) -> "theory.Advice":
+    def advise(self, learning_rate: float) -> "theory.Advice":
         """Predict how many examples units of Sanger's rule would need to find these components.
 
         Their plateaus follow from the spectrum that was learned, the mean of the variances left out
@@ -153,13 +153,13 @@ class StreamPCA(TimeEstimator):
 
         Parameters
         ----------
-        rate : float
-            The learning rate of each step, as in ``SangerNetwork(learning_rate=Constant(rate))``.
+        learning_rate : float
+            The learning rate of each step, as in ``SangerNetwork(learning_rate=...)``.
 
         Returns
         -------
         eigenstream.theory.Advice
-            Its ``eta`` and other rates are these times the number of features and the noise.
+            Its rates are these times the number of features and the noise.
 
         Examples
         --------
@@ -172,7 +172,7 @@ class StreamPCA(TimeEstimator):
         (True, True)
         """
         check_is_fitted(self)
-        check_number(rate, "rate", above=0)
+        check_number(learning_rate, "learning_rate", above=0)
         width, noise = len(self.mean_), self.noise_variance_
         if (
             len(self.components_) + 2 > width
@@ -185,7 +185,9 @@ class StreamPCA(TimeEstimator):
                 f"{self.eigenvalues_[-1]:g} beside a noise of {noise:g}: ask with fewer components."
             )
         units = theory.PrincipalDynamics
-        model = units.of_variances(self.eigenvalues_, eta=rate * width, noise=noise)
+        model = units.of_variances(
+            self.eigenvalues_, learning_rate=learning_rate * width, noise=noise
+        )
         return model.advise(n_features=width)
 
     def score(self, X: Any, y: Any = None) -> float:

@@ -19,7 +19,7 @@ def test_the_network_takes_as_long_as_predicted():
     rate, runs, step = 0.003 / 9, 24, 50
     predicted = model.advise(rate).examples
     theory = PrincipalDynamics.of_variances(
-        model.eigenvalues_, eta=150 * rate, noise=model.noise_variance_
+        model.eigenvalues_, learning_rate=150 * rate, noise=model.noise_variance_
     )
     half = abs(theory.fixed_point()[0][1, 1]) / 2
     ends = []

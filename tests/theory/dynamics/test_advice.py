@@ -31,7 +31,7 @@ def test_two_prototypes(b, eta, length):
     predicted = pair.advise(eta, n_features=N, length=length).examples / N
     R, Q = random_overlaps(2, 2, n_features=N, runs=RUNS, length=length)
     times = np.linspace(0, 5 * predicted, 200)
-    model = CompetitiveDynamics(b * np.eye(2), eta=eta)
+    model = CompetitiveDynamics(b * np.eye(2), learning_rate=eta)
     runs = model.simulate(R, Q, times, n_features=N, runs=RUNS)
     minus = np.abs(runs.R[..., 0, 0] - runs.R[..., 0, 1] - runs.R[..., 1, 0] + runs.R[..., 1, 1])
     (high, low), _ = pair.specialised(eta)[0]
@@ -40,7 +40,7 @@ def test_two_prototypes(b, eta, length):
 
 @pytest.mark.parametrize(("b", "eta", "X"), [((0.7, 0.33), 0.31, None)])
 def test_two_units(b, eta, X):
-    N, model = 500, PrincipalDynamics(b, eta=eta)
+    N, model = 500, PrincipalDynamics(b, learning_rate=eta)
     start = {}
     if X is not None:
         start = {"R": np.array([[0.06, 0.06], [0.06, 0.06 + X / 0.06]]), "Q": np.eye(2)}
@@ -59,19 +59,19 @@ def test_what_never_specialises_is_said():
     assert "never" in str(above)
     assert above.best_examples < np.inf
     assert above.best_rate == pair.best_rate
-    lost = PrincipalDynamics([2.0, 1.0], eta=2.5).advise(n_features=500)
+    lost = PrincipalDynamics([2.0, 1.0], learning_rate=2.5).advise(n_features=500)
     assert lost.examples == np.inf
     assert not lost.stable
     # 2.5 is below the second unit's critical rate 6: what is wrong is another thing.
     assert "is below the critical rate 6, but the state it aims at is not stable" in str(lost)
     assert "never" in str(lost)
-    fast = PrincipalDynamics([2.0, 1.0], eta=[1.5, 0.5]).advise(n_features=500)
-    assert (fast.eta, fast.critical_rate) == (1.5, 16.0)
+    fast = PrincipalDynamics([2.0, 1.0], learning_rate=[1.5, 0.5]).advise(n_features=500)
+    assert (fast.learning_rate, fast.critical_rate) == (1.5, 16.0)
 
 
 def test_split_rates_help_where_chance_is_small():
     """Exactly equal starts at a large N: noise is slow to break them, different rates are not."""
-    model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+    model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
     start = {"R": np.full((2, 2), 0.06), "Q": np.eye(2)}
     assert model.advise(n_features=10**8, **start).split_saves > 0
     assert model.advise(n_features=500).split_saves < 0

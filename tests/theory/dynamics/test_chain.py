@@ -28,7 +28,7 @@ def minus(R):
 
 def test_random_prototypes_part_after_half_the_logarithm_of_N():
     """A start and noise of about 1 / sqrt(N): each e-fold of N costs 1 / (2 lambda)."""
-    model, pair, runs = CompetitiveDynamics(np.eye(2), eta=0.5), SymmetricPair(1.0), 24
+    model, pair, runs = CompetitiveDynamics(np.eye(2), learning_rate=0.5), SymmetricPair(1.0), 24
     half = minus(pair.specialised(0.5)[0]) / 2
     times, medians = np.arange(0.0, 110.0, 0.5), {}
     for N in (200, 5000):
@@ -50,7 +50,7 @@ def test_random_prototypes_part_after_half_the_logarithm_of_N():
 def test_soft_prototypes_part_at_their_own_rate(b, eta, growth):
     """On the plateau of beta = 1, Q- = eta / 2, and R- grows by the formula."""
     N, runs, end = 10_000, 24, 2.0 / growth
-    model = CompetitiveDynamics(b * np.eye(2), eta=eta, softness=1.0)
+    model = CompetitiveDynamics(b * np.eye(2), learning_rate=eta, softness=1.0)
     start = overlaps_of_pair(b, 0.05, b * b + eta / 2, eta / 2)
     found = model.simulate(*start, [end], n_features=N, runs=runs)
     course = model.solve(*start, [end])
@@ -66,7 +66,7 @@ def test_soft_prototypes_part_at_their_own_rate(b, eta, growth):
 def test_too_soft_prototypes_merge(beta, parted):
     """b = 1, eta = .5: below beta = 2/3 they meet at the centre of mass."""
     N, runs = 2000, 12
-    model = CompetitiveDynamics(np.eye(2), eta=0.5, softness=beta)
+    model = CompetitiveDynamics(np.eye(2), learning_rate=0.5, softness=beta)
     start = overlaps_of_pair(1.0, 0.3, 1.25, 0.3)
     assert minus(model.solve(*start, [400.0]).R[0]) == pytest.approx(parted, abs=2e-3)
     found = model.simulate(*start, [100.0], n_features=N, runs=runs)
@@ -76,7 +76,7 @@ def test_too_soft_prototypes_merge(beta, parted):
 def test_the_second_unit_leaves_at_gamma_two():
     """X grows at gamma near R = 0, and at gamma_2 once the first unit has settled."""
     N, runs = 20_000, 24
-    model = PrincipalDynamics([0.6, 0.4], eta=0.3)
+    model = PrincipalDynamics([0.6, 0.4], learning_rate=0.3)
     settled = model.fixed_point()[0][0, 0]
     R = np.array([[settled, 0.0], [0.0, 0.02]])
     found = model.simulate(R, np.eye(2), [4.0], n_features=N, runs=runs)
@@ -96,7 +96,7 @@ def test_units_collapse_where_the_exact_criterion_says_so():
         (1.0, (0.791, 0.745, 0, 0)),
         (2.5, (0.612, 0, 0.612, 1)),
     ):
-        model = PrincipalDynamics([2.0, 1.0], eta=eta)
+        model = PrincipalDynamics([2.0, 1.0], learning_rate=eta)
         assert model.is_stable() == (both == 0)
         found = model.simulate(
             [[0.3, 0.1], [0.15, 0.2]], np.eye(2), [60.0], n_features=N, runs=runs

@@ -42,7 +42,12 @@ def test_the_drift_is_the_average_of_the_rule(K, M, softness):
     centres, weights = rng.standard_normal((3, M)), np.array([0.5, 0.3, 0.2])
     variances, eta = np.array([1.0, 0.6, 1.5]), 0.7
     model = CompetitiveDynamics(
-        centres, eta=eta, n_prototypes=K, weights=weights, variances=variances, softness=softness
+        centres,
+        learning_rate=eta,
+        n_prototypes=K,
+        weights=weights,
+        variances=variances,
+        softness=softness,
     )
     R, Q = drawn_state(rng, K, M)
     dR, dQ = model.drift(R, Q)
@@ -71,7 +76,7 @@ def test_the_drift_is_the_average_of_the_rule(K, M, softness):
 def test_the_error_is_that_of_vectors():
     rng = np.random.default_rng(1)
     centres, weights, variances = np.eye(2) * [1.0, 2.0], [0.7, 0.3], [1.5, 0.6]
-    model = CompetitiveDynamics(centres, eta=1, weights=weights, variances=variances)
+    model = CompetitiveDynamics(centres, learning_rate=1, weights=weights, variances=variances)
     R, Q = drawn_state(rng, 2, 2)
     N, m = 30, 100_000
     J = students_with(R, Q, np.eye(2, N), random_state=2)
@@ -129,7 +134,7 @@ def test_three_prototypes_of_which_one_is_far_are_two():
     R = np.array([[0.5, 0.1], [0.0, 0.7], [0.0, 0.0]])
     Q = np.array([[0.5, 0.1, 0.0], [0.1, 0.8, 0.0], [0.0, 0.0, 900.0]])
     two, three = (
-        CompetitiveDynamics(np.eye(2), eta=0.5, n_prototypes=K).averages(R[:K], Q[:K, :K])
+        CompetitiveDynamics(np.eye(2), learning_rate=0.5, n_prototypes=K).averages(R[:K], Q[:K, :K])
         for K in (2, 3)
     )
     for one, other in zip(two, three, strict=True):
@@ -141,7 +146,7 @@ def test_three_prototypes_of_which_one_is_far_are_two():
 def test_prototypes_on_a_line_are_no_trouble(K):
     places = np.array([-1.0, 0.0, 1.0, 2.0, 3.5])[:K]
     R, Q = places[:, None], np.outer(places, places)
-    P, A, _ = CompetitiveDynamics([[0.3]], n_prototypes=K, eta=0.1).averages(R, Q)
+    P, A, _ = CompetitiveDynamics([[0.3]], n_prototypes=K, learning_rate=0.1).averages(R, Q)
     middles = (places[1:] + places[:-1]) / 2 - 0.3
     # A root of rounding is left of what has no variance.
     np.testing.assert_allclose(P[0], np.diff([0, *ndtr(middles), 1]), atol=1e-7)
@@ -222,7 +227,7 @@ def test_more_prototypes_than_clusters_and_back():
     """Integrations reach a state at rest: no closed form is claimed."""
     rng = np.random.default_rng(5)
     for clusters, K in ((2, 3), (3, 2)):
-        model = CompetitiveDynamics(2 * np.eye(clusters), eta=0.3, n_prototypes=K)
+        model = CompetitiveDynamics(2 * np.eye(clusters), learning_rate=0.3, n_prototypes=K)
         R = 0.1 * rng.standard_normal((K, clusters))
         course = model.solve(R, R @ R.T + 0.1 * np.eye(K), [0.0, 150.0, 600.0])
         speeds = [

@@ -51,17 +51,17 @@ def test_the_drift_is_that_of_the_paper():
     for _ in range(50):
         M, m = rng.integers(1, 5, 2)
         b = np.sort(rng.uniform(0.1, 2, m))[::-1]
-        model = PrincipalDynamics(b, eta=rng.uniform(0.1, 2, M), n_units=M)
+        model = PrincipalDynamics(b, learning_rate=rng.uniform(0.1, 2, M), n_units=M)
         R, Q = drawn_state(rng, M, m)
         for found, expected in zip(
-            model.drift(R, Q), literal(R, Q, model.excess, model.eta), strict=True
+            model.drift(R, Q), literal(R, Q, model.excess, model.learning_rate), strict=True
         ):
             np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_the_integrator_is_right_and_keeps_what_is_linearly_dependent():
     rng = np.random.default_rng(1)
-    model = PrincipalDynamics([1.0, 0.7, 0.4], eta=[0.5, 0.4, 0.6])
+    model = PrincipalDynamics([1.0, 0.7, 0.4], learning_rate=[0.5, 0.4, 0.6])
     R, Q = drawn_state(rng, 3, 3)
 
     def speed(_, values):
@@ -77,7 +77,7 @@ def test_the_integrator_is_right_and_keeps_what_is_linearly_dependent():
     found = np.concatenate([course.R[-1].ravel(), course.Q[-1].ravel()])
     np.testing.assert_allclose(found, exact, atol=1e-6)
     # The plateau that ordinary Runge-Kutta loses: 134.9 at rtol 1e-3, 191.6 at 1e-6.
-    model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+    model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
     times = np.arange(0, 300, 0.5)
     course = model.solve([[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]], np.eye(2), times)
     half = abs(model.fixed_point()[0][1, 1]) / 2
@@ -100,7 +100,7 @@ def test_the_error_is_that_of_vectors():
 
 def test_aligned_states_are_fixed_points():
     for more in ({}, {"normalize": False}, {"normalize": False, "rule": "subspace"}):
-        model = PrincipalDynamics([1.0, 0.7, 0.4], eta=0.5, **more)
+        model = PrincipalDynamics([1.0, 0.7, 0.4], learning_rate=0.5, **more)
         R, Q = model.fixed_point()
         drift = np.concatenate([part.ravel() for part in model.drift(R, Q)])
         assert np.abs(drift).max() < 1e-14
@@ -108,11 +108,13 @@ def test_aligned_states_are_fixed_points():
         beta = model.excess
         np.testing.assert_allclose(cosines, (beta - 0.25) / (beta * 1.25))
     # Oja's unit above its critical rate, without length 1: what is left is noise.
-    oja = PrincipalDynamics([0.8], eta=5.0, normalize=False)
+    oja = PrincipalDynamics([0.8], learning_rate=5.0, normalize=False)
     R, Q = oja.fixed_point()
     np.testing.assert_allclose([R[0, 0], Q[0, 0]], [0, 3.5])
     assert oja.critical_rates[0] == pytest.approx(4.48)
-    course = PrincipalDynamics([0.8], eta=1.0, normalize=False).solve([[0.1]], [[1.0]], [40.0])
+    course = PrincipalDynamics([0.8], learning_rate=1.0, normalize=False).solve(
+        [[0.1]], [[1.0]], [40.0]
+    )
     np.testing.assert_allclose(
         [course.R[0, 0, 0] ** 2, course.Q[0, 0, 0]], [0.7768, 1.5], atol=1e-4
     )
@@ -121,7 +123,7 @@ def test_aligned_states_are_fixed_points():
 def test_oja_below_and_above_its_critical_rate():
     expected = {(0.5, 0.25): 0.8, (0.5, 1.25): 0.3077, (0.5, 3): 0, (1, 3): 0.2, (1, 5.4): 0.0270}
     for (b, eta), square in expected.items():
-        model = PrincipalDynamics([b], eta=eta)
+        model = PrincipalDynamics([b], learning_rate=eta)
         last = model.solve([[0.3]], [[1.0]], [80.0]).R[-1, 0, 0] ** 2
         assert last == pytest.approx(square, abs=5e-5)
         assert model.fixed_point()[0][0, 0] ** 2 == pytest.approx(square, abs=5e-5)
@@ -136,7 +138,7 @@ def test_the_criterion_is_the_sign_of_the_largest_rate(M, normalize, cases):
     for _ in range(cases):
         beta = np.sort(rng.uniform(0.2, 8, M))[::-1]
         eta = rng.uniform(0.02, 0.99 if M == 2 else 0.5, M) * 2 * beta
-        model = PrincipalDynamics(strengths_of(beta), eta=eta, normalize=normalize)
+        model = PrincipalDynamics(strengths_of(beta), learning_rate=eta, normalize=normalize)
         top = model.deviation_rates(*model.fixed_point())[0].real
         assert abs(top) > 1e-7  # else the case decides nothing
         verdicts.append(model.is_stable())
@@ -148,19 +150,21 @@ def test_below_every_critical_rate_is_not_enough():
     """[DYN] says it is: for b = (2, 1) the second unit joins the first from eta = 1.601 on."""
     thresholds = {(2, 1): 1.601, (1.5, 1): 3.56, (2, 0.5): 0.667, (1.5, 0.3): 0.741}
     for b, threshold in thresholds.items():
-        assert PrincipalDynamics(b, eta=threshold - 0.005).is_stable()
-        assert not PrincipalDynamics(b, eta=threshold + 0.005).is_stable()
+        assert PrincipalDynamics(b, learning_rate=threshold - 0.005).is_stable()
+        assert not PrincipalDynamics(b, learning_rate=threshold + 0.005).is_stable()
     for b in ((1, 0.5), (1, 0.8), (0.6, 0.4), (0.7, 0.2)):
         critical = PrincipalDynamics(b).critical_rates[1]
         for share in np.linspace(0.02, 0.999, 30):
-            assert PrincipalDynamics(b, eta=share * critical).is_stable()
+            assert PrincipalDynamics(b, learning_rate=share * critical).is_stable()
     R, _ = drawn_state(np.random.default_rng(3), 2, 2)
     for eta, expected in ((1.5, (0.720, 0, 0.655, 0)), (2.5, (0.612, 0.612, 0, 1))):
-        course = PrincipalDynamics([2.0, 1.0], eta=eta).solve(R * 0.3, np.eye(2), [200.0])
+        course = PrincipalDynamics([2.0, 1.0], learning_rate=eta).solve(R * 0.3, np.eye(2), [200.0])
         (r11, _), (r21, r22) = np.abs(course.R[-1])
         q = abs(course.Q[-1, 0, 1])
         np.testing.assert_allclose([r11, r21, r22, q], expected, atol=6e-4)
-    course = PrincipalDynamics([1.0, 0.5], eta=[4.0, 1.0]).solve(R * 0.3, np.eye(2), [200.0])
+    course = PrincipalDynamics([1.0, 0.5], learning_rate=[4.0, 1.0]).solve(
+        R * 0.3, np.eye(2), [200.0]
+    )
     (r11, _), (r21, r22) = np.abs(course.R[-1])
     found = [r11, r21, r22, abs(course.Q[-1, 0, 1])]
     np.testing.assert_allclose(found, [0.3333, 0.7642, 0, 0.5347], atol=6e-5)
@@ -169,13 +173,13 @@ def test_below_every_critical_rate_is_not_enough():
 def test_the_first_unit_in_closed_form():
     rng = np.random.default_rng(4)
     for eta in (0.1, 0.8, 2 * 0.96):  # the last with beta_2 = eta / 2, a limit
-        model = PrincipalDynamics([0.6, 0.4, 0.2], eta=eta)
+        model = PrincipalDynamics([0.6, 0.4, 0.2], learning_rate=eta)
         R, Q = drawn_state(rng, 3, 3)
         times = np.array([0.0, 1.0, 5.0, 40.0])
         np.testing.assert_allclose(
             model.first_unit(R[0], times), model.solve(R, Q, times).R[:, 0], atol=2e-6
         )
-    far = PrincipalDynamics([3.0], eta=1.0).first_unit([0.1], [1e6])
+    far = PrincipalDynamics([3.0], learning_rate=1.0).first_unit([0.1], [1e6])
     assert far[0, 0] == pytest.approx(PrincipalDynamics([3.0]).fixed_point()[0][0, 0])
 
 
@@ -185,8 +189,8 @@ def test_determinants_obey_their_own_equations():
     for _ in range(40):
         b = np.sort(rng.uniform(0.1, 1.5, 3))[::-1]
         R, Q = drawn_state(rng, 3, 3)
-        model = PrincipalDynamics(b, eta=0.7)
-        beta, eta = model.excess, model.eta[0]
+        model = PrincipalDynamics(b, learning_rate=0.7)
+        beta, eta = model.excess, model.learning_rate[0]
         C = Q + (R * beta) @ R.T
         dR, _ = model.drift(R, Q)
         for k in (1, 2, 3):
@@ -199,8 +203,8 @@ def test_determinants_obey_their_own_equations():
                 assert by_chain_rule == pytest.approx(factor * np.linalg.det(X), abs=1e-11)
         # Two units, two directions, unequal rates ([DYN] eq. 3.13).
         R, Q = drawn_state(rng, 2, 2)
-        model = PrincipalDynamics(b[:2], eta=rng.uniform(0.1, 1.5, 2))
-        (b1, b2), (e1, e2) = model.excess, model.eta
+        model = PrincipalDynamics(b[:2], learning_rate=rng.uniform(0.1, 1.5, 2))
+        (b1, b2), (e1, e2) = model.excess, model.learning_rate
         dR, _ = model.drift(R, Q)
         C = Q + (R * model.excess) @ R.T
         left = dR[0, 0] * R[1, 1] + R[0, 0] * dR[1, 1] - dR[0, 1] * R[1, 0] - R[0, 1] * dR[1, 0]
@@ -212,7 +216,7 @@ def test_determinants_obey_their_own_equations():
 
 def test_the_signs_and_ratios_of_determinants_are_kept():
     rng = np.random.default_rng(6)
-    model = PrincipalDynamics([1.0, 0.7, 0.4], eta=0.5)
+    model = PrincipalDynamics([1.0, 0.7, 0.4], learning_rate=0.5)
     b1, _, b3 = model.excess
     for _ in range(8):
         R, Q = drawn_state(rng, 3, 3)
@@ -239,7 +243,7 @@ def test_the_signs_and_ratios_of_determinants_are_kept():
     ],
 )  # fmt: skip
 def test_which_rate_governs_what(beta, eta, gamma, second):
-    model = PrincipalDynamics(strengths_of(beta), eta=eta)
+    model = PrincipalDynamics(strengths_of(beta), learning_rate=eta)
     assert model.growth_rate() == pytest.approx(gamma)
     assert model.growth_rate(2) == pytest.approx(second)
 
@@ -256,7 +260,7 @@ def test_which_rate_governs_what(beta, eta, gamma, second):
 
 @pytest.mark.parametrize(("beta", "eta"), [((1.56, 0.96), 0.1), ((3, 1.25), 0.5), ((1, 0.3), 0.2)])
 def test_plateaus_grow_by_the_second_rate(beta, eta):
-    model = PrincipalDynamics(strengths_of(beta), eta=eta)
+    model = PrincipalDynamics(strengths_of(beta), learning_rate=eta)
     rate, half = model.growth_rate(2), model.fixed_point()[0][1, 1] / 2
     ends, predicted = [], []
     for X in (1e-5, 1e-7, 1e-9):
@@ -271,14 +275,14 @@ def test_plateaus_grow_by_the_second_rate(beta, eta):
     # The same escape, started by rates that differ a little.
     ends = []
     for part in (1e-4, 1e-6):
-        model = PrincipalDynamics(strengths_of(beta), eta=[eta, eta * (1 - part)])
+        model = PrincipalDynamics(strengths_of(beta), learning_rate=[eta, eta * (1 - part)])
         course = model.solve(np.full((2, 2), 0.06), np.eye(2), times)
         ends.append(course.when(np.abs(course.R[:, 1, 1]), half))
     assert np.diff(ends)[0] * rate / np.log(100) == pytest.approx(1, rel=5e-3)
 
 
 def test_the_cascade_of_the_error():
-    model = PrincipalDynamics([0.6, 0.4, 0.2], eta=0.1)
+    model = PrincipalDynamics([0.6, 0.4, 0.2], learning_rate=0.1)
     R = np.full((3, 3), 0.06)
     R[1] += [0, 1e-10, 0]
     R[2] += [0, 0, 1e-10]
@@ -292,26 +296,26 @@ def test_the_cascade_of_the_error():
 def test_the_subspace_rule():
     rng = np.random.default_rng(7)
     for eta, expected in ((0.8, (0.8667, 0.7436)), (2.0, (0.6667, 0.3590)), (4.0, (0.3333, 0.0))):
-        model = PrincipalDynamics([1.0, 0.6], eta=eta, rule="subspace", normalize=False)
+        model = PrincipalDynamics([1.0, 0.6], learning_rate=eta, rule="subspace", normalize=False)
         R, Q = drawn_state(rng, 2, 2)
         last = model.solve(R, Q, [200.0]).R[-1]
         np.testing.assert_allclose(np.linalg.svd(last)[1] ** 2, expected, atol=1e-4)
     for eta, (q, r1, r2) in {0.1: (0.0110, 0.6880, 0.6752), 0.8: (0.0878, 0.5803, 0.4922),
                              2.5: (0.2744, 0.4064, 0.1790)}.items():  # fmt: skip
-        model = PrincipalDynamics([1.0, 0.6], eta=eta, rule="subspace")
+        model = PrincipalDynamics([1.0, 0.6], learning_rate=eta, rule="subspace")
         R, Q = model.fixed_point()
         np.testing.assert_allclose([Q[0, 1], *R[0]], [q, r1, r2], atol=6e-5)
         assert np.abs(np.concatenate(model.drift(R, Q))).max() < 1e-14
         assert model.deviation_rates(R, Q)[0].real < 0
     # The aligned state is a fixed point too, and unstable.
-    aligned = PrincipalDynamics([1.0, 0.6], eta=0.8).fixed_point()
-    model = PrincipalDynamics([1.0, 0.6], eta=0.8, rule="subspace")
+    aligned = PrincipalDynamics([1.0, 0.6], learning_rate=0.8).fixed_point()
+    model = PrincipalDynamics([1.0, 0.6], learning_rate=0.8, rule="subspace")
     assert np.abs(np.concatenate(model.drift(*aligned))).max() < 1e-14
     assert model.deviation_rates(*aligned)[0].real == pytest.approx(0.099, abs=5e-4)
 
 
 def test_a_plateau_that_only_rounding_ends_is_named():
-    model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+    model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
     start = np.full((2, 2), 0.06)
     with pytest.warns(UserWarning, match=r"36 / gamma_2 = 396"):
         model.solve(start, np.eye(2), [10.0, 500.0])
@@ -330,10 +334,10 @@ def test_a_plateau_escapes_and_does_not_depend_on_the_grid():
         eta = rng.uniform(0.1, 0.9) * pair.critical_rate
         apart = overlaps_of_pair(rng.uniform(0, 0.5), 10 ** rng.uniform(-8, -4), 0.5, 0.5)
         strengths = np.sort(rng.uniform(0.3, 1, 2))[::-1]
-        units = PrincipalDynamics(strengths, eta=rng.uniform(0.05, 0.3))
+        units = PrincipalDynamics(strengths, learning_rate=rng.uniform(0.05, 0.3))
         start = np.full((2, 2), 0.06) + np.diag([0, 10 ** rng.uniform(-10, -5)])
         for model, state, rate in (
-            (CompetitiveDynamics(b * np.eye(2), eta=eta), apart, pair.growth_rate(eta)),
+            (CompetitiveDynamics(b * np.eye(2), learning_rate=eta), apart, pair.growth_rate(eta)),
             (units, (start, np.eye(2)), units.growth_rate(2)),
         ):
             found = [
@@ -348,7 +352,7 @@ def test_a_plateau_escapes_and_does_not_depend_on_the_grid():
             counts.append(len(found[1]))
     assert np.mean(counts) < 1.5
     # A slow end is no plateau.
-    alone = PrincipalDynamics([1.0], eta=0.5)
+    alone = PrincipalDynamics([1.0], learning_rate=0.5)
     assert alone.solve([[0.3]], [[1.0]], np.linspace(0, 200, 801)).plateaus() == []
 
 
@@ -356,9 +360,11 @@ def test_equation_3_13_is_the_chain_rule():
     for seed in range(50):
         rng = np.random.default_rng(seed)
         strengths = np.sort(rng.uniform(0.1, 2, 2))[::-1]
-        model = PrincipalDynamics(strengths, eta=rng.uniform(0.05, 2, 2))
+        model = PrincipalDynamics(strengths, learning_rate=rng.uniform(0.05, 2, 2))
         R, Q = drawn_state(rng, 2, 2)
         dR, _ = model.drift(R, Q)
         moved = dR[0, 0] * R[1, 1] + R[0, 0] * dR[1, 1] - dR[0, 1] * R[1, 0] - R[0, 1] * dR[1, 0]
         a, b = model.escape(R, Q)
-        assert a * np.linalg.det(R) + b * np.subtract(*model.eta) == pytest.approx(moved, rel=1e-9)
+        assert a * np.linalg.det(R) + b * np.subtract(*model.learning_rate) == pytest.approx(
+            moved, rel=1e-9
+        )

@@ -60,7 +60,7 @@ def competitive_vectors(model, R, Q, times, N, runs, seed=1):
         else:
             p = np.exp(model.softness * (fields - fields.max(axis=1, keepdims=True)))
             p /= p.sum(axis=1, keepdims=True)
-        J += (model.eta / N * p)[:, :, None] * (rows[:, None, :] - J)
+        J += (model.learning_rate / N * p)[:, :, None] * (rows[:, None, :] - J)
         if step + 1 in np.rint(np.array(times) * N):
             kept.append((J[:, :, :M].copy(), J @ J.transpose(0, 2, 1)))
     return (np.stack(part, axis=1) for part in zip(*kept, strict=True))
@@ -78,7 +78,7 @@ def principal_vectors(model, R, Q, times, N, runs, seed=1):
         rows[:, :m] *= 1 + model.strengths
         x = np.einsum("rkn,rn->rk", J, rows)
         rest = rows[:, None, :] - np.einsum("lk,rk,rkn->rln", seen, x, J)
-        J = J + (model.eta / N * x)[:, :, None] * rest
+        J = J + (model.learning_rate / N * x)[:, :, None] * rest
         if model.unit_length:
             J /= np.linalg.norm(J, axis=2, keepdims=True)
         if step + 1 in np.rint(np.array(times) * N):
@@ -89,10 +89,10 @@ def principal_vectors(model, R, Q, times, N, runs, seed=1):
 R2, Q2 = np.array([[0.3, 0.1], [-0.1, 0.2]]), np.array([[0.5, 0.1], [0.1, 0.6]])
 UNIT = np.array([[1.0, 0.2], [0.2, 1.0]])
 TWO = CompetitiveDynamics(
-    [[1.0, 0.0], [0.0, 2.0]], eta=0.7, weights=[0.7, 0.3], variances=[1.5, 0.6]
+    [[1.0, 0.0], [0.0, 2.0]], learning_rate=0.7, weights=[0.7, 0.3], variances=[1.5, 0.6]
 )
-SOFT = CompetitiveDynamics(np.eye(2), eta=0.8, softness=1.5)
-SANGER = PrincipalDynamics([1.0, 0.6], eta=[1.0, 0.6])
+SOFT = CompetitiveDynamics(np.eye(2), learning_rate=0.8, softness=1.5)
+SANGER = PrincipalDynamics([1.0, 0.6], learning_rate=[1.0, 0.6])
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,16 @@ SANGER = PrincipalDynamics([1.0, 0.6], eta=[1.0, 0.6])
         (TWO, Q2, competitive_vectors),
         (SOFT, Q2, competitive_vectors),
         (SANGER, UNIT, principal_vectors),
-        (PrincipalDynamics([1.0, 0.6], eta=0.5, normalize=False), UNIT, principal_vectors),
-        (PrincipalDynamics([1.0, 0.6], eta=0.5, rule="subspace"), UNIT, principal_vectors),
+        (
+            PrincipalDynamics([1.0, 0.6], learning_rate=0.5, normalize=False),
+            UNIT,
+            principal_vectors,
+        ),
+        (
+            PrincipalDynamics([1.0, 0.6], learning_rate=0.5, rule="subspace"),
+            UNIT,
+            principal_vectors,
+        ),
     ],
     ids=["winner", "soft", "sanger", "sanger, free", "subspace"],
 )
@@ -138,21 +146,21 @@ THREE = np.array([[0.2, 0.0, 0.1], [0.0, 0.3, 0.0], [-0.1, 0.0, 0.2]])
 @pytest.mark.parametrize(
     ("model", "R", "Q"),
     [
-        (CompetitiveDynamics(np.eye(2), eta=0.5), R2, Q2),
-        (CompetitiveDynamics(1.5 * np.eye(2), eta=1.0, weights=[0.7, 0.3]), R2, Q2),
+        (CompetitiveDynamics(np.eye(2), learning_rate=0.5), R2, Q2),
+        (CompetitiveDynamics(1.5 * np.eye(2), learning_rate=1.0, weights=[0.7, 0.3]), R2, Q2),
         (TWO, R2, Q2),
         (SOFT, R2, Q2),
-        (CompetitiveDynamics(2 * np.eye(3), eta=0.3), THREE, np.eye(3) * 0.4),
+        (CompetitiveDynamics(2 * np.eye(3), learning_rate=0.3), THREE, np.eye(3) * 0.4),
         (
-            CompetitiveDynamics(2 * np.eye(3), eta=0.5, n_prototypes=4),
+            CompetitiveDynamics(2 * np.eye(3), learning_rate=0.5, n_prototypes=4),
             np.vstack([THREE, [[0.1, 0.1, -0.2]]]),
             np.eye(4) * 0.4,
         ),
         (SANGER, R2, UNIT),
-        (PrincipalDynamics([1.0, 0.7, 0.4], eta=0.5), THREE, np.eye(3)),
-        (PrincipalDynamics([1.0, 0.6, 0.3], eta=0.5, n_units=2), THREE[:2], np.eye(2)),
-        (PrincipalDynamics([1.0, 0.6], eta=0.8, normalize=False), R2, UNIT),
-        (PrincipalDynamics([1.0, 0.6], eta=0.8, rule="subspace"), R2, UNIT),
+        (PrincipalDynamics([1.0, 0.7, 0.4], learning_rate=0.5), THREE, np.eye(3)),
+        (PrincipalDynamics([1.0, 0.6, 0.3], learning_rate=0.5, n_units=2), THREE[:2], np.eye(2)),
+        (PrincipalDynamics([1.0, 0.6], learning_rate=0.8, normalize=False), R2, UNIT),
+        (PrincipalDynamics([1.0, 0.6], learning_rate=0.8, rule="subspace"), R2, UNIT),
     ],
 )
 def test_the_chain_follows_the_equations(model, R, Q):
@@ -161,7 +169,7 @@ def test_the_chain_follows_the_equations(model, R, Q):
 
 def test_the_growth_of_specialisation():
     """From the plateau, R- grows as exp(lambda alpha); the state at rest is the formulas'."""
-    model, pair, N = CompetitiveDynamics(np.eye(2), eta=0.5), SymmetricPair(1.0), 20_000
+    model, pair, N = CompetitiveDynamics(np.eye(2), learning_rate=0.5), SymmetricPair(1.0), 20_000
     (R, Q), runs = pair.plateau(0.5), 40
     R = R + 0.05 / 2 * np.array([[1, -1], [-1, 1]])
     found = model.simulate(R, Q, [10.0], n_features=N, runs=runs)
@@ -175,7 +183,7 @@ def test_the_growth_of_specialisation():
     assert last.mean() > 0.05 * np.exp(8 * pair.growth_rate(0.5))
     for eta in (0.5, 1.0):
         R, Q = pair.specialised(eta)
-        model = CompetitiveDynamics(np.eye(2), eta=eta)
+        model = CompetitiveDynamics(np.eye(2), learning_rate=eta)
         found = model.simulate(R, Q, [20.0], n_features=20_000, runs=10)
         assert_means_agree(found.R[:, 0], R, allowed=BIAS / 20_000, error=True)
         assert_means_agree(found.Q[:, 0], Q, allowed=BIAS / 20_000, error=True)
@@ -185,7 +193,7 @@ def test_the_librarys_network_obeys_the_chain_and_the_equations():
     """SangerNetwork, by its own engine, on the paper's model."""
     N, runs, times = 500, 10, np.array([2.0, 5.0])
     rates, R = np.array([1.0, 0.6]), R2
-    model = PrincipalDynamics([1.0, 0.6], eta=rates)
+    model = PrincipalDynamics([1.0, 0.6], learning_rate=rates)
     course, B = model.solve(R, UNIT, times), np.eye(2, N)
     kept = np.empty((runs, len(times), 2, 2))
     for run in range(runs):
@@ -205,7 +213,7 @@ def test_the_librarys_network_obeys_the_chain_and_the_equations():
 
 
 def test_annealing():
-    constant = PrincipalDynamics([1.0, 0.6], eta=0.8)
+    constant = PrincipalDynamics([1.0, 0.6], learning_rate=0.8)
     same = PrincipalDynamics([1.0, 0.6], annealing=Annealing(Constant(0.8 / 300), 300))
     times = [1.0, 5.0]
     np.testing.assert_allclose(
@@ -218,7 +226,7 @@ def test_annealing():
             (CompetitiveDynamics(np.eye(2), annealing=annealing), Q2),
         ):
             _, course = assert_follows(model, R2, Q, [2.0, 8.0], n_features=n_features, runs=30)
-            still = type(model)(np.eye(2) if Q is Q2 else [1.0, 0.6], eta=2.0)
+            still = type(model)(np.eye(2) if Q is Q2 else [1.0, 0.6], learning_rate=2.0)
             assert np.abs(still.solve(R2, Q, [2.0, 8.0]).R - course.R).max() > 0.02
 
 

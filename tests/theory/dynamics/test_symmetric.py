@@ -14,7 +14,7 @@ PAIRS = [(1.0, 0.1), (1.5, 1.0), (2.0, 5.0)]
 
 
 def model(b, eta, **more):
-    return CompetitiveDynamics(b * np.eye(2), eta=eta, **more)
+    return CompetitiveDynamics(b * np.eye(2), learning_rate=eta, **more)
 
 
 def minus(R):

@@ -42,7 +42,7 @@ class Advice:
     noise has broken the symmetry already, and what is left is the smaller rate.
     """
 
-    eta: float
+    learning_rate: float
     critical_rate: float
     best_rate: float
     examples: float
@@ -53,26 +53,26 @@ class Advice:
     def __str__(self) -> str:
         """Say it in a few lines."""
         state, mark, end = "is below", ":", f"specialised after about {self.examples:.3g} examples"
-        if self.eta >= self.critical_rate:
+        if self.learning_rate >= self.critical_rate:
             state, end = "is not below", "it never specialises"
         elif self.examples == inf:
             mark = ", but the state it aims at is not stable:"
             end = "the last unit never finds its direction"
-        rates = f"eta = {self.eta:g} {state} the critical rate {self.critical_rate:.4g}"
+        rates = f"Rate {self.learning_rate:g} {state} the critical rate {self.critical_rate:.4g}"
         lines = [f"{rates}{mark} {end}."]
-        lines.append(f"Fastest: eta = {self.best_rate:.4g}, {self.best_examples:.3g} examples.")
+        lines.append(f"Fastest: rate {self.best_rate:.4g}, {self.best_examples:.3g} examples.")
         if self.split_saves is not None:
             word = "save" if self.split_saves >= 0 else "cost"
             lines.append(f"Rates that differ by 1% {word} {abs(self.split_saves):.3g} examples.")
         return "\n".join(lines)
 
 
-def pair_time(pair: Any, eta: float, start: tuple[float | None, float], n_features: int) -> float:
-    """Return the mean alpha at which two prototypes of a SymmetricPair have half of their R-.
+def pair_time(pair: Any, lr: float, start: tuple[float | None, float], n_features: int) -> float:
+    """Return the mean t at which two prototypes of a SymmetricPair have half of their R-.
 
     ``start`` is R-(0), None for random prototypes, and Q-(0).
     """
-    b, growth = pair.b, pair.growth_rate(eta)
+    b, growth = pair.b, pair.growth_rate(lr)
     if growth <= 0:
         return inf
     given, Q = start
@@ -82,22 +82,22 @@ def pair_time(pair: Any, eta: float, start: tuple[float | None, float], n_featur
     def unspecialised(state: Float64s, _: float) -> Float64s:
         """Q- while R- is nothing, and ln R-, whose growth Q- sets."""
         q = sqrt(max(state[0], 1e-300))
-        slope = eta / 2 * ((b * b + 2) / (sqrt(pi) * q) - 1)
-        return np.array([eta * (2 * q / sqrt(pi) - q * q + eta / 2), slope])
+        slope = lr / 2 * ((b * b + 2) / (sqrt(pi) * q) - 1)
+        return np.array([lr * (2 * q / sqrt(pi) - q * q + lr / 2), slope])
 
     grown = odeint(unspecialised, [Q, 0.0], times, rtol=1e-8, atol=1e-10)[:, 1]
-    # An example moves R- by (eta / N) (y_1 - y_2) / 2, with either sign.
-    noise = eta**2 * (b * b / 4 + 0.5) / n_features
+    # An example moves R- by (lr / N) (y_1 - y_2) / 2, with either sign.
+    noise = lr**2 * (b * b / 4 + 0.5) / n_features
     fading = np.exp(-2 * grown)
     variance = noise * float((np.diff(times) * (fading[1:] + fading[:-1]) / 2).sum())
     if given is None:
         given, variance = 0.0, variance + Q / n_features
     quantiles = ndtri((np.arange(DRAWS) + 0.5) / DRAWS)
-    R, _ = pair.specialised(eta)
+    R, _ = pair.specialised(lr)
     half = (R[0, 0] - R[0, 1]) / 2
 
     def speed(state: Float64s, _: float) -> Any:
-        return pair.drift(state[0], max(state[1], 1e-300), eta)
+        return pair.drift(state[0], max(state[1], 1e-300), lr)
 
     ends = []
     for begin in np.unique(np.abs(given + sqrt(variance) * quantiles).round(14)):
@@ -108,17 +108,18 @@ def pair_time(pair: Any, eta: float, start: tuple[float | None, float], n_featur
 
 
 def unit_time(model: Any, start: Any, n_features: int) -> float:
-    """Return the mean alpha at which the last unit of Sanger's rule has half of its overlap.
+    """Return the mean t at which the last unit of Sanger's rule has half of its overlap.
 
     ``start`` is (R, Q); None for random units.
     """
     M, m = model.n_students, model.n_directions
     last = min(M, m)
-    rates = model.eta[:, None] * (model.excess - model.eta[:, None] / 2)  # of R_lj, near R = 0
+    lr = model.learning_rate[:, None]
+    rates = lr * (model.excess - lr / 2)  # of R_lj, near R = 0
     if (np.diag(rates)[:last] <= 0).any() or not model.is_stable():
         return inf
-    # An example moves R_lj by (eta_l / N) x_l y_j; what never grows alone is carried along.
-    strength = model.eta[:, None] ** 2 * (1 + model.excess)
+    # An example moves R_lj by (lr_l / N) x_l y_j; what never grows alone is carried along.
+    strength = lr**2 * (1 + model.excess)
     variance = strength / (2 * np.maximum(rates, rates[last - 1, last - 1])) / n_features
     given, rest = np.zeros((M, m)), np.eye(M)
     if start is None:
@@ -148,21 +149,22 @@ def unit_time(model: Any, start: Any, n_features: int) -> float:
 def unit_advice(model: Any, start: Any, n_features: int) -> Advice:
     """Return the advice on Sanger's rule for units that start from (R, Q), or None for random."""
 
-    def other(eta: Any) -> Any:
-        return type(model)(model.strengths, eta=eta, n_units=model.n_students)
+    def other(lr: Any) -> Any:
+        return type(model)(model.strengths, learning_rate=lr, n_units=model.n_students)
 
     units = min(model.n_students, model.n_directions)
     best = float(model.excess[units - 1])  # where the last unit's gamma is largest
     while not other(best).is_stable():
         best *= 0.9
-    split = other(model.eta * 0.99 ** np.arange(model.n_students))
+    split = other(model.learning_rate * 0.99 ** np.arange(model.n_students))
     examples, fastest, apart = (
         n_features * unit_time(one, start, n_features) for one in (model, other(best), split)
     )
     critical = model.critical_rates
-    nearest = int(np.argmax(model.eta[:units] / critical))  # the unit that is first to be lost
+    # The unit that is first to be lost.
+    nearest = int(np.argmax(model.learning_rate[:units] / critical))
     return Advice(
-        eta=float(model.eta[nearest]),
+        learning_rate=float(model.learning_rate[nearest]),
         critical_rate=float(critical[nearest]),
         best_rate=best,
         examples=examples,

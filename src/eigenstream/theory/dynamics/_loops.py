@@ -19,10 +19,10 @@ def principal_drift(R: Any, Q: Any, spikes: Any, rates: Any, kind: Any) -> Any:
     subspace, unit_length = kind
     C = Q + (R * spikes) @ R.T  # <x_l x_k>
     U = C if subspace else np.tril(C)
-    eta = rates.reshape(-1, 1)
-    G = eta * (C - U @ Q)
-    dR = eta * (R * (1.0 + spikes) - U @ R)
-    dQ = G + G.T + eta * C * rates
+    lr = rates.reshape(-1, 1)
+    G = lr * (C - U @ Q)
+    dR = lr * (R * (1.0 + spikes) - U @ R)
+    dQ = G + G.T + lr * C * rates
     if unit_length:
         shrink = 0.5 * np.diag(dQ)
         dR -= shrink.reshape(-1, 1) * R
@@ -43,7 +43,7 @@ def _bent(R: Any, Q: Any, model: Any, factor: float) -> Any:
 def lawson(R: Any, Q: Any, model: Any, h: float, factors: Any) -> None:
     """Take steps of Lawson's Runge-Kutta method of order 4, R and Q in place.
 
-    Inside a step R_lj = W_lj exp(beta_j int eta_l), so that the growth that differs between
+    Inside a step R_lj = W_lj exp(beta_j int lr_l), so that the growth that differs between
     directions is exact. With equal rates every stage multiplies R by a matrix from the left and the
     growth from the right: linear dependence of its rows survives to rounding, and with it the
     plateaus that live on it. ``factors`` (4 steps + 1,) are those of the annealing at quarters of
@@ -99,7 +99,7 @@ def _project(R: Any, Q: Any, y: Any, sd: float, work: Any) -> float:
 
 @njit(**COMPILE)
 def competitive_chain(R: Any, Q: Any, clusters: Any, rule: Any, rates: Any, generator: Any) -> None:
-    """Take one step for each rate (eta / N), in place; ``rule`` is (N, softness; 0: winner)."""
+    """Take one step for each rate (lr / N), in place; ``rule`` is (N, softness; 0: winner)."""
     centres, weights, variances = clusters
     N, softness = rule
     K, M = R.shape

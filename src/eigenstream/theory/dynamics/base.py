@@ -1,7 +1,7 @@
 """What the order-parameter dynamics share: annealing, trajectories and their plateaus, many runs.
 
 N-dimensional students J_k meet a few special directions B_m of the data. Their overlaps
-R_km = J_k.B_m and Q_kl = J_k.J_l follow, for N -> infinity and alpha = examples / N, ordinary
+R_km = J_k.B_m and Q_kl = J_k.J_l follow, for N -> infinity and t = examples / N, ordinary
 differential equations [DYN]; at finite N they are a Markov chain of their own, so that neither the
 equations nor an exact simulation ever touches a vector of N entries.
 """
@@ -27,10 +27,10 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Annealing:
-    """A learning rate that changes: a schedule of the library for data of ``n_features`` entries.
+    """A learning rate that changes: a schedule for data of ``n_features`` entries.
 
-    A rule takes the step g_t x (...) with g_t from the schedule; the theory writes g = eta / N. So
-    this is eta(alpha) = N g(alpha N), between two steps on a straight line.
+    Step s of a rule has the rate g(s) of the schedule. The theory multiplies rates by N, so its
+    rate at time t is N g(t N), interpolated between two steps.
 
     >>> from eigenstream.schedules import Power
     >>> rate = Annealing(Power(1, 100), n_features=50)
@@ -38,25 +38,27 @@ class Annealing:
     array([0.5 , 0.25])
     """
 
-    schedule: Any
+    learning_rate: Any
     n_features: int
 
     def __post_init__(self) -> None:
         """Refuse what gives no rates, or none that are known before the data."""
         check_whole(self.n_features, "n_features")
-        if isinstance(self.schedule, type) or not hasattr(self.schedule, "gains"):
-            raise TypeError(f"schedule={self.schedule!r} is no schedule. Pass e.g. Power(1, 100).")
-        if hasattr(self.schedule, "averaging"):  # Auto divides by what it sees of the data
+        if isinstance(self.learning_rate, type) or not hasattr(self.learning_rate, "gains"):
             raise TypeError(
-                f"The rates of schedule={self.schedule!r} depend on the data. "
+                f"learning_rate={self.learning_rate!r} is no schedule. Pass e.g. Power(1, 100)."
+            )
+        if hasattr(self.learning_rate, "averaging"):  # Auto divides by what it sees of the data
+            raise TypeError(
+                f"The rates of learning_rate={self.learning_rate!r} depend on the data. "
                 "Pass Constant, Power, Exponential or Steps."
             )
 
-    def __call__(self, alpha: Any) -> Any:
-        """Return eta at a time or at times."""
-        place = np.asarray(alpha) * self.n_features
+    def __call__(self, t: Any) -> Any:
+        """Return the rate at a time or at times."""
+        place = np.asarray(t) * self.n_features
         first = int(place.min())
-        gains = self.schedule.gains(first, int(place.max()) - first + 2)
+        gains = self.learning_rate.gains(first, int(place.max()) - first + 2)
         return self.n_features * np.interp(place - first, np.arange(len(gains)), gains)
 
 
@@ -82,7 +84,7 @@ class Trajectory:
     (times,): what ``dynamics.error`` says, less a constant, so that it is negative.
     """
 
-    alphas: Float64s
+    t: Float64s
     R: Float64s
     Q: Float64s
     error: Float64s
@@ -92,18 +94,18 @@ class Trajectory:
         """Return the first time at which values on this time grid cross a level; NaN if never.
 
         >>> from eigenstream.theory import PrincipalDynamics
-        >>> model = PrincipalDynamics([1.0], eta=0.5)
+        >>> model = PrincipalDynamics([1.0], learning_rate=0.5)
         >>> course = model.solve([[0.1]], [[1.0]], np.linspace(0, 10, 101))
         >>> round(course.when(course.R[:, 0, 0], 0.5), 3)
         1.317
         """
         values = real_array(values, "values")
-        if values.shape != self.alphas.shape:
+        if values.shape != self.t.shape:
             raise ValueError(
                 f"values has shape {values.shape}. Pass one number for each of the "
-                f"{len(self.alphas)} times."
+                f"{len(self.t)} times."
             )
-        return crossing(values, check_number(level, "level"), self.alphas)
+        return crossing(values, check_number(level, "level"), self.t)
 
     def plateaus(self) -> list[Plateau]:
         """Return the plateaus in order of time.
@@ -112,18 +114,18 @@ class Trajectory:
         while the error stays within 1% of its whole change, and for at least 1 / rate.
 
         >>> from eigenstream.theory import PrincipalDynamics
-        >>> model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+        >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
         >>> R = [[0.06, 0.06], [0.06, 0.06 + 1e-8]]
         >>> [plateau] = model.solve(R, np.eye(2), np.linspace(0, 400, 801)).plateaus()
         >>> round(plateau.start), round(plateau.length), round(plateau.rate, 4)
         (50, 136, 0.091)
         """
-        speeds = np.array([self._speed(at) for at in range(len(self.alphas))])
+        speeds = np.array([self._speed(at) for at in range(len(self.t))])
         falls = np.diff(speeds, prepend=np.inf) <= 0
         slowest = np.flatnonzero(falls[:-1] & ~falls[1:])
         found: list[Plateau] = []
         for rest in slowest[np.argsort(speeds[slowest])].tolist():
-            at = self.alphas[rest]
+            at = self.t[rest]
             if not any(one.start <= at <= one.start + one.length for one in found):
                 found += self._plateau(rest)
         return sorted(found, key=lambda one: one.start)
@@ -131,12 +133,12 @@ class Trajectory:
     def _plateau(self, rest: int) -> list[Plateau]:
         """Return the plateau around a time of the grid, or nothing."""
         away = np.abs(self.error - self.error[rest]) - FLAT * np.ptp(self.error)
-        start = crossing(away[rest::-1], 0.0, self.alphas[rest::-1], never=self.alphas[0])
-        end = crossing(away[rest:], 0.0, self.alphas[rest:])
+        start = crossing(away[rest::-1], 0.0, self.t[rest::-1], never=self.t[0])
+        end = crossing(away[rest:], 0.0, self.t[rest:])
         if np.isnan(end):
             return []
         length = end - start
-        factor = self.dynamics.rate(float(self.alphas[rest]))
+        factor = self.dynamics.rate(float(self.t[rest]))
         rates = self.dynamics._deviation_rates(self.R[rest], self.Q[rest], factor)
         rate = float(rates[0].real)
         plateau = Plateau(start, length, float(self.error[rest]), rate)
@@ -144,7 +146,7 @@ class Trajectory:
 
     def _speed(self, at: int) -> float:
         """Return how fast the whole state moves at a time of the grid."""
-        factor = self.dynamics.rate(float(self.alphas[at]))
+        factor = self.dynamics.rate(float(self.t[at]))
         dR, dQ = self.dynamics._speed(self.R[at], self.Q[at], factor)
         return float((dR**2).sum() + (dQ**2).sum())
 
@@ -156,7 +158,7 @@ class SimulatedRuns:
     ``R`` has shape (runs, times, students, directions), ``Q`` (runs, times, students, students).
     """
 
-    alphas: Float64s
+    t: Float64s
     R: Float64s
     Q: Float64s
     n_features: int
@@ -188,32 +190,33 @@ class Dynamics(ABC):
     #: Whether the students keep length 1, so that the diagonal of Q is no variable.
     unit_length = False
 
-    def drift(self, R: Any, Q: Any, *, alpha: float = 0.0) -> tuple[Float64s, Float64s]:
-        """Return dR/dalpha and dQ/dalpha at one state ([DYN] eqs. 2.6 and 3.6).
+    def drift(self, R: Any, Q: Any, *, t: float = 0.0) -> tuple[Float64s, Float64s]:
+        """Return dR/dt and dQ/dt at one state ([DYN] eqs. 2.6 and 3.6).
 
         >>> from eigenstream.theory import CompetitiveDynamics
-        >>> dR, _ = CompetitiveDynamics(np.eye(2), eta=0.5).drift(np.zeros((2, 2)), np.eye(2))
+        >>> model = CompetitiveDynamics(np.eye(2), learning_rate=0.5)
+        >>> dR, _ = model.drift(np.zeros((2, 2)), np.eye(2))
         >>> dR
         array([[0.125, 0.125],
                [0.125, 0.125]])
         """
-        return self._speed(*self._state(R, Q), self.rate(alpha))
+        return self._speed(*self._state(R, Q), self.rate(t))
 
     @abstractmethod
     def error(self, R: Any, Q: Any) -> float:
         """Return the error at one state, less half the mean square of the data."""
 
     @abstractmethod
-    def solve(self, R: Any, Q: Any, alphas: Any) -> Trajectory:
-        """Integrate from R and Q at alpha = 0 and return the states at the times asked for."""
+    def solve(self, R: Any, Q: Any, t: Any) -> Trajectory:
+        """Integrate from R and Q at t = 0 and return the states at the times asked for."""
 
     @abstractmethod
     def _walk(self, R: Float64s, Q: Float64s, factors: Any, n: int, generator: Any) -> None:
-        """Take a step of the chain for each factor of eta, in place."""
+        """Take a step of the chain for each factor of the rate, in place."""
 
-    def rate(self, alpha: Any) -> Any:
-        """Return the factor on eta that the annealing gives at a time or at times."""
-        return np.ones(np.shape(alpha)) if self.annealing is None else self.annealing(alpha)
+    def rate(self, t: Any) -> Any:
+        """Return the factor on the learning rate that the annealing gives at a time or at times."""
+        return np.ones(np.shape(t)) if self.annealing is None else self.annealing(t)
 
     def _state(self, R: Any, Q: Any) -> tuple[Float64s, Float64s]:
         """Return one state as arrays of our own, of the right shape and possible."""
@@ -226,7 +229,7 @@ class Dynamics(ABC):
         return state
 
     def simulate(
-        self, R: Any, Q: Any, alphas: Any, *, n_features: int, runs: int = 20, random_state: Any = 0
+        self, R: Any, Q: Any, t: Any, *, n_features: int, runs: int = 20, random_state: Any = 0
     ) -> SimulatedRuns:
         """Run the exact chain of the order parameters for data of ``n_features`` entries.
 
@@ -235,13 +238,13 @@ class Dynamics(ABC):
         one each (a first axis of length ``runs``). A time is rounded to a whole number of steps.
 
         >>> from eigenstream.theory import PrincipalDynamics
-        >>> model = PrincipalDynamics([1.0], eta=0.5)
+        >>> model = PrincipalDynamics([1.0], learning_rate=0.5)
         >>> few = model.simulate([[0.1]], [[1.0]], [4.0], n_features=10_000, runs=5)
         >>> R, _ = few.mean
         >>> bool(abs(R[0, 0, 0] - model.solve([[0.1]], [[1.0]], [4.0]).R[0, 0, 0]) < 0.02)
         True
         """
-        grid = check_times(alphas)
+        grid = check_times(t)
         runs = check_whole(runs, "runs", least=2)
         least = self.n_students + self.n_directions
         n = check_whole(n_features, "n_features", least=least)
@@ -266,18 +269,18 @@ class Dynamics(ABC):
         R, Q = (np.stack(part, axis=1) for part in zip(*kept, strict=True))
         return SimulatedRuns(grid, R, Q, n)
 
-    def deviation_rates(self, R: Any, Q: Any, *, alpha: float = 0.0) -> Any:
+    def deviation_rates(self, R: Any, Q: Any, *, t: float = 0.0) -> Any:
         """Return the growth rates of small deviations from a state, the largest first.
 
         They are the eigenvalues of the equations' Jacobian (central differences) in the variables
         that are free: R, and Q above its diagonal, with it unless students keep length 1.
 
         >>> from eigenstream.theory import PrincipalDynamics
-        >>> model = PrincipalDynamics([1.0], eta=0.5)
+        >>> model = PrincipalDynamics([1.0], learning_rate=0.5)
         >>> model.deviation_rates(*model.fixed_point()).round(3)
         array([-2.75])
         """
-        return self._deviation_rates(*self._state(R, Q), self.rate(alpha))
+        return self._deviation_rates(*self._state(R, Q), self.rate(t))
 
     def _deviation_rates(self, R: Float64s, Q: Float64s, factor: float) -> Any:
         """Return the same of a state that is not checked: rounding may put it on an edge."""
@@ -301,24 +304,22 @@ class Dynamics(ABC):
     def _speed(self, R: Float64s, Q: Float64s, factor: float) -> tuple[Float64s, Float64s]:
         """Return the drift at a state that is not checked."""
 
-    def _trajectory(self, alphas: Float64s, R: Float64s, Q: Float64s) -> Trajectory:
+    def _trajectory(self, t: Float64s, R: Float64s, Q: Float64s) -> Trajectory:
         errors = [self.error(*state) for state in zip(R, Q, strict=True)]
-        return Trajectory(alphas, R, Q, np.array(errors), self)
+        return Trajectory(t, R, Q, np.array(errors), self)
 
 
-def check_times(alphas: Any) -> Float64s:
+def check_times(t: Any) -> Float64s:
     """Return a time grid: not negative, increasing.
 
     >>> check_times([2, 1])
     Traceback (most recent call last):
         ...
-    ValueError: alphas=[2.0, 1.0] is no time grid. Pass increasing times from 0 on.
+    ValueError: t=[2.0, 1.0] is no time grid. Pass increasing times from 0 on.
     """
-    grid = check_numbers(alphas, "alphas")
+    grid = check_numbers(t, "t")
     if grid[0] < 0 or (np.diff(grid) <= 0).any():
-        raise ValueError(
-            f"alphas={grid.tolist()} is no time grid. Pass increasing times from 0 on."
-        )
+        raise ValueError(f"t={grid.tolist()} is no time grid. Pass increasing times from 0 on.")
     return grid
 
 
@@ -328,8 +329,10 @@ def check_annealing(value: Any) -> Annealing | None:
     >>> check_annealing(0.5)
     Traceback (most recent call last):
         ...
-    TypeError: annealing must be Annealing(schedule, n_features) or None, got 0.5.
+    TypeError: annealing must be Annealing(learning_rate, n_features) or None, got 0.5.
     """
     if value is None or isinstance(value, Annealing):
         return value
-    raise TypeError(f"annealing must be Annealing(schedule, n_features) or None, got {value!r}.")
+    raise TypeError(
+        f"annealing must be Annealing(learning_rate, n_features) or None, got {value!r}."
+    )

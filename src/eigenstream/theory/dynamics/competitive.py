@@ -28,7 +28,7 @@ COINCIDENT = 1e-15
 
 
 class CompetitiveDynamics(Dynamics):
-    """K prototypes learn from clusters: J_k += (eta / N) p_k (xi - J_k) ([DYN] eq. 2.2).
+    """K prototypes learn from clusters: J_k += (lr / N) p_k (xi - J_k) ([DYN] eq. 2.2).
 
     An example comes from cluster n with probability w_n: xi = sum_m D_nm B_m + sqrt(v_n) noise in N
     dimensions, B_m orthonormal. p picks the nearest prototype, or is soft. The equations close on
@@ -42,20 +42,20 @@ class CompetitiveDynamics(Dynamics):
         D: the clusters' centres in the basis B.
     n_prototypes : int, optional
         As many as clusters by default.
-    eta : float
+    learning_rate : float
         The learning rate times N.
     weights, variances : array (clusters,), optional
         Equal weights and ones by default.
     softness : float, optional
         p = softmax of -beta |xi - J_k|^2 / 2 with this beta; by default the winner takes all.
     annealing : Annealing, optional
-        A schedule's rates, which multiply ``eta``.
+        A schedule's rates, which multiply ``learning_rate``.
 
     Examples
     --------
     Two prototypes stay together on a plateau, then each goes to a cluster:
 
-    >>> model = CompetitiveDynamics(np.eye(2), eta=0.5)
+    >>> model = CompetitiveDynamics(np.eye(2), learning_rate=0.5)
     >>> R, Q = [[0.01, 0.0], [0.0, 0.01]], np.eye(2) * 0.1
     >>> course = model.solve(R, Q, [0, 20, 200])
     >>> course.R[:, 0, 0].round(3), course.error.round(3)
@@ -66,7 +66,7 @@ class CompetitiveDynamics(Dynamics):
         self,
         centres: Any,
         *,
-        eta: float = 1.0,
+        learning_rate: float = 1.0,
         n_prototypes: int | None = None,
         weights: Any = None,
         variances: Any = None,
@@ -80,7 +80,7 @@ class CompetitiveDynamics(Dynamics):
                 "Pass a finite row for each cluster."
             )
         clusters, self.n_directions = self.centres.shape
-        self.eta = check_number(eta, "eta", above=0)
+        self.learning_rate = check_number(learning_rate, "learning_rate", above=0)
         self.n_students = clusters
         if n_prototypes is not None:
             self.n_students = check_whole(n_prototypes, "n_prototypes")
@@ -103,7 +103,7 @@ class CompetitiveDynamics(Dynamics):
         P_nk is the probability that prototype k wins in cluster n, A_nkl the density of a tie
         between k and l (soft: beta <p_k p_l>).
 
-        >>> model = CompetitiveDynamics([[1.0], [-1.0]], eta=1)
+        >>> model = CompetitiveDynamics([[1.0], [-1.0]], learning_rate=1)
         >>> P, _, _ = model.averages([[0.5], [-0.5]], [[0.26, -0.24], [-0.24, 0.26]])
         >>> P.round(4)
         array([[0.8413, 0.1587],
@@ -116,7 +116,7 @@ class CompetitiveDynamics(Dynamics):
 
         For soft prototypes it is the error with p as weights.
 
-        >>> model = CompetitiveDynamics(np.eye(2), eta=0.5)
+        >>> model = CompetitiveDynamics(np.eye(2), learning_rate=0.5)
         >>> round(model.error(np.eye(2), np.eye(2)), 4)
         -0.6996
         """
@@ -124,20 +124,20 @@ class CompetitiveDynamics(Dynamics):
         share, _, pulls = self._pulls(R, Q, self._averages(R, Q))
         return float(-0.5 * share @ np.diag(Q) - np.trace(pulls))
 
-    def solve(self, R: Any, Q: Any, alphas: Any) -> Trajectory:
-        """Integrate from R and Q at alpha = 0 by LSODA, and return the states at ``alphas``.
+    def solve(self, R: Any, Q: Any, t: Any) -> Trajectory:
+        """Integrate from R and Q at t = 0 by LSODA, and return the states at ``t``.
 
         Two prototypes with R_11 - R_21 = R_22 - R_12 = 0 exactly, and all else symmetric, never
         specialise: chance does that at finite N. Give such a start a seed of about 1 / sqrt(N).
 
-        >>> model = CompetitiveDynamics(np.eye(2), eta=0.5)
+        >>> model = CompetitiveDynamics(np.eye(2), learning_rate=0.5)
         >>> R, Q = np.eye(2) * 0.5, np.eye(2) * 0.3
         >>> course = model.solve(R, Q, np.linspace(0, 100, 201))
         >>> course.R.shape, round(course.when(course.R[:, 0, 0], 0.9), 2)
         ((201, 2, 2), 4.33)
         """
         R, Q = self._state(R, Q)
-        grid = check_times(alphas)
+        grid = check_times(t)
         # The integrator is accurate relative to each variable. In means and contrasts a small
         # difference between prototypes, from which they specialise, is a variable of its own.
         K, M = R.shape
@@ -151,16 +151,16 @@ class CompetitiveDynamics(Dynamics):
             both = over.T @ values.reshape(*values.shape[:-1], K, -1) @ frame
             return both[..., :M], both[..., M:]
 
-        def speed(values: Float64s, alpha: float) -> Float64s:
-            return turned(*self._speed(*turned_back(values), self.rate(alpha)))
+        def speed(values: Float64s, t: float) -> Float64s:
+            return turned(*self._speed(*turned_back(values), self.rate(t)))
 
         times = grid if grid[0] == 0 else np.concatenate([[0.0], grid])
         how: Any = {"rtol": RELATIVE, "atol": ABSOLUTE, "mxstep": 100_000, "full_output": True}
         course, report = odeint(speed, turned(R, Q), times, **how)
         if report["message"] != "Integration successful.":
             raise ArithmeticError(
-                f"LSODA failed before alpha = {times[-1]:g}: {report['message']} "
-                "Use a smaller eta, or end earlier."
+                f"LSODA failed before t = {times[-1]:g}: {report['message']} "
+                "Use a smaller learning rate, or end earlier."
             )
         return self._trajectory(grid, *turned_back(course[len(times) - len(grid) :]))
 
@@ -196,8 +196,8 @@ class CompetitiveDynamics(Dynamics):
         averages = self._averages(R, Q)
         share, push, pulls = self._pulls(R, Q, averages)
         noise = np.tensordot(self.weights * self.variances, averages[2], 1)
-        eta = self.eta * factor
-        return eta * (push - share[:, None] * R), eta * (pulls + pulls.T) + eta**2 * noise
+        lr = self.learning_rate * factor
+        return lr * (push - share[:, None] * R), lr * (pulls + pulls.T) + lr**2 * noise
 
     def _pulls(
         self, R: Float64s, Q: Float64s, averages: Any
@@ -214,4 +214,4 @@ class CompetitiveDynamics(Dynamics):
 
     def _walk(self, R: Float64s, Q: Float64s, factors: Any, n: int, generator: Any) -> None:
         rule = (n, 0.0 if self.softness is None else self.softness)
-        competitive_chain(R, Q, self._clusters, rule, factors * (self.eta / n), generator)
+        competitive_chain(R, Q, self._clusters, rule, factors * (self.learning_rate / n), generator)

@@ -40,7 +40,7 @@ ROUNDING = 36.0
 
 
 class PrincipalDynamics(Dynamics):
-    """M units learn principal components: J_l += (eta_l / N) x_l (xi - sum_k x_k J_k).
+    """M units learn principal components: J_l += (lr_l / N) x_l (xi - sum_k x_k J_k).
 
     The data are white noise with larger variance (1 + b_j)^2 along m orthonormal directions B_j
     ([DYN] sec. 3). Sanger's rule sums over k <= l, the subspace rule over all k, Oja's unit is
@@ -50,14 +50,14 @@ class PrincipalDynamics(Dynamics):
     ----------
     strengths : array (directions,)
         The b_j > 0, largest first; beta_j = b_j (b_j + 2) is the excess variance.
-    eta : float or array (units,)
+    learning_rate : float or array (units,)
         The learning rates times N.
     n_units : int, optional
         As many as directions by default.
     rule : "sanger" or "subspace"
     normalize : bool
     annealing : Annealing, optional
-        A schedule's rates, which multiply ``eta``.
+        A schedule's rates, which multiply ``learning_rate``.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class PrincipalDynamics(Dynamics):
     --------
     The first component is found soon, the second only after a plateau:
 
-    >>> model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+    >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
     >>> R = np.array([[0.06, 0.06], [0.06, 0.06 + 1e-8]])
     >>> course = model.solve(R, np.eye(2), [0, 40, 300])
     >>> np.abs(course.R[:, [0, 1], [0, 1]]).round(2)
@@ -81,7 +81,7 @@ class PrincipalDynamics(Dynamics):
         self,
         strengths: Any,
         *,
-        eta: Any = 1.0,
+        learning_rate: Any = 1.0,
         n_units: int | None = None,
         rule: str = "sanger",
         normalize: bool = True,
@@ -93,24 +93,28 @@ class PrincipalDynamics(Dynamics):
         self.excess = self.strengths * (self.strengths + 2.0)
         self.n_directions = len(self.strengths)
         self.n_students = self.n_directions if n_units is None else check_whole(n_units, "n_units")
-        self.eta = check_numbers(eta, "eta", count=self.n_students, above=0)
+        self.learning_rate = check_numbers(
+            learning_rate, "learning_rate", count=self.n_students, above=0
+        )
         self.rule = check_choice(rule, "rule", ("sanger", "subspace"))
         self.unit_length = check_flag(normalize, "normalize")
         self.annealing = check_annealing(annealing)
-        self._model = (self.excess, self.eta, (self.rule == "subspace", self.unit_length))
+        self._model = (self.excess, self.learning_rate, (self.rule == "subspace", self.unit_length))
 
     @classmethod
-    def of_variances(cls, variances: Any, *, eta: Any, noise: float = 1.0) -> "PrincipalDynamics":
+    def of_variances(
+        cls, variances: Any, *, learning_rate: Any, noise: float = 1.0
+    ) -> "PrincipalDynamics":
         """Return the model of data with these variances, and ``noise`` along all other directions.
 
-        In units of the noise: there the rate is ``eta * noise``.
+        In units of the noise: there the rate is ``learning_rate * noise``.
 
-        >>> PrincipalDynamics.of_variances([8.0, 4.5], eta=0.1, noise=2.0).strengths
+        >>> PrincipalDynamics.of_variances([8.0, 4.5], learning_rate=0.1, noise=2.0).strengths
         array([1. , 0.5])
         """
         check_number(noise, "noise", above=0)
         values = check_numbers(variances, "variances", above=noise)
-        return cls(np.sqrt(values / noise) - 1.0, eta=np.multiply(eta, noise))
+        return cls(np.sqrt(values / noise) - 1.0, learning_rate=np.multiply(learning_rate, noise))
 
     def error(self, R: Any, Q: Any) -> float:
         """Return the estimation error (<|xi - sum_k x_k J_k|^2> - <xi^2>) / 2 ([DYN] eq. 3.8).
@@ -124,32 +128,32 @@ class PrincipalDynamics(Dynamics):
         C = Q + (R * self.excess) @ R.T
         return float(-np.trace(C) + 0.5 * (Q * C).sum())
 
-    def solve(self, R: Any, Q: Any, alphas: Any, *, step: float = STEP) -> Trajectory:
-        """Integrate from R and Q at alpha = 0 by Lawson's method, and return the states.
+    def solve(self, R: Any, Q: Any, t: Any, *, step: float = STEP) -> Trajectory:
+        """Integrate from R and Q at t = 0 by Lawson's method, and return the states.
 
         Its truncation error does not break the linear dependence of students' overlaps, on which
         the plateaus live; rounding does, after about 36 / gamma_k: with such overlaps exactly
         dependent, later times are artefacts, and a warning says so. A step of the integrator is
         ``step`` over the fastest rate at which an overlap can change.
 
-        >>> model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+        >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
         >>> start = [[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]]  # X = 1e-10
         >>> course = model.solve(start, np.eye(2), np.linspace(0, 400, 801))
         >>> bool(200 < course.when(np.abs(course.R[:, 1, 1]), 0.5) < 230)
         True
         """
         R, Q = self._state(R, Q)
-        grid, step = check_times(alphas), check_number(step, "step", above=0)
+        grid, step = check_times(t), check_number(step, "step", above=0)
         self._warn_of_rounding(R, float(grid[-1]))
         M, m = R.shape
         kept = np.empty((len(grid), M, m)), np.empty((len(grid), M, M))
         now, size = 0.0, max(1.0, float(np.trace(Q)))
-        for at, alpha in enumerate(grid.tolist()):
-            while now < alpha:
-                now = self._advance(R, Q, now, alpha, step)
+        for at, end in enumerate(grid.tolist()):
+            while now < end:
+                now = self._advance(R, Q, now, end, step)
                 if not np.trace(Q) < EXPLODED * size:  # NaN is not, either
                     raise ArithmeticError(
-                        f"the equations explode before alpha = {alpha:g}: use a smaller eta, or "
+                        f"the equations explode before t = {end:g}: use a smaller rate, or "
                         "normalize=True."
                     )
             kept[0][at], kept[1][at] = R, Q
@@ -158,8 +162,8 @@ class PrincipalDynamics(Dynamics):
     def _advance(self, R: Float64s, Q: Float64s, now: float, end: float, step: float) -> float:
         """Take up to LOOK steps towards ``end`` in place; return how far they went."""
         size = max(1.0, float(np.trace(Q)) / len(Q))
-        shrinking = 1 + self.eta / 2 if self.unit_length else 1.0
-        fastest = float((self.eta * shrinking).max() * (1 + self.excess[0])) * size
+        shrinking = 1 + self.learning_rate / 2 if self.unit_length else 1.0
+        fastest = float((self.learning_rate * shrinking).max() * (1 + self.excess[0])) * size
         most = max(self.rate(now), self.rate(min(end, now + LOOK * step / fastest)))
         h = step / (fastest * most)
         steps = min(int(np.ceil((end - now) / h)), LOOK)
@@ -168,7 +172,7 @@ class PrincipalDynamics(Dynamics):
         return end if h * steps >= (end - now) * (1 - 1e-12) else now + h * steps
 
     def _warn_of_rounding(self, R: Float64s, end: float) -> None:
-        if self.rule == "subspace" or self.annealing is not None or np.ptp(self.eta) > 0:
+        if self.rule == "subspace" or self.annealing is not None or np.ptp(self.learning_rate) > 0:
             return
         for k in range(2, min(R.shape) + 1):
             rate = self.growth_rate(k)
@@ -183,13 +187,13 @@ class PrincipalDynamics(Dynamics):
                 )
                 return
 
-    def first_unit(self, R: Any, alphas: Any) -> Float64s:
+    def first_unit(self, R: Any, t: Any) -> Float64s:
         """Return the overlaps (times, directions) of the first unit in closed form.
 
         It learns as if it were alone. For Sanger's rule with length 1; ``R`` are its overlaps at
-        alpha = 0.
+        t = 0.
 
-        >>> model = PrincipalDynamics([0.6, 0.4, 0.2], eta=0.8)
+        >>> model = PrincipalDynamics([0.6, 0.4, 0.2], learning_rate=0.8)
         >>> model.first_unit([0.1, 0.1, 0.1], [0, 3]).round(4)
         array([[0.1   , 0.1   , 0.1   ],
                [0.6461, 0.1531, 0.0439]])
@@ -199,14 +203,14 @@ class PrincipalDynamics(Dynamics):
                 "The closed form needs Sanger's rule, length 1 and a constant rate. Use solve."
             )
         start = check_numbers(R, "R", count=self.n_directions)
-        a, eta = check_times(alphas)[:, None], float(self.eta[0])
-        k1, g = 2 * eta + eta**2, 2 * eta * (self.excess - eta / 2)
+        a, lr = check_times(t)[:, None], float(self.learning_rate[0])
+        k1, g = 2 * lr + lr**2, 2 * lr * (self.excess - lr / 2)
         # (e^{g a} - 1) / g, which is a at g = 0; all over e^{top a}, so that nothing overflows.
         top = max(float(g.max()), 0.0)
         grown = np.where(g == 0, a * np.exp(-top * a), np.exp((g - top) * a) - np.exp(-top * a))
         grown /= np.where(g == 0, 1.0, g)
         norm = np.exp(-top * a) + k1 * grown @ (self.excess * start**2)[:, None]
-        growth = np.exp((eta * (1 + self.excess) - (k1 + top) / 2) * a)
+        growth = np.exp((lr * (1 + self.excess) - (k1 + top) / 2) * a)
         return np.asarray(start * growth / np.sqrt(norm), np.float64)
 
     @property
@@ -217,23 +221,24 @@ class PrincipalDynamics(Dynamics):
     def growth_rate(self, unit: int | None = None) -> float:
         """Return gamma_k of a unit (counted from 1), or gamma for all overlaps near zero.
 
-        gamma_k = eta_k (beta_k - eta_k / 2) is how fast unit k leaves the plateau on which the
+        gamma_k = lr_k (beta_k - lr_k / 2) is how fast unit k leaves the plateau on which the
         units before it have settled; it sets the plateau's length: -ln X(0) / gamma_k. gamma
         ([DYN] eq. 3.12) is how fast the determinant of the first two units grows before that.
 
-        >>> model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+        >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
         >>> round(model.growth_rate(2), 4), round(model.growth_rate(), 4)
         (0.091, 0.242)
         """
+        lr = self.learning_rate
         if unit is None:
             first = self._own_excess()[:2]
             if len(first) < 2:
                 raise ValueError("gamma is that of two units; ask for growth_rate(1).")
-            return float(self.eta[:2] @ (first - self.eta[:2] / 2))
+            return float(lr[:2] @ (first - lr[:2] / 2))
         k = check_whole(unit, "unit")
         if k > len(self._own_excess()):
             raise ValueError(f"unit must be at most {len(self._own_excess())}, got {k}.")
-        return float(self.eta[k - 1] * (self.excess[k - 1] - self.eta[k - 1] / 2))
+        return float(lr[k - 1] * (self.excess[k - 1] - lr[k - 1] / 2))
 
     def minors(self, R: Any) -> Float64s:
         """Return X^(k) = det R[:k, :k] for each k: zero stays zero, if the rates are equal.
@@ -249,11 +254,11 @@ class PrincipalDynamics(Dynamics):
         return np.array([np.linalg.det(R[:k, :k]) for k in range(1, min(R.shape) + 1)])
 
     def escape(self, R: Any, Q: Any) -> tuple[float, float]:
-        """Return a and b of dX/dalpha = a X + b (eta_1 - eta_2), X = X^(2) ([DYN] eq. 3.13).
+        """Return a and b of dX/dt = a X + b (lr_1 - lr_2), X = X^(2) ([DYN] eq. 3.13).
 
         For Sanger's rule with length 1. Unequal rates leave the plateau even where X = 0.
 
-        >>> model = PrincipalDynamics([0.6, 0.4], eta=[0.1, 0.09])
+        >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=[0.1, 0.09])
         >>> a, b = model.escape(np.full((2, 2), 0.06), np.eye(2))
         >>> round(a, 3), round(b, 5)
         (0.229, 0.00216)
@@ -261,10 +266,11 @@ class PrincipalDynamics(Dynamics):
         if self.n_students != 2 or self.rule != "sanger" or not self.unit_length:
             raise ValueError("Equation 3.13 holds for two units of Sanger's rule with length 1.")
         R, Q = self._state(R, Q)
-        C, (first, second) = Q + (R * self.excess) @ R.T, self.eta
+        C, lr = Q + (R * self.excess) @ R.T, self.learning_rate
+        first, second = lr
         beta = self.excess[:2]
         a = (first + second) / 2 * (2 + beta.sum())
-        a += second * C[0, 1] * Q[0, 1] - (self.eta + self.eta**2 / 2) @ np.diag(C)
+        a += second * C[0, 1] * Q[0, 1] - (lr + lr**2 / 2) @ np.diag(C)
         b = (beta[0] - beta[1]) / 2 * (R[0, 0] * R[1, 1] + R[0, 1] * R[1, 0])
         return float(a), float(b)
 
@@ -273,7 +279,7 @@ class PrincipalDynamics(Dynamics):
 
         Infinite for a unit above its critical rate, and for X^(k) = 0. For equal rates.
 
-        >>> model = PrincipalDynamics([0.6, 0.4], eta=0.1)
+        >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
         >>> model.plateau_ends([[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]]).round(1)
         array([ 18.6, 222.1])
         """
@@ -289,7 +295,7 @@ class PrincipalDynamics(Dynamics):
         For the subspace rule with length 1 and two units this is the balanced state (other numbers
         have no closed form); without length 1 it is one of many, equal up to a rotation.
 
-        >>> R, _ = PrincipalDynamics([1.0, 0.5], eta=0.5).fixed_point()
+        >>> R, _ = PrincipalDynamics([1.0, 0.5], learning_rate=0.5).fixed_point()
         >>> R.round(4)
         array([[0.8563, 0.    ],
                [0.    , 0.8   ]])
@@ -297,28 +303,28 @@ class PrincipalDynamics(Dynamics):
         beta = self._own_excess()
         M, m, k = self.n_students, self.n_directions, len(beta)
         if self.rule == "subspace" and M > 1:
-            if np.ptp(self.eta) > 0 or (self.unit_length and (M, m) != (2, 2)):
+            if np.ptp(self.learning_rate) > 0 or (self.unit_length and (M, m) != (2, 2)):
                 raise ValueError(
                     "The subspace rule has no closed form for these rates and numbers. Use solve."
                 )
             if self.unit_length:
                 return self._balanced()
-        lengths = np.ones(M) if self.unit_length else 1.0 + self.eta / 2
-        eta = self.eta[:k]
-        squares = np.maximum(beta - eta / 2, 0.0) / beta / (1.0 + eta / 2) * lengths[:k]
+        lengths = np.ones(M) if self.unit_length else 1.0 + self.learning_rate / 2
+        lr = self.learning_rate[:k]
+        squares = np.maximum(beta - lr / 2, 0.0) / beta / (1.0 + lr / 2) * lengths[:k]
         R = np.zeros((M, m))
         np.fill_diagonal(R, np.sqrt(squares))
         return R, np.diag(lengths)
 
     def _balanced(self) -> tuple[Float64s, Float64s]:
         """Return the state of two units that share both directions evenly."""
-        eta, (first, second) = self.eta[0], 1.0 + self.excess
-        q = eta * (first - second) / (2 * (first + second))
+        lr, (first, second) = self.learning_rate[0], 1.0 + self.excess
+        q = lr * (first - second) / (2 * (first + second))
         D = (first - second) / 2
-        A = ((first + second) / 2 + D * q) / (1 + eta / 2)
+        A = ((first + second) / 2 + D * q) / (1 + lr / 2)
         squares = np.array([A - 1 + D - q, A - 1 - D + q]) / (2 * self.excess)
         if squares.min() <= 0:
-            raise ValueError(f"eta = {eta:g} is too large for both directions; use solve.")
+            raise ValueError(f"rate {lr:g} is too large for both directions; use solve.")
         r = np.sqrt(squares)
         return np.array([r, r * [1, -1]]), np.array([[1.0, q], [q, 1.0]])
 
@@ -329,21 +335,21 @@ class PrincipalDynamics(Dynamics):
         direction, a later unit l may find it too. The pair (R_lj, Q_lj) is a 2x2 block of the
         equations around the fixed point, and loses stability through its determinant.
 
-        >>> PrincipalDynamics([2.0, 1.0], eta=1.5).is_stable()
+        >>> PrincipalDynamics([2.0, 1.0], learning_rate=1.5).is_stable()
         True
-        >>> model = PrincipalDynamics([2.0, 1.0], eta=2.5)
+        >>> model = PrincipalDynamics([2.0, 1.0], learning_rate=2.5)
         >>> model.critical_rates, model.is_stable()
         (array([16.,  6.]), False)
         """
         if self.rule != "sanger" and self.n_students > 1:
             raise ValueError("the criterion is that of Sanger's rule; use deviation_rates.")
         beta = self._own_excess()
-        eta, unit = self.eta[: len(beta)], self.unit_length
+        lr, unit = self.learning_rate[: len(beta)], self.unit_length
         j, i = np.triu_indices(len(beta), 1)
-        both = (eta * (1 + beta))[j] + (eta * (1 + beta))[i]
-        lost = ((1 + beta) * eta / (2 + eta) if unit else eta / 2)[j] - beta[i]
-        apart = eta[j] * (beta[j] - beta[i]) * (1 + (eta if unit else eta / 2)[i])
-        return bool((eta < 2 * beta).all() and (lost * both < apart).all())
+        both = (lr * (1 + beta))[j] + (lr * (1 + beta))[i]
+        lost = ((1 + beta) * lr / (2 + lr) if unit else lr / 2)[j] - beta[i]
+        apart = lr[j] * (beta[j] - beta[i]) * (1 + (lr if unit else lr / 2)[i])
+        return bool((lr < 2 * beta).all() and (lost * both < apart).all())
 
     def advise(self, *, n_features: int, R: Any = None, Q: Any = None) -> Advice:
         """Predict when the last unit learns, for data of ``n_features`` entries; see ``Advice``.
@@ -351,9 +357,9 @@ class PrincipalDynamics(Dynamics):
         The units start from R and Q, or in random directions. For Sanger's rule with length 1 and
         constant rates.
 
-        >>> advice = PrincipalDynamics([0.9, 0.6], eta=0.3).advise(n_features=1000)
+        >>> advice = PrincipalDynamics([0.9, 0.6], learning_rate=0.3).advise(n_features=1000)
         >>> print(advice)
-        eta = 0.3 is below the critical rate 3.12: specialised after about 8.56e+03 examples.
+        Rate 0.3 is below the critical rate 3.12: specialised after about 8.56e+03 examples.
         ...
         """
         if self.rule != "sanger" or not self.unit_length or self.annealing is not None:

@@ -121,13 +121,13 @@ def students_with(R: Any, Q: Any, directions: Any, *, random_state: Any = 0) -> 
 class OrderParameters(NamedTuple):
     """Overlaps of students in the course of a run: ``R = J B^T`` and ``Q = J J^T``.
 
-    ``alphas`` are steps over the number of features, the time of the equations.
+    ``t`` are steps over the number of features, the time of the equations.
 
     >>> OrderParameters(np.zeros(1), np.zeros((1, 2, 2)), np.zeros((1, 2, 2))).R.shape
     (1, 2, 2)
     """
 
-    alphas: Float64s
+    t: Float64s
     R: Float64s  # (times, students, directions)
     Q: Float64s  # (times, students, students)
 
@@ -138,7 +138,7 @@ class OrderParameters(NamedTuple):
         ``directions`` are orthonormal, one a row.
 
         >>> found = OrderParameters.of_history([(50, [[0.6, 0.8, 0.0, 0.0]])], np.eye(2, 4))
-        >>> found.alphas, found.R, found.Q
+        >>> found.t, found.R, found.Q
         (array([12.5]), array([[[0.6, 0.8]]]), array([[[1.]]]))
         """
         B = _orthonormal(directions)

@@ -25,13 +25,13 @@ __all__ = ["SymmetricPair", "critical_separation", "overlaps_of_pair"]
 NEAR_ZERO = 1e-9
 
 
-def critical_separation(eta: float) -> float:
+def critical_separation(learning_rate: float) -> float:
     """Return the b below which two prototypes never specialise at this rate.
 
     >>> round(critical_separation(1.0), 4)
     0.7768
     """
-    return sqrt(_s(check_number(eta, "eta", above=0)) - 1.0)
+    return sqrt(_s(check_number(learning_rate, "learning_rate", above=0)) - 1.0)
 
 
 def overlaps_of_pair(
@@ -48,8 +48,8 @@ def overlaps_of_pair(
     return np.array([[R, S], [S, R]]), np.array([[Q, C], [C, Q]])
 
 
-def _s(eta: float) -> float:
-    return sqrt(1.0 + pi * eta / 2)
+def _s(lr: float) -> float:
+    return sqrt(1.0 + pi * lr / 2)
 
 
 @dataclass(frozen=True)
@@ -97,24 +97,24 @@ class SymmetricPair:
 
     @property
     def critical_rate(self) -> float:
-        """The eta at and above which prototypes stay together ([DYN] eq. 2.18)."""
+        """The learning rate at and above which prototypes stay together ([DYN] eq. 2.18)."""
         return 2 / pi * (self.b**4 + 2 * self.b**2)
 
     @property
     def best_rate(self) -> float:
-        """The eta at which they part fastest, with the rate b^4 / (4 pi)."""
+        """The learning rate at which they part fastest, with the rate b^4 / (4 pi)."""
         return self.b**2 * (self.b**2 + 4) / (2 * pi)
 
-    def growth_rate(self, eta: float) -> float:
-        """Return lambda: R- grows as exp(lambda alpha) on the plateau; negative above critical.
+    def growth_rate(self, learning_rate: float) -> float:
+        """Return lambda: R- grows as exp(lambda t) on the plateau; negative above critical.
 
         >>> SymmetricPair(1.0).growth_rate(2.0) < 0
         True
         """
-        s = _s(check_number(eta, "eta", above=0))
+        s = _s(check_number(learning_rate, "learning_rate", above=0))
         return (s - 1) * (self.b**2 + 1 - s) / pi
 
-    def plateau(self, eta: float) -> tuple[Float64s, Float64s]:
+    def plateau(self, learning_rate: float) -> tuple[Float64s, Float64s]:
         """Return R and Q of the state that has not specialised ([DYN] eq. 2.17, the + root).
 
         The root with a minus sign, which [DYN] lists too, is no fixed point.
@@ -123,31 +123,33 @@ class SymmetricPair:
         >>> float(round(Q[0, 0] - Q[0, 1], 4))
         1.7373
         """
-        s = _s(check_number(eta, "eta", above=0))
-        return overlaps_of_pair(self.b, 0.0, self.b**2 + eta / 2, (1 + s) ** 2 / pi)
+        lr = check_number(learning_rate, "learning_rate", above=0)
+        s = _s(lr)
+        return overlaps_of_pair(self.b, 0.0, self.b**2 + lr / 2, (1 + s) ** 2 / pi)
 
-    def plateau_rates(self, eta: float) -> dict[str, float]:
+    def plateau_rates(self, learning_rate: float) -> dict[str, float]:
         """Return the rates of all seven small deviations from the plateau, by what deviates.
 
-        Only that of R- can be positive. (J_1 - J_2).(B_1 + B_2) decays slowly, as pi eta^2 / 16.
+        Only that of R- can be positive. (J_1 - J_2).(B_1 + B_2) decays slowly, as pi lr^2 / 16.
 
         >>> rates = SymmetricPair(1.0).plateau_rates(0.1)
         >>> {name: round(rate / 0.1, 5) for name, rate in rates.items()}
         {'R-': 0.22266, '(J1-J2).(B1+B2)': -0.01823, 'Q11-Q22': -0.19992, 'R+': -0.5,
          '(J1+J2).(B1-B2)': -0.5, 'Q-': -0.51823, 'Q+': -1.0}
         """
-        s = _s(check_number(eta, "eta", above=0))
+        lr = check_number(learning_rate, "learning_rate", above=0)
+        s = _s(lr)
         return {
-            "R-": self.growth_rate(eta),
+            "R-": self.growth_rate(lr),
             "(J1-J2).(B1+B2)": -((s - 1) ** 2) / pi,
-            "Q11-Q22": -eta * (s / (1 + s) - 1 / pi),
-            "R+": -eta / 2,
-            "(J1+J2).(B1-B2)": -eta / 2,
-            "Q-": -eta * s / (1 + s),
-            "Q+": -eta,
+            "Q11-Q22": -lr * (s / (1 + s) - 1 / pi),
+            "R+": -lr / 2,
+            "(J1+J2).(B1-B2)": -lr / 2,
+            "Q-": -lr * s / (1 + s),
+            "Q+": -lr,
         }
 
-    def specialised(self, eta: float) -> tuple[Float64s, Float64s]:
+    def specialised(self, learning_rate: float) -> tuple[Float64s, Float64s]:
         """Return R and Q of the one specialised state below the critical rate ([DYN] eq. 2.19).
 
         With rho = b R- / (2 sqrt(Q-)), the rate falls steadily from critical at rho = 0 to 0 at
@@ -157,15 +159,16 @@ class SymmetricPair:
         >>> float(round(R[0, 0] - R[0, 1], 4)), float(round(Q[0, 0] - Q[0, 1], 4))
         (1.2281, 2.2038)
         """
-        if check_number(eta, "eta", above=0) >= self.critical_rate:
+        lr = check_number(learning_rate, "learning_rate", above=0)
+        if lr >= self.critical_rate:
             raise ValueError(
-                f"eta = {eta:g} is not below the critical rate {self.critical_rate:.4g} of b = "
+                f"rate {lr:g} is not below the critical rate {self.critical_rate:.4g} of b = "
                 f"{self.b:g}: the prototypes never specialise. Use a smaller one."
             )
         b = self.b
-        rho = brentq(lambda rho: self._rate_at(rho) - eta, 0.0, b / 2, xtol=1e-15, rtol=1e-14)
+        rho = brentq(lambda rho: self._rate_at(rho) - lr, 0.0, b / 2, xtol=1e-15, rtol=1e-14)
         q = self._root_at(rho)
-        return overlaps_of_pair(b, 2 * q * rho / b, b**2 + eta / 2, q**2)
+        return overlaps_of_pair(b, 2 * q * rho / b, b**2 + lr / 2, q**2)
 
     def _root_at(self, rho: float) -> float:
         """Return sqrt(Q-) of the specialised state with this rho."""
@@ -173,25 +176,25 @@ class SymmetricPair:
         return float(self.b**2 * ratio / 2 + 2 / sqrt(pi) * exp(-(rho**2)))
 
     def _rate_at(self, rho: float) -> float:
-        """Return the eta at which the specialised state has this rho."""
+        """Return the learning rate at which the specialised state has this rho."""
         ratio = erf(rho) / rho if rho > NEAR_ZERO else 2 / sqrt(pi)
         return float(self._root_at(rho) * (self.b**2 - 4 * rho**2) * ratio)
 
-    def drift(self, R_minus: float, Q_minus: float, eta: float) -> tuple[float, float]:
-        """Return dR-/dalpha and dQ-/dalpha ([DYN] eq. 2.16).
+    def drift(self, R_minus: float, Q_minus: float, learning_rate: float) -> tuple[float, float]:
+        """Return dR-/dt and dQ-/dt ([DYN] eq. 2.16).
 
         >>> dR, dQ = SymmetricPair(1.0).drift(0.0, 1.0, 0.5)
         >>> round(dR, 4), round(dQ, 4)
         (0.0, 0.1892)
         """
         q = sqrt(check_number(Q_minus, "Q_minus", above=0))
-        rho = self.b * R_minus / (2 * q)
+        rho, lr = self.b * R_minus / (2 * q), learning_rate
         won, tie = float(erf(rho)), exp(-(rho**2)) / sqrt(pi)
-        dR = eta / 2 * (self.b * won + 2 * R_minus / q * tie - R_minus)
-        dQ = eta * (2 * q * tie + self.b * R_minus * won - Q_minus + eta / 2)
+        dR = lr / 2 * (self.b * won + 2 * R_minus / q * tie - R_minus)
+        dQ = lr * (2 * q * tie + self.b * R_minus * won - Q_minus + lr / 2)
         return dR, dQ
 
-    def sums(self, R_plus: float, Q_plus: float, eta: float, alphas: Any) -> Float64s:
+    def sums(self, R_plus: float, Q_plus: float, learning_rate: float, t: Any) -> Float64s:
         """Return R+ and Q+ over time, (times, 2), in closed form ([DYN] eq. 2.12).
 
         They are the same for every assignment whose shares add up to 1 and are 1/2 on average.
@@ -200,28 +203,33 @@ class SymmetricPair:
         array([[0.  , 0.2 ],
                [1.  , 1.25]])
         """
-        b, eta = self.b, check_number(eta, "eta", above=0)
-        fall = np.exp(-eta / 2 * check_times(alphas))
+        b, lr = self.b, check_number(learning_rate, "learning_rate", above=0)
+        fall = np.exp(-lr / 2 * check_times(t))
         A = R_plus - b
-        B = -eta / 2 + b**2 + Q_plus - 2 * b * R_plus
-        return np.stack([b + A * fall, eta / 2 + b**2 + 2 * b * A * fall + B * fall**2], axis=1)
+        B = -lr / 2 + b**2 + Q_plus - 2 * b * R_plus
+        return np.stack([b + A * fall, lr / 2 + b**2 + 2 * b * A * fall + B * fall**2], axis=1)
 
     def advise(
-        self, eta: float, *, n_features: int, length: float = 1.0, R_minus: float | None = None
+        self,
+        learning_rate: float,
+        *,
+        n_features: int,
+        length: float = 1.0,
+        R_minus: float | None = None,
     ) -> Advice:
         """Predict when the prototypes part, for data of ``n_features`` entries; see ``Advice``.
 
         They start in random directions with this length, or with this R-.
 
         >>> print(SymmetricPair(1.0).advise(0.5, n_features=1000))
-        eta = 0.5 is below the critical rate 1.91: specialised after about 4.43e+04 examples.
-        Fastest: eta = 0.7958, 3.52e+04 examples.
+        Rate 0.5 is below the critical rate 1.91: specialised after about 4.43e+04 examples.
+        Fastest: rate 0.7958, 3.52e+04 examples.
         """
-        eta = check_number(eta, "eta", above=0)
+        lr = check_number(learning_rate, "learning_rate", above=0)
         n = check_whole(n_features, "n_features", least=4)
         start = R_minus, check_number(length, "length", above=0) ** 2
         if R_minus is not None:
             check_number(R_minus, "R_minus")
-        examples, best = (n * pair_time(self, rate, start, n) for rate in (eta, self.best_rate))
+        examples, best = (n * pair_time(self, rate, start, n) for rate in (lr, self.best_rate))
         critical = self.critical_rate
-        return Advice(eta, critical, self.best_rate, examples, best, eta < critical)
+        return Advice(lr, critical, self.best_rate, examples, best, lr < critical)
