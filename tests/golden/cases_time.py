@@ -10,6 +10,14 @@ from eigenstream.schedules import Constant, Power
 from eigenstream.theory import FiniteMemory, Geometric, Independent
 from golden.table import add, quality, share, subspace
 
+
+def Slow(n_components=2, **parameters):
+    """The stored components are eigenvectors."""
+    return SlowSubspace(n_components, basis="eigenvalue", **parameters)
+
+
+Slow.__name__ = "SlowSubspace"
+
 X = oracles.slow_sources(m=400)
 WEIGHTS = np.random.default_rng(1).uniform(0, 2, 400)
 HOLES = X.copy()
@@ -61,7 +69,7 @@ for name, parameters, rows in [
         1e-5 if name == "single precision" else 1e-7 if name == "krylov" else 1e-9,
     )
 for name, rows in DEGENERATE.items():
-    for kind in (StreamPCA, SlowSubspace):
+    for kind in (StreamPCA, Slow):
         add(
             f"degenerate/{kind.__name__}, {name}",
             lambda kind=kind, rows=rows: (
@@ -135,31 +143,29 @@ for name, parameters, rows in [
     add(
         f"slow/{name}",
         lambda p=parameters, rows=rows: (
-            *subspace(model := SlowSubspace(**p).fit(rows)),
+            *subspace(model := Slow(**p).fit(rows)),
             model.alpha_,
             model.mean_,
         ),
         {"single precision": 1e-5, "krylov": 1e-7}.get(name, 1e-8),
     )
-add("slow/weights", lambda: subspace(SlowSubspace(3).fit(X, sample_weight=WEIGHTS)))
+add("slow/weights", lambda: subspace(Slow(3).fit(X, sample_weight=WEIGHTS)))
 for lag in (1, 3, 10):
     add(
         f"slow/chunks, lag {lag}",
-        lambda lag=lag: subspace(chunked(SlowSubspace(2, alpha=0.8, lag=lag))),
+        lambda lag=lag: subspace(chunked(Slow(2, alpha=0.8, lag=lag))),
     )
     for new in (False, True):
         add(
             f"slow/merged, lag {lag}, new sequence {new}",
             lambda lag=lag, new=new: subspace(
-                SlowSubspace(2, lag=lag)
-                .fit(X[:90])
-                .merge(SlowSubspace(2, lag=lag).fit(X[90:]), new_sequence=new)
+                Slow(2, lag=lag).fit(X[:90]).merge(Slow(2, lag=lag).fit(X[90:]), new_sequence=new)
             ),
         )
-SLOW = SlowSubspace(3).fit(X)
-NUMBER = SlowSubspace(2, alpha=0.9).fit(X)
+SLOW = Slow(3).fit(X)
+NUMBER = Slow(2, alpha=0.9).fit(X)
 add("slow/transformed", lambda: (np.abs(SLOW.transform(X[:9])), SLOW.n_positive_))
-add("slow/score", lambda: (SLOW.score(X), NUMBER.score(X[:100])))
+add("slow/score", lambda: (SLOW.objective(X), NUMBER.objective(X[:100])))
 add("slow/autocorrelations", lambda: (SLOW.autocorrelations_, SLOW.autocorrelations(X, lag=2)))
 add("slow/timescales", lambda: (SLOW.timescales_, SLOW.timescales(X, lag=2)))
 add(
@@ -174,7 +180,7 @@ add(
 add(
     "slow/lags",
     lambda: (
-        (path := lag_path(SlowSubspace(2), X, lags=[1, 2, 5])).autocorrelations,
+        (path := lag_path(Slow(2), X, lags=[1, 2, 5])).autocorrelations,
         path.eigenvalues,
         path.alphas,
     ),
@@ -202,14 +208,14 @@ for d, alpha in ((2, 0.8), (5, 0.9)):
         quality(
             f"slow/{solver} {d}",
             lambda d=d, alpha=alpha, T=T, solver=solver: share(
-                SlowSubspace(d, alpha=alpha, solver=solver).fit(WIDE), T
+                Slow(d, alpha=alpha, solver=solver).fit(WIDE), T
             ),
             allowance,
         )
 quality(
     "slow/sketch, two passes",
     lambda: share(
-        SlowSubspace(5, alpha=0.9, solver=Sketch(passes=2)).fit(WIDE),
+        Slow(5, alpha=0.9, solver=Sketch(passes=2)).fit(WIDE),
         scatter_of(WIDE, 0.9),
     ),
     0.005,

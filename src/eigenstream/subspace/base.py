@@ -469,7 +469,7 @@ class SubspaceEstimator(
     @property
     def components_(self) -> Float64s:
         """The learned directions, one a row; with a kernel see ``dual_coef_``."""
-        kernel, vectors = self._kernel, self._solved().pairs.vectors
+        kernel, vectors = self._kernel, self._vectors
         if isinstance(kernel, KernelMap):
             raise AttributeError(
                 f"With kernel={kernel.kernel!r} the components are functions, sums of kernels at "
@@ -480,7 +480,7 @@ class SubspaceEstimator(
     @property
     def dual_coef_(self) -> Float64s:
         """Components as sums over training rows, shape (m, n_components), with a kernel."""
-        vectors = self._solved().pairs.vectors
+        vectors = self._vectors
         if self._kernel is None:
             raise AttributeError("Only solver='kernel' has dual_coef_. See components_.")
         return self._kernel.coefficients(vectors)
@@ -512,9 +512,17 @@ class SubspaceEstimator(
     @property
     def _columns(self) -> Float64s:
         """The matrix that centred rows are multiplied by."""
-        answer = self._solved()
-        vectors = answer.pairs.vectors
-        return vectors if answer.scale is None else vectors / answer.scale[:, None]
+        return self._unscaled(self._vectors)
+
+    @property
+    def _vectors(self) -> Float64s:
+        """The components as columns, of rows that are divided by their scale."""
+        return self._solved().pairs.vectors
+
+    def _unscaled(self, vectors: Float64s) -> Float64s:
+        """Return the matrix that centred rows are multiplied by."""
+        scale = self._solved().scale
+        return vectors if scale is None else vectors / scale[:, None]
 
     @property
     def n_samples_seen_(self) -> int:
@@ -635,7 +643,7 @@ class SubspaceEstimator(
             raise ValueError(f"{self.features_!r} has no inverse_transform to return to the data.")
         if rows.is_list_of_sequences(Z):
             return rows.each(self.inverse_transform, Z)
-        vectors, scale = self._solved().pairs.vectors, self.scale_
+        vectors, scale = self._vectors, self.scale_
         Z = real_array(Z, "Z")
         if Z.ndim != 2 or Z.shape[1] != vectors.shape[1]:
             raise ValueError(
@@ -651,10 +659,10 @@ class SubspaceEstimator(
 
     def _patterns(self) -> Float64s:
         """Return the rows that turn features back into data: the components' pseudo-inverse."""
-        vectors = self._solved().pairs.vectors
-        if self._solved().details.get("ratio"):
-            return np.asarray(np.linalg.pinv(vectors))
-        return vectors.T
+        answer, vectors = self._solved(), self._vectors
+        if vectors is answer.pairs.vectors and not answer.details.get("ratio"):
+            return vectors.T
+        return np.asarray(np.linalg.pinv(vectors))
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""

@@ -187,6 +187,11 @@ class MatrixOperator:
         reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
         return MatrixOperator(reward, penalty, floor=self.floor / float((scale**2).min()))
 
+    def forms(self, columns: Float64s) -> tuple[Float64s, Float64s]:
+        """Return C^T A C and C^T B C of columns C."""
+        inside = columns if self.basis is None else self.basis @ columns
+        return inside.T @ self.reward @ inside, inside.T @ self.penalty @ inside
+
     def moments(self, columns: Float64s) -> tuple[Float64s, Float64s]:
         """Return v^T A v and v^T B v of each column."""
         found = [np.einsum("ij,ij->j", columns, m @ columns) for m in (self.reward, self.penalty)]
@@ -216,10 +221,10 @@ class PassOperator:
             total += block.apply(columns, shares)
         return total
 
-    def moments(self, columns: Float64s) -> tuple[Float64s, Float64s]:
-        """Return v^T A v and v^T B v of each column, in two passes."""
-        reward = np.einsum("ij,ij->j", columns, self.apply(columns, (1.0, 0.0)))
-        return reward, -np.einsum("ij,ij->j", columns, self.apply(columns, (0.0, 1.0)))
+    def forms(self, columns: Float64s) -> tuple[Float64s, Float64s]:
+        """Return C^T A C and C^T B C of columns C, in two passes."""
+        reward, penalty = (self.apply(columns, weights) for weights in ((1.0, 0.0), (0.0, 1.0)))
+        return columns.T @ reward, -(columns.T @ penalty)
 
     @property
     def trace(self) -> float:

@@ -293,7 +293,7 @@ class SlowBounds(TimeEstimator):
         >>> rng = np.random.default_rng(0)
         >>> states = np.where(rng.random(20_000) < 0.01, -1.0, 1.0).cumprod()
         >>> mixing = markov_mixing([[0.99, 0.01], [0.01, 0.99]])
-        >>> slow = SlowSubspace(1, alpha=0.2).fit(states[:, None])
+        >>> slow = SlowSubspace(1, alpha=0.2, basis="eigenvalue").fit(states[:, None])
         >>> rule = slow.pair_rule(0.5, 0.05, mixing)
         >>> rule.vacuous  # the promise takes many more rows than the rule
         True
@@ -304,6 +304,10 @@ class SlowBounds(TimeEstimator):
         same_class = check_number(same_class, "same_class", above=0, most=1)
         bound = self.bound(delta, mixing, radius=radius, tight=tight)
         alpha: float | None = self._solved().details["alpha"]
+        if self._solved().details.get("basis") == "slowness":
+            raise ValueError(
+                "pair_rule compares distances within the subspace. Fit with basis='eigenvalue'."
+            )
         if alpha is None or alpha >= 1.0:
             raise ValueError(
                 f"the rule of [SLOW] Theorem 5 needs an alpha below 1, got alpha_={alpha!r}: at 1 "

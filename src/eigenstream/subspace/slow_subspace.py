@@ -8,10 +8,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_whole, warn_user
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._storable import storable
 from eigenstream.subspace import timescales as _timescales
 from eigenstream.subspace.base import CRITERION, Answer, documented
+from eigenstream.subspace.flow import FlowOperator
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator
 from eigenstream.subspace.slow_bounds import SlowBounds
@@ -19,6 +20,9 @@ from eigenstream.subspace.solvers import COUNT
 from eigenstream.subspace.terms import Weights
 from eigenstream.subspace.time import scale_of
 from eigenstream.subspace.weights import AlphaPath, alpha_of_bound, alpha_path
+
+#: After a fit, the features of the first rows are compared at these multiples of the lag.
+CHECKED_ROWS, LADDER = 20_000, (1, 2, 5, 10, 20, 50, 100)
 
 
 @storable()
@@ -54,6 +58,11 @@ class SlowSubspace(SlowBounds):
         Divide each feature by its standard deviation first (``scale_``), so that slow directions do
         not depend on the units. Not with ``alpha="bound"``.
     <features>
+    basis : {"slowness", "eigenvalue"}, default="slowness"
+        The basis of the learned subspace. With "slowness" the features are uncorrelated, have unit
+        variance, and are sorted from slow to fast. With "eigenvalue" the components are
+        orthonormal eigenvectors of T, so distances between features are those within the subspace.
+        solver="flow" keeps no sums to sort by, and always gives "eigenvalue".
     missing : {"raise", "skip"}, default="raise"
         "skip" leaves out rows with NaN or infinity, and both velocities of each.
 
@@ -61,7 +70,7 @@ class SlowSubspace(SlowBounds):
     ----------
     components_ : array of shape (n_components, n_features)
     eigenvalues_ : array of shape (n_components,)
-        Signed, descending; for "ratio", variance over velocity.
+        The eigenvalues of T, signed, descending; for "ratio", variance over velocity.
     alpha_ : float
         The alpha in use.
     bound_ : float or None
@@ -93,6 +102,7 @@ class SlowSubspace(SlowBounds):
         "alpha": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto", "bound"})],
         "lag": [COUNT],
         "criterion": [CRITERION],
+        "basis": [StrOptions({"slowness", "eigenvalue"})],
     }
     READ_BY: ClassVar[dict[str, tuple[str, str]]] = {"alpha": ("criterion", "difference")}
 
@@ -107,6 +117,7 @@ class SlowSubspace(SlowBounds):
         center: bool = True,
         scale: bool = False,
         features: Any = None,
+        basis: str = "slowness",
         missing: str = "raise",
     ) -> None:
         self.n_components = n_components
@@ -117,6 +128,7 @@ class SlowSubspace(SlowBounds):
         self.center = center
         self.scale = scale
         self.features = features
+        self.basis = basis
         self.missing = missing
 
     def _check_parameters(self) -> None:
@@ -132,6 +144,20 @@ class SlowSubspace(SlowBounds):
             return None
         return float(self.alpha), 1.0 - float(self.alpha)
 
+    def _after_fit(self, X: Any) -> None:
+        """Warn if the first rows show that the lag is too short."""
+        n_rows, some = 0, []
+        for chunk in self._features_of(X):
+            some.append(chunk[: CHECKED_ROWS - n_rows])
+            n_rows += len(some[-1])
+            if n_rows == CHECKED_ROWS:
+                break
+        lags = [self.lag * step for step in LADDER if self.lag * step < n_rows // 10]
+        if lags and self.n_components_:
+            found = _timescales.at_lags(some, self.n_components_, lags, self.center)
+            if (message := _timescales.better_lag(*found, n_rows)) is not None:
+                warn_user(message)
+
     def _solve(self, learner: Learner) -> Answer:
         operator, terms, scale = learner.operator(), learner.terms, None
         if self.scale:
@@ -140,7 +166,9 @@ class SlowSubspace(SlowBounds):
         wanted = self._wanted(terms.n_features)
         n = terms.n_features if wanted is None else int(wanted)
         if self.criterion == "ratio":
-            return Answer(self._ratios(operator, n), terms.mean, scale, {"ratio": True})
+            pairs = self._ratios(operator, n)
+            found = {"ratio": True} | self._sorted(operator, pairs)
+            return Answer(pairs, terms.mean, scale, found)
         alpha, bound = self.alpha, None
         if alpha == "auto":
             alpha = operator.automatic_alpha(n)
@@ -162,10 +190,26 @@ class SlowSubspace(SlowBounds):
         else:
             self._warn_about_sign(pairs, alpha)
         details: dict[str, Any] = {"alpha": alpha, "bound": bound, "weights": weights}
-        if "matrices" not in self._solver.can and "continues" not in self._solver.can:
-            # A pass more or two, after some tens: time scales are read from these.
-            details["moments"] = operator.moments(pairs.vectors)
+        if not isinstance(operator, FlowOperator):
+            details |= self._sorted(operator, pairs)
         return Answer(pairs, terms.mean, scale, details)
+
+    def _sorted(self, operator: MatrixOperator, pairs: Eigenpairs) -> dict[str, Any]:
+        """Return the features' second moments, and what sorts the features from slow to fast."""
+        variance, velocity = operator.forms(pairs.vectors)
+        turn = np.eye(len(variance))
+        if self.criterion == "difference":
+            turn = _timescales.slowest_first(variance, velocity)
+            vectors = pairs.vectors @ turn
+            turn = turn * np.where((canonical_signs(vectors) * vectors).sum(axis=0) < 0, -1.0, 1.0)
+        return {"variance": variance, "velocity": velocity, "turn": turn, "basis": self.basis}
+
+    @property
+    def _vectors(self) -> Float64s:
+        found = self._solved()
+        if found.details.get("basis") != "slowness":
+            return found.pairs.vectors
+        return found.pairs.vectors @ found.details["turn"]
 
     def _ratios(self, operator: MatrixOperator, n: int) -> Eigenpairs:
         """Return the largest ratios of variance to velocity; vectors have unit variance."""
@@ -226,16 +270,18 @@ class SlowSubspace(SlowBounds):
         is off by on n rows of one is the difference that the first and last ``lag`` rows make. With
         ``center=False`` it is about zero. A feature without variance has none: 0.
         """
-        if "matrices" in self._solver_known().can:
-            return _timescales.of_learner(self._known().ahead(), self._columns)
-        found = self._solved().details.get("moments")
-        if found is None:
+        found = self._solved().details
+        if self._estimates or "variance" not in found:
             raise AttributeError(
-                f"solver={self.solver_!r} keeps no matrices, which autocorrelations are read from. "
-                "Call autocorrelations(X) or timescales(X), or fit with solver='dense'."
+                f"solver={self.solver_!r} only estimates autocorrelations. Call "
+                "autocorrelations(X) or timescales(X), or fit with solver='dense'."
             )
-        noise = len(self.mean_) * np.finfo(np.float64).eps * found[0].max()
-        return _timescales.autocorrelations(found[0], found[1], noise)
+        turn = found["turn"] if found["basis"] == "slowness" else np.eye(len(found["turn"]))
+        variance, velocity = (
+            np.einsum("ij,ij->j", turn, found[name] @ turn) for name in ("variance", "velocity")
+        )
+        noise = len(self.mean_) * np.finfo(np.float64).eps * np.diagonal(found["variance"]).max()
+        return _timescales.autocorrelations(variance, velocity, noise * (turn**2).sum(axis=0))
 
     @property
     def timescales_(self) -> Float64s:
@@ -312,15 +358,46 @@ class SlowSubspace(SlowBounds):
         return alpha_path(self.operator_, self.n_components_, alphas, radius)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the objective L that the subspace reaches on other rows (in time order).
+        """Return how well the features predict each other on other rows, ``lag`` rows later.
 
-        For ``criterion="ratio"`` the sum over components of variance over velocity on those rows.
+        With the autocorrelations r_i that were learned, the score is the sum over features of
+        ``2 r_i C_ii`` less the sum over pairs of features of ``r_i r_j V_ij^2``. V and C are the
+        covariances on ``X`` of the slowest-first features, at once and ``lag`` rows apart. Where
+        ``X`` confirms the autocorrelations, the score is the sum of their squares, as VAMP-2.
+        Features that were noise lower it, so scores of different ``n_components`` and ``alpha`` are
+        comparable; scores at different lags are not. solver="flow" takes r_i from ``X``.
+
+        See Also
+        --------
+        objective : The objective L on other rows.
         """
-        scored, columns = self._scored_terms(X), self._columns
-        variance, velocity = scored.operator().moments(columns)
-        if self.center:
-            # The variance about the mean learned, not about that of these rows.
-            variance = variance + (columns.T @ (scored.terms.mean - self.mean_)) ** 2
+        variance, velocity = self._moments_on(X, self._solved().pairs.vectors)
+        found = self._solved().details
+        turn = found.get("turn")
+        if turn is None:
+            turn = _timescales.slowest_first(variance, velocity)
+            learned = variance, velocity
+        else:
+            learned = found["variance"], found["velocity"]
+        r = np.diagonal(_timescales.lagged(turn, *learned))
+        C, V = _timescales.lagged(turn, variance, velocity), turn.T @ variance @ turn
+        return float(2.0 * r @ np.diagonal(C) - r @ V**2 @ r)
+
+    def objective(self, X: Any) -> float:
+        """Return the objective L that the subspace reaches on other rows in time order.
+
+        For ``criterion="ratio"`` it is the sum over components of variance over velocity.
+        """
+        variance, velocity = map(np.diagonal, self._moments_on(X, self._solved().pairs.vectors))
         if self.alpha_ is None:
             return float((variance / velocity).sum())
         return float((self.alpha_ * variance - (1.0 - self.alpha_) * velocity).sum())
+
+    def _moments_on(self, X: Any, vectors: Float64s) -> tuple[Float64s, Float64s]:
+        """Return the second moments of features on other rows, about the mean learned."""
+        scored, columns = self._scored_terms(X), self._unscaled(vectors)
+        variance, velocity = scored.operator().forms(columns)
+        if self.center:
+            away = columns.T @ (scored.terms.mean - self.mean_)
+            variance = variance + np.outer(away, away)
+        return variance, velocity

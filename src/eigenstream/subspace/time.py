@@ -83,6 +83,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 self.n_features_in_ = source.n_features
                 note_columns(self, X)
                 self._resume(source, keeper)
+                if X.rereadable:
+                    self._after_fit(X)
                 return self
             if keeper is not None:
                 refuse_keeping(X)
@@ -90,7 +92,11 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             self._check_lengths(sequences)
             self._learn_all(rows.source_of_sequences(self, sequences, given=X))
             forget_source(self)
+            self._after_fit(X)
         return self
+
+    def _after_fit(self, X: Any) -> None:
+        """Check the features of the rows that were learned from."""
 
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, new_sequence: bool = False
@@ -299,7 +305,7 @@ def _scaler(mean: Any, scale: Any, n_rows: int) -> StandardScaler:
 def _pca(estimator: Any, mean: Any, variances: Any) -> Any:
     from sklearn.decomposition import PCA  # takes 0.2 s to import
 
-    components = estimator._solved().pairs.vectors.T.copy()
+    components = estimator._vectors.T.copy()
     n_rows = int(estimator.n_samples_seen_)
     made = PCA(n_components=len(components))
     made.components_, made.mean_ = components, np.array(mean)

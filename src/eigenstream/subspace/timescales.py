@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 from sklearn.base import clone
 
 from eigenstream._checks import check_lags
@@ -16,6 +17,10 @@ from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.solvers import Dense, Task
 from eigenstream.subspace.terms import TimeTerms
+
+#: A warning needs implied time scales that differ by this factor, and autocorrelations larger than
+#: this multiple of their standard error.
+DISAGREE, SURE = 5.0, 4.0
 
 
 def autocorrelations(variance: Float64s, velocity: Float64s, noise: Any) -> Float64s:
@@ -31,6 +36,29 @@ def autocorrelations(variance: Float64s, velocity: Float64s, noise: Any) -> Floa
     return np.where(there, np.maximum(1.0 - ratio, -1.0), 0.0)
 
 
+def slowest_first(variance: Float64s, velocity: Float64s) -> Float64s:
+    """Return the columns that turn features into uncorrelated ones, the slowest first.
+
+    ``variance`` and ``velocity`` are the features' second moments. The new features have variance
+    1. Directions without variance come last, with length 1.
+
+    >>> abs(slowest_first(np.diag([4.0, 1.0]), np.diag([4.0, 0.1]))).round(3)
+    array([[0. , 0.5],
+           [1. , 0. ]])
+    """
+    values, vectors = eigh(variance)
+    rounding = len(values) * float(np.finfo(np.float64).eps)
+    varies = values > rounding * float(values.max(initial=0.0))
+    white = vectors[:, varies] / np.sqrt(values[varies])
+    turn = white @ eigh(white.T @ velocity @ white)[1]
+    return np.asarray(np.hstack([turn, vectors[:, ~varies]]), np.float64)
+
+
+def lagged(turn: Float64s, variance: Float64s, velocity: Float64s) -> Float64s:
+    """Return the symmetric covariance of turned features, now and ``lag`` rows later."""
+    return np.asarray(turn.T @ (variance - velocity / 2.0) @ turn, np.float64)
+
+
 def of_learner(learner: Learner, columns: Float64s) -> Float64s:
     """Return the autocorrelation along each column."""
     operator = learner.operator()
@@ -41,16 +69,51 @@ def of_learner(learner: Learner, columns: Float64s) -> Float64s:
 
 def of_features(chunks: Iterable[Chunk], n_features: int, lag: int, center: bool) -> Float64s:
     """Return the autocorrelation of features that come chunk by chunk."""
-    terms = TimeTerms(n_features, lag=lag, center=center)
-    learner = Dense().begin(terms, Task(None, None))
-    for chunk in chunks:
-        learner.add(chunk)
-    if terms.n_velocities == 0:
+    lags, found = at_lags(chunks, n_features, [lag], center)
+    if not lags:
         raise ValueError(
             f"No two rows are lag={lag} apart with values in both. Give longer sequences, or a "
             "smaller lag."
         )
-    return of_learner(learner, np.eye(n_features))
+    return np.asarray(found[0])
+
+
+def at_lags(
+    chunks: Iterable[Chunk], n_features: int, lags: Iterable[int], center: bool
+) -> tuple[list[int], Float64s]:
+    """Return the lags at which there are velocities, and the autocorrelations at each."""
+    learners = {
+        lag: Dense().begin(TimeTerms(n_features, lag=lag, center=center), Task(None, None))
+        for lag in lags
+    }
+    for chunk in chunks:
+        for learner in learners.values():
+            learner.add(chunk)
+    found = {lag: one for lag, one in learners.items() if one.terms.totals()[1]}
+    each = [of_learner(learner, np.eye(n_features)) for learner in found.values()]
+    return list(found), np.array(each).reshape(len(found), n_features)
+
+
+def better_lag(lags: list[int], correlations: Float64s, n_rows: int) -> str | None:
+    """Return a warning if a feature forgets faster at the first lag than at later ones.
+
+    A process with one time scale has the same implied scale at every lag. Noise on top of it
+    lowers the scale at short lags.
+    """
+    for k, r in enumerate(correlations.T):
+        scales = implied(r, 1) * lags
+        # Oscillations give negative autocorrelations, and short series give uncertain ones.
+        sure = (r > SURE * np.sqrt((1.0 + 2.0 * scales) / n_rows)) & np.isfinite(scales)
+        n = len(r) if sure.all() else int(sure.argmin())
+        if n and scales[:n].max() > DISAGREE * scales[0]:
+            last = int(scales[:n].argmax())
+            enough = int((scales[:n] > scales[last] / 2.0).argmax())
+            return (
+                f"feature {k} has an implied time scale of {scales[0]:.3g} rows at lag={lags[0]}, "
+                f"and of {scales[last]:.3g} rows at lag {lags[last]}: at short lags it is mostly "
+                f"noise. Try lag={lags[enough]}, or compare lags with lag_path."
+            )
+    return None
 
 
 def implied(correlations: Float64s, lag: int) -> Float64s:
