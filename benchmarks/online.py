@@ -152,7 +152,7 @@ def share(case: Case, seed: int, schedule: Any = "auto") -> float:
     if case.alpha == 1.0:
         estimator = StreamPCA(case.d, **options)
     else:
-        estimator = SlowSubspace(case.d, alpha=case.alpha, **options)
+        estimator = SlowSubspace(case.d, alpha=case.alpha, basis="eigenvalue", **options)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "after .* steps the average")
         V = estimator.fit(rows).components_

@@ -43,11 +43,11 @@ def views(m: int = 120_000, **motion: float) -> np.ndarray:
 def problems() -> dict:
     return {
         "spiked Gaussian, PCA": (spiked, StreamPCA(5)),
-        "slow mixture, alpha 0.3": (slow_mixture, SlowSubspace(5, alpha=0.3)),
-        "rotating views, alpha 0.2": (views, SlowSubspace(10, alpha=0.2)),
+        "slow mixture, alpha 0.3": (slow_mixture, SlowSubspace(5, alpha=0.3, basis="eigenvalue")),
+        "rotating views, alpha 0.2": (views, SlowSubspace(10, alpha=0.2, basis="eigenvalue")),
         "scaling views, alpha 0.2": (
             lambda: views(rotation=0.01, scale=1.0),
-            SlowSubspace(10, alpha=0.2),
+            SlowSubspace(10, alpha=0.2, basis="eigenvalue"),
         ),
     }
 

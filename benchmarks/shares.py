@@ -207,7 +207,11 @@ def of_stream(case: Case, seed: int) -> Problem:
     def learned(solver: Any) -> Any:
         if case.alpha == 1.0:
             return StreamPCA(case.d, solver=solver).fit(rows).components_
-        return SlowSubspace(case.d, alpha=case.alpha, solver=solver).fit(rows).components_
+        return (
+            SlowSubspace(case.d, alpha=case.alpha, solver=solver, basis="eigenvalue")
+            .fit(rows)
+            .components_
+        )
 
     def peer() -> Any:
         return IncrementalPCA(case.d, batch_size=max(100, case.d)).fit(rows).components_
@@ -227,7 +231,7 @@ def of_drift(angle: float, seed: int) -> Problem:
     def learned(solver: Any) -> Any:
         if not isinstance(solver, Dense | Krylov):
             solver = clone(solver).set_params(forgetting=1 - keep)
-        return SlowSubspace(5, alpha=0.3, solver=solver).fit(rows).components_
+        return SlowSubspace(5, alpha=0.3, solver=solver, basis="eigenvalue").fit(rows).components_
 
     return Problem(T, float(np.linalg.eigvalsh(T)[-5:].sum()), 5, learned)
 

@@ -120,13 +120,16 @@ class Space:
 
 def batch(center: bool = True) -> dict[str, SlowSubspace]:
     """Return the learner of the batch solution, by the end of its names."""
-    return {"" if center else ", not centred": SlowSubspace(FEATURES, center=center)}
+    name = "" if center else ", not centred"
+    return {name: SlowSubspace(FEATURES, center=center, basis="eigenvalue")}
 
 
 def online() -> dict[str, SlowSubspace]:
     """Return a learner for each rule: 0.2 on the variance, one step a view."""
     return {
-        name: SlowSubspace(FEATURES, alpha=0.2, solver=Flow(rate), center=center)
+        name: SlowSubspace(
+            FEATURES, alpha=0.2, solver=Flow(rate), center=center, basis="eigenvalue"
+        )
         for name, (center, rate) in RULES.items()
     }
 

@@ -138,8 +138,8 @@ def one_seed(seed: int, effort: Effort, clock: Clock, figures: Any, even: Any, s
     for drift in DRIFTS[:: 3 if effort == "tiny" else 1]:
         walk = ImageWalk(page, translation=drift, random_state=parts[1], **still)
         pca = StreamPCA(COUNTS[0])
-        linear = {count: SlowSubspace(count) for count in COUNTS}
-        mapped = {count: SlowSubspace(count) for count in COUNTS}
+        linear = {count: SlowSubspace(count, basis="eigenvalue") for count in COUNTS}
+        mapped = {count: SlowSubspace(count, basis="eigenvalue") for count in COUNTS}
         clock.begin(f"seed {seed}: drifting {drift:g} pixels a step", VIEWS[effort])
         for chunk in walk.chunks(VIEWS[effort], 4096, np.float32):
             rows = network.transform(chunk)

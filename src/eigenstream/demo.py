@@ -150,7 +150,7 @@ def run(views: int = 20_000, seed: int = 0, clock: Clock | None = None) -> Demo:
         digits, labels = digit_set("rotation", 100, style=Style(size=SIZE), random_state=for_digits)
         clock.advance(1)
 
-    slow, pca = SlowSubspace(FEATURES), StreamPCA(FEATURES)
+    slow, pca = SlowSubspace(FEATURES, basis="eigenvalue"), StreamPCA(FEATURES)
     # scale=0: the window only drifts and turns.
     walk = ImageWalk(page, size=SIZE, scale=0.0, random_state=for_walk)
     chunks = walk.chunks(views, CHUNK)

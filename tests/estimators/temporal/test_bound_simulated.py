@@ -118,7 +118,7 @@ def test_the_pair_rule_keeps_its_promise():
         noise = 0.02 * rng.choice([-1.0, 1.0], (len(states), 2))
         rows = np.column_stack([states, noise])
         radius = np.sqrt(1 + 2 * 0.02**2)
-        model = SlowSubspace(1, alpha=(0.5, 0.7, "auto")[seed % 3]).fit(rows)
+        model = SlowSubspace(1, alpha=(0.5, 0.7, "auto")[seed % 3], basis="eigenvalue").fit(rows)
         rule = model.pair_rule(0.5, DELTA, mixing, radius=1.01 * radius, tight=True)
         kinds = np.array([[s, a, b] for s in (-1, 1) for a in (-0.02, 0.02) for b in (-0.02, 0.02)])
         Z = model.transform(kinds.astype(float))
