@@ -209,7 +209,7 @@ class SlowSubspace(SlowBounds):
         found = self._solved()
         if found.details.get("basis") != "slowness":
             return found.pairs.vectors
-        return found.pairs.vectors @ found.details["turn"]
+        return np.asarray(found.pairs.vectors @ found.details["turn"])
 
     def _ratios(self, operator: MatrixOperator, n: int) -> Eigenpairs:
         """Return the largest ratios of variance to velocity; vectors have unit variance."""
