@@ -12,6 +12,7 @@ from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._storable import storable
 from eigenstream.subspace import timescales as _timescales
 from eigenstream.subspace.base import CRITERION, Answer, documented
+from eigenstream.subspace.chunks import joined
 from eigenstream.subspace.flow import FlowOperator
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator
@@ -22,7 +23,7 @@ from eigenstream.subspace.time import scale_of
 from eigenstream.subspace.weights import AlphaPath, alpha_of_bound, alpha_path
 
 #: After a fit, the features of the first rows are compared at these multiples of the lag.
-CHECKED_ROWS, LADDER = 20_000, (1, 2, 5, 10, 20, 50, 100)
+CHECKED_ROWS, LADDER = 10_000, (1, 2, 5, 10, 20, 50, 100)
 
 
 @storable()
@@ -145,18 +146,21 @@ class SlowSubspace(SlowBounds):
         return float(self.alpha), 1.0 - float(self.alpha)
 
     def _after_fit(self, X: Any) -> None:
-        """Warn if the first rows show that the lag is too short."""
-        n_rows, some = 0, []
+        """Warn if the first rows of the first sequence show that the lag is too short."""
+        some: list[Any] = []
         for chunk in self._features_of(X):
-            some.append(chunk[: CHECKED_ROWS - n_rows])
-            n_rows += len(some[-1])
-            if n_rows == CHECKED_ROWS:
+            end = int(chunk.starts[chunk.starts > 0][0]) if (chunk.starts > 0).any() else len(chunk)
+            if some and len(chunk.starts):
                 break
-        lags = [self.lag * step for step in LADDER if self.lag * step < n_rows // 10]
-        if lags and self.n_components_:
-            found = _timescales.at_lags(some, self.n_components_, lags, self.center)
-            if (message := _timescales.better_lag(*found, n_rows)) is not None:
-                warn_user(message)
+            some.append(chunk[: min(end, CHECKED_ROWS)])
+            if end < len(chunk) or sum(map(len, some)) >= CHECKED_ROWS:
+                break
+        checked = joined(some)
+        lags = [self.lag * step for step in LADDER if self.lag * step < len(checked) // 10]
+        if not lags or not self.n_components_ or checked.weights is not None:
+            return
+        if (message := _timescales.better_lag(checked.rows, lags)) is not None:
+            warn_user(message)
 
     def _solve(self, learner: Learner) -> Answer:
         operator, terms, scale = learner.operator(), learner.terms, None

@@ -69,38 +69,33 @@ def of_learner(learner: Learner, columns: Float64s) -> Float64s:
 
 def of_features(chunks: Iterable[Chunk], n_features: int, lag: int, center: bool) -> Float64s:
     """Return the autocorrelation of features that come chunk by chunk."""
-    lags, found = at_lags(chunks, n_features, [lag], center)
-    if not lags:
+    terms = TimeTerms(n_features, lag=lag, center=center)
+    learner = Dense().begin(terms, Task(None, None))
+    for chunk in chunks:
+        learner.add(chunk)
+    if terms.n_velocities == 0:
         raise ValueError(
             f"No two rows are lag={lag} apart with values in both. Give longer sequences, or a "
             "smaller lag."
         )
-    return np.asarray(found[0])
+    return of_learner(learner, np.eye(n_features))
 
 
-def at_lags(
-    chunks: Iterable[Chunk], n_features: int, lags: Iterable[int], center: bool
-) -> tuple[list[int], Float64s]:
-    """Return the lags at which there are velocities, and the autocorrelations at each."""
-    learners = {
-        lag: Dense().begin(TimeTerms(n_features, lag=lag, center=center), Task(None, None))
-        for lag in lags
-    }
-    for chunk in chunks:
-        for learner in learners.values():
-            learner.add(chunk)
-    found = {lag: one for lag, one in learners.items() if one.terms.totals()[1]}
-    each = [of_learner(learner, np.eye(n_features)) for learner in found.values()]
-    return list(found), np.array(each).reshape(len(found), n_features)
+def at_lags(features: Float64s, lags: list[int]) -> Float64s:
+    """Return the autocorrelations of centred features of one sequence, a row for each lag."""
+    square = [(features**2).mean(axis=0)]
+    moved = [((features[lag:] - features[:-lag]) ** 2).mean(axis=0) for lag in lags]
+    return autocorrelations(np.array(square), np.array(moved), 0.0)
 
 
-def better_lag(lags: list[int], correlations: Float64s, n_rows: int) -> str | None:
+def better_lag(features: Float64s, lags: list[int]) -> str | None:
     """Return a warning if a feature forgets faster at the first lag than at later ones.
 
     A process with one time scale has the same implied scale at every lag. Noise on top of it
     lowers the scale at short lags.
     """
-    for k, r in enumerate(correlations.T):
+    n_rows = len(features)
+    for k, r in enumerate(at_lags(features, lags).T):
         scales = implied(r, 1) * lags
         # Oscillations give negative autocorrelations, and short series give uncertain ones.
         sure = (r > SURE * np.sqrt((1.0 + 2.0 * scales) / n_rows)) & np.isfinite(scales)

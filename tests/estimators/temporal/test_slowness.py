@@ -1,0 +1,81 @@
+"""Features from slow to fast, the score on held-out rows, and the warning about the lag."""
+
+import numpy as np
+import pytest
+
+from eigenstream import SlowSubspace
+from eigenstream.processes import Autoregressive
+
+PROCESS = Autoregressive(
+    np.exp([-1 / 50, -1 / 10, -1 / 2]), n_features=6, noise=0.05, random_state=0
+)
+ROWS = PROCESS.take(20_000)
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "sketch"])
+@pytest.mark.parametrize("scale", [False, True])
+def test_features_are_uncorrelated_and_sorted_from_slow_to_fast(solver, scale):
+    model = SlowSubspace(4, alpha=0.7, solver=solver, scale=scale and solver == "dense").fit(ROWS)
+    features = model.transform(ROWS)
+    np.testing.assert_allclose(np.cov(features.T), np.eye(4), atol=2e-3)
+    assert (np.diff(model.autocorrelations(ROWS)) < 0).all()
+    orthonormal = SlowSubspace(4, alpha=0.7, solver=solver, scale=scale and solver == "dense")
+    orthonormal.set_params(basis="eigenvalue").fit(ROWS)
+    np.testing.assert_allclose(
+        model.inverse_transform(features),
+        orthonormal.inverse_transform(orthonormal.transform(ROWS)),
+        atol=1e-9,
+    )
+
+
+def test_the_first_feature_does_not_depend_on_the_number_of_features():
+    """With alpha="auto" the learned subspaces of different sizes are not nested."""
+    slowest = SlowSubspace(1, criterion="ratio").fit(ROWS).transform(ROWS)[:, 0]
+    for n in (2, 3):
+        first = SlowSubspace(n).fit(ROWS).transform(ROWS)[:, 0]
+        assert np.corrcoef(first, slowest)[0, 1] ** 2 > 0.99
+
+
+@pytest.mark.parametrize("basis", ["slowness", "eigenvalue"])
+@pytest.mark.parametrize("center", [True, False])
+def test_the_score_is_its_formula(basis, center):
+    model = SlowSubspace(3, lag=2, basis=basis, center=center).fit(ROWS[:5000])
+    held_out = ROWS[5000:6000]
+    sorted_model = SlowSubspace(3, lag=2, center=center).fit(ROWS[:5000])
+    Z = sorted_model.transform(held_out)
+    r = sorted_model.autocorrelations_
+    V = Z[2:].T @ Z[2:] / 998
+    moved = Z[2:] - Z[:-2]
+    C = V - moved.T @ moved / 998 / 2
+    expected = 2 * (r * np.diagonal(C)).sum() - (np.outer(r, r) * V**2).sum()
+    assert model.score(held_out) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_score_falls_with_features_of_noise():
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((3000, 30))
+    rows = np.hstack([ROWS[:3000], 0.5 * noise])
+    scores = [SlowSubspace(n).fit(rows[:1500]).score(rows[1500:]) for n in (2, 3, 10, 20)]
+    assert np.argmax(scores) in (0, 1)
+    assert scores[3] < scores[2]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_lag_that_is_too_short_warns(seed, recwarn):
+    rng = np.random.default_rng(seed)
+    drift = Autoregressive(np.exp([-1 / 500]), random_state=seed).take(10_000)
+    sensors = drift @ rng.standard_normal((1, 8)) + rng.standard_normal((10_000, 8))
+    with pytest.warns(UserWarning, match="Try lag="):
+        SlowSubspace(1).fit(sensors)
+    with pytest.warns(UserWarning, match="Try lag="):
+        SlowSubspace(1).fit([sensors[:5000], sensors[5000:]])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_lag_that_suits_does_not_warn(seed, recwarn):
+    rng = np.random.default_rng(seed)
+    rates = np.sort(np.exp(-1 / rng.uniform(1, 300, 5)))[::-1]
+    SlowSubspace(2).fit(Autoregressive(rates, random_state=seed).take(5000))
+    SlowSubspace(2).fit(rng.standard_normal((2000, 5)))
+    SlowSubspace(2).fit(rng.standard_normal((2000, 5)).cumsum(axis=0))
+    assert not [one for one in recwarn if "lag=" in str(one.message)]
