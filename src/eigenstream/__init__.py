@@ -1,5 +1,7 @@
 """Learn what stays the same: low-dimensional features from streams, from time and from pairs."""
 
+from collections.abc import Iterable
+from functools import reduce
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -77,6 +79,7 @@ __all__ = [
     "__version__",
     "lag_path",
     "load",
+    "merge_all",
     "open_stream",
     "report",
     "sample_pairs",
@@ -94,6 +97,17 @@ _HOMES = (
     "persistence",
     "reports",
 )
+
+
+def merge_all(estimators: Iterable[Any], **how: Any) -> Any:
+    """Merge fitted estimators, in their order, into one that has learned from the rows of all.
+
+    >>> from eigenstream import StreamPCA, merge_all
+    >>> parts = [StreamPCA(1).fit([[0.0, 0.0], [2.0, 0.0]]), StreamPCA(1).fit([[4.0, 0.0]])]
+    >>> merge_all(parts).mean_
+    array([2., 0.])
+    """
+    return reduce(lambda left, right: left.merge(right, **how), estimators)
 
 
 def _checkpoint(path: Any, every: Any, resume: Any) -> Any:
@@ -124,4 +138,5 @@ _hooks.report, _hooks.make_keeper = _report, _checkpoint
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    others = ("evaluation", "online", "plotting", "processes", "schedules", "testing", "theory")
+    return sorted({*__all__, *_HOMES, *others})

@@ -39,7 +39,7 @@ def test_a_map_of_a_file(table, tmp_path):
 
 def test_units_as_images_where_they_lie(table, tmp_path):
     page = tmp_path / "map.html"
-    words = ("--shape", "4x5", "--passes", 2, "--image-shape", "1x3", "--report", page)
+    words = ("--shape", "4x5", "--max-iter", 2, "--image-shape", "1x3", "--report", page)
     result = run("fit", "som", table, *words)
     assert result.exit_code == 0, result.stderr
     text = page.read_text()

@@ -138,7 +138,7 @@ def fit_kmeans(
     assignment: Annotated[
         str, typer.Option(help="The prototypes that a row updates: winner, soft or rank.")
     ] = "winner",
-    rate: Annotated[
+    learning_rate: Annotated[
         Any,
         parsed(value, "count (1 / count) or a constant, at most 1."),
     ] = "count",
@@ -153,7 +153,7 @@ def fit_kmeans(
     estimator = CompetitiveLearning(
         prototypes,
         assignment=assignment,
-        learning_rate=rate,
+        learning_rate=learning_rate,
         forgetting=forgetting,
         random_state=run.seed,
     )
@@ -194,7 +194,7 @@ def fit_som(
     training: Annotated[
         str, typer.Option(help="sequential, a step a row, or batch, a step a pass.")
     ] = "sequential",
-    passes: Annotated[int, typer.Option(help="The number of passes over the rows.")] = 10,
+    max_iter: Annotated[int, typer.Option(help="The number of passes over the rows.")] = 10,
     run: MapOptions,
 ) -> None:
     """Lay rows out on a map: a grid of units, on which neighbours stand for similar rows."""
@@ -206,7 +206,7 @@ def fit_som(
         topology=topology,
         periodic=periodic,
         training=training,
-        max_iter=passes,
+        max_iter=max_iter,
         missing=missing,
         random_state=run.seed,
     )

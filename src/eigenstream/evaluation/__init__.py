@@ -20,3 +20,7 @@ __all__ = [
     "pair_roc",
     "subspace_angles",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

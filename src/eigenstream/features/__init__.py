@@ -4,3 +4,7 @@ from eigenstream.features.gradients import GradientOrientation
 from eigenstream.features.rbf import RBFNetwork
 
 __all__ = ["GradientOrientation", "RBFNetwork"]
+
+
+def __dir__() -> list[str]:
+    return __all__

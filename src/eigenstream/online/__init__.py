@@ -28,3 +28,7 @@ __all__ = [
     "UnstableStepError",
     "check_options",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -55,3 +55,7 @@ __all__ = [
     "svg",
     "sweep",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -31,3 +31,7 @@ __all__ = [
     "page_image",
     "turning_characters",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -6,3 +6,7 @@ from eigenstream.prototypes.grids import Grid
 from eigenstream.prototypes.self_organizing_map import SelfOrganizingMap
 
 __all__ = ["ClassMap", "CompetitiveLearning", "Grid", "MapQuality", "SelfOrganizingMap"]
+
+
+def __dir__() -> list[str]:
+    return __all__

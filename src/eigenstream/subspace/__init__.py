@@ -36,3 +36,7 @@ __all__ = [
     "lag_path",
     "median_square",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
