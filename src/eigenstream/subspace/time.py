@@ -149,7 +149,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return a plain scikit-learn PCA that projects as ``transform`` does, to rounding.
 
         With ``scale=True``, a feature map or steps of preprocessing, it is a pipeline that ends in
-        the PCA. Variances that are not known are NaN.
+        the PCA. Variances that are not known are NaN. The ``inverse_transform`` of the PCA is right
+        for orthonormal components only, which ``SlowSubspace(basis="eigenvalue")`` has.
 
         Parameters
         ----------
