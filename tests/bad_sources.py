@@ -60,20 +60,20 @@ def header(shape, descr="'<f8'", fortran="False"):
 
 NPY = {
     "empty": (b"", "is empty"),
-    "cut off in the magic": (b"\x93NUM", "no .npy file, or it is damaged"),
+    "cut off in the magic": (b"\x93NUM", "not an .npy file, or it is damaged"),
     "cut off in the numbers": (npy(ROWS)[:-1], "cut off: its header promises 192 bytes.*191"),
-    "a pickle in disguise": (pickle.dumps(Bomb()), "no .npy file"),
+    "a pickle in disguise": (pickle.dumps(Bomb()), "not an .npy file"),
     "2^60 bytes promised": (
         with_header(header(f"({2**57},)")),
         "promises 1152921504606846976 bytes",
     ),
     "2^60 bytes a row": (with_header(header(f"(1, {2**57})")), "promises 1152921504606846976"),
-    "a header of 4 GB": (with_header(header("(1,)"), (2, 0), 2**32 - 1), "no .npy file"),
-    "a header that calls": (with_header("__import__('os').abort()"), "no .npy file"),
-    "a shape below zero": (with_header(header("(-1, 3)")), "no .npy file"),
+    "a header of 4 GB": (with_header(header("(1,)"), (2, 0), 2**32 - 1), "not an .npy file"),
+    "a header that calls": (with_header("__import__('os').abort()"), "not an .npy file"),
+    "a shape below zero": (with_header(header("(-1, 3)")), "not an .npy file"),
     "a single number": (npy(np.float64(3)), "a single number"),
     "no rows": (npy(ROWS[:0]), "has no rows"),
-    "no columns": (npy(ROWS[:, :0]), "hold no numbers"),
+    "no columns": (npy(ROWS[:, :0]), "its rows are empty"),
     "text": (npy(np.array([["a"]])), "holds text"),
     "complex": (npy(ROWS + 1j), "complex"),
     "dates": (npy(np.array(["2020-01-01"], "M8[D]")), "holds dates"),
@@ -114,13 +114,13 @@ def zipped(tmp, members, **options):
     return tmp / "x.npz"
 
 
-@case("no .npz file")
+@case("not an .npz file")
 def npz_text(tmp):
     (tmp / "x.npz").write_text("no zip")
     return tmp / "x.npz"
 
 
-@case("no .npz file|damaged")
+@case("not an .npz file|damaged")
 def npz_cut_off(tmp):
     raw = zipped(tmp, {"X.npy": npy(ROWS)}).read_bytes()
     (tmp / "x.npz").write_bytes(raw[: len(raw) // 2])
@@ -148,7 +148,7 @@ def npz_bomb_that_lies(tmp):
     return zipped(tmp, {"X.npy": with_header(header("(1073741824,)"), body=bytes(1 << 20))})
 
 
-@case(r"arrays: 'a', 'b'. Say which one")
+@case(r"arrays: 'a', 'b'. Name one")
 def npz_of_two(tmp):
     np.savez(tmp / "x.npz", a=ROWS, b=ROWS)
     return tmp / "x.npz"
@@ -165,15 +165,15 @@ CSV = {
     "short line": (b"a,b\n1,2\n3\n", "Row #3: Expected 2 columns, got 1", {}),
     "Latin-1": ("größe,b\n1,2\n".encode("latin1"), "not text in UTF-8", {}),
     "zero bytes": (b"a,b\n\0\0,1\n", "not text in UTF-8", {}),
-    "a pickle": (pickle.dumps(Bomb()), "UTF-8|no table", {}),
+    "a pickle": (pickle.dumps(Bomb()), "UTF-8|not a table", {}),
     "an endless line": (b"1" * (1 << 20), "no end|field larger", {}),
     "an endless line far on": (b"a,b\n" * 20_000 + b"1" * (9 << 20), "block|'a'", {}),
     "NaN": (b"a,b\n1,2\n3,\n", r"NaN \(or nothing\) at row 1, column 1 \('b'\)", {}),
     "twice the same name": (b"a,a\n1,2\n", "two columns called 'a'.*header=None", {}),
-    "no such column": (b"a,b\n1,2\n", r"no column 'c'; it has 'a', 'b'", {"columns": ["c"]}),
-    "no time": (b"t,b\n1,2\nx,3\n", "time column holds no times", {"time": "t"}),
+    "no such column": (b"a,b\n1,2\n", r"no column 'c'. It has 'a', 'b'", {"columns": ["c"]}),
+    "no time": (b"t,b\n1,2\nx,3\n", "time column has values that are not times", {"time": "t"}),
     "name missing": (b"s,b\nx,2\n,3\n", "no value at row 1", {"sequence": "s"}),
-    "only marks": (b"s,t\n1,2\n", "no column left for features", {"sequence": "s", "time": "t"}),
+    "only marks": (b"s,t\n1,2\n", "no column for features", {"sequence": "s", "time": "t"}),
 }
 
 
@@ -204,7 +204,7 @@ def gz_bomb(tmp):
     return tmp / "x.csv.gz"
 
 
-@case("is packed")
+@case("is compressed")
 def npy_packed(tmp):
     (tmp / "x.npy.gz").write_bytes(gzip.compress(npy(ROWS)))
     return tmp / "x.npy.gz"
@@ -233,7 +233,7 @@ def parquet_with_text(tmp):
     return tmp / "x.parquet"
 
 
-@case("no HDF5 file", "h5py")
+@case("not a HDF5 file", "h5py")
 def hdf5_cut_off(tmp):
     import h5py
 
@@ -243,7 +243,7 @@ def hdf5_cut_off(tmp):
     return tmp / "x.h5"
 
 
-@case("no array '/nothing'; it has 'a/X'", "h5py")
+@case("no array '/nothing'. It has 'a/X'", "h5py")
 def hdf5_that_loops(tmp):
     import h5py
 
@@ -254,7 +254,7 @@ def hdf5_that_loops(tmp):
     return f"{tmp}/x.h5::/nothing"
 
 
-@case("no NetCDF file")
+@case("not a NetCDF file")
 def netcdf_of_junk(tmp):
     (tmp / "x.nc").write_bytes(b"CDF\x01" + b"\xff" * 30)
     return tmp / "x.nc"
@@ -266,7 +266,7 @@ def netcdf_5(tmp):
     return tmp / "x.nc"
 
 
-@case("no Zarr array or group|without files", "zarr")
+@case("not a Zarr array or group|without files", "zarr")
 def zarr_empty(tmp):
     (tmp / "x.zarr").mkdir()
     return tmp / "x.zarr"
@@ -295,13 +295,13 @@ for _place in ("filters", "compressor"):
 # ---- pictures and sound -----------------------------------------------------------------------
 
 
-@case("no video, or it is damaged", "av")
+@case("not a video, or it is damaged", "av")
 def video_of_junk(tmp):
     (tmp / "x.mp4").write_bytes(b"\0\0\0\x18ftypmp42" + b"junk" * 40)
     return tmp / "x.mp4"
 
 
-@case("no video", "av")
+@case("not a video|no video|no pictures", "av")
 def video_without_frames(tmp):
     import av
 
@@ -320,7 +320,7 @@ def wav_of_no_length(tmp):
     return tmp / "x.wav"
 
 
-@case("no sound, or it is damaged", "soundfile")
+@case("not a sound file, or it is damaged", "soundfile")
 def wav_of_junk(tmp):
     (tmp / "x.wav").write_bytes(b"RIFF" + b"\xff" * 50)
     return tmp / "x.wav"
@@ -333,7 +333,7 @@ def images_of_two_sizes(tmp):
     return tmp
 
 
-@case("may be a bomb")
+@case("may be a decompression bomb")
 def image_bomb(tmp):
     Image.new("1", (20_000, 10_000)).save(tmp / "x.png")
     return tmp / "x.png"
@@ -349,13 +349,13 @@ def arrow_stream(tmp):
     return tmp / "x.arrows"
 
 
-@case("no known format")
+@case("unknown format")
 def pickle_by_name(tmp):
     (tmp / "x.pkl").write_bytes(pickle.dumps(Bomb()))
     return tmp / "x.pkl"
 
 
-@case(r"For those in its folders, say .*/\*/\*")
+@case(r"For files in subfolders, pass .*/\*/\*")
 def folder_of_folders(tmp):
     (tmp / "a").mkdir()
     Image.new("L", (4, 4)).save(tmp / "a/x.png")
@@ -382,7 +382,7 @@ def circle(tmp):
     return tmp / "x.npy"
 
 
-@case("folder without files that can be read")
+@case("folder without files of a known format")
 def empty_folder(tmp):
     return tmp
 
@@ -394,7 +394,7 @@ def mixed_folder(tmp):
     return tmp
 
 
-@case("no known format")
+@case("unknown format")
 def unknown(tmp):
     (tmp / "x.xyz").write_bytes(b"what is this")
     return tmp / "x.xyz"
@@ -429,6 +429,6 @@ def too_large(tmp):
     return tmp
 
 
-@case("not the name of a file")
+@case("not a file name")
 def zero_in_the_name(tmp):
     return f"{tmp}/x\0.npy"

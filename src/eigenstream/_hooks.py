@@ -1,4 +1,7 @@
-"""What estimators call of the floors above: pages and checkpoints. The package's init sets both."""
+"""Functions of higher layers that estimators call: reports and checkpoints.
+
+``eigenstream/__init__.py`` sets both.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,73 +9,77 @@ from typing import Any, Protocol
 
 __all__ = ["KEEPING", "Keeper", "Reported", "Resumption", "keeper_of"]
 
-#: What is about checkpoints in every ``fit`` that learns from a stream, and what it means.
+#: The parameters of checkpoints in every ``fit`` that learns from a stream, and their docs.
 KEEPING = {
     "checkpoint": """\
-checkpoint : str or path, or a persistence.Checkpoint, optional
-    Of a stream: a file that holds what has been learned so far, replaced whole from time to
-    time. It is a model file, too.""",
+checkpoint : str, path or persistence.Checkpoint, default=None
+    For streams: a model file to which ``fit`` writes its state at intervals.""",
     "every": """\
-every : int, optional
-    Rows from one checkpoint to the next; by default it goes by time.""",
+every : int, default=None
+    Number of rows between two checkpoints. By default checkpoints are written at time
+    intervals.""",
     "resume": """\
-resume : bool
-    Continue where the checkpoint stands, if there is one. The result is that of a fit that was
-    never interrupted, to rounding. Other data and other parameters raise an error.""",
+resume : bool, default=False
+    If True, resume from the checkpoint if it exists. The result equals that of an uninterrupted
+    fit, to rounding. Different data or parameters raise an error.""",
 }
 
 
 @dataclass(frozen=True)
 class Resumption:
-    """What a checkpoint holds: the estimator as it was, and where in the stream it stood."""
+    """The contents of a checkpoint: the estimator and its position in the stream."""
 
     estimator: Any
-    #: How many rows of the pass it has learned: ``chunks(skip=rows)`` continues behind them.
+    #: The number of learned rows of the pass. ``chunks(skip=rows)`` continues after them.
     rows: int
     #: The number of the pass, from 0.
     turn: int
-    #: Whether the fit had come to its end: nothing is left to read.
+    #: True if the fit was complete.
     complete: bool
 
 
 class Keeper(Protocol):
-    """Who writes checkpoints, and reads the last one."""
+    """Interface of objects that write checkpoints and read the last one."""
 
-    #: Whether a pass that learns is under way: else there is nothing that a stop would lose.
+    #: True during a pass that learns. Stopping at any other time loses nothing.
     learning: bool
 
     def begin(self, estimator: Any, stream: Any, **settings: Any) -> Resumption | None:
-        """Return where to go on, or None; refuse what differs: data, parameters or settings."""
+        """Return the position to resume from, or None for a new fit.
+
+        Different data, parameters or settings raise an error.
+        """
 
     def began(self, learned: Callable[[], Any]) -> None:
-        """Hear that something was learned before the first chunk, which is worth keeping."""
+        """Write a checkpoint after work before the first chunk, such as fitting a feature map."""
 
     def after(
         self, chunk: Any, learned: Callable[[], Any], turn: int = 0, whole: bool = False
     ) -> None:
-        """Hear that a chunk has been learned; ``learned`` gives the estimator as it stands.
+        """Note a learned chunk, and write a checkpoint if one is scheduled.
 
-        ``whole`` says that nothing is learned before the pass is over: it has to be made again.
+        ``learned`` returns the current estimator. If ``whole`` is True, the estimator learns only
+        at the end of a pass, and an interrupted pass is repeated.
         """
 
     def complete(self, learned: Callable[[], Any]) -> None:
-        """Hear that the fit is over."""
+        """Write the final checkpoint of a complete fit."""
 
 
 def _not_set(*_: Any, **__: Any) -> Any:
-    raise RuntimeError("Import eigenstream first.")
+    raise RuntimeError("the hooks are not set. Import eigenstream first.")
 
 
-#: Writes the page about an estimator: ``eigenstream.report``.
+#: Write the report of an estimator: ``eigenstream.report``.
 report: Callable[..., Any] = _not_set
-#: Makes a keeper of the arguments ``checkpoint``, ``every`` and ``resume`` of a fit.
+#: Return a keeper for the arguments ``checkpoint``, ``every`` and ``resume`` of a fit.
 make_keeper: Callable[[Any, Any, Any], Keeper] = _not_set
 
 
 def keeper_of(checkpoint: Any, every: Any, resume: Any) -> Keeper | None:
-    """Return the keeper that the arguments of a fit ask for, or None.
+    """Return the keeper for the arguments of a fit, or None without a checkpoint.
 
-    ``checkpoint`` is a path, or a keeper that was made before.
+    ``checkpoint`` is a path or an existing keeper.
 
     >>> keeper_of(None, None, False) is None
     True
@@ -80,35 +87,39 @@ def keeper_of(checkpoint: Any, every: Any, resume: Any) -> Keeper | None:
     if checkpoint is None:
         for name, value in (("every", every), ("resume", resume or None)):
             if value is not None:
-                raise ValueError(f"{name}= is about checkpoints: say where with checkpoint=.")
+                raise ValueError(f"{name}= requires checkpoint=. Pass the path of the checkpoint.")
         return None
     if hasattr(checkpoint, "begin"):
         if every is not None or resume:
-            raise ValueError("a keeper of checkpoints has its own every= and resume=.")
+            raise ValueError(
+                "every= and resume= cannot be combined with a Checkpoint. Pass them to Checkpoint."
+            )
         keeper: Keeper = checkpoint
         return keeper
     return make_keeper(checkpoint, every, resume)
 
 
 class Reported:
-    """Has a ``report``."""
+    """A class with a ``report`` method."""
 
     def report(
         self, path: Any, X: Any = None, y: Any = None, *, shape: tuple[int, int] | None = None
     ) -> None:
-        """Write a page about what has been learned: one HTML file that loads nothing.
-
-        The same as ``eigenstream.report(estimator, path, ...)``, which says more.
+        """Write a report of the fitted model as one self-contained HTML file.
 
         Parameters
         ----------
         path : str or path
-            The page, ending in .html; it is written whole or not at all.
-        X : array, list of arrays or stream, optional
-            The rows learned from, or others: the page shows features over the first of them.
-        y : array-like, optional
-            Labels of the rows (signs of pairs): the page judges by them.
-        shape : (height, width), optional
-            Of the images that rows are: components are shown as images.
+            The file, ending in .html. If writing fails, no file is left.
+        X : array, list of arrays or Stream, default=None
+            Rows whose features are shown: the training rows or other rows.
+        y : array-like, default=None
+            Labels of the rows, or signs of pairs, by which the features are evaluated.
+        shape : tuple (height, width), default=None
+            The shape of the images in the rows. Components are then drawn as images.
+
+        See Also
+        --------
+        eigenstream.report : The same as a function, with further options.
         """
         report(self, path, X, y, shape=shape)

@@ -1,21 +1,18 @@
-"""Where an estimator meets a stream: ``fit``, ``transform`` and ``predict`` take one as an array.
+"""Decorators and passes by which ``fit``, ``transform`` and ``predict`` accept streams.
 
-A stream is whatever reads itself in chunks, as those of ``eigenstream.streams`` do; it is known by
-what it can do, so that no estimator imports a reader. Which of these an estimator uses:
+A stream is any object with the methods of ``eigenstream.streams.Stream``, so that estimators import
+no reader. An estimator uses one or two of these decorators:
 
-- ``fits_streams`` above ``fit`` where all rows are needed at once (passes in random order, a Gram
-  matrix): they are read into memory, which gives what ``fit`` of the array gives, and refused where
-  they would not fit.
-- ``fits_streams_by("_fit_stream")`` where a method of that name learns from a stream as it comes.
-  It gets the course of the fit and lets ``course.learned`` learn: ``learn_chunks(course)`` makes
-  one pass of ``partial_fit``, ``course.learning()`` is the next pass over rows. ``self`` stays as
-  it is, so that a refusal changes nothing; the decorator takes over what has learned, and the names
-  of the columns. Checkpoints (``checkpoint=``, ``every=``, ``resume=``) come with the course: what
-  learns has only to hold all that it needs to go on.
-- ``maps_streams`` above ``transform``, ``predict`` and the like: they return a stream of answers.
+- ``fits_streams`` on ``fit`` reads all rows into memory and fits them as an array. Streams that
+  exceed a quarter of the memory raise an error.
+- ``fits_streams_by("_fit_stream")`` calls the method of that name to learn chunk by chunk. The
+  method receives a ``Course`` and trains ``course.learned``. ``learn_chunks(course)`` makes one
+  pass of ``partial_fit``, and ``course.learning()`` starts the next pass over rows. ``self``
+  changes only after success. The course also writes checkpoints and resumes from them.
+- ``maps_streams`` on ``transform``, ``predict`` and similar methods returns a stream of results.
 
-Rows that weigh nothing, since they lack values, are left out here; estimators of rows in time, for
-which a gap is a gap, read chunks with their weights themselves.
+These functions omit rows of weight zero, which lack values. Estimators of rows in time read chunks
+with their weights themselves, because they treat a gap as a gap.
 """
 
 import warnings
@@ -37,8 +34,8 @@ from eigenstream._refusals import refuse_unread
 
 __all__ = [
     "Course",
+    "LabelledRows",
     "Passes",
-    "Taught",
     "all_rows",
     "check_labelled",
     "complete_rows",
@@ -57,7 +54,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def is_stream(X: Any) -> bool:
-    """Tell what reads itself in chunks from rows that are there.
+    """Return whether X is a stream, and not an array of rows.
 
     >>> is_stream(np.zeros((3, 2)))
     False
@@ -65,45 +62,45 @@ def is_stream(X: Any) -> bool:
     return all(hasattr(X, name) for name in ("chunks", "lagged_blocks", "rereadable"))
 
 
-class Taught(NamedTuple):
-    """Complete rows, and what they are to be learned as (None without labels)."""
+class LabelledRows(NamedTuple):
+    """Complete rows, and their labels or None."""
 
     rows: Any
     labels: Any
 
-    def chosen(self, places: Any) -> "Taught":
+    def chosen(self, places: Any) -> "LabelledRows":
         """Return some of the rows.
 
-        >>> Taught(np.eye(2), None).chosen([0]).rows
+        >>> LabelledRows(np.eye(2), None).chosen([0]).rows
         array([[1., 0.]])
         """
-        return Taught(self.rows[places], None if self.labels is None else self.labels[places])
+        return LabelledRows(self.rows[places], None if self.labels is None else self.labels[places])
 
 
 def check_labelled(stream: Any, estimator: Any) -> None:
-    """Refuse a stream without the labels that an estimator needs."""
+    """Raise an error if the stream has no labels."""
     if not stream.labelled:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None and "
-            f"{stream!r} has no labels: name their column, open_stream(..., labels='species'), or "
-            "pass y, one for each row."
+            f"{stream!r} has no labels. Pass y, or name the column: open_stream(..., "
+            "labels='species')."
         )
 
 
-def complete_rows(chunk: Any) -> Taught:
-    """Return the rows of a chunk that weigh something, with their labels.
+def complete_rows(chunk: Any) -> LabelledRows:
+    """Return the rows of a chunk with positive weight, and their labels.
 
     >>> from eigenstream.streams import open_stream
     >>> (chunk,) = open_stream([[1.0], [np.nan]], missing="skip")
     >>> complete_rows(chunk).rows.shape
     (1, 1)
     """
-    some = Taught(chunk.rows, chunk.labels)
+    some = LabelledRows(chunk.rows, chunk.labels)
     return some if chunk.weights is None else some.chosen(chunk.weights > 0)
 
 
 def fresh(estimator: Learner) -> Learner:
-    """Return an estimator of the same parameters that has learned nothing.
+    """Return an unfitted estimator with the same parameters.
 
     >>> from eigenstream import StreamPCA
     >>> fresh(StreamPCA(3).fit(np.eye(4)))
@@ -114,23 +111,23 @@ def fresh(estimator: Learner) -> Learner:
     return made
 
 
-#: What the column of an index is called by pandas, when it writes one and when it reads it again.
+#: The names that pandas gives to an index column in text, when it writes and when it reads it.
 UNNAMED = ("", "Unnamed: 0")
 
 
 def note_columns(estimator: Any, stream: Any) -> None:
-    """Keep what the columns of a stream that was learned from are called, as of a data frame."""
+    """Set ``feature_names_in_`` from a stream, and warn if the first column is a pandas index."""
     names = name_columns(estimator, stream)
     if names and names[0] in UNNAMED:
         warn_user(
-            f"the first column is called {names[0]!r}, as pandas calls the numbers of rows "
-            "that it writes beside a table, and it was learned from as a feature. If it is "
-            "none, name the others with columns=[...], or write the table with index=False."
+            f"the first feature is called {names[0]!r}, which is how pandas names an index. If it "
+            "is an index, select the other columns with columns=[...], or write the table with "
+            "index=False."
         )
 
 
 def name_columns(estimator: Any, stream: Any) -> tuple[str, ...] | None:
-    """Keep what the columns are called, where each has a name; return the names."""
+    """Set ``feature_names_in_`` if every column has a name. Return the names."""
     vars(estimator).pop("feature_names_in_", None)
     names: tuple[str, ...] | None = stream.feature_names
     if names is None or len(names) != getattr(estimator, "n_features_in_", None):
@@ -140,42 +137,45 @@ def name_columns(estimator: Any, stream: Any) -> tuple[str, ...] | None:
 
 
 def refuse_keeping(X: Any) -> NoReturn:
-    """Refuse checkpoints of what is no stream."""
+    """Raise an error for checkpoints of an array."""
     refuse_unread(X)
     raise ValueError(
-        "checkpoints are for streams, and X is in memory: open it, open_stream(X) of "
-        "eigenstream.streams, or leave checkpoint= out."
+        "checkpoint= requires a stream, and X is an array. Pass open_stream(X), or omit "
+        "checkpoint=."
     )
 
 
-#: What all rows of a stream may take of the memory, where an estimator needs them at once.
+#: The largest fraction of the memory for all rows of a stream. A larger one risks swapping.
 MEMORY_SHARE = 0.25
 
-#: Numbers in a part of a stream within which rows are shuffled, 64 MB. Larger parts mix more rows.
+#: Numbers in a part of a stream within which rows are shuffled (64 MB). Larger parts mix more rows.
 PART = 2**23
 
 
 class Passes:
-    """The complete rows of a stream, chunk by chunk, as often as it is iterated over.
+    """The complete rows of a stream, chunk by chunk, for several passes.
 
-    What can be read once only is held in memory from the first pass on, where it fits.
+    A stream that can be read once only is stored in memory during the first pass, if it fits.
     """
 
     def __init__(self, stream: Any, what: str) -> None:
         self.stream, self.what = stream, what
-        #: Rows that lack values, of what is held in memory.
+        #: The number of omitted rows of a stream that is stored in memory.
         self.left_out = 0
-        self._held: list[Taught] | None = None
+        self._stored: list[LabelledRows] | None = None
 
-    def __iter__(self) -> Iterator[Taught]:
+    def __iter__(self) -> Iterator[LabelledRows]:
         if self.stream.rereadable:
             return complete(self.stream.chunks())
-        if self._held is None:
-            self._held = list(self._bounded())
-        return iter(self._held)
+        if self._stored is None:
+            self._stored = list(self._bounded())
+        return iter(self._stored)
 
-    def _bounded(self, precision: int = 0) -> Iterator[Taught]:
-        """Read once, as long as what has been read fits in memory, at so many bytes a number."""
+    def _bounded(self, precision: int = 0) -> Iterator[LabelledRows]:
+        """Read the stream once, and raise an error if its rows exceed MEMORY_SHARE.
+
+        ``precision`` is the least number of bytes of a number.
+        """
         stream = self.stream
         limit, size = MEMORY_SHARE * physical_memory(), 0.0
         if None not in (stream.n_rows, stream.n_features, stream.dtype):
@@ -193,18 +193,18 @@ class Passes:
     def _check(self, size: float, limit: float) -> None:
         if size > limit:
             raise ValueError(
-                f"{self.what} needs all rows of {self.stream!r} in memory, where they take more "
-                f"than {limit / 2**30:.2g} GiB, a quarter of this machine's. Fit a part of them, "
-                "open_stream(..., rows=...), or learn chunk by chunk with partial_fit."
+                f"{self.what} needs all rows of {self.stream!r} in memory, and they take more than "
+                f"{limit / 2**30:.2g} GiB, a quarter of the memory. Select some with "
+                "open_stream(..., rows=...), or call partial_fit with each chunk."
             )
 
-    def whole(self) -> Taught:
-        """Return all rows at once: what needs them learns in float64, and may copy them once."""
-        return self._stacked(list(self._bounded(8)) if self._held is None else self._held)
+    def whole(self) -> LabelledRows:
+        """Return all rows at once. The limit allows for a copy in float64."""
+        return self._stacked(list(self._bounded(8)) if self._stored is None else self._stored)
 
-    def parts(self) -> Iterator[Taught]:
+    def parts(self) -> Iterator[LabelledRows]:
         """Start a pass over parts of ``PART`` numbers, cut at the same rows for any chunks."""
-        rest: list[Taught] = []
+        rest: list[LabelledRows] = []
         for some in self:
             rest.append(some)
             n_rows, width = sum(one.rows.shape[0] for one in rest), some.rows.shape[1]
@@ -217,21 +217,21 @@ class Passes:
                 rest = [whole.chosen(slice(n, None))]
         yield self._stacked(rest)
 
-    def _stacked(self, parts: list[Taught]) -> Taught:
+    def _stacked(self, parts: list[LabelledRows]) -> LabelledRows:
         if not parts:
             raise ValueError(
-                f"{self.stream!r} has no row to learn from: all lack values, or a label."
+                f"every row of {self.stream!r} lacks a value or a label. Pass complete rows."
             )
         rows = [part.rows for part in parts]
         labels = [part.labels for part in parts]
-        return Taught(
+        return LabelledRows(
             vstack(rows, format="csr") if is_sparse(rows[0]) else np.concatenate(rows),
             None if labels[0] is None else np.concatenate(labels),
         )
 
 
-def complete(chunks: Any, left_out: Callable[[int], None] | None = None) -> Iterator[Taught]:
-    """Yield the complete rows of chunks; ``left_out`` hears how many others there were."""
+def complete(chunks: Any, left_out: Callable[[int], None] | None = None) -> Iterator[LabelledRows]:
+    """Yield the complete rows of chunks. ``left_out`` gets the number of omitted rows."""
     with closing(chunks):
         for chunk in chunks:
             some = complete_rows(chunk)
@@ -241,8 +241,8 @@ def complete(chunks: Any, left_out: Callable[[int], None] | None = None) -> Iter
                 yield some
 
 
-def all_rows(stream: Any, what: str) -> Taught:
-    """Return all complete rows of a stream; refuse more than a quarter of the memory.
+def all_rows(stream: Any, what: str) -> LabelledRows:
+    """Return all complete rows of a stream, or raise an error if they exceed the memory limit.
 
     >>> from eigenstream.streams import open_stream
     >>> all_rows(open_stream([[1.0], [2.0]]).with_labels(["a", "b"]), "a test").rows.shape
@@ -252,10 +252,10 @@ def all_rows(stream: Any, what: str) -> Taught:
 
 
 class Course:
-    """One fit of a stream: who learns, from where on, and who keeps it on the way.
+    """One fit of a stream: the estimator, its position in the stream, and its checkpoints.
 
-    ``learned`` is the estimator that learns: a fresh one, or what a checkpoint holds. All that it
-    needs to go on is in it whenever the next chunk of ``learning`` is asked for.
+    ``learned`` is the estimator that learns: an unfitted copy, or the estimator of a checkpoint. It
+    must hold its complete state whenever it requests the next chunk of ``learning``.
     """
 
     def __init__(self, estimator: Any, stream: Any, keeper: Keeper | None = None) -> None:
@@ -266,49 +266,50 @@ class Course:
         self.learned: Any = fresh(estimator) if found is None else found.estimator
         #: The number of the next pass that learns, from 0.
         self.first_turn = self.turn = 0 if found is None else found.turn
-        #: Whether what learns asks for checkpoints of its own fit.
+        #: True if ``fit`` of the estimator has checkpoint parameters.
         self.keeps = "checkpoint" in signature(estimator.fit).parameters
-        #: Whether a checkpoint is gone on with, and whether nothing is left to do.
+        #: True if the fit resumes from a checkpoint.
         self.goes_on = found is not None
+        #: True if the checkpoint holds a complete fit.
         self.complete = found is not None and found.complete
         if found is not None and not found.complete:
-            # Rows go by without names.
+            # Chunks have no column names, which scikit-learn would warn about.
             for name in ("feature_names_in_", *NOTED):
                 vars(self.learned).pop(name, None)
 
     @property
     def kept(self) -> bool:
-        """Whether checkpoints are asked for."""
+        """True if the fit writes checkpoints."""
         return self._keeper is not None
 
     @property
     def _name(self) -> str:
         return type(self.learned).__name__
 
-    def all_rows(self, what: str) -> Taught:
-        """Return all rows at once, of which nothing can be kept on the way."""
+    def all_rows(self, what: str) -> LabelledRows:
+        """Return all rows at once. Such a fit supports no checkpoints."""
         self.keep_nothing(f"{what} needs all rows at once")
         return all_rows(self.stream, what)
 
     def keep_nothing(self, why: str) -> None:
-        """Refuse checkpoints: there is nothing worth keeping on the way."""
+        """Raise an error if checkpoints are requested. ``why`` gives the reason."""
         if self._keeper is None:
             return
-        remedy = "leave checkpoint= out"
+        advice = "Omit checkpoint="
         if not self.keeps and hasattr(self.learned, "partial_fit"):
-            remedy += (
-                ", or learn in one pass, chunk by chunk: "
+            advice += (
+                ", or learn in one pass with "
                 f"persistence.Checkpoint(path).learn({self._name}(...), stream)"
             )
-        raise ValueError(f"{why}, and there is nothing to keep on the way: {remedy}.")
+        raise ValueError(f"{why}, so it does not support checkpoints. {advice}.")
 
     def before(self) -> None:
-        """Keep what was learned before the first pass, such as a feature map."""
+        """Write a checkpoint after work before the first pass, such as fitting a feature map."""
         if self._keeper is not None:
             self._keeper.began(self._noted)
 
     def passes(self) -> Passes:
-        """Return passes over the stream, of which none is kept."""
+        """Return passes over the stream without checkpoints."""
         return Passes(self.stream, f"fit of {self._name}")
 
     def learning(
@@ -317,11 +318,11 @@ class Course:
         *,
         whole: bool = False,
         left_out: Callable[[int], None] | None = None,
-    ) -> Iterator[Taught]:
-        """Start the next pass that learns: a chunk is learned when the next one is asked for.
+    ) -> Iterator[LabelledRows]:
+        """Start the next pass that learns. Requesting a chunk means that the last one is learned.
 
-        ``passes`` are given where there are several, which read what can be read once from memory.
-        ``whole`` says that nothing is learned before the pass is over, as in batch training.
+        ``passes`` are required for several passes over a stream that can be read once. ``whole``
+        means that the estimator learns at the end of the pass only, as in batch training.
         """
         turn, keeper = self.turn, self._keeper
         self.turn += 1
@@ -334,8 +335,8 @@ class Course:
             return complete(self.stream.chunks(), left_out)
         if passes is not None and not self.stream.rereadable:
             raise ValueError(
-                f"checkpoint= of several passes needs a stream that can be read again, and "
-                f"{self.stream!r} cannot: write it to a file first, or make one pass."
+                f"checkpoint= with several passes needs a rereadable stream, and {self.stream!r} "
+                "is not. Write it to a file first, or make one pass."
             )
         return complete(self._kept(keeper, turn, whole), left_out)
 
@@ -349,7 +350,7 @@ class Course:
         keeper.learning = False
 
     def _noted(self) -> Any:
-        """Return what learns as it stands, with what is known of the stream."""
+        """Return a copy of the learning estimator, with the names and sources of the stream."""
         noted = fresh(self.learned)
         vars(noted).update(vars(self.learned))
         name_columns(noted, self.stream)
@@ -357,7 +358,7 @@ class Course:
         return noted
 
     def end(self) -> Any:
-        """Return what has learned; a checkpoint says that the fit is over."""
+        """Return the fitted estimator, and mark the checkpoint as complete."""
         if self.complete:
             return self.learned
         learned = self._noted()
@@ -367,7 +368,7 @@ class Course:
 
 
 def learn_chunks(course: Course, **first: Any) -> None:
-    """Let the estimator of a course learn from one pass, by ``partial_fit``.
+    """Train the estimator of a course by ``partial_fit`` in one pass.
 
     ``first`` are arguments of the first call only, such as ``classes``.
 
@@ -386,12 +387,12 @@ def learn_chunks(course: Course, **first: Any) -> None:
         first = {}
 
 
-#: What scikit-learn keeps in an estimator itself, whatever it has learned.
+#: Prefixes of the attributes that scikit-learn sets itself and that a fit must not replace.
 KEPT = ("_skl", "_sklearn", "_callback")
 
 
 def fits_streams(method: Method) -> Method:
-    """Let ``fit(X, y)`` take a stream: its rows are read into memory and learned as an array.
+    """Let ``fit(X, y)`` accept a stream, whose rows are read into memory and fitted as an array.
 
     >>> from eigenstream import Perceptron
     >>> from eigenstream.streams import open_stream
@@ -407,10 +408,10 @@ def fits_streams(method: Method) -> Method:
 
 
 def fits_streams_by(name: str) -> Callable[[Method], Method]:
-    """Let ``fit(X, y)`` take a stream: the method of this name learns from it.
+    """Let ``fit(X, y)`` accept a stream, which the method called ``name`` learns.
 
-    It gets the course of the fit, whose stream has the labels where ``y`` gives them. The estimator
-    takes over what ``course.learned`` has learned, another one of its kind.
+    The method gets the course of the fit, whose stream has the labels of ``y``. After the fit, the
+    estimator gets the attributes of ``course.learned``.
     """
 
     def decorated(method: Method) -> Method:
@@ -420,9 +421,9 @@ def fits_streams_by(name: str) -> Callable[[Method], Method]:
 
 
 def _fitting(method: Method, learn: Callable[[Any, Course], None]) -> Method:
-    """Return the method, for arrays; it hands streams to ``learn``, and takes over what learned."""
-    asked = signature(method)
-    first = list(asked.parameters)[1]
+    """Return a ``fit`` that calls the method for arrays and ``learn`` for streams."""
+    parameters = signature(method)
+    first = list(parameters.parameters)[1]
 
     @wraps(method)
     def fit(self: Any, *given: Any, **named: Any) -> Any:
@@ -435,12 +436,12 @@ def _fitting(method: Method, learn: Callable[[Any, Course], None]) -> Method:
             found = method(self, *given, **named)
             forget_source(self)
             return found
-        others = dict(asked.bind_partial(self, *given, **named).arguments)
+        others = dict(parameters.bind_partial(self, *given, **named).arguments)
         del others["self"], others[first]
         y, stream = others.pop("y", None), cast(Any, X)
         if y is not None:
             stream = stream.with_labels(y)
-        _refuse_weights(others)
+        _reject_weights(others)
         course = Course(self, stream, keeper)
         if not course.complete:
             learn(self, course)
@@ -453,17 +454,17 @@ def _fitting(method: Method, learn: Callable[[Any, Course], None]) -> Method:
     return documented_by(KEEPING)(cast(Method, fit))
 
 
-def _refuse_weights(others: Mapping[str, Any]) -> None:
+def _reject_weights(others: Mapping[str, Any]) -> None:
     for name, value in others.items():
         if value is not None and (name, value) != ("passes", 1):
             raise ValueError(
-                f"{name}={value!r:.40} cannot be given with a stream. Leave it out, or pass the "
-                "rows as an array."
+                f"{name}={value!r:.40} is not supported for a stream. Omit it, or pass the rows as "
+                "an array."
             )
 
 
 def _take_over(estimator: Any, learned: Any) -> None:
-    """Let an estimator be what another one of the same parameters has learned."""
+    """Replace the fitted attributes of an estimator by those of another one."""
     own = vars(estimator)
     params = estimator.get_params(deep=False)
     kept = {k: v for k, v in own.items() if k in params or k.startswith(KEPT)}
@@ -472,9 +473,9 @@ def _take_over(estimator: Any, learned: Any) -> None:
 
 
 def maps_streams(method: Method) -> Method:
-    """Let ``transform(X)``, ``predict(X)`` and the like take a stream and return one of answers.
+    """Let ``transform(X)``, ``predict(X)`` and similar methods map a stream to a stream of results.
 
-    Nothing is read before the answers are: a chunk of rows, a chunk of answers.
+    Reading a chunk of results reads one chunk of rows.
 
     >>> import numpy as np
     >>> from eigenstream import StreamPCA
@@ -494,7 +495,7 @@ def maps_streams(method: Method) -> Method:
             X = self._as_read(X)
 
         def answers(rows: Any) -> Any:
-            with warnings.catch_warnings():  # the names of columns are compared above
+            with warnings.catch_warnings():  # _check_columns has compared the column names
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 return method(self, rows, *rest, **more)
 
@@ -504,9 +505,9 @@ def maps_streams(method: Method) -> Method:
 
 
 def _check_columns(estimator: Any, stream: Any) -> None:
-    """Refuse a stream of other columns than were learned from, before it is read."""
-    due = getattr(estimator, "n_features_in_", None)
-    if due is None:  # nothing has been learned, which the method says itself
+    """Raise an error if the columns of a stream differ from those of the fit."""
+    n_features = getattr(estimator, "n_features_in_", None)
+    if n_features is None:  # the method itself raises NotFittedError
         return
     names, known = stream.feature_names, getattr(estimator, "feature_names_in_", None)
     if names is not None and known is not None and list(names) != list(map(str, known)):
@@ -516,8 +517,8 @@ def _check_columns(estimator: Any, stream: Any) -> None:
             f"{stream!r} has the learned columns {what}. Pass open_stream(..., "
             "columns=list(estimator.feature_names_in_))."
         )
-    if stream.n_features not in (None, due):
+    if stream.n_features not in (None, n_features):
         raise ValueError(
             f"{stream!r} has {stream.n_features} features, and {type(estimator).__name__} has "
-            f"learned from {due}. Select them with open_stream(..., columns=...)."
+            f"learned from {n_features}. Select them with open_stream(..., columns=...)."
         )

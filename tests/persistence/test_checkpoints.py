@@ -459,14 +459,14 @@ def test_what_keeps_nothing_on_the_way_is_refused_by_name(tmp_path):
             "checkpoint= is not for solver='krylov'",
         ),
         (network, rows, "RBFNetwork draws its rows in a quick pass"),
-        (OjaNeuron(), ROWS, "checkpoints are for streams, and X is in memory"),
+        (OjaNeuron(), ROWS, "requires a stream, and X is an array"),
         (OjaNeuron(), "rows.npy", "not rows. If it names files"),
     ]:
         with pytest.raises((ValueError, TypeError), match=words):
             model.fit(source, checkpoint=tmp_path / "fit.eigs")
         assert vars(model).keys() == vars(clone(model)).keys()
         assert not list(tmp_path.iterdir())
-    for how, words in [({"every": 3}, "every= is about"), ({"resume": True}, "resume= is about")]:
+    for how, words in [({"every": 3}, "every= requires"), ({"resume": True}, "resume= requires")]:
         with pytest.raises(ValueError, match=words):
             OjaNeuron().fit(rows, **how)
 
@@ -506,7 +506,7 @@ def test_what_cannot_be_kept_is_refused_before_the_work(tmp_path):
     path = tmp_path / "fit.eigs"
     for model, source, how, words in [
         (StreamPCA(2, solver="krylov"), stream(), {}, "is not for solver='krylov'"),
-        (StreamPCA(2), ROWS, {}, "checkpoints are for streams, and X is in memory"),
+        (StreamPCA(2), ROWS, {}, "requires a stream, and X is an array"),
         (StreamPCA(2), "rows.npy", {}, "not rows. If it names files"),
         (StreamPCA(2, solver=Flow(hook=print)), stream(), {}, "Leave the hook out"),
         (
@@ -521,9 +521,9 @@ def test_what_cannot_be_kept_is_refused_before_the_work(tmp_path):
         with pytest.raises((ValueError, TypeError), match=words):
             model.fit(source, checkpoint=path, **how)
         assert not list(tmp_path.iterdir())
-    with pytest.raises(ValueError, match="every= is about checkpoints"):
+    with pytest.raises(ValueError, match="every= requires checkpoint="):
         StreamPCA(2).fit(stream(), every=3)
-    with pytest.raises(ValueError, match="resume= is about checkpoints"):
+    with pytest.raises(ValueError, match="resume= requires checkpoint="):
         StreamPCA(2).fit(stream(), resume=True)
     with pytest.raises(OSError, match="cannot write"):
         StreamPCA(2).fit(stream(), checkpoint=tmp_path / "no" / "fit.eigs")

@@ -133,7 +133,7 @@ def test_merged(folder):
 
 
 def test_prepared_by_what_is_no_model():
-    with pytest.raises(TypeError, match="an estimator or a Preprocessing is due, got a dict"):
+    with pytest.raises(TypeError, match="model is a dict"):
         open_stream(ROWS).prepared({})
 
 

@@ -42,7 +42,7 @@ def test_pairs(tmp_path, first):
 @pytest.mark.parametrize(
     ("name", "what", "words"),
     [
-        ("two.csv", "a,b\n1,2\n", "two.csv has 2 columns. .*labels: 1 column"),
+        ("two.csv", "a,b\n1,2\n", "two.csv has 2 columns. .*labels with 1 column"),
         ("none.csv", "", "none.csv"),
         ("only.csv", "species\n", "no rows"),
         ("latin.csv", b"name\nsch\xf6n\n", "UTF-8"),
@@ -63,5 +63,5 @@ def test_pickles_are_not_loaded(tmp_path):
 
 def test_text_of_two_dimensions_is_refused(tmp_path):
     np.save(tmp_path / "y.npy", np.array([["a", "b"]]))
-    with pytest.raises(ValueError, match="one label a row"):
+    with pytest.raises(ValueError, match="one label for each row"):
         labels_of(tmp_path / "y.npy")

@@ -63,21 +63,21 @@ def generated(*chunks):
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (lambda: generated(), "gives no chunk"),
+        (lambda: generated(), "yields no chunks"),
         (lambda: generated(ROWS[:0]), "has no rows"),
         (lambda: generated(ROWS, ROWS[:, :2]), "chunk 1 .* has 2 columns, and the first"),
         (lambda: generated(ROWS, ROWS[0]), r"chunk 1 .* shape \(3,\)"),
-        (lambda: generated([[1.0], [1.0, 2.0]]), "chunk 0 .* is ragged"),
+        (lambda: generated([[1.0], [1.0, 2.0]]), "chunk 0 .* has rows of different lengths"),
         (lambda: generated("text"), r"chunk 0 .* shape \(\)"),
         (lambda: generated(ROWS, ROWS.astype(str)), "holds text"),
-        (lambda: [[1.0], [1.0, 2.0]], "is ragged"),
+        (lambda: [[1.0], [1.0, 2.0]], "has rows of different lengths"),
         (list, "list of sources is empty"),
         (dict, "dict of sources is empty"),
         (lambda: [ROWS, ROWS[:, :2]], r"\[1\] has 2 columns, and \[0\] has 3"),
         (lambda: {"mon": ROWS, "tue": ROWS[:, :2]}, "tue has 2 columns, and mon has 3"),
         (lambda: ROWS + 1j, "complex"),
         (lambda: ROWS.astype(str), "holds text"),
-        (lambda: np.array([[1.0, "x"]], object), "holds no numbers .* 'x'"),
+        (lambda: np.array([[1.0, "x"]], object), "holds values that are not numbers .* 'x'"),
         (lambda: ROWS[:0], "has no rows"),
         (lambda: np.float64(1.0), "single number"),
         (lambda: None, "not rows"),
@@ -104,20 +104,20 @@ def test_what_is_in_memory_is_refused_too(source, words):
         ({"columns": []}, "columns is empty"),
         ({"columns": [0, 0]}, "names 0 twice"),
         ({"columns": [0, 3]}, "no column 3"),
-        ({"columns": [0.5]}, "name or its number"),
+        ({"columns": [0.5]}, "is not a column"),
         ({"columns": "a"}, "no column names"),
         ({"dtype": int}, "float32 or float64"),
-        ({"sequence": True}, "sequence must be"),
+        ({"sequence": True}, "sequence is True"),
         ({"sequence": 9}, "no column 9"),
-        ({"rows": 0}, "rows must be"),
-        ({"rows": slice(-3, None)}, "forward from row 0"),
+        ({"rows": 0}, "rows=0 is not valid"),
+        ({"rows": slice(-3, None)}, "start >= 0"),
         ({"rows": slice(0, 1.5)}, "whole numbers"),
-        ({"rows": "all"}, "rows must be"),
-        ({"gap": 1.0}, "name the column of times"),
-        ({"time": 0, "gap": -1}, "gap must be"),
-        ({"time": 0, "gap": "1h"}, "gap must be"),
+        ({"rows": "all"}, "rows='all' is not valid"),
+        ({"gap": 1.0}, "requires times"),
+        ({"time": 0, "gap": -1}, "gap=-1 is not"),
+        ({"time": 0, "gap": "1h"}, "gap='1h' is not"),
         ({"missing": "mean"}, "missing must be one of"),
-        ({"size": (2, 2)}, "size= means nothing"),
+        ({"size": (2, 2)}, "size= does not apply to"),
     ],
 )
 def test_options_that_make_no_sense(options, words):
@@ -127,7 +127,7 @@ def test_options_that_make_no_sense(options, words):
 
 def test_an_option_of_another_format_names_those_there_are(tmp_path):
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(TypeError, match=r"size= means nothing for .*x\.csv.*takes delimiter="):
+    with pytest.raises(TypeError, match=r"size= does not apply to .*x\.csv.*takes delimiter="):
         open_stream(tmp_path / "x.csv", size=(2, 2))
     with pytest.raises(ValueError, match="one character"):
         open_stream(tmp_path / "x.csv", delimiter="::")
@@ -154,5 +154,5 @@ def test_steps_refuse_what_they_cannot_do():
         list(open_stream(sp.csr_array(ROWS), missing="interpolate"))
     learned = open_stream(ROWS).through(Standardize())
     list(learned)
-    with pytest.raises(ValueError, match="2 columns here, and Standardize has learned 3"):
+    with pytest.raises(ValueError, match="2 columns, and Standardize has learned 3"):
         list(open_stream(ROWS[:, :2]).prepared(learned.preprocessing))

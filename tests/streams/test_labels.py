@@ -95,9 +95,9 @@ def test_labels_lose_the_rows_that_a_step_uses_up():
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (np.zeros((3, 0)), "one label a row"),
-        (np.zeros((3, 2, 2)), "one label a row"),
-        (5.0, "one label a row"),
+        (np.zeros((3, 0)), "one label for each row"),
+        (np.zeros((3, 2, 2)), "one label for each row"),
+        (5.0, "one label for each row"),
         ([1, 2], "2 labels, and the stream has 3 rows"),
     ],
 )

@@ -32,8 +32,8 @@ def test_rows_that_weigh_nothing_are_nan(tmp_path):
 @pytest.mark.parametrize(
     ("ending", "how", "words"),
     [
-        (".doc", {}, "no known ending"),
-        (".npy", {"names": ["x"]}, "1 names were given for 3 columns"),
+        (".doc", {}, "unknown ending"),
+        (".npy", {"names": ["x"]}, "names has 1 items"),
     ],
 )
 def test_refusals_leave_the_old_file(tmp_path, ending, how, words):

@@ -144,11 +144,11 @@ def test_what_differs_is_named(tmp_path):
     open_stream(tmp_path / "moved/x.npy").check_identity(told)
     (tmp_path / "moved/x.npy").rename(path)
     for other, words in [
-        (open_stream(path, missing="skip"), "missing= was raise, and is skip"),
-        (open_stream(path, columns=[0]), r"columns= was None, and is \(0,\)"),
-        (open_stream({"y.npy": ROWS}), "name of source 0 was x.npy, and is y.npy"),
-        (open_stream([path, path]), "number of sources was 1, and is 2"),
-        (stream.through(UnitNorm()), r"preprocessing was \(\), and is \(UnitNorm\(\),\)"),
+        (open_stream(path, missing="skip"), "missing= was raise, and is now skip"),
+        (open_stream(path, columns=[0]), r"columns= was None, and is now \(0,\)"),
+        (open_stream({"y.npy": ROWS}), "name of source 0 was x.npy, and is now y.npy"),
+        (open_stream([path, path]), "number of sources was 1, and is now 2"),
+        (stream.through(UnitNorm()), r"preprocessing was \(\), and is now \(UnitNorm\(\),\)"),
     ]:
         with pytest.raises(StreamError, match=words):
             other.check_identity(told)

@@ -703,5 +703,5 @@ def test_dask_of_parts_that_are_not_there_yet():
 def test_arrays_by_columns_in_an_archive_need_memory_for_all_rows(tmp_path, monkeypatch):
     np.savez(tmp_path / "x.npz", X=np.asfortranarray(ROWS))
     monkeypatch.setattr(numpy_files, "physical_memory", lambda: 1.0)
-    with pytest.raises(StreamError, match="lies by columns"):
+    with pytest.raises(StreamError, match="stored by columns"):
         list(open_stream(tmp_path / "x.npz"))

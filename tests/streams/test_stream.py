@@ -53,7 +53,7 @@ class Source:
 
 def test_it_reads_ahead_and_not_too_far():
     source = Source(100)
-    items = read_ahead(source.items, waiting=2)
+    items = read_ahead(source.items, queued=2)
     assert next(items) == 0
     # One handed out, two that wait, one in the reader's hands.
     assert source.wait_for(4)
@@ -144,7 +144,7 @@ def test_lagged_blocks_carry_weights():
 def test_what_can_be_read_once_says_so():
     stream = open_stream(iter([ROWS]))
     assert not stream.rereadable
-    assert "read once" in repr(stream)
+    assert "readable once" in repr(stream)
     assert len(list(stream)) == 1
     with pytest.raises(StreamError, match="can be read once only"):
         stream.chunks()

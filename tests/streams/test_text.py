@@ -117,7 +117,7 @@ def test_decimal_commas(tmp_path):
     assert [len(chunk) for chunk in stream] == [2, 1]
     with pytest.raises(ValueError, match="both ','"):
         opened(tmp_path, "a;b\n", decimal=",", delimiter=",")
-    with pytest.raises(ValueError, match=r"decimal must be '\.' or ','"):
+    with pytest.raises(ValueError, match=r"must be '\.' or ','"):
         opened(tmp_path, "a;b\n", decimal="comma")
 
 

@@ -1,4 +1,4 @@
-"""Rows in time order out of files and of whatever else holds them: read chunk by chunk."""
+"""Streams of rows in time order, read chunk by chunk from files, arrays and iterables."""
 
 from eigenstream.streams._aside import columns_of, labels_of
 from eigenstream.streams._opening import open_stream

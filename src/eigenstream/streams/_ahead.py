@@ -1,4 +1,4 @@
-"""Reading ahead: the next chunk is made in a thread of its own while this one is learned."""
+"""Reading ahead: a thread reads the next chunk while the current chunk is learned."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -10,23 +10,23 @@ __all__ = ["read_ahead"]
 
 Item = TypeVar("Item")
 
-#: Chunks that wait, at most.
-WAITING = 2
+#: The most chunks in the queue. More chunks take more memory.
+QUEUED_CHUNKS = 2
 
-#: How long an early end waits for the thread: one that hangs in a pipe must not hold up the rest.
-PATIENCE = 5.0
+#: The longest wait for the thread after an early end, because a thread may hang in a pipe.
+JOIN_SECONDS = 5.0
 
 
-def read_ahead(start: Callable[[], Iterator[Item]], waiting: int = WAITING) -> Iterator[Item]:
-    """Yield what an iterator gives, made ahead in a thread: at most ``waiting`` items lie ready.
+def read_ahead(start: Callable[[], Iterator[Item]], queued: int = QUEUED_CHUNKS) -> Iterator[Item]:
+    """Yield the items of an iterator that a thread runs ahead, with at most ``queued`` items ready.
 
-    An error in the thread is raised here, at its place in the order. Who stops early, or is
-    interrupted, ends the thread and closes the iterator.
+    An error in the thread is raised here, after the items before it. Closing this generator ends
+    the thread and closes the iterator.
 
     >>> list(read_ahead(lambda: iter(range(3))))
     [0, 1, 2]
     """
-    queue: Queue[tuple[bool, Any]] = Queue(waiting)
+    queue: Queue[tuple[bool, Any]] = Queue(queued)
     stopped = Event()
 
     def work() -> None:
@@ -35,7 +35,7 @@ def read_ahead(start: Callable[[], Iterator[Item]], waiting: int = WAITING) -> I
             with closing(_closable(start())) as items:
                 for item in items:
                     queue.put((True, item))
-                    del item  # not to be held while the next one is made
+                    del item  # frees its memory before the next item is read
                     if stopped.is_set():
                         return
         except BaseException as error:
@@ -53,16 +53,16 @@ def read_ahead(start: Callable[[], Iterator[Item]], waiting: int = WAITING) -> I
                     raise item
                 return
             yield item
-            del item  # the consumer's chunk is free as soon as the consumer lets go of it
+            del item  # the consumer then holds the only reference
     finally:
         stopped.set()
-        # Room for one more item, so that a thread that waits to put it sees that it is over.
+        # Empty the queue, so that a thread that is blocked in put() continues and ends.
         try:
             while True:
                 queue.get_nowait()
         except Empty:
             pass
-        thread.join(PATIENCE)
+        thread.join(JOIN_SECONDS)
 
 
 def _closable(items: Iterator[Item]) -> Any:

@@ -1,4 +1,4 @@
-"""Short tables beside the data, in memory as a whole: labels, and pairs of rows."""
+"""Labels and pairs of rows from short tables, which are read into memory as a whole."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -12,7 +12,7 @@ from eigenstream.streams.base import Request, StreamError, plain
 from eigenstream.streams.cleaning import joined_labels
 from eigenstream.streams.files import kind_of, resolved, tables_of
 
-#: Rows read at a time.
+#: Rows that are read at a time. Larger blocks are faster and take more memory.
 BLOCK_ROWS = 1 << 16
 
 
@@ -22,11 +22,35 @@ def columns_of(
     what: str,
     opposites: Mapping[str, str] = MappingProxyType({}),
 ) -> list[NDArray[Any]]:
-    """Return ``count`` columns of a table, as numbers if all values are numbers, else as text.
+    """Return the columns of a short table, as numbers if all values are numbers, else as text.
 
-    The first line of a text table is data if it holds a number, or if its last cell or
-    the opposite of that word occurs below. Otherwise it names the columns.
+    Parameters
+    ----------
+    path : str or path
+        The file of the table, or a glob of several files.
+    count : int
+        The required number of columns.
+    what : str
+        The contents of the table, for error messages.
+    opposites : mapping of str to str, default={}
+        Pairs of opposite words, such as ``{"equal": "unequal"}``. See Notes.
 
+    Returns
+    -------
+    columns : list of ndarray of shape (n_rows,)
+
+    Raises
+    ------
+    StreamError
+        If the table has another number of columns, or no rows.
+
+    Notes
+    -----
+    The first line of a text table is data in two cases. Either it holds a number, or its last word
+    or the opposite of that word occurs below. Otherwise the first line names the columns.
+
+    Examples
+    --------
     >>> from tempfile import mkdtemp
     >>> path = mkdtemp() + "/pairs.csv"
     >>> _ = open(path, "w").write("0,1,equal\\n1,2,unequal\\n2,3,equal\\n")
@@ -42,7 +66,7 @@ def columns_of(
         for table in tables_of([file], {"header": None} if text else {}):
             if table.width != count:
                 raise StreamError(
-                    f"{table.name} has {table.width} columns. Give a table of {what}: {count} "
+                    f"{table.name} has {table.width} columns. Pass a table of {what} with {count} "
                     f"column{'s' * (count > 1)}."
                 )
             found = joined_labels([block.labels for block in table.blocks(request)])
@@ -54,8 +78,23 @@ def columns_of(
 
 
 def labels_of(path: str | PathLike[str]) -> NDArray[Any]:
-    """Return the labels in a file of one column: names or numbers.
+    """Return the labels in a file of one column, as text or numbers.
 
+    Parameters
+    ----------
+    path : str or path
+        The file: any table that ``open_stream`` reads, or an .npy file of text.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_rows,)
+
+    See Also
+    --------
+    Stream.with_labels : Add labels to a stream.
+
+    Examples
+    --------
     >>> from tempfile import mkdtemp
     >>> path = mkdtemp() + "/labels.csv"
     >>> _ = open(path, "w").write("species\\nsetosa\\nvirginica\\n")
@@ -77,7 +116,7 @@ def _without_names(
 
 
 def _numbers(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a column of text as numbers if all values are; empty text is a missing number."""
+    """Return text as numbers if all cells are numbers or empty. Empty cells become NaN."""
     if column.dtype.kind != "U":
         return plain(column)
     try:
@@ -87,13 +126,13 @@ def _numbers(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def _text_array(path: Any) -> NDArray[Any] | None:
-    """Return the text in an .npy file, which readers of numbers reject; None if it holds none."""
+    """Return the text in an .npy file, or None if the file holds numbers."""
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError):
-        return None  # the reader of numbers reports the cause
+        return None  # the reader of numbers reports the error
     if found.dtype.kind not in "US":
         return None
     if found.ndim != 1:
-        raise StreamError(f"{path} has shape {found.shape}. Give one label a row.")
+        raise StreamError(f"{path} has shape {found.shape}. Store one label for each row.")
     return np.array(found)

@@ -1,4 +1,4 @@
-"""``open_stream``: from whatever holds rows to a stream of them."""
+"""``open_stream``: make a stream of files, arrays, data frames or iterables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -36,53 +36,75 @@ def open_stream(
     decimal: str = ".",
     header: Literal["infer", 0] | None = "infer",
 ) -> Stream:
-    """Open whatever holds rows in time order as a stream of chunks.
+    """Open files, arrays or iterables of rows in time order as a stream of chunks.
 
-    Opening reads headers only. A source that cannot be read raises an error at once.
+    Opening reads headers only. A source that cannot be read raises an error immediately.
 
     Parameters
     ----------
-    source
-        A path, a glob, a folder, a URL that fsspec knows, ``"-"`` for standard input, or
-        ``file::part`` for an array inside a file; an array, sparse matrix or data frame; an
-        iterable of chunks, or a function that returns a new one; a list or a dict (names as
-        keys) of such things, each a sequence of its own.
-    chunk_rows : "auto" or int
-        The most rows of a chunk; "auto" takes 8 MB, or 1024 in up to 32 MB.
-    columns : names or numbers of columns, or a slice of numbers
-        The features, all columns that are not the sequence, the time or labels by default.
-    dtype : float32 or float64
-        float32 stays so by default, everything else becomes float64.
-    sequence : name or number of a column, or False
-        Where its value changes a new sequence begins. Files are sequences of their own, unless it
-        is False: then they continue each other.
-    rows : int, slice or range
-        Of every file, the first so many rows, or these.
-    missing : {"raise", "skip", "interpolate"}
-        NaN and infinity raise an error with their place; or their rows become zeros that weigh
-        nothing; or they are interpolated between the rows before and after in their sequence (a
-        hole at an end of it, or longer than a chunk of "auto", is skipped). A row without a label
-        raises an error, or weighs nothing.
-    labels : name or number of a column, or a list of them
-        What each row is to be learned as: a class, or numbers; text where it is not all numbers.
-        A ``fit`` that needs labels takes them from there. For labels that are held elsewhere see
-        ``Stream.with_labels``.
-    time : name or number of a column
-        When a row was taken: numbers, or dates. Where it goes back, a new sequence begins.
-    gap : number or timedelta
-        A longer step in time than this begins a new sequence. Numbers are seconds of dates.
-    size : (height, width)
-        Of videos and images: what each frame is shrunk to; by default it stays as it is.
-    window, hop : int
-        Of sound: how many samples a row is the spectrum of (1024), and how many lie between the
-        beginnings of two (half a window).
-    delimiter : str
-        Of text: what parts the columns; by default it is found out.
-    decimal : {".", ","}
-        Of text: the mark in 3.14.
-    header : {"infer", 0, None}
-        Of text: by default the first row names the columns, with a warning where it holds numbers
-        only. 0 says that it does, None that there is no row of names.
+    source : path, array-like, data frame, iterable, list or dict
+        - A path, a glob, a folder, a URL that fsspec supports, ``"-"`` for standard input, or
+          ``file::part`` for an array inside a file.
+        - An array, sparse matrix or data frame.
+        - An iterable of chunks, or a function that returns a new one for each pass.
+        - A list of such sources, or a dict with their names as keys. Each is a separate sequence.
+    chunk_rows : int or "auto", default="auto"
+        The most rows of a chunk. "auto" takes 8 MB, or 1024 rows in up to 32 MB.
+    columns : name, number, list of these, or slice of numbers, default=None
+        The features. By default all columns except those of ``sequence``, ``time`` and ``labels``.
+    dtype : float32 or float64, default=None
+        The type of the rows. By default float32 is kept, and other types become float64.
+    sequence : name or number of a column, or False, default=None
+        A new sequence begins where the value of this column changes. Each file is a separate
+        sequence, unless ``sequence=False`` joins the files.
+    rows : int, slice or range, default=None
+        The rows to read from each file: the first n rows, or a slice.
+    missing : {"raise", "skip", "interpolate"}, default="raise"
+        Treatment of NaN, infinity and empty cells:
+
+        - "raise": raise an error with the row and the column.
+        - "skip": replace the row by zeros with weight zero.
+        - "interpolate": fill the hole on the line between the values before and after it in the
+          same sequence. A hole at an end of a sequence is skipped, and so is a hole that is longer
+          than a chunk of "auto".
+
+        A row without a label raises an error, or gets weight zero under "skip" and "interpolate".
+    labels : name or number of a column, or a list of these, default=None
+        The columns of labels: classes or numbers. A ``fit`` that needs labels reads them from
+        there. ``Stream.with_labels`` adds labels from another source.
+    time : name or number of a column, default=None
+        The time of each row: numbers or dates. A new sequence begins where time goes back.
+    gap : number or timedelta, default=None
+        A new sequence begins after a longer step in time. If the times are dates, numbers are
+        seconds.
+    size : tuple (height, width), default=None
+        For videos and images: the size to which each frame is shrunk. By default the size is kept.
+    window : int, default=1024
+        For sound: the number of samples of each spectrum.
+    hop : int, default=window // 2
+        For sound: the number of samples between the starts of two windows.
+    delimiter : str, default=None
+        For text: the character between two columns. By default it is inferred.
+    decimal : {".", ","}, default="."
+        For text: the decimal mark.
+    header : {"infer", 0, None}, default="infer"
+        For text: 0 if the first row names the columns, None if no row does. "infer" means 0, with
+        a warning if the first row holds only numbers.
+
+    Returns
+    -------
+    stream : Stream
+
+    Raises
+    ------
+    StreamError
+        If a file is damaged, has an unknown format, or lacks a requested column.
+    FileNotFoundError
+        If no file matches the path.
+
+    See Also
+    --------
+    write_stream : Write a stream to a file.
 
     Examples
     --------
@@ -96,9 +118,9 @@ def open_stream(
     """
     check_choice(missing, "missing", POLICIES)
     if gap is not None and time is None:
-        raise ValueError("gap= is a step in time: name the column of times with time=.")
+        raise ValueError("gap= requires times. Pass the column of times as time=.")
     if sequence is True:
-        raise TypeError("sequence must be the name or number of a column, or False; got True.")
+        raise TypeError("sequence is True. Pass the name or number of a column, or False.")
     if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
         raise TypeError(f"dtype must be float32 or float64, got {np.dtype(dtype)}.")
     if isinstance(chunk_rows, str):
@@ -112,9 +134,9 @@ def open_stream(
     if doubtful:
         more = f" and {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
         warn_user(
-            f"the first row of {doubtful[0].name}{more} was taken for the names of the columns, "
-            "and holds only numbers. Pass header=None (--no-header) if it is a row of data, or "
-            "header=0 (--header) to keep it as names."
+            f"the first row of {doubtful[0].name}{more} holds only numbers and was read as column "
+            "names. Pass header=None (--no-header) if it is data, or header=0 (--header) to "
+            "silence this warning."
         )
     plan = Reading(
         columns=check_columns(columns, tables),
@@ -133,11 +155,11 @@ def open_stream(
 
 
 def _tables(source: Any, options: Mapping[str, Any], name: str = "the source") -> list[RowTable]:
-    """Return the tables of a source: of a dict called by its keys, of a list by its places."""
+    """Return the tables of a source. Those of a dict are named by its keys."""
     dataset = hasattr(source, "data_vars")  # of xarray
     if isinstance(source, Mapping) and not is_sparse(source) and not dataset:
         if not source:
-            raise ValueError("the dict of sources is empty.")
+            raise ValueError("the dict of sources is empty. Pass at least one source.")
         found = []
         for key, one in source.items():
             tables = _tables(one, options, str(key))
@@ -149,7 +171,7 @@ def _tables(source: Any, options: Mapping[str, Any], name: str = "the source") -
         source = [source]
     if isinstance(source, list | tuple) and not _is_numbers(source):
         if not source:
-            raise ValueError("the list of sources is empty.")
+            raise ValueError("the list of sources is empty. Pass at least one source.")
         if all(isinstance(one, str | PathLike) for one in source):
             return tables_of([file for one in source for file in resolved(fspath(one))], options)
         return [table for k, one in enumerate(source) for table in _tables(one, options, f"[{k}]")]
@@ -158,7 +180,7 @@ def _tables(source: Any, options: Mapping[str, Any], name: str = "the source") -
 
 
 def _is_numbers(source: Sequence[Any]) -> bool:
-    """Tell rows written as nested lists from a list of sources."""
+    """Return whether nested lists hold rows of numbers, and not a list of sources."""
     first: Any = source
     while isinstance(first, list | tuple) and first:
         first = first[0]
@@ -166,7 +188,7 @@ def _is_numbers(source: Sequence[Any]) -> bool:
 
 
 def _kind_of(source: Any, name: str) -> tuple[str, Any]:
-    """Return the reader of something in memory, by its methods, and the form that it reads."""
+    """Return the reader of a source in memory, and the object that this reader takes."""
     if hasattr(type(source), "dask"):
         return "memory.Chunks", blocks_of_dask(source, name)
     if isinstance(source, list | tuple | np.ndarray) or is_sparse(source) or is_tensor(source):

@@ -1,4 +1,4 @@
-"""Readers of arrays in HDF5, NetCDF and Zarr files, with their conventions for missing values."""
+"""Readers of arrays in HDF5, NetCDF and Zarr files, and their conventions for missing values."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -25,17 +25,17 @@ FILLS = {
 
 
 def numbers_of(attributes: Mapping[str, Any], *names: str) -> list[Any]:
-    """Return the numbers in some attributes, one after the other."""
+    """Return the numbers in the named attributes as one list."""
     found = [np.asarray(attributes.get(name, ())) for name in names]
     return [one for many in found if many.dtype.kind in "biuf" for one in many.ravel().tolist()]
 
 
-def meant(stored: Any, attributes: Mapping[str, Any], *, netcdf: bool = False) -> Any:
-    """Return the numbers that stored ones mean by their attributes (CF conventions, 2.5.1, 8.1).
+def decoded(stored: Any, attributes: Mapping[str, Any], *, netcdf: bool = False) -> Any:
+    """Return stored numbers scaled and with NaN for fill values (CF conventions, 2.5.1 and 8.1).
 
-    Only NetCDF has fill values without an attribute and valid ranges.
+    Only NetCDF has valid ranges, and default fill values without an attribute.
 
-    >>> meant(np.array([[4], [-1]], "i2"), {"scale_factor": 0.5, "_FillValue": -1}).tolist()
+    >>> decoded(np.array([[4], [-1]], "i2"), {"scale_factor": 0.5, "_FillValue": -1}).tolist()
     [[2.0], [nan]]
     """
     stored = np.asarray(stored)
@@ -66,7 +66,7 @@ def meant(stored: Any, attributes: Mapping[str, Any], *, netcdf: bool = False) -
 
 
 class ArrayFile(SlicedTable):
-    """One array in a file of arrays; the attributes give missing values and scales."""
+    """One array in a file of arrays. Its attributes give missing values and scales."""
 
     def __init__(self, file: File) -> None:
         self.file, self.files, self.name = file, [file], file.name
@@ -75,8 +75,8 @@ class ArrayFile(SlicedTable):
             self.describe(data.shape, data.dtype)
             chunks = getattr(data, "chunks", None)
             self.grain = int(chunks[0]) if chunks else 1
-            del data  # SciPy closes no file while its arrays exist
-        self.dtype = self.meant(np.empty(1, self.dtype)).dtype
+            del data  # SciPy cannot close a file while its arrays exist
+        self.dtype = self.decoded(np.empty(1, self.dtype)).dtype
 
     @staticmethod
     @abstractmethod
@@ -86,22 +86,22 @@ class ArrayFile(SlicedTable):
     @staticmethod
     @abstractmethod
     def arrays(root: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the name and the array of all arrays; of those that are only axes, None."""
+        """Yield the name and the array of all arrays, with None for arrays that are only axes."""
 
     @abstractmethod
     def found(self, root: Any) -> tuple[Any, dict[str, Any]]:
         """Return the array of this table, and its attributes."""
 
-    def meant(self, stored: Any) -> Any:
-        """Return the numbers that stored ones mean."""
-        return meant(stored, self.attributes)
+    def decoded(self, stored: Any) -> Any:
+        """Return stored numbers with scales and missing values applied."""
+        return decoded(stored, self.attributes)
 
     @classmethod
     def parts(cls, file: File) -> list[str]:
         """Return the names of the requested arrays."""
         shapes: dict[str, tuple[int, ...] | None] = {}
         with cls.root(file) as root:
-            if hasattr(root, "shape"):  # Zarr may store an array alone
+            if hasattr(root, "shape"):  # Zarr may store an array without a group
                 return [""]
             for name, data in cls.arrays(root):
                 real = data is not None and np.dtype(data.dtype).kind in "biuf"
@@ -117,15 +117,15 @@ class ArrayFile(SlicedTable):
 
 
 class _Slices:
-    """Slices of an array, copied: nothing points into the file once it is closed."""
+    """Copies of slices of an array, so that nothing points into the closed file."""
 
     def __init__(self, table: ArrayFile, root: Any) -> None:
         self.table, self.root = table, root
 
     def __getitem__(self, rows: slice) -> Any:
         try:
-            return self.table.meant(np.array(self.table.found(self.root)[0][rows]))
-        except Exception as error:  # each library, and each codec, has errors of its own
+            return self.table.decoded(np.array(self.table.found(self.root)[0][rows]))
+        except Exception as error:  # each library and codec raises different errors
             raise StreamError(
                 f"{self.table.name} is damaged at rows {rows.start} to {rows.stop}: "
                 f"{one_line(error)}."
@@ -134,16 +134,16 @@ class _Slices:
 
 @contextmanager
 def closed_after(file: File, what: str, opened: Callable[[Any], Any]) -> Iterator[Any]:
-    """Open a file by a library, given its path or its stream, and close both at the end."""
+    """Open a file with a library, given its path or its stream, and close both at the end."""
     with ExitStack() as stack:
         try:
             stream = file.path if file.here else stack.enter_context(file.open())
             root = stack.enter_context(opened(stream))
         except (PermissionError, ModuleNotFoundError):
             raise
-        except Exception as error:  # each library has errors of its own
+        except Exception as error:  # each library raises different errors
             raise StreamError(
-                f"{file.path} is no {what}, or it is damaged: {one_line(error)}."
+                f"{file.path} is not a {what}, or it is damaged: {one_line(error)}."
             ) from None
         yield root
 
@@ -169,7 +169,7 @@ class Hdf5(ArrayFile):
 
     @classmethod
     def parts(cls, file: File) -> list[str]:
-        """Return the names of the requested datasets, also of links, which no visit yields."""
+        """Return the names of the requested datasets. A link must be named in full."""
         with cls.root(file) as root:
             if file.part and hasattr(root.get(file.part), "shape"):
                 return [file.part]
@@ -180,9 +180,9 @@ class Hdf5(ArrayFile):
         self.netcdf = self.file.suffix in (".nc", ".nc4", ".cdf") or "_NCProperties" in root.attrs
         return root[self.file.part], dict(root[self.file.part].attrs)
 
-    def meant(self, stored: Any) -> Any:
-        """Return the numbers that stored ones mean."""
-        return meant(stored, self.attributes, netcdf=self.netcdf)
+    def decoded(self, stored: Any) -> Any:
+        """Return stored numbers with scales and missing values applied."""
+        return decoded(stored, self.attributes, netcdf=self.netcdf)
 
 
 class NetCdf(ArrayFile):
@@ -193,15 +193,15 @@ class NetCdf(ArrayFile):
         """Open the file."""
         if file.start(4) not in (b"CDF\x01", b"CDF\x02"):
             raise StreamError(
-                f"{file.path} is no NetCDF file, or it is of the kind CDF-5, which is not read "
-                "here. Convert it: nccopy -k nc4 in.nc out.nc."
+                f"{file.path} is not a NetCDF file of a supported kind. Convert CDF-5 with "
+                "nccopy -k nc4 in.nc out.nc."
             )
         how = {"mmap": file.here, "maskandscale": False}
         return closed_after(file, "NetCDF file", lambda stream: netcdf_file(stream, "r", **how))
 
     @staticmethod
     def arrays(root: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the variables; those named as a dimension are axes."""
+        """Yield the variables. A variable that is named as a dimension is an axis."""
         for name, variable in root.variables.items():
             yield name, None if name in root.dimensions else variable.data
 
@@ -210,9 +210,9 @@ class NetCdf(ArrayFile):
         variable = root.variables[self.file.part]
         return variable.data, dict(variable._attributes)
 
-    def meant(self, stored: Any) -> Any:
-        """Return the numbers that stored ones mean."""
-        return meant(stored, self.attributes, netcdf=True)
+    def decoded(self, stored: Any) -> Any:
+        """Return stored numbers with scales and missing values applied."""
+        return decoded(stored, self.attributes, netcdf=True)
 
 
 class Zarr(ArrayFile):
@@ -225,7 +225,7 @@ class Zarr(ArrayFile):
         store: Any = file.path
         if not file.here:
             system = file.system
-            if not getattr(system, "async_impl", False):  # zarr waits for many reads at a time
+            if not getattr(system, "async_impl", False):  # zarr requires an asynchronous system
                 wrapping = needed("fsspec.implementations.asyn_wrapper", "fsspec", "Zarr by URL")
                 system = wrapping.AsyncFileSystemWrapper(system, asynchronous=True)
             store = zarr.storage.FsspecStore(system, True, file.path)
@@ -235,7 +235,7 @@ class Zarr(ArrayFile):
             raise
         except Exception as error:
             raise StreamError(
-                f"{file.path} is no Zarr array or group: {one_line(error)}."
+                f"{file.path} is not a Zarr array or group: {one_line(error)}."
             ) from None
 
     @staticmethod
@@ -248,7 +248,7 @@ class Zarr(ArrayFile):
         data = root[self.file.part] if self.file.part else root
         if "pickle" in str(data.metadata.to_dict()):
             raise StreamError(
-                f"{self.name} is packed by pickle, which runs code and is never loaded here. Write "
-                "it with another codec."
+                f"{self.name} is encoded with pickle, which can run code and is never loaded. "
+                "Write it with another codec."
             )
         return data, dict(data.attrs)

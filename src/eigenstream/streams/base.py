@@ -1,4 +1,4 @@
-"""The interface of all readers: a table gives chunks of its requested columns and rows."""
+"""The interface of all readers: a table yields chunks of its requested columns and rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,52 +15,54 @@ from scipy.sparse import vstack
 
 from eigenstream._checks import is_sparse, unmasked
 
-#: The most bytes of one chunk. Up to four chunks are in memory at a time.
+#: The most bytes of one chunk. Up to four chunks are in memory at a time. The usual chunk takes a
+#: quarter of this, which stays in the cache while the chunk is learned.
 CHUNK_BYTES = 32 << 20
 
-#: A chunk takes a quarter of CHUNK_BYTES, which stays in the cache while it is learned, but at
-#: least this number of rows if they fit: fewer rows make slow matrix products.
+#: A chunk has at least this number of rows if CHUNK_BYTES allows. Fewer rows make slow products.
 MANY_ROWS = 1024
 
-#: The most rows of one chunk, whatever their width.
+#: The most rows of one chunk of narrow rows. More rows take more memory.
 MOST_ROWS = 1 << 20
 
-#: A larger row, in bytes, is a damaged header or a transposed table.
+#: The most bytes of one row. A larger row is a damaged header or a transposed table.
 LARGEST_ROW = 256 << 20
 
 
 class StreamError(ValueError):
-    """A file or a stream that cannot be read, and where, in one line.
+    """Error of a source that cannot be read, with the file and the row.
 
+    Examples
+    --------
     >>> from eigenstream.streams import open_stream
     >>> list(open_stream([[0.0, 1.0], [2.0, float("nan")]]))
     Traceback (most recent call last):
         ...
-    eigenstream.streams.base.StreamError: the source has NaN (or nothing) at row 1, column 1. Mend
+    eigenstream.streams.base.StreamError: the source has NaN (or nothing) at row 1, column 1. Fix
     it, or pass missing='skip' or missing='interpolate'.
     """
 
 
 def needed(module: str, package: str, what: str) -> Any:
-    """Return a module of an optional package, or raise with the command that installs it.
+    """Return a module of an optional package, or raise an error with the command to install it.
 
     >>> needed("no_such_module", "h5py", "HDF5 files")
     Traceback (most recent call last):
         ...
-    ModuleNotFoundError: to read HDF5 files takes h5py: pip install h5py, or all readers by
-    pip install 'eigenstream[io]'.
+    ModuleNotFoundError: reading HDF5 files requires h5py. Run pip install h5py, or
+    pip install 'eigenstream[io]' for all readers.
     """
     try:
         return import_module(module)
     except ModuleNotFoundError as absent:
         raise ModuleNotFoundError(
-            f"to read {what} takes {package}: pip install {package}, or all readers by "
-            "pip install 'eigenstream[io]'."
+            f"reading {what} requires {package}. Run pip install {package}, or "
+            "pip install 'eigenstream[io]' for all readers."
         ) from absent
 
 
 def one_line(error: BaseException) -> str:
-    """Return the message of a library in one short line.
+    """Return the message of another library in one short line.
 
     >>> one_line(OSError("gone\\naway"))
     'gone away'
@@ -70,11 +72,34 @@ def one_line(error: BaseException) -> str:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows of one sequence: float32 or float64, finite, dense or CSR.
+    """Rows of one sequence of a stream.
 
-    ``weights`` are None, or 0 for rows that lack values (which are then zeros) and 1 for the
-    others. ``source`` and ``first_row`` are the place of the first row. ``labels`` are None, or
-    one a row, or one column a target.
+    Attributes
+    ----------
+    rows : ndarray or CSR array of shape (n_rows, n_features)
+        Finite numbers, float32 or float64.
+    weights : ndarray of shape (n_rows,), or None
+        0 for rows that lack values, which are filled with zeros, and 1 for all other rows. None
+        means that all weights are 1.
+    new_sequence : bool
+        True if the first row begins a sequence.
+    source : str
+        The name of the file or source.
+    first_row : int
+        The number of the first row in the source.
+    labels : ndarray of shape (n_rows,) or (n_rows, n_targets), or None
+    end : int
+        The number of rows of the pass up to the end of this chunk.
+
+    See Also
+    --------
+    open_stream : Open a stream of chunks.
+
+    Examples
+    --------
+    >>> from eigenstream.streams import open_stream
+    >>> [(chunk.first_row, chunk.end) for chunk in open_stream(np.eye(3), chunk_rows=2)]
+    [(0, 2), (2, 3)]
     """
 
     rows: Any
@@ -83,11 +108,11 @@ class Chunk:
     source: str = "X"
     first_row: int = 0
     labels: Any = None
-    #: The number of rows of the pass up to this chunk: ``Stream.chunks(skip=end)`` continues there.
+    #: ``Stream.chunks(skip=end)`` continues after this chunk.
     end: int = 0
     #: The step between two rows in the source.
     stride: int = field(default=1, repr=False)
-    #: The columns of times and of sequences, as they are stored.
+    #: The columns of times and of sequences, before any conversion.
     times: Any = field(default=None, repr=False, compare=False)
     sequence: Any = field(default=None, repr=False, compare=False)
 
@@ -95,9 +120,9 @@ class Chunk:
         return int(self.rows.shape[0])
 
     def between(self, start: int, stop: int, step: int = 1) -> "Chunk":
-        """Return the rows from ``start`` to ``stop``."""
-        beside = ("weights", "labels", "times", "sequence")
-        given = {name: getattr(self, name) for name in beside}
+        """Return the chunk of the rows from ``start`` to ``stop``."""
+        optional = ("weights", "labels", "times", "sequence")
+        given = {name: getattr(self, name) for name in optional}
         cut: dict[str, Any] = {
             k: None if one is None else one[start:stop:step] for k, one in given.items()
         }
@@ -112,7 +137,7 @@ class Chunk:
 
 
 def stacked(pieces: Sequence[Any]) -> Any:
-    """Return rows on top of each other, dense or sparse."""
+    """Return consecutive dense or sparse rows as one array."""
     filled = [piece for piece in pieces if piece.shape[0]] or list(pieces[-1:])
     if len(filled) == 1:
         return filled[0]
@@ -120,7 +145,7 @@ def stacked(pieces: Sequence[Any]) -> Any:
 
 
 def zeroed(rows: Any, kept: NDArray[np.bool_]) -> Any:
-    """Return the rows, dense or sparse, with zeros for those that are not kept."""
+    """Return dense or sparse rows, with zeros in the rows where ``kept`` is False."""
     if not is_sparse(rows):
         return np.where(kept[:, None], rows, np.zeros((), rows.dtype))
     rows = rows.copy()
@@ -131,13 +156,13 @@ def zeroed(rows: Any, kept: NDArray[np.bool_]) -> Any:
 
 @dataclass(frozen=True)
 class Request:
-    """The requested columns of a table, by their places, and the requested rows."""
+    """The requested rows of a table, and the numbers of the requested columns."""
 
     features: Sequence[int]
     sequence: int | None = None
     time: int | None = None
     labels: tuple[int, ...] = ()
-    #: True if one column of labels stays a table.
+    #: True if labels of one column are returned in two dimensions.
     several: bool = False
     start: int = 0
     stop: int | None = None
@@ -147,7 +172,7 @@ class Request:
 
     @property
     def places(self) -> list[int]:
-        """The places of all requested columns, each once, the features first."""
+        """The numbers of all requested columns, each once, the features first."""
         marks = [one for one in (self.sequence, self.time, *self.labels) if one is not None]
         return list(dict.fromkeys([*self.features, *marks]))
 
@@ -160,7 +185,7 @@ class Request:
         return range(n_rows)[self.start : self.stop : self.step]
 
     def chunk(self, rows: Any, column: Any) -> Chunk:
-        """Return a chunk of features, and of the columns that ``column(place)`` returns."""
+        """Return a chunk of feature rows. ``column(place)`` returns any other column."""
         sequence, times = (
             None if place is None else column(place) for place in (self.sequence, self.time)
         )
@@ -170,23 +195,23 @@ class Request:
 
 
 class RowTable(ABC):
-    """Rows in order, of one file or something like one, that are read block by block.
+    """Rows in order, from one file or one source in memory, that are read block by block.
 
-    The constructor of a reader sets ``name``, ``width`` and ``dtype``, and reads headers only.
+    The constructor of a reader sets ``name``, ``width`` and ``dtype``. It reads headers only.
     """
 
     #: The name of the table in errors.
     name: str
     width: int
-    #: The type of the numbers as they are stored.
+    #: The type of the stored numbers.
     dtype: np.dtype[Any] = np.dtype(np.float64)
     #: None if only a pass can count the rows.
     n_rows: int | None = None
-    #: The names of the columns, if they have names.
+    #: The names of the columns, or an empty tuple.
     columns: tuple[str, ...] = ()
-    #: Columns that are not in all files of the table: a file without it.
+    #: For each column that some files of the table lack: the name of one such file.
     lacking: Mapping[str, str] = MappingProxyType({})
-    #: Columns that hold no numbers, by place: what they hold, as far as opening shows it.
+    #: For each column that holds no numbers: its contents, if opening shows them.
     no_numbers: Mapping[int, str] = MappingProxyType({})
     #: The shape of one row, such as that of an image.
     row_shape: tuple[int, ...] | None = None
@@ -195,8 +220,9 @@ class RowTable(ABC):
     shuffled: bool = False
     #: True once a pass has begun.
     used: bool = False
-    #: The share of the table that the pass has read, and the size by which tables are weighed.
+    #: The fraction of the table that the pass has read.
     share: float | None = None
+    #: The size of the table, which weights its ``share``.
     n_bytes: int = 1
     #: The files that are read.
     files: Sequence[Any] = ()
@@ -204,17 +230,17 @@ class RowTable(ABC):
     options: ClassVar[tuple[str, ...]] = ()
 
     def describe(self, shape: Sequence[int], dtype: Any) -> None:
-        """Set the attributes that follow from the shape and type of an array, or raise."""
+        """Check the shape and type of an array, and set the attributes that follow from them."""
         shape, dtype = tuple(map(int, shape)), np.dtype(dtype)
         check_kind(dtype, self.name)
         if len(shape) == 0:
-            raise StreamError(f"{self.name} holds a single number. Pass rows.")
+            raise StreamError(f"{self.name} holds a single number. Pass an array of rows.")
         if shape[0] == 0:
-            raise StreamError(f"{self.name} has no rows: its shape is {shape}.")
+            raise StreamError(f"{self.name} has no rows: its shape is {shape}. Pass some rows.")
         self.n_rows, self.width, self.dtype = shape[0], prod(shape[1:]), dtype
         self.row_shape = shape[1:] if len(shape) > 2 else None
         if self.width == 0:
-            raise StreamError(f"{self.name} has shape {shape}: its rows hold no numbers.")
+            raise StreamError(f"{self.name} has shape {shape}: its rows are empty. Pass columns.")
         check_width(self.width * dtype.itemsize, f"{self.name} has shape {shape}")
 
     def pieces(self, request: Request) -> Iterator[Any]:
@@ -239,16 +265,15 @@ class RowTable(ABC):
         for piece in self.pieces(request):
             chunk = replace(self.picked(piece, request), first_row=seen)
             stop = len(chunk) if request.stop is None else min(request.stop - seen, len(chunk))
-            # The first requested row in this piece.
-            ahead = max(request.start - seen, 0) or -(seen - request.start) % step
-            for at in range(ahead, stop, request.block_rows * step):
+            first = max(request.start - seen, 0) or -(seen - request.start) % step
+            for at in range(first, stop, request.block_rows * step):
                 yield chunk.between(at, min(at + request.block_rows * step, stop), step)
             seen += len(chunk)
             if request.stop is not None and seen >= request.stop:
                 return
 
     def passed(self, block: Chunk, stop: int | None) -> None:
-        """Note the share of the table that a pass up to row ``stop`` has read with a block."""
+        """Update ``share`` after a block of a pass that ends at row ``stop``."""
         ends = [one for one in (self.n_rows, stop) if one]
         if ends:
             at = block.first_row + len(block) * block.stride
@@ -256,18 +281,18 @@ class RowTable(ABC):
 
 
 class SlicedTable(RowTable):
-    """A table whose rows can be read from any place on."""
+    """A table that can be read from any row."""
 
     n_rows: int
-    #: The number of rows that are stored together: blocks end where stored ones end if they can.
+    #: The number of rows in each stored chunk. Blocks end at the same rows if possible.
     grain: int = 1
 
     @abstractmethod
     def opened(self) -> AbstractContextManager[Any]:
-        """Open something that can be sliced by rows, for one pass."""
+        """Open an object that can be sliced by rows, for one pass."""
 
     def blocks(self, request: Request) -> Iterator[Chunk]:
-        """Yield the requested rows, reading no others."""
+        """Yield the requested rows, without reading other rows."""
         numbers = request.numbers(self.n_rows)
         with self.opened() as rows:
             at = 0
@@ -284,7 +309,7 @@ class SlicedTable(RowTable):
 
 
 def flat(values: Any) -> Any:
-    """Return rows of two dimensions: of a series, of a table, or of images and the like.
+    """Return a series, a table, or a stack of images as rows of two dimensions.
 
     >>> flat(np.zeros((5, 2, 3))).shape, flat(np.zeros(4)).shape
     ((5, 6), (4, 1))
@@ -295,9 +320,9 @@ def flat(values: Any) -> Any:
 
 
 def plain(column: Any) -> NDArray[Any]:
-    """Return labels as numbers, as text, or as flags; missing ones as NaN or empty text.
+    """Return labels as integers, floats, text or flags, with NaN or empty text where missing.
 
-    Whole numbers are integers, however a format stores them.
+    Whole numbers that are stored as floats become integers.
 
     >>> plain(np.array(["a", None], object)), plain(np.array([1.0, 2.0]))
     (array(['a', ''], dtype='<U1'), array([1, 2]))
@@ -320,37 +345,37 @@ def plain(column: Any) -> NDArray[Any]:
 
 
 def check_width(row_bytes: int, what: str) -> None:
-    """Raise if one row is larger than LARGEST_ROW."""
+    """Raise an error if one row is larger than LARGEST_ROW."""
     if row_bytes > LARGEST_ROW:
         size = f"{row_bytes / 2**20:.0f} MB"
         raise StreamError(
-            f"{what}: one row takes {size}. Transpose the table, or use fewer columns."
+            f"{what}, and one row takes {size}. Transpose the table, or use fewer columns."
         )
 
 
-#: Kinds of values that are not real numbers, by the letter of NumPy.
+#: Names of the NumPy kinds that are not real numbers.
 KINDS = {"O": "Python objects", "c": "complex numbers", "V": "records", "M": "dates", "m": "spans"}
 
 
 def check_kind(dtype: np.dtype[Any], name: str) -> None:
-    """Raise if values of this type are not real numbers."""
+    """Raise an error if values of this type are not real numbers."""
     if dtype.kind not in "biuf":
         what = KINDS.get(dtype.kind, "text")
         raise StreamError(
-            f"{name} holds {what} ({str(dtype)[:40]}), not real numbers. Convert it first; objects "
-            "are never unpickled."
+            f"{name} holds {what} ({str(dtype)[:40]}), not real numbers. Convert it first, because "
+            "objects are never unpickled."
         )
 
 
 def as_floats(values: Any, dtype: np.dtype[Any], name: str, first_row: int = 0) -> Any:
-    """Return rows as floats of a type in this machine's byte order, copied only if need be."""
+    """Return rows as floats of a type in native byte order, without a copy if possible."""
     values = unmasked(values)
     if values.dtype.kind == "O":
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise StreamError(
-                f"{name} holds no numbers between rows {first_row} and "
+                f"{name} holds values that are not numbers between rows {first_row} and "
                 f"{first_row + len(values) - 1}: {one_line(error)}."
             ) from None
     check_kind(values.dtype, name)

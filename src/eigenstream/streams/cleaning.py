@@ -1,4 +1,4 @@
-"""From blocks of a table to chunks: sequences, times, labels and missing values."""
+"""Turn blocks of a table into chunks: sequences, times, labels and missing values."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from eigenstream._checks import LARGEST_VALUE, check_unmasked, first_nonfinite, is_sparse
 from eigenstream.streams.base import Chunk, StreamError, one_line, plain, stacked, zeroed
 
-#: The ways to treat missing values, and that of an estimator that knows what to do about them.
+#: The treatments of missing values. KEEP leaves NaN in the rows for estimators that handle it.
 POLICIES = ("raise", "skip", "interpolate")
 KEEP = "keep"
 
-#: Dates are compared as whole nanoseconds.
+#: Nanoseconds in a second. Dates are compared as whole nanoseconds.
 NANOSECONDS = 1e9
 
 
@@ -28,8 +28,9 @@ NANOSECONDS = 1e9
 class Sequences:
     """Cuts blocks into chunks of one sequence each.
 
-    A new sequence begins where the value in the sequence column changes, where time goes back or
-    makes a step longer than ``gap``, and, unless files continue each other, with every table.
+    A new sequence begins where the value of the sequence column changes. It also begins where time
+    goes back or makes a step longer than ``gap``. Unless ``joined`` is True, every table begins a
+    new sequence.
     """
 
     def __init__(self, gap: float | np.timedelta64 | None, joined: bool) -> None:
@@ -40,7 +41,7 @@ class Sequences:
         self._time: Any = None
 
     def new_table(self) -> None:
-        """Begin another table."""
+        """Start the next table."""
         self._begun &= self.joined
 
     def cut(self, block: Chunk) -> Iterator[Chunk]:
@@ -74,8 +75,8 @@ class Sequences:
             return gap * NANOSECONDS if dates else gap
         if not dates:
             raise StreamError(
-                f"gap={gap!r} is a time span, and the time column holds plain numbers. Give the "
-                "gap as a number."
+                f"gap={gap!r} is a time span, and the time column holds plain numbers. Pass gap as "
+                "a number."
             )
         return gap / np.timedelta64(1, "ns")
 
@@ -87,13 +88,13 @@ def _check_none_missing(values: Any, block: Chunk, what: str) -> None:
     if missing.any():
         row = block.first_row + int(np.argmax(missing)) * block.stride
         raise StreamError(
-            f"{block.source}: the {what} column has no value at row {row}. Fill it in, or leave "
-            "such rows out."
+            f"{block.source}: the {what} column has no value at row {row}. Fill it in, or remove "
+            "the row."
         )
 
 
 def _times(block: Chunk) -> tuple[NDArray[Any], bool]:
-    """Return the times as numbers, and whether they are dates, in nanoseconds; none is missing."""
+    """Return the times as numbers, and whether these are dates in nanoseconds."""
     times = np.asarray(block.times)
     try:
         if times.dtype.kind in "OSUT":
@@ -102,16 +103,16 @@ def _times(block: Chunk) -> tuple[NDArray[Any], bool]:
         times = times.astype(f"{times.dtype.kind}8[ns]" if dates else np.float64)
     except (TypeError, ValueError) as error:
         raise StreamError(
-            f"{block.source}: the time column holds no times near row {block.first_row}: "
-            f"{one_line(error)}. Times are numbers, or dates as 2024-05-31 or 2024-05-31T18:00:00 "
-            "(ISO 8601)."
+            f"{block.source}: the time column has values that are not times near row "
+            f"{block.first_row}: {one_line(error)}. Use numbers, or ISO 8601 dates such as "
+            "2024-05-31 or 2024-05-31T18:00:00."
         ) from None
     _check_none_missing(times, block, "time")
     return times.view(np.int64) if dates else times, dates
 
 
 def _parsed(times: NDArray[Any]) -> NDArray[Any]:
-    """Return text as numbers or as dates (ISO 8601), in UTC if they have zones.
+    """Return text as numbers or as ISO 8601 dates, in UTC if they have time zones.
 
     >>> _parsed(np.array(["2024-05-31T18:00+02:00"])).astype(str).tolist()
     ['2024-05-31T16:00:00.000000000']
@@ -129,7 +130,7 @@ def _parsed(times: NDArray[Any]) -> NDArray[Any]:
 
 
 def joined_labels(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return labels that follow each other as one array. NaN among text becomes empty text.
+    """Return consecutive labels as one array. NaN among text becomes empty text.
 
     >>> joined_labels([np.array([np.nan]), np.array(["a"])]).tolist()
     ['', 'a']
@@ -151,31 +152,32 @@ def lacking_labels(chunk: Chunk) -> NDArray[np.bool_]:
 
 
 class Labels:
-    """Labels from elsewhere, one for each row of a stream that is read."""
+    """Labels from another source, one for each row that a stream reads."""
 
     def __init__(self, values: Any) -> None:
         if isinstance(values, str | PathLike):
             raise TypeError(
-                f"y is the name of a file, {fspath(values)!r:.80}, and labels are expected. Pass "
-                "labels_of(path), of eigenstream.streams, which reads a file of one column."
+                f"y is the name of a file, {fspath(values)!r:.80}, not labels. Pass "
+                "eigenstream.streams.labels_of(path) for a file of one column."
             )
         check_unmasked(values, "y")
         self.values = np.asarray(values)
         if self.values.ndim not in (1, 2) or self.values.shape[1:] == (0,):
             raise StreamError(
-                f"y has shape {self.values.shape}. Give one label a row, or one column a target."
+                f"y has shape {self.values.shape}. Pass one label for each row, or one column for "
+                "each target."
             )
 
     def check(self, n_rows: int, *, at_least: bool = False) -> None:
-        """Raise if the stream has not as many rows as there are labels."""
+        """Raise an error if the number of rows differs from the number of labels."""
         if n_rows > len(self.values) or (n_rows < len(self.values) and not at_least):
             raise StreamError(
                 f"y has {len(self.values)} labels, and the stream has "
-                f"{'more' if at_least else n_rows} rows. Give one label for each row that is read."
+                f"{'more' if at_least else n_rows} rows. Pass one label for each row that is read."
             )
 
     def put(self, block: Chunk, at: int) -> Chunk:
-        """Return a block with its labels, whose first row is row ``at`` of the stream."""
+        """Return a block with labels. Its first row is row ``at`` of the stream."""
         self.check(at + len(block), at_least=True)
         part = self.values[at : at + len(block)]
         several = part.ndim == 2
@@ -193,10 +195,10 @@ def cleaned(
     longest: int,
     count: Callable[[int], object] = lambda n: None,
 ) -> Iterator[Chunk]:
-    """Yield the chunks with finite rows, or raise.
+    """Yield chunks of finite rows, or raise an error at a missing value.
 
-    Interpolation fills holes of at most ``longest`` rows, and passes the number of values that it
-    has filled to ``count``.
+    Interpolation fills holes of at most ``longest`` rows, and calls ``count`` with the number of
+    filled values.
     """
     if policy == "interpolate":
         chunks = _interpolated(chunks, longest, count)
@@ -214,19 +216,19 @@ def cleaned(
 
 
 def _largest(rows: Any) -> float:
-    """Return a bound on the size of all values: NaN where one is NaN."""
+    """Return an upper bound on the absolute values, or NaN if a value is NaN."""
     stored = (rows.data if is_sparse(rows) else rows).ravel()
-    # No value is larger than the root of this sum, which takes a single pass.
+    # The norm bounds every value and needs a single pass.
     with np.errstate(over="ignore", invalid="ignore"):
         squares = float(np.dot(stored, stored))
     if squares <= LARGEST_VALUE or not stored.size:
         return float(np.sqrt(squares))
-    # NaN passes through min and max.
+    # min and max return NaN if one value is NaN.
     return max(-float(stored.min()), float(stored.max()))
 
 
 def _described(chunk: Chunk, largest: float, names: Sequence[str] | None) -> str:
-    """Return the place of the first value that is not finite, or too large."""
+    """Return the error message for the first value that is not finite or too large."""
     rows, last = chunk.rows, chunk.first_row + (len(chunk) - 1) * chunk.stride
     where = first_nonfinite(rows)
     if where is None:
@@ -239,7 +241,7 @@ def _described(chunk: Chunk, largest: float, names: Sequence[str] | None) -> str
     named = "" if names is None else f" ({names[column]!r})"
     return (
         f"{chunk.source} has {what} at row {chunk.first_row + row * chunk.stride}, column "
-        f"{column}{named}. Mend it, or pass missing='skip' or missing='interpolate'."
+        f"{column}{named}. Fix it, or pass missing='skip' or missing='interpolate'."
     )
 
 
@@ -254,7 +256,7 @@ def _complete(rows: Any) -> NDArray[np.bool_]:
 
 
 def _weighed(chunk: Chunk, kept: NDArray[np.bool_]) -> Chunk:
-    """Return the chunk with zeros of weight zero for the rows that are not kept."""
+    """Return the chunk with zeros and weight zero in the rows where ``kept`` is False."""
     weights = None if kept.all() else kept.astype(np.float64)
     return replace(chunk, rows=zeroed(chunk.rows, kept), weights=weights)
 
@@ -262,23 +264,23 @@ def _weighed(chunk: Chunk, kept: NDArray[np.bool_]) -> Chunk:
 def _interpolated(
     chunks: Iterator[Chunk], longest: int, count: Callable[[int], object]
 ) -> Iterator[Chunk]:
-    """Yield rows whose holes are on the line between the values before and after them.
+    """Yield rows whose holes are filled on the line between the values before and after.
 
-    Rows wait until their holes are closed. A hole at an end of a sequence, or of more than
-    ``longest`` rows, stays NaN.
+    Rows are stored until a value follows their hole. A hole at an end of a sequence, or of more
+    than ``longest`` rows, stays NaN.
     """
-    #: The rows that wait, behind the last row that was yielded (then n_done is 1).
-    held: Chunk | None = None
+    # The stored rows. If n_done is 1, the first of them has been yielded.
+    stored: Chunk | None = None
     n_done = n_seen = 0
     for chunk in chunks:
         if is_sparse(chunk.rows):
             raise StreamError(
                 f"{chunk.source}: sparse rows are not interpolated. Use missing='skip'."
             )
-        if held is not None and chunk.new_sequence:
-            if len(held) > n_done:
-                yield held.between(n_done, len(held))
-            held, n_done, n_seen = None, 0, 0
+        if stored is not None and chunk.new_sequence:
+            if len(stored) > n_done:
+                yield stored.between(n_done, len(stored))
+            stored, n_done, n_seen = None, 0, 0
         times = np.arange(n_seen, n_seen + len(chunk), dtype=np.float64)
         n_seen += len(chunk)
         chunk = replace(
@@ -286,18 +288,18 @@ def _interpolated(
             rows=np.where(np.isfinite(chunk.rows), chunk.rows, np.nan).astype(chunk.rows.dtype),
             times=times if chunk.times is None else chunk.times,
         )
-        whole = chunk if held is None else _joined(held, chunk)
+        whole = chunk if stored is None else _joined(stored, chunk)
         ready = _fill(whole.rows, whole.times, longest, count)
         if ready > n_done:
             yield whole.between(n_done, ready)
             whole, n_done = whole.between(ready - 1, len(whole)), 1
-        held = whole
-    if held is not None and len(held) > n_done:
-        yield held.between(n_done, len(held))
+        stored = whole
+    if stored is not None and len(stored) > n_done:
+        yield stored.between(n_done, len(stored))
 
 
 def _joined(first: Chunk, second: Chunk) -> Chunk:
-    """Return two chunks that follow each other as one."""
+    """Return two consecutive chunks as one."""
     labels = None if first.labels is None else joined_labels([first.labels, second.labels])
     rows, times = ([getattr(one, name) for one in (first, second)] for name in ("rows", "times"))
     return replace(
@@ -306,7 +308,7 @@ def _joined(first: Chunk, second: Chunk) -> Chunk:
 
 
 def _fill(rows: NDArray[Any], at: Any, longest: int, count: Callable[[int], object]) -> int:
-    """Fill in place the holes that have two ends; return the first row of a hole that is open."""
+    """Fill closed holes in place. Return the first row of a hole that reaches the end."""
     lacking = np.isnan(rows)
     open_from = len(rows)
     for column in np.flatnonzero(lacking.any(axis=0)).tolist():

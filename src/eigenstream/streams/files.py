@@ -1,4 +1,4 @@
-"""Files: the names that a user writes, where the files are, and the reader of each format."""
+"""Files: resolve paths, globs and URLs, and choose the reader of each format."""
 
 import io
 import os
@@ -15,10 +15,10 @@ from typing import Any
 
 from eigenstream.streams.base import RowTable, StreamError, needed, one_line
 
-#: The endings of packed files, and how Arrow calls the packing.
+#: The endings of compressed files, and Arrow's names of the codecs.
 PACKINGS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 
-#: The readers, each with the endings of its files.
+#: The file endings of each reader.
 READERS = {
     "numpy_files.Npy": ".npy",
     "numpy_files.Npz": ".npz",
@@ -35,23 +35,23 @@ READERS = {
 #: The reader of each ending.
 BY_ENDING = {end: reader for reader, endings in READERS.items() for end in endings.split()}
 
-#: Names inside a folder that is one Zarr array or group.
+#: File names that mark a folder as a Zarr array or group.
 ZARR = (".zgroup", ".zarray", "zarr.json")
 
 
 class Disk:
-    """The files of this machine, with the methods of an fsspec file system."""
+    """The local file system, with the methods of an fsspec file system."""
 
     def isdir(self, path: str) -> bool:
-        """Return whether it is a folder."""
+        """Return whether the path is a folder."""
         return os.path.isdir(path)
 
     def exists(self, path: str) -> bool:
-        """Return whether there is such a file or folder."""
+        """Return whether the path exists."""
         return os.path.exists(path)
 
     def size(self, path: str) -> int | None:
-        """Return the number of bytes, None of a folder."""
+        """Return the number of bytes, or None for a folder."""
         return os.path.getsize(path) if os.path.isfile(path) else None
 
     def open(self, path: str, mode: str) -> Any:
@@ -59,7 +59,7 @@ class Disk:
         return open(path, mode)
 
     def find(self, path: str, maxdepth: int | None = None) -> list[str]:
-        """Return the files in a folder and its folders, without following links."""
+        """Return the files in a folder and its subfolders, without following links."""
         found = []
         for where, folders, names in os.walk(path):
             found += [os.path.join(where, name) for name in names]
@@ -68,7 +68,7 @@ class Disk:
         return found
 
     def glob(self, pattern: str) -> list[str]:
-        """Return the files that match; ``**`` does not follow links to folders."""
+        """Return the files that match. ``**`` does not follow links to folders."""
         parts = Path(pattern).parts
         fixed = next(at for at, part in enumerate(parts) if has_magic(part))
         found = Path(*parts[:fixed]).glob(str(Path(*parts[fixed:])))
@@ -90,28 +90,28 @@ class File:
 
     @property
     def name(self) -> str:
-        """The name in errors."""
+        """The name for error messages."""
         return f"{self.path}::{self.part}" if self.part else self.path
 
     @property
     def here(self) -> bool:
-        """Whether it is a file of this machine."""
+        """True for a local file."""
         return self.system is DISK
 
     @property
     def packing(self) -> str:
-        """The ending of a packed file, or nothing."""
+        """The ending of a compressed file, or an empty string."""
         return next((end for end in PACKINGS if self.path.lower().endswith(end)), "")
 
     @property
     def suffix(self) -> str:
-        """The ending in small letters, without that of the packing."""
+        """The ending in lower case, without the ending of the compression."""
         path = self.path.lower().rstrip("/")
         return os.path.splitext(path.removesuffix(self.packing))[1]
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder."""
+        """True for a folder."""
         return bool(self.system.isdir(self.path))
 
     def open(self) -> Any:
@@ -119,18 +119,18 @@ class File:
         return self.system.open(self.path, "rb")
 
     def size(self) -> int | None:
-        """Return the number of bytes, None of a pipe or a folder."""
+        """Return the number of bytes, or None for a pipe or a folder."""
         size = self.system.size(self.path)
         return None if size is None else int(size)
 
     def start(self, count: int) -> bytes:
-        """Return its first bytes."""
+        """Return the first bytes."""
         with self.open() as stream:
             found: bytes = stream.read(count)
         return found
 
     def inside(self, maxdepth: int | None = None) -> list["File"]:
-        """Return the files in a folder and its folders, in natural order."""
+        """Return the files in a folder and its subfolders, in natural order."""
         names = sorted(self.system.find(self.path, maxdepth=maxdepth), key=natural_order)
         seen = [one for one in names if not os.path.basename(one).startswith((".", "_"))]
         return [File(one, self.part, self.system) for one in seen]
@@ -152,11 +152,11 @@ class Pipe(File):
         return self
 
     def size(self) -> int | None:
-        """Return None: it has no size."""
+        """Return None, because a pipe has no size."""
         return None
 
     def start(self, count: int, end: bytes = b"") -> bytes:
-        """Return its first bytes, up to ``end`` if that is given; ``read`` gives them again."""
+        """Return the first bytes, up to ``end`` if given. ``read`` returns them again."""
         while len(self._seen) < count and not (end and end in self._seen):
             if not (piece := self._stream.read1(1 << 16)):
                 break
@@ -183,10 +183,10 @@ def natural_order(name: str) -> list[Any]:
 
 
 def resolved(name: str) -> list[File]:
-    """Return the files of a path, a glob or a URL; those of a glob in natural order."""
+    """Return the files of a path, a glob or a URL, in natural order."""
     path, _, part = name.partition("::")
     if "\0" in path or not path:
-        raise StreamError(f"{name!r} is not the name of a file.")
+        raise StreamError(f"{name!r} is not a file name. Pass a path, a glob or a URL.")
     if path == "-":
         return [Pipe("standard input", sys.stdin.buffer)]
     remote = "://" in path
@@ -194,7 +194,7 @@ def resolved(name: str) -> list[File]:
     if has_magic(path) and (remote or not os.path.lexists(path)):
         found = sorted(system.glob(path), key=natural_order)
         if not found:
-            raise FileNotFoundError(f"no file matches {name!r}.")
+            raise FileNotFoundError(f"no file matches {name!r}. Check the path.")
         return [File(one, part, system) for one in found]
     if remote:
         _check_reached(system, path, name)
@@ -211,20 +211,20 @@ def resolved(name: str) -> list[File]:
 
 def _remote(url: str) -> tuple[Any, str]:
     """Return the fsspec file system of a URL, and the path in it."""
-    fsspec = needed("fsspec", "fsspec", f"files by URL, such as {url!r:.60},")
+    fsspec = needed("fsspec", "fsspec", f"URLs such as {url!r:.60}")
     try:
         system, path = fsspec.core.url_to_fs(url)
-    except (ImportError, ValueError) as error:  # of the protocol's package, or its name
+    except (ImportError, ValueError) as error:  # a missing package, or an unknown protocol
         kind = ModuleNotFoundError if isinstance(error, ImportError) else StreamError
         raise kind(f"cannot read {url}: {error}") from error
     return system, path
 
 
 def _check_reached(system: Any, path: str, url: str) -> None:
-    """Raise if the file does not exist, or its server does not answer."""
+    """Raise an error if the file does not exist, or if its server does not answer."""
     try:
         system.info(path)
-    except Exception as error:  # each file system has errors of its own
+    except Exception as error:  # each file system raises different errors
         absent = isinstance(error, FileNotFoundError) and error.__cause__ is None
         reason = "No such file" if absent else one_line(error.__cause__ or error)
         kind = FileNotFoundError if absent else OSError
@@ -235,7 +235,7 @@ def _check_reached(system: Any, path: str, url: str) -> None:
 
 
 def tables_of(files: Sequence[File], options: Mapping[str, Any]) -> list[RowTable]:
-    """Return the tables of files, in order; images that follow each other are one."""
+    """Return the tables of files, in order. Consecutive images are one table."""
     tables: list[RowTable] = []
     whole = [one for file in files for one in _unfolded(file)]
     for kind, group in groupby(whole, key=kind_of):
@@ -250,20 +250,20 @@ def tables_of(files: Sequence[File], options: Mapping[str, Any]) -> list[RowTabl
             continue
         for file in several:
             if file.packing and kind != "text.Text":
-                raise StreamError(f"{file.path} is packed ({file.packing}): unpack it first.")
+                raise StreamError(f"{file.path} is compressed ({file.packing}). Unpack it first.")
             if not file.is_folder and file.size() == 0:
-                raise StreamError(f"{file.path} is empty.")
+                raise StreamError(f"{file.path} is empty. Pass a file with rows.")
             if hasattr(reader, "parts"):
                 tables += [reader(replace(file, part=one)) for one in reader.parts(file)]
             elif file.part:
-                raise StreamError(f"{file.path} holds one table: leave out ::{file.part}.")
+                raise StreamError(f"{file.path} holds a single table. Remove ::{file.part}.")
             else:
                 tables.append(reader(file, **options))
     return tables
 
 
 def _unfolded(folder: File) -> list[File]:
-    """Return the files in a folder, or the folder if it is one table: of Zarr or of Parquet."""
+    """Return the files in a folder, or the folder if it is one Zarr or Parquet table."""
     if not folder.is_folder or kind_of(folder) == "array_files.Zarr":
         return [folder]
     files = [one for one in folder.inside(1) if kind_of(one)]
@@ -272,14 +272,14 @@ def _unfolded(folder: File) -> list[File]:
         return [folder]
     if len(kinds) > 1:
         raise StreamError(
-            f"{folder.path} is a folder of several kinds of files. "
-            f"Select some, such as {folder.path}/*{files[0].suffix}."
+            f"{folder.path} contains several kinds of files. Select one kind, such as "
+            f"{folder.path}/*{files[0].suffix}."
         )
     return files
 
 
 def kind_of(file: File) -> str | None:
-    """Return the reader of a file, or None if there is none."""
+    """Return the name of the reader of a file, or None for an unknown format."""
     if isinstance(file, Pipe):
         return "numpy_files.Npy" if file.start(6) == b"\x93NUMPY" else "text.Text"
     kind = BY_ENDING.get(file.suffix)
@@ -294,32 +294,33 @@ def kind_of(file: File) -> str | None:
 
 
 def _unknown(file: File) -> str:
-    """Return the error for a file without a reader."""
+    """Return the error message for a file without a reader."""
     if not file.is_folder:
         return (
-            f"{file.path} is of no known format. Load it and pass the array, or convert it to one "
+            f"{file.path} has an unknown format. Load it and pass the array, or convert it to one "
             f"of {' '.join(BY_ENDING)}."
         )
-    deep = f" For those in its folders, say {file.path}/*/*." if file.inside() else ""
-    return f"{file.path} is a folder without files that can be read.{deep}"
+    deep = f" For files in subfolders, pass {file.path}/*/*." if file.inside() else ""
+    return f"{file.path} is a folder without files of a known format.{deep}"
 
 
 def reader_of(kind: str, options: Mapping[str, Any], name: str) -> Any:
-    """Return a reader, imported now, if it takes the options that are given."""
+    """Import and return a reader, or raise an error if it does not take the given options."""
     module, _, name_of_class = kind.partition(".")
     reader: Any = getattr(import_module(f"eigenstream.streams.{module}"), name_of_class)
     for option in options:
         if option not in reader.options:
-            takes = ", ".join(f"{one}=" for one in reader.options) or "no options of its own"
-            raise TypeError(f"{option}= means nothing for {name}: its reader takes {takes}.")
+            takes = ", ".join(f"{one}=" for one in reader.options) or "no further options"
+            raise TypeError(f"{option}= does not apply to {name}. Its reader takes {takes}.")
     return reader
 
 
 def chosen(file: File, shapes: Mapping[str, tuple[int, ...] | None]) -> list[str]:
     """Return the names of the requested arrays in a file, in natural order.
 
-    ``shapes`` has all of them, with None for those that hold no numbers. Without a name, it is the
-    only array of two dimensions or more, or the only one. ``*`` matches several.
+    ``shapes`` has the shapes of all arrays, with None for arrays without numbers. A file without
+    ``::part`` must have a single array of two or more dimensions, or a single array. ``*`` in the
+    part matches several arrays.
 
     >>> chosen(File("runs.npz", "run*"), {"run10": (5, 2), "run9": (3, 2), "note": None})
     ['run9', 'run10']
@@ -329,7 +330,7 @@ def chosen(file: File, shapes: Mapping[str, tuple[int, ...] | None]) -> list[str
         asked = file.part if file.part in shapes else file.part.strip("/")
         found = [name for name in shapes if name == asked or fnmatchcase(name, asked)]
         if not found:
-            raise StreamError(f"{file.path} has no array {file.part!r}; it has {listed or 'none'}.")
+            raise StreamError(f"{file.path} has no array {file.part!r}. It has {listed or 'none'}.")
         return sorted(found, key=natural_order)
     series = [name for name, shape in shapes.items() if shape is not None]
     some = [name for name in series if len(shapes[name] or ()) > 1] or series
@@ -337,7 +338,7 @@ def chosen(file: File, shapes: Mapping[str, tuple[int, ...] | None]) -> list[str
         return some
     if some:
         raise StreamError(
-            f"{file.path} has {len(shapes)} arrays: {listed}. Say which one, such as "
-            f"{file.path}::{some[0]}, or ::* for all, each a sequence."
+            f"{file.path} has {len(shapes)} arrays: {listed}. Name one, such as "
+            f"{file.path}::{some[0]}, or pass ::* for all of them as separate sequences."
         )
-    raise StreamError(f"{file.path} holds no array of numbers: {listed or 'none'}.")
+    raise StreamError(f"{file.path} has no array of numbers, only {listed or 'no arrays'}.")

@@ -1,4 +1,4 @@
-"""Readers of images, videos and sound: every frame, or window of samples, is a row."""
+"""Readers of images, videos and sound. Each frame or window of samples is a row."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from eigenstream.streams.files import File
 
 
 class Pictures(RowTable):
-    """Gray pictures of one size; a subclass yields them one by one."""
+    """Gray pictures of one size. Subclasses yield them one by one."""
 
     options = ("size",)
     dtype = np.dtype(np.float32)
@@ -36,7 +36,7 @@ class Pictures(RowTable):
             self.size = check_whole(height, "size"), check_whole(width, "size")
         first = next(self.pictures(), None)
         if first is None:
-            raise StreamError(f"{name} has no pictures in it.")
+            raise StreamError(f"{name} contains no pictures. Pass another file.")
         self.row_shape, self.width = first.shape, first.size
 
     def pictures(self) -> Iterator[Any]:
@@ -58,7 +58,7 @@ class Images(Pictures):
         self.n_rows = len(files) if len(files) > 1 else None
 
     def pictures(self) -> Iterator[Any]:
-        """Yield the first page of every image, or all pages of the only one."""
+        """Yield the first page of each image, or all pages of a single image."""
         shape = None
         for file in self.files:
             for pixels in islice(self._pages(file), 1 if len(self.files) > 1 else None):
@@ -66,33 +66,35 @@ class Images(Pictures):
                 if pixels.shape != shape:
                     raise StreamError(
                         f"{file.name} is {pixels.shape[0]} x {pixels.shape[1]} pixels, and "
-                        f"{self.files[0].name} is {shape[0]} x {shape[1]}. Bring all to one size, "
-                        f"such as size={shape}."
+                        f"{self.files[0].name} is {shape[0]} x {shape[1]}. Resize all of them with "
+                        f"size={shape}."
                     )
                 yield pixels
 
     def _pages(self, file: File) -> Iterator[Any]:
         """Yield the pages of an image as gray values."""
         if file.size() == 0:
-            raise StreamError(f"{file.name} is empty.")
+            raise StreamError(f"{file.name} is empty. Remove it.")
         try:
-            # Pillow warns of decompression bombs from half of the size that raises an error.
+            # Pillow warns at half of the size at which it raises an error.
             with warnings.catch_warnings(), file.open() as stream, Image.open(stream) as image:
                 warnings.simplefilter("error", Image.DecompressionBombWarning)
                 for page in ImageSequence.Iterator(image):
-                    # Sixteen bits and floats stay what they are; all colours become gray.
+                    # Images of 16 bits and of floats are gray already.
                     gray = page if page.mode in ("L", "I", "F", "I;16") else page.convert("L")
                     if self.size is not None:
                         gray = gray.resize(self.size[::-1], Image.Resampling.BOX)
                     check_width(gray.width * gray.height * 4, f"{file.name} is large")
                     yield np.asarray(gray, np.float32)
         except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-            raise StreamError(f"{file.name} claims so many pixels that it may be a bomb.") from None
+            raise StreamError(
+                f"{file.name} may be a decompression bomb: it has too many pixels. Shrink it first."
+            ) from None
         except (PermissionError, StreamError):
             raise
         except (OSError, SyntaxError, ValueError, EOFError) as error:
             raise StreamError(
-                f"{file.name} is no image, or it is damaged: {one_line(error)}."
+                f"{file.name} is not an image, or it is damaged: {one_line(error)}."
             ) from None
 
 
@@ -112,7 +114,7 @@ class Video(Pictures):
                 source = file.path if file.here else stack.enter_context(file.open())
                 container = stack.enter_context(av.open(source, "r"))
                 if not container.streams.video:
-                    raise StreamError(f"{self.name} has no video in it.")
+                    raise StreamError(f"{self.name} contains no video. Pass another file.")
                 track = container.streams.video[0]
                 track.thread_type = "AUTO"
                 height, width = self.size or (int(track.height), int(track.width))
@@ -124,22 +126,22 @@ class Video(Pictures):
                     yield gray.to_ndarray()
         except av.FFmpegError as error:
             raise StreamError(
-                f"{self.name} is no video, or it is damaged: {one_line(error)}."
+                f"{self.name} is not a video, or it is damaged: {one_line(error)}."
             ) from None
 
 
-#: The power of silence, 120 dB below the loudest sine: its logarithm is a number.
+#: The smallest power, 120 dB below a full-scale sine. It keeps the logarithm of silence finite.
 SILENCE = 1e-12
 
-#: The longest window: 6 seconds at 44.1 kHz.
+#: The most samples of a window: 6 seconds at 44.1 kHz. Longer windows make larger rows.
 LONGEST = 1 << 18
 
 
 class Sound(SlicedTable):
-    """Log spectra of the mean of all channels, in Hann windows of ``window`` samples every ``hop``.
+    """Log spectra of a sound file, averaged over its channels.
 
-    Decibels, where 0 is a sine that fills the range. The last samples, fewer than a window, are
-    left out.
+    Each row is the spectrum of a Hann window of ``window`` samples, every ``hop`` samples. The
+    unit is decibels relative to a full-scale sine. An incomplete window at the end is omitted.
     """
 
     options = ("window", "hop")
@@ -149,13 +151,13 @@ class Sound(SlicedTable):
         self.window = 1024 if window is None else check_whole(window, "window", least=2)
         self.hop = max(self.window // 2, 1) if hop is None else check_whole(hop, "hop")
         if self.window > LONGEST:
-            raise ValueError(f"window must be at most {LONGEST} samples, got {self.window}.")
+            raise ValueError(f"window={self.window} is too long. Use at most {LONGEST} samples.")
         with self._sound() as sound:
             rate, frames = int(sound.samplerate), int(sound.frames)
         if frames < self.window:
             raise StreamError(
                 f"{self.name} has {frames} samples, and one row takes window={self.window}. "
-                "Choose a shorter window."
+                "Use a shorter window."
             )
         self.describe(((frames - self.window) // self.hop + 1, self.window // 2 + 1), np.float32)
         names = tuple(f"{hertz:.1f} Hz" for hertz in np.fft.rfftfreq(self.window, 1 / rate))
@@ -169,7 +171,7 @@ class Sound(SlicedTable):
                 yield sound
         except soundfile.SoundFileError as error:
             raise StreamError(
-                f"{self.name} is no sound, or it is damaged: {one_line(error)}."
+                f"{self.name} is not a sound file, or it is damaged: {one_line(error)}."
             ) from None
 
     @contextmanager
@@ -192,7 +194,9 @@ class _Spectra:
         self.sound.seek(rows.start * hop)
         samples = self.sound.read(count, dtype="float64", always_2d=True).mean(axis=1)
         if len(samples) < count:
-            raise StreamError(f"{self.table.name} is cut off: it has fewer samples than promised.")
+            raise StreamError(
+                f"{self.table.name} is cut off: it has fewer samples than its header promises."
+            )
         windows = np.lib.stride_tricks.sliding_window_view(samples, window)[:: hop * rows.step]
         power = np.abs(np.fft.rfft(windows * self.taper)) ** 2 / (self.taper.sum() / 2) ** 2
         return (10 * np.log10(np.maximum(power, SILENCE))).astype(np.float32)

@@ -15,7 +15,7 @@ from eigenstream.streams.tables import ColumnTable, names_of, of_frame
 
 
 class Held(SlicedTable):
-    """The rows of an array, memory map or sparse matrix, or of anything sliced by rows."""
+    """The rows of an array, a sparse matrix, or another object that is sliced by rows."""
 
     def __init__(self, rows: Any, name: str) -> None:
         self.rows, self.name = rows, name
@@ -27,21 +27,21 @@ class Held(SlicedTable):
 
 
 class Chunks(ColumnTable):
-    """The rows of an iterable of chunks, or of a function that returns a new one.
+    """The rows of an iterable of chunks, or of a function that returns a new iterable.
 
-    An iterator can be read once. Of a loader's pairs (inputs, labels) the inputs are taken.
+    An iterator can be read once. Of pairs (inputs, labels) of a loader, the inputs are used.
     """
 
     def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]], name: str) -> None:
         self.source, self.name = source, name
         self.rereadable = callable(source) or not isinstance(source, Iterator)
-        # The sampler of torch, whose rows come in another order in every pass.
+        # With this sampler of torch, every pass has another order.
         self.shuffled = type(getattr(source, "sampler", None)).__name__ == "RandomSampler"
-        # The first pass begins with the chunk that shows the columns.
+        # The first chunk determines the columns. The first pass yields it again.
         chunks = self._started()
         first = next(chunks, None)
         if first is None:
-            raise StreamError(f"{name} gives no chunk.")
+            raise StreamError(f"{name} yields no chunks. Pass an iterable with at least one.")
         self._begun: Iterator[Any] | None = chain([first], chunks)
         rows = rows_of(first, f"chunk 0 of {name}")
         if hasattr(rows, "columns"):
@@ -55,17 +55,20 @@ class Chunks(ColumnTable):
         return iter(self.source() if callable(self.source) else self.source)
 
     def pieces(self, request: Request) -> Iterator[Any]:
-        """Yield the chunks as frames, records or arrays."""
+        """Yield the chunks as data frames, Arrow records or arrays."""
         chunks, self._begun = self._begun or self._started(), None
         for number, chunk in enumerate(chunks):
             name = f"chunk {number} of {self.name}"
             rows = rows_of(chunk, name)
             if hasattr(rows, "columns"):
                 if set(names_of(rows)) != set(self.columns):
-                    raise StreamError(f"{name} has other columns than the first chunk.")
+                    raise StreamError(
+                        f"{name} has other columns than the first chunk. Use equal columns."
+                    )
             elif prod(rows.shape[1:]) != self.width:
                 raise StreamError(
-                    f"{name} has {prod(rows.shape[1:])} columns, and the first has {self.width}."
+                    f"{name} has {prod(rows.shape[1:])} columns, and the first chunk has "
+                    f"{self.width}. Use equal columns."
                 )
             yield rows
 
@@ -77,7 +80,7 @@ class Chunks(ColumnTable):
 
 
 def rows_of(chunk: Any, name: str) -> Any:
-    """Return a chunk of an iterable as a frame, as records or as an array of rows."""
+    """Return a chunk of an iterable as a data frame, Arrow records or an array of rows."""
     if isinstance(chunk, list | tuple) and chunk and hasattr(chunk[0], "detach"):
         chunk = chunk[0]
     rows = array_of(chunk, name)
@@ -90,29 +93,29 @@ def rows_of(chunk: Any, name: str) -> Any:
 
 
 def is_tensor(rows: Any) -> bool:
-    """Return whether rows are a tensor of torch, on any device."""
+    """Return whether rows are a torch tensor on any device."""
     return hasattr(rows, "detach") and not isinstance(rows, IOBase)
 
 
 def array_of(rows: Any, name: str) -> Any:
-    """Return lists and tensors as arrays, and everything else with rows as it is."""
+    """Return lists and tensors as arrays. Other objects with rows are returned unchanged."""
     if is_tensor(rows):
         rows = rows.detach().cpu()
-        coarse = str(getattr(rows, "dtype", "")) == "torch.bfloat16"  # unknown to NumPy
+        coarse = str(getattr(rows, "dtype", "")) == "torch.bfloat16"  # not a type of NumPy
         rows = (rows.float() if coarse else rows).numpy()
     if is_sparse(rows):
         return rows.tocsr()
     if hasattr(rows, "columns") and (hasattr(rows, "dtypes") or hasattr(rows, "num_rows")):
         return rows
     try:
-        return np.asanyarray(rows)  # a masked array stays one
+        return np.asanyarray(rows)  # preserves masked arrays
     except ValueError as error:
-        raise StreamError(f"{name} is ragged: {one_line(error)}.") from None
+        raise StreamError(f"{name} has rows of different lengths: {one_line(error)}.") from None
 
 
 def blocks_of_dask(data: Any, name: str) -> Callable[[], Iterator[Any]]:
-    """Return a function that computes one block after the other of a Dask array or frame."""
-    if hasattr(type(data), "numblocks"):  # all columns of the same rows are computed together
+    """Return a function that computes the blocks of a Dask array or frame in order."""
+    if hasattr(type(data), "numblocks"):  # one block has all columns of its rows
         return lambda: (data.blocks[k].compute() for k in range(data.numblocks[0]))
     if hasattr(type(data), "partitions"):
         return lambda: (data.partitions[k].compute() for k in range(data.npartitions))

@@ -1,4 +1,4 @@
-"""Readers of .npy files, mapped a slice at a time, and of .npz files, unpacked as they are read."""
+"""Readers of .npy files, which are memory-mapped, and of .npz files, which are decompressed."""
 
 import zipfile
 import zlib
@@ -24,11 +24,11 @@ from eigenstream.streams.base import (
 )
 from eigenstream.streams.files import File, chosen
 
-#: Bytes of the longest header that is read. The headers of plain arrays take 128.
+#: The most bytes of a header. Headers of plain arrays take 128. A larger one is damaged.
 LONGEST_HEADER = 10_000
 
-#: Bytes that are unpacked at a time: a header that lies costs no more memory.
-PIECE = 8 << 20
+#: The most bytes per read. This bounds the memory that a wrong header can request.
+READ_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Header:
     shape: tuple[int, ...]
     by_columns: bool
     dtype: np.dtype[Any]
-    #: The place where the numbers begin, and their bytes.
+    #: The byte at which the numbers begin, and the number of their bytes.
     offset: int
     n_bytes: int
 
 
 def read_header(stream: Any, name: str, size: int | None) -> Header:
-    """Return the header of an .npy file; ``size`` is the number of its bytes, if it is known.
+    """Return the header of an .npy file of ``size`` bytes, or None if the size is unknown.
 
     >>> file = BytesIO()
     >>> np.save(file, np.zeros((3, 2)))
@@ -52,7 +52,7 @@ def read_header(stream: Any, name: str, size: int | None) -> Header:
     Traceback (most recent call last):
         ...
     eigenstream.streams.base.StreamError: rows.npy is cut off: its header promises 48 bytes of
-    numbers (shape (3, 2), float64), and 47 are there.
+    numbers (shape (3, 2), float64), and 47 exist.
     """
     try:
         head = _read(stream, 10)
@@ -68,22 +68,24 @@ def read_header(stream: Any, name: str, size: int | None) -> Header:
         shape, by_columns, dtype = read(whole)
         if any(isinstance(one, bool) or one < 0 for one in shape):
             raise ValueError(f"shape {shape}")
-    except Exception as error:  # whatever a damaged header looks like
-        raise StreamError(f"{name} is no .npy file, or it is damaged: {one_line(error)}.") from None
+    except Exception as error:  # a damaged header may raise anything
+        raise StreamError(
+            f"{name} is not an .npy file, or it is damaged: {one_line(error)}."
+        ) from None
     check_kind(dtype, name)
     offset, n_bytes = whole.tell(), dtype.itemsize * prod(shape)
     if size is not None and size - offset < n_bytes:
         raise StreamError(
             f"{name} is cut off: its header promises {n_bytes} bytes of numbers (shape {shape}, "
-            f"{dtype}), and {size - offset} are there."
+            f"{dtype}), and {size - offset} exist."
         )
     return Header(shape, by_columns and len(shape) > 1, dtype, offset, n_bytes)
 
 
 def _read(stream: Any, count: int) -> bytearray:
-    """Return the next bytes of a stream, fewer at its end."""
+    """Return the next ``count`` bytes of a stream, or fewer at its end."""
     found = bytearray()
-    while piece := stream.read(min(PIECE, count - len(found))):
+    while piece := stream.read(min(READ_BYTES, count - len(found))):
         found += piece
     return found
 
@@ -99,7 +101,7 @@ class Npy(SlicedTable):
         self.describe(self.header.shape, self.header.dtype)
 
     def blocks(self, request: Request) -> Iterator[Chunk]:
-        """Yield the requested rows: of a file of this machine, reading no others."""
+        """Yield the requested rows. Other rows of a local file are not read."""
         if self.file.here and self.rereadable:
             return super().blocks(request)
         return RowTable.blocks(self, request)
@@ -117,7 +119,7 @@ class Npy(SlicedTable):
         yield self
 
     def __getitem__(self, rows: slice) -> Any:
-        """Return a slice, mapped anew: pages that were read are given back with it."""
+        """Return a slice through a new memory map, so that its pages are freed with the slice."""
         header, order, offset, shape = self.header, "F", self.header.offset, self.header.shape
         if not header.by_columns:
             order, offset = "C", offset + rows.start * (header.n_bytes // shape[0])
@@ -127,18 +129,18 @@ class Npy(SlicedTable):
             values = np.memmap(self.file.path, header.dtype, "r", offset, shape, kind)
         except (ValueError, OSError) as error:
             raise StreamError(
-                f"{self.name} has changed since it was opened: {one_line(error)}."
+                f"{self.name} has changed since it was opened: {one_line(error)}. Open it again."
             ) from None
         return np.asarray(values)[rows]
 
 
 def unpacked(stream: Any, header: Header, name: str, count: int) -> Iterator[Any]:
-    """Yield the rows of an array whose numbers come next in a stream, ``count`` at a time."""
+    """Yield the rows of an array from an open file, ``count`` rows at a time."""
     total, order = header.shape[0], "C"
-    if header.by_columns:  # the columns come one after the other
+    if header.by_columns:  # whole columns are stored in order
         if header.n_bytes > physical_memory() / 4:
             raise StreamError(
-                f"{name} lies by columns (Fortran order) and takes more than a quarter of the "
+                f"{name} is stored by columns (Fortran order) and takes more than a quarter of the "
                 "memory. Save np.ascontiguousarray(rows)."
             )
         count, order = total, "F"
@@ -187,7 +189,7 @@ class Npz(RowTable):
 
 @contextmanager
 def _archive(file: File) -> Iterator[zipfile.ZipFile]:
-    """Open an archive; errors of the archive name the file."""
+    """Open an archive. Errors of the archive are raised with the name of the file."""
     damage = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError
     try:
         with file.open() as stream, zipfile.ZipFile(stream) as archive:
@@ -196,13 +198,13 @@ def _archive(file: File) -> Iterator[zipfile.ZipFile]:
         raise
     except damage as error:
         raise StreamError(
-            f"{file.name} is no .npz file, or it is damaged: {one_line(error)}."
+            f"{file.name} is not an .npz file, or it is damaged: {one_line(error)}."
         ) from None
 
 
 @contextmanager
 def _member(file: File) -> Iterator[tuple[Any, int]]:
-    """Open one array of an archive; return its stream and the number of its bytes."""
+    """Open one array of an archive. Return its stream and the number of its bytes."""
     name = f"{file.part}.npy"
     with _archive(file) as archive, archive.open(name) as stream:
         yield stream, archive.getinfo(name).file_size

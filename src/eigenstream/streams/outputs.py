@@ -1,4 +1,4 @@
-"""Files of rows, written chunk by chunk: what ``transform`` makes of data of any length."""
+"""Write the rows of a stream to a file, chunk by chunk."""
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
@@ -14,12 +14,12 @@ from eigenstream.streams.base import StreamError
 
 
 def write_npy(file: Any, names: Sequence[str], dtype: Any, blocks: Iterator[Any]) -> None:
-    """Write an array; its header is written again once the number of rows is known."""
+    """Write an array. The header is written again when the number of rows is known."""
     n_rows = 0
 
     def header() -> None:
         descr, shape = np.lib.format.dtype_to_descr(dtype), (n_rows, len(names))
-        # numpy leaves room for the first axis to grow.
+        # NumPy pads the header, so that the first axis can grow.
         np.lib.format.write_array_header_1_0(
             file, {"descr": descr, "fortran_order": False, "shape": shape}
         )
@@ -33,14 +33,14 @@ def write_npy(file: Any, names: Sequence[str], dtype: Any, blocks: Iterator[Any]
 
 
 def write_csv(file: Any, names: Sequence[str], dtype: Any, blocks: Iterator[Any]) -> None:
-    """Write text with a header, with enough digits that reading gives the same numbers."""
+    """Write text with a header. The digits suffice to read back the same numbers."""
     file.write((",".join(names) + "\n").encode())
     for rows in blocks:
         np.savetxt(file, rows, fmt="%.9g" if dtype == np.float32 else "%.17g", delimiter=",")
 
 
 def write_parquet(file: Any, names: Sequence[str], dtype: Any, blocks: Iterator[Any]) -> None:
-    """Write a column for each feature and a row group for each block."""
+    """Write one column for each feature and one row group for each block."""
     import pyarrow
     from pyarrow import parquet
 
@@ -58,9 +58,9 @@ ENDINGS = tuple(WRITERS)
 
 
 def write_rows(file: Any, ending: str, names: Sequence[str] | None, blocks: Iterator[Any]) -> int:
-    """Write blocks of rows, all of one type, into an open file; return the number of rows.
+    """Write blocks of rows of one type into an open file. Return the number of rows.
 
-    The names of the columns are numbers by default.
+    By default the columns are named by their numbers.
 
     >>> from io import BytesIO
     >>> file = BytesIO()
@@ -71,10 +71,12 @@ def write_rows(file: Any, ending: str, names: Sequence[str] | None, blocks: Iter
     """
     first = next(blocks, None)
     if first is None:
-        raise StreamError("there are no rows to write.")
+        raise StreamError("the stream has no rows. Nothing was written.")
     names = list(map(str, range(first.shape[1]))) if names is None else list(names)
     if len(names) != first.shape[1]:
-        raise ValueError(f"{len(names)} names were given for {first.shape[1]} columns.")
+        raise ValueError(
+            f"names has {len(names)} items. Pass one for each of {first.shape[1]} columns."
+        )
     n_rows = 0
 
     def counted() -> Iterator[Any]:
@@ -88,16 +90,33 @@ def write_rows(file: Any, ending: str, names: Sequence[str] | None, blocks: Iter
 
 
 def write_stream(stream: Any, path: str | PathLike[str], names: Sequence[str] | None = None) -> int:
-    """Write the rows of a stream into a file, chunk by chunk; return how many they were.
+    """Write the rows of a stream to a file, chunk by chunk.
 
-    The file comes out whole or not at all. Rows that weigh nothing are NaN, so that every row
-    keeps its place.
+    If writing fails, no file is left. Rows of weight zero are written as NaN, so that every row
+    keeps its number.
 
     Parameters
     ----------
-    stream : Stream, or what ``transform`` makes of one
-    path : name of a file, .npy, .csv or .parquet
-    names : of the columns; by default the stream's own, else numbers
+    stream : Stream
+        A stream of rows, such as the result of ``transform`` of a stream.
+    path : str or path
+        The file, ending in .npy, .csv or .parquet.
+    names : list of str, default=None
+        The names of the columns. By default those of the stream, or else numbers.
+
+    Returns
+    -------
+    n_rows : int
+        The number of rows written.
+
+    Raises
+    ------
+    StreamError
+        If the ending is unknown, or if the stream has no rows of numbers.
+
+    See Also
+    --------
+    open_stream : Read such a file.
 
     Examples
     --------
@@ -112,7 +131,7 @@ def write_stream(stream: Any, path: str | PathLike[str], names: Sequence[str] | 
     place = Path(path)
     ending = place.suffix.lower()
     if ending not in WRITERS:
-        raise StreamError(f"{path} has no known ending. Use one of {', '.join(WRITERS)}.")
+        raise StreamError(f"{path} has an unknown ending. Use one of {', '.join(WRITERS)}.")
     with replacing(place) as file, closing(_blocks(stream)) as blocks:
         binary: Any = file
         own = stream.feature_names if names is None else names

@@ -16,18 +16,18 @@ from eigenstream.streams.base import Request, RowTable, StreamError
 class Reading:
     """The options of ``open_stream`` that hold for all tables."""
 
-    #: Names or numbers of the features; None for all columns that are nothing else.
+    #: Names or numbers of the features. None means all columns without another use.
     columns: tuple[Any, ...] | None
     sequence: Any
     time: Any
-    #: Whether the tables continue each other.
+    #: True if the tables form one sequence.
     joined: bool
     rows: slice
     gap: Any
     missing: str
     chunk_rows: int | None
     dtype: np.dtype[Any] | None
-    #: The columns of labels, and whether they were given as a list.
+    #: The columns of labels. ``several`` is True if they were given as a list.
     labels: tuple[Any, ...] = ()
     several: bool = False
 
@@ -46,58 +46,60 @@ class Reading:
             features = [place(one, table) for one in self.columns]
             if both := [one for one in labels if one in features]:
                 raise StreamError(
-                    f"{table.name}: column {both[0]!r} is a label and a feature. Leave it out of "
-                    "columns=."
+                    f"{table.name}: column {both[0]!r} is both a label and a feature. Remove it "
+                    "from columns=."
                 )
         if len(features) == 0:
-            raise StreamError(f"{table.name} has no column left for features.")
+            raise StreamError(
+                f"{table.name} has no column for features. Select some with columns=."
+            )
         rows = self.rows.start, self.rows.stop, self.rows.step
         request = Request(side_by_side(features), sequence, time, labels, self.several, *rows)
         for one in request.places if table.lacking else ():
             if (name := table.columns[one]) in table.lacking:
                 raise StreamError(
                     f"{table.lacking[name]} has no column {name!r}, and other files of "
-                    f"{table.name} have it. Select common ones with columns=[...]."
+                    f"{table.name} have it. Select common columns with columns=[...]."
                 )
         return request
 
 
 def side_by_side(places: Sequence[int]) -> Sequence[int]:
-    """Return places as a range if they follow each other, which needs no copy of the rows."""
+    """Return consecutive places as a range, which needs no copy of the rows."""
     near = range(places[0], places[0] + len(places))
     return near if isinstance(places, range) or list(near) == places else places
 
 
 def planned(plan: Reading, tables: Sequence[RowTable]) -> list[Request]:
-    """Return the requested columns and rows of each table: the same features in all of them."""
+    """Return the requested columns and rows of each table, with equal features in all tables."""
     first, names = tables[0], None
     found: list[Request] = []
     for table in tables:
         request = plan.request(table)
         own = [table.columns[one] for one in request.features] if table.columns else []
         names = own if names is None else names
-        if own and names and own != names:  # by name: files may have columns in another order
+        if own and names and own != names:  # the order of the columns may differ between files
             if odd := sorted(set(names) ^ set(own)):
                 has, lacks = (first, table) if odd[0] in names else (table, first)
                 raise StreamError(
                     f"{table.name} has other columns than {first.name}: {odd[0]!r} is in "
-                    f"{has.name} and not in {lacks.name}. Select common ones with columns=[...]."
+                    f"{has.name} and not in {lacks.name}. Select common columns with columns=[...]."
                 )
             places = [table.columns.index(one) for one in names]
             request = replace(request, features=side_by_side(places))
         if found and len(request.features) != len(found[0].features):
             raise StreamError(
                 f"{table.name} has {len(request.features)} columns, and {first.name} has "
-                f"{len(found[0].features)}. Every row must have the same columns."
+                f"{len(found[0].features)}. Pass tables with equal columns."
             )
         found.append(request)
     return found
 
 
 def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, dict[str | int, str]]:
-    """Return the plan without the features that hold no numbers, and their contents.
+    """Return the plan without the features that hold no numbers, and the contents of these.
 
-    If no feature is left, the plan stays as it is.
+    If no feature remains, the plan is returned unchanged.
     """
     others: dict[str | int, str] = {}
     named: list[str | int] = []
@@ -112,19 +114,19 @@ def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, di
 
 
 def place(column: Any, table: RowTable) -> int:
-    """Return the number of a column that is given by its name or number."""
+    """Return the number of a column, given its name or number."""
     names, width = table.columns, table.width
     if isinstance(column, str):
         if column in names:
             return names.index(column)
     elif isinstance(column, bool) or not isinstance(column, int | np.integer):
-        raise TypeError(f"a column is given by its name or its number, got {column!r}.")
+        raise TypeError(f"{column!r} is not a column. Pass a name or a number.")
     elif -width <= column < width:
         return int(column) % width
     known = f"{width} columns and no column names"
     if names:
         known = ", ".join(map(repr, names[:8])) + ", ..." * (len(names) > 8)
-    raise StreamError(f"{table.name} has no column {column!r}; it has {known}.")
+    raise StreamError(f"{table.name} has no column {column!r}. It has {known}.")
 
 
 def check_columns(
@@ -137,15 +139,15 @@ def check_columns(
         columns = range(tables[0].width)[columns]
     listed = (columns,) if isinstance(columns, str | Integral) else tuple(columns)
     if not listed:
-        raise ValueError(f"{option} is empty: name some columns, or leave it out.")
+        raise ValueError(f"{option} is empty. Name at least one column, or omit {option}=.")
     twice = [one for at, one in enumerate(listed) if one in listed[:at]]
     if twice:
-        raise ValueError(f"{option} names {twice[0]!r} twice.")
+        raise ValueError(f"{option} names {twice[0]!r} twice. Name each column once.")
     return listed
 
 
 def check_rows(rows: Any) -> slice:
-    """Return the given rows, a number of first rows or a slice, as a slice.
+    """Return ``rows=`` as a slice, given a number of first rows, a slice or a range.
 
     >>> check_rows(100)
     slice(0, 100, 1)
@@ -159,13 +161,13 @@ def check_rows(rows: Any) -> slice:
     except TypeError:
         pass
     raise ValueError(
-        "rows must be a number of rows, or a slice of whole numbers that goes forward from row 0 "
-        f"or later and holds a row, got {rows!r}."
+        f"rows={rows!r} is not valid. Pass a positive number of rows, or a nonempty slice of "
+        "whole numbers with start >= 0 and step > 0."
     )
 
 
 def check_gap(gap: Any) -> float | np.timedelta64:
-    """Return the longest step in time that is no gap: a number, or a span of time.
+    """Return ``gap=`` as a number or as a NumPy time span.
 
     >>> check_gap(datetime.timedelta(minutes=1))
     np.timedelta64(60000000,'us')
@@ -174,5 +176,5 @@ def check_gap(gap: Any) -> float | np.timedelta64:
     if isinstance(span, np.timedelta64) and span >= np.timedelta64(0):
         return span
     if not isinstance(span, Real) or not 0 <= float(span) < np.inf:
-        raise ValueError(f"gap must be a number or a timedelta of at least 0, got {gap!r}.")
+        raise ValueError(f"gap={gap!r} is not a time span. Pass a number >= 0 or a timedelta.")
     return float(span)

@@ -1,4 +1,4 @@
-"""Steps of preprocessing: standardise, unit norm, delay vectors, products, differences."""
+"""Preprocessing steps: standardise, unit norm, delay vectors, products, differences."""
 
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -17,65 +17,74 @@ from eigenstream.streams.base import Chunk, StreamError, as_floats, float_type, 
 
 
 class Step:
-    """One step of preprocessing: rows in, rows out, in any chunks with the same result.
+    """Base class of preprocessing steps, whose results do not depend on the chunks.
 
-    A step that takes every row alone has a ``to_sklearn``, and the others a ``push``.
+    A subclass that maps each row separately implements ``to_sklearn``. Any other subclass
+    implements ``push``.
 
+    See Also
+    --------
+    Stream.through : Apply steps to a stream.
+
+    Examples
+    --------
     >>> from eigenstream.streams import UnitNorm
     >>> UnitNorm().push(Chunk(np.array([[3.0, 4.0]]))).rows
     array([[0.6, 0.8]])
     """
 
-    #: Whether it has to see the whole stream before the pass that counts.
+    #: True if the step must read the whole stream in an earlier pass.
     learns_first: bool = False
 
-    #: How many rows of every sequence are used up, and whether rows depend on rows before them.
+    #: The number of rows at the start of each sequence without a result.
     lost: int = 0
+
+    #: True if the result for a row depends on the rows before it.
     remembers: bool = False
 
     def width(self, n_features: int) -> int:
-        """Return the number of columns that come out."""
+        """Return the number of output columns for ``n_features`` input columns."""
         return n_features
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the names of the columns that come out."""
+        """Return the names of the output columns, given those of the input columns."""
         return names
 
     def learn(self, rows: Chunk) -> None:
-        """Learn from rows of the pass before."""
+        """Learn from the next rows of the preparatory pass."""
 
     def learned(self) -> None:
-        """End the pass before."""
+        """End the preparatory pass."""
 
     def push(self, rows: Chunk) -> Chunk:
-        """Return the result for the next rows, which may have no row."""
+        """Return the result for the next rows, which may be empty."""
         width = rows.rows.shape[1]
         if len(rows) == 0:
             return replace(rows, rows=np.empty((0, self.width(width)), rows.rows.dtype))
         return replace(rows, rows=self.to_sklearn(width).transform(rows.rows))
 
     def __repr__(self) -> str:
-        given = signature(type(self)).parameters
-        told = ", ".join(f"{name}={getattr(self, name)!r}" for name in given)
-        return f"{type(self).__name__}({told})"
+        names = signature(type(self)).parameters
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"{type(self).__name__}({values})"
 
     def to_sklearn(self, n_features: int) -> Any:
-        """Return the scikit-learn transformer that does the same to every row of this width."""
+        """Return the equivalent scikit-learn transformer for rows of ``n_features`` columns."""
         raise StreamError(
-            f"{self!r} has no form in scikit-learn, which transforms every row alone. Prepare the "
-            "rows by a stream, and export the estimator behind it: to_sklearn()."
+            f"{self!r} has no equivalent in scikit-learn, which transforms each row separately. "
+            "Preprocess the rows by a stream, and export the estimator with to_sklearn()."
         )
 
     def fresh(self) -> Self:
-        """Return the step for another stream: with its parameters and what it has learned."""
+        """Return a copy for another stream, with the fitted parameters and no stored rows."""
         return copy(self)
 
 
 def _dense(rows: Chunk, what: str) -> NDArray[Any]:
-    """Return dense rows; raise if they are sparse."""
+    """Return dense rows, or raise an error if they are sparse."""
     if is_sparse(rows.rows):
         raise StreamError(
-            f"{rows.source} is sparse, and {what} would fill it. Make it dense first."
+            f"{rows.source} is sparse, and {what} would fill it. Convert it to a dense array first."
         )
     found: NDArray[Any] = rows.rows
     return found
@@ -83,7 +92,7 @@ def _dense(rows: Chunk, what: str) -> NDArray[Any]:
 
 @storable(lost="int", _rows="float rows D | csr_array | None", _weights="f8 rows", _starts="bool")
 class Windowed(Step):
-    """A step that looks ``lost`` rows back within the sequence, and holds these rows."""
+    """A step that uses the ``lost`` rows before each row of a sequence, and stores these rows."""
 
     remembers = True
 
@@ -91,17 +100,17 @@ class Windowed(Step):
         self.lost = lost
         self._rows: Any = None
         self._weights = np.empty(0)
-        #: Whether the first row of the sequence is still to come.
+        #: True until the first row of the sequence has been returned.
         self._starts = True
 
     def fresh(self) -> Self:
-        """Return the step without the rows it holds."""
+        """Return a copy without stored rows."""
         made = copy(self)
         Windowed.__init__(made, self.lost)
         return made
 
     def extended(self, rows: Chunk) -> tuple[Any, NDArray[np.float64]]:
-        """Return the next rows behind the ``lost`` rows before them, and all weights."""
+        """Return the ``lost`` rows before the next rows, then the next rows, with all weights."""
         if rows.new_sequence or self._rows is None:
             self._rows, self._weights, self._starts = rows.rows[:0], np.empty(0), True
         new = np.ones(len(rows)) if rows.weights is None else rows.weights
@@ -111,7 +120,10 @@ class Windowed(Step):
         return found, weights
 
     def push(self, rows: Chunk) -> Chunk:
-        """Return the windows that end in the new rows; those with a row of weight zero are zero."""
+        """Return the windows that end in the new rows.
+
+        A window that contains a row of weight zero is zero and has weight zero.
+        """
         found, weights = self.extended(rows)
         count = max(len(weights) - self.lost, 0)
         starts = [self.lost - back for back in self.backs]
@@ -130,21 +142,33 @@ class Windowed(Step):
 
     @property
     def backs(self) -> Sequence[int]:
-        """The numbers of rows by which the rows of a window lie back."""
+        """The delays of the rows of a window, in rows."""
         raise NotImplementedError
 
     def combined(self, pieces: list[Any]) -> Any:
-        """Return the windows, given the rows that lie back by each of the numbers."""
+        """Return the windows, given the rows at each delay."""
         raise NotImplementedError
 
 
 @storable(steps="tuple[Step]")
 class Preprocessing:
-    """Steps one after the other.
+    """A sequence of preprocessing steps.
 
     Parameters
     ----------
-    steps : iterable of steps
+    steps : iterable of Step, default=()
+
+    Attributes
+    ----------
+    steps : tuple of Step
+    lost : int
+        The number of rows at the start of each sequence without a result.
+    remembers : bool
+        True if the result for a row depends on the rows before it.
+
+    See Also
+    --------
+    Stream.through : Apply steps to a stream.
 
     Examples
     --------
@@ -160,7 +184,7 @@ class Preprocessing:
         for step in self.steps:
             if not isinstance(step, Step):
                 raise TypeError(
-                    f"a step of preprocessing is due, such as UnitNorm(); got {step!r}."
+                    f"{step!r} is not a preprocessing step. Pass an object such as UnitNorm()."
                 )
 
     def __repr__(self) -> str:
@@ -168,23 +192,23 @@ class Preprocessing:
 
     @property
     def remembers(self) -> bool:
-        """Whether the result for a row depends on the rows before it."""
+        """True if the result for a row depends on the rows before it."""
         return any(step.remembers for step in self.steps)
 
     @property
     def lost(self) -> int:
-        """How many rows of every sequence are used up by all steps."""
+        """The number of rows at the start of each sequence without a result."""
         return sum(step.lost for step in self.steps)
 
     def widths(self, n_features: int) -> list[int]:
-        """Return the width before and after every step."""
+        """Return the width of the rows before the first step and after each step."""
         widths = [n_features]
         for step in self.steps:
             widths.append(step.width(widths[-1]))
         return widths
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the names of the columns that come out."""
+        """Return the names of the output columns, given those of the input columns."""
         for step in self.steps:
             names = step.names(names)
         return names
@@ -196,25 +220,25 @@ class Preprocessing:
         return rows
 
     def transform(self, rows: Any) -> Any:
-        """Return the result for one whole sequence, by what has been learned."""
+        """Return the result for one complete sequence, by the fitted steps."""
         if any(step.learns_first for step in self.steps):
-            raise StreamError("a step has still to learn: read a stream through it first.")
+            raise StreamError("a step is not fitted. Read a stream through it first.")
         checked = rows if is_sparse(rows) else real_array(rows, "rows")
         if checked.ndim != 2:
-            raise StreamError(f"rows must have shape (n, n_features), got {checked.shape}.")
+            raise StreamError(f"rows has shape {checked.shape}. Pass shape (n_rows, n_features).")
         check_finite(checked, name="rows")
         floats = as_floats(checked, float_type([checked.dtype]), "rows")
         return self.fresh().push(Chunk(floats, None, True)).rows
 
     def fresh(self) -> "Preprocessing":
-        """Return the steps for another stream: with what they have learned, and no rows in hand."""
+        """Return copies for another stream, with the fitted parameters and no stored rows."""
         return Preprocessing(step.fresh() for step in self.steps)
 
     def to_sklearn(self, n_features: int) -> list[tuple[str, Any]]:
-        """Return scikit-learn transformers that do the same, each with a name, for a pipeline.
+        """Return named scikit-learn transformers for a pipeline.
 
-        ``n_features`` is the width of what comes out. Steps that look at other rows, such as
-        delays, raise an error.
+        ``n_features`` is the number of output columns. Steps that use other rows, such as delays,
+        raise an error.
         """
         widths = next(
             found for d in range(1, n_features + 1) if (found := self.widths(d))[-1] == n_features
@@ -226,14 +250,31 @@ class Preprocessing:
 
 
 def preprocessing_of(model: Any) -> Preprocessing:
-    """Return the steps behind which an estimator has learned; none, where it knows of none.
+    """Return the preprocessing steps of the stream that an estimator learned from.
 
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    preprocessing : Preprocessing
+        Without steps if the stream had none, or if the estimator learned from an array.
+
+    See Also
+    --------
+    Stream.prepared : Apply the steps of an estimator to a stream.
+
+    Examples
+    --------
     >>> from eigenstream import StreamPCA
     >>> preprocessing_of(StreamPCA(1).fit(np.eye(3)))
     Preprocessing([])
     """
     if not hasattr(model, "fit"):
-        raise TypeError(f"an estimator or a Preprocessing is due, got a {type(model).__name__}.")
+        raise TypeError(
+            f"model is a {type(model).__name__}. Pass a fitted estimator or a Preprocessing."
+        )
     found: Preprocessing = getattr(model, "preprocessing_", None) or Preprocessing()
     return found
 
@@ -248,15 +289,20 @@ def preprocessing_of(model: Any) -> Preprocessing:
     _squares="f8 n",
 )
 class Standardize(Step):
-    """Every feature minus its mean, divided by its standard deviation.
+    """Standardisation: subtract the mean, and divide by the standard deviation.
 
-    By default a pass before the first one finds both, so that the stream must be readable twice.
-    ``running=True`` needs no such pass: each row is scaled by the rows up to it and itself. A
-    feature that does not vary becomes zero. Rows that weigh nothing count for nothing.
+    By default, a preparatory pass estimates both, so the stream must be readable twice. Rows of
+    weight zero are ignored. A constant feature becomes zero.
 
     Parameters
     ----------
-    running : bool
+    running : bool, default=False
+        If True, scale each row by the mean and deviation of the rows up to and including it. This
+        requires no preparatory pass.
+
+    See Also
+    --------
+    UnitNorm : Scale each row to length 1.
 
     Examples
     --------
@@ -270,12 +316,12 @@ class Standardize(Step):
         self.running = check_flag(running, "running")
         self.learns_first, self.remembers = not running, running
         self._n = 0.0
-        #: Of the rows minus the first one: their sum and that of their squares, if running; else
-        #: their mean and that of the squares about it.
+        #: If running: the sum and the sum of squares of the rows minus the first row. Otherwise:
+        #: the mean, and the sum of squares about the mean.
         self._first = self._sum = self._squares = np.empty(0)
 
     def learn(self, rows: Chunk) -> None:
-        """Add rows of the pass before."""
+        """Add rows of the preparatory pass."""
         values = _dense(rows, "standardising").astype(np.float64, copy=False)
         values = values if rows.weights is None else values[rows.weights > 0]
         if len(values) == 0:
@@ -290,20 +336,20 @@ class Standardize(Step):
         self._n = float(n)
 
     def learned(self) -> None:
-        """End the pass before."""
+        """End the preparatory pass."""
         if self._n == 0:
-            raise StreamError("no row is left to standardise by: all have missing values.")
+            raise StreamError("every row has missing values. Pass missing='interpolate'.")
         self.learns_first = False
 
     def push(self, rows: Chunk) -> Chunk:
-        """Return the rows, standardised."""
+        """Return standardised rows."""
         values = _dense(rows, "standardising")
         if len(values) == 0:
             return rows
         if self._n and values.shape[1] != len(self._sum):
             raise StreamError(
-                f"{rows.source} has {values.shape[1]} columns here, and Standardize has learned "
-                f"{len(self._sum)}."
+                f"{rows.source} has {values.shape[1]} columns, and Standardize has learned "
+                f"{len(self._sum)}. Pass the same columns."
             )
         if self.running:
             made = self._run(rows)
@@ -322,7 +368,7 @@ class Standardize(Step):
             self._first = values[np.argmax(counts)].copy()
             self._sum, self._squares = np.zeros((2, values.shape[1]))
         apart = (values - self._first) * counts[:, None]
-        # Sums row after row, so that any chunking gives the same digits.
+        # Sequential sums give the same result for any chunks.
         n = np.cumsum(np.concatenate([[self._n], counts]))[1:]
         sums = np.cumsum(np.concatenate([self._sum[None], apart]), axis=0)[1:]
         squares = np.cumsum(np.concatenate([self._squares[None], apart**2]), axis=0)[1:]
@@ -332,7 +378,7 @@ class Standardize(Step):
         return (apart - mean) / _scale(variance, mean)
 
     def to_sklearn(self, n_features: int) -> Any:
-        """Return a StandardScaler; raise for ``running``, which scales every row differently."""
+        """Return a StandardScaler. ``running=True`` raises an error."""
         if self.running or self._n == 0:
             return super().to_sklearn(n_features)
         scaler = StandardScaler()
@@ -343,19 +389,23 @@ class Standardize(Step):
         return scaler
 
     def fresh(self) -> Self:
-        """Return the step with what it has learned; running, it begins again."""
+        """Return a copy with the fitted parameters. With ``running=True`` the copy is unfitted."""
         return type(self)(True) if self.running else copy(self)
 
 
 def _scale(variance: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return standard deviations, and infinity for what varies by rounding only."""
+    """Return standard deviations, with infinity for features that vary by rounding only."""
     rounding = (8 * np.finfo(np.float64).eps * np.abs(mean)) ** 2
     return np.where(variance > rounding, np.sqrt(variance), np.inf)
 
 
 @storable()
 class UnitNorm(Step):
-    """Every row divided by its length; rows of zeros stay so.
+    """Scaling of each row to length 1. Rows of zeros do not change.
+
+    See Also
+    --------
+    Standardize : Scale each feature.
 
     Examples
     --------
@@ -371,17 +421,21 @@ class UnitNorm(Step):
 
 @storable(n_delays="int", lag="int")
 class LagEmbedding(Windowed):
-    """Delay vectors: every row beside the rows ``lag``, 2 ``lag``, ... before it.
+    """Delay vectors: each row joined with the rows ``lag``, 2 ``lag``, ... before it.
 
-    The first ``lag * (n_delays - 1)`` rows of a sequence have no such past, and are left out. A
-    vector that holds a row without weight has none.
+    The first ``lag * (n_delays - 1)`` rows of a sequence have no result. A vector that contains a
+    row of weight zero has weight zero.
 
     Parameters
     ----------
     n_delays : int
-        How many rows make a vector, the newest first.
-    lag : int
-        How many rows they are apart.
+        The number of rows in a vector. The newest row comes first.
+    lag : int, default=1
+        The number of rows between two delays.
+
+    See Also
+    --------
+    Differences : Subtract an earlier row.
 
     Examples
     --------
@@ -399,31 +453,37 @@ class LagEmbedding(Windowed):
         super().__init__(self.lag * (self.n_delays - 1))
 
     def width(self, n_features: int) -> int:
-        """Return as many columns for each delay."""
+        """Return ``n_delays * n_features``."""
         return n_features * self.n_delays
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the names, marked by how far back."""
+        """Return the names, with the delay in brackets."""
         later = (f"{one}[-{k * self.lag}]" for k in range(1, self.n_delays) for one in names)
         return (*names, *later)
 
     @property
     def backs(self) -> Sequence[int]:
-        """The numbers of rows by which the rows of a window lie back."""
+        """The delays of the rows of a window, in rows."""
         return range(0, self.lost + 1, self.lag)
 
     def combined(self, pieces: list[Any]) -> Any:
-        """Return the rows side by side."""
+        """Return the rows joined along the columns."""
         return hstack(pieces, format="csr") if is_sparse(pieces[0]) else np.hstack(pieces)
 
 
 @storable(lag="int")
 class Differences(Windowed):
-    """Every row minus the row ``lag`` before it in its sequence.
+    """Differences of each row and the row ``lag`` rows before it in its sequence.
+
+    The first ``lag`` rows of a sequence have no result.
 
     Parameters
     ----------
-    lag : int
+    lag : int, default=1
+
+    See Also
+    --------
+    LagEmbedding : Join a row with earlier rows.
 
     Examples
     --------
@@ -438,22 +498,30 @@ class Differences(Windowed):
         super().__init__(self.lag)
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the names, marked."""
+        """Return names such as ``x - x[-1]``."""
         return tuple(f"{one} - {one}[-{self.lag}]" for one in names)
 
     @property
     def backs(self) -> Sequence[int]:
-        """The numbers of rows by which the rows of a window lie back."""
+        """The delays of the rows of a window, in rows."""
         return 0, self.lag
 
     def combined(self, pieces: list[Any]) -> Any:
-        """Return the newer rows minus the older ones."""
+        """Return the newer rows minus the older rows."""
         return pieces[0] - pieces[1]
 
 
 @storable()
 class QuadraticExpansion(Step):
-    """Every feature, and the products of every two of them and of each with itself.
+    """Quadratic expansion: all features, their squares, and the products of all pairs.
+
+    See Also
+    --------
+    sklearn.preprocessing.PolynomialFeatures : The equivalent transformer.
+
+    Notes
+    -----
+    D features become D + D (D + 1) / 2 features.
 
     Examples
     --------
@@ -472,5 +540,5 @@ class QuadraticExpansion(Step):
         return tuple(expansion.get_feature_names_out(np.array(names, object)))
 
     def to_sklearn(self, n_features: int) -> Any:
-        """Return PolynomialFeatures, which know the number of columns and nothing else."""
+        """Return PolynomialFeatures of degree 2 without a bias."""
         return PolynomialFeatures(2, include_bias=False).fit(np.zeros((1, n_features)))

@@ -1,4 +1,4 @@
-"""The stream: tables read one after the other, cut into sequences, cleaned, and prepared."""
+"""The stream: tables read in order, cut into sequences, cleaned and preprocessed."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,26 +36,45 @@ from eigenstream.streams.cleaning import (
 from eigenstream.streams.planning import Reading, only_numbers, planned
 from eigenstream.streams.preprocessing import Preprocessing, Step, Windowed, preprocessing_of
 
-#: Rows in memory that are compared when a fit resumes.
+#: Rows of sources in memory that a resumed fit compares. More rows take more time.
 COMPARED_ROWS = 1000
 
 
 class Stream:
-    """Rows in time order that are read chunk by chunk; ``open_stream`` makes them.
+    """Rows in time order that are read chunk by chunk.
 
-    Iterating reads it from the start. The next chunk is read while the last one is worked on.
+    ``open_stream`` returns a stream. Each iteration reads it from the start. A thread reads the
+    next chunk while the current chunk is in use.
 
     Attributes
     ----------
-    n_rows : int, or None if only a pass can count them
-    n_features, dtype : of the rows of the chunks; None of the answers of an estimator
+    n_rows : int or None
+        The number of rows, or None if only a pass can count them.
+    n_features : int or None
+        The width of the rows, or None for a stream of results of an estimator.
+    dtype : dtype or None
+        The type of the rows, or None for a stream of results of an estimator.
     feature_names : tuple of str, or None
-    row_shape : the shape of one row, such as (28, 28); None if it is a plain row
-    sources : names of the files, in order
+        The names of the features after preprocessing.
+    row_shape : tuple of int, or None
+        The shape of one row, such as (28, 28) for images.
+    sources : tuple of str
+        The names of the files, in order.
     rereadable : bool
-        Whether it can be read several times. An iterator and a pipe can be read once.
-    preprocessing : Preprocessing, with what it has learned
-    n_filled : the number of missing values that the last pass has filled
+        False for an iterator or a pipe, which can be read once.
+    labelled : bool
+        True if the chunks have labels.
+    preprocessing : Preprocessing
+        The preprocessing steps, fitted if a pass has begun.
+    n_filled : int
+        The number of missing values that the last pass has interpolated.
+    share_read : float or None
+        The approximate fraction of the bytes that the current pass has read.
+
+    See Also
+    --------
+    open_stream : Open a stream.
+    write_stream : Write a stream to a file.
 
     Examples
     --------
@@ -75,7 +94,7 @@ class Stream:
         self._width = len(self._requests[0].features)
         self._dtype = plan.dtype or float_type([table.dtype for table in tables])
         names = self._tables[0].columns
-        #: The names of the columns that are read, before any step.
+        #: The names of the columns before preprocessing.
         self.column_names = (
             tuple(names[one] for one in self._requests[0].features) if names else None
         )
@@ -85,7 +104,7 @@ class Stream:
         self.n_filled = 0
         self.preprocessing = Preprocessing()
         self._labels: Labels | None = None
-        #: The functions of estimators, whose answers are given instead of the rows.
+        #: The functions of estimators whose results replace the rows.
         self._answers: tuple[Callable[[Any], Any], ...] = ()
 
     def __repr__(self) -> str:
@@ -95,7 +114,7 @@ class Stream:
             f"{'?' if self.n_features is None else self.n_features} features",
             "?" if self.dtype is None else str(self.dtype),
         ]
-        return f"Stream({', '.join(facts)}{'' if self.rereadable else ', to be read once'})"
+        return f"Stream({', '.join(facts)}{'' if self.rereadable else ', readable once'})"
 
     @property
     def n_rows(self) -> int | None:
@@ -109,7 +128,7 @@ class Stream:
         return sum(known)
 
     def _counts(self) -> list[int | None]:
-        """Return the number of rows that are read of each table."""
+        """Return the number of rows to read from each table."""
         return [
             None if table.n_rows is None else len(request.numbers(table.n_rows))
             for table, request in zip(self._tables, self._requests, strict=True)
@@ -117,12 +136,12 @@ class Stream:
 
     @property
     def n_features(self) -> int | None:
-        """Return the width of the rows, or None of answers."""
+        """Return the width of the rows, or None for results of an estimator."""
         return None if self._answers else self.preprocessing.widths(self._width)[-1]
 
     @property
     def dtype(self) -> np.dtype[Any] | None:
-        """Return the type of the rows, or None of answers."""
+        """Return the type of the rows, or None for results of an estimator."""
         return None if self._answers else self._dtype
 
     @property
@@ -139,59 +158,80 @@ class Stream:
 
     @property
     def labelled(self) -> bool:
-        """Return whether its chunks have labels."""
+        """Return whether the chunks have labels."""
         return bool(self._plan.labels) or self._labels is not None
 
     @property
     def share_read(self) -> float | None:
-        """Return about which share of its bytes the pass has read; None before the pass."""
+        """Return the approximate fraction of bytes read by the pass, or None before a pass."""
         read = sum((table.share or 0.0) * table.n_bytes for table in self._tables)
         return read / sum(table.n_bytes for table in self._tables) if read else None
 
     # ---- other streams of the same tables ----------------------------------------------------
 
     def of_numbers(self) -> tuple["Stream", dict[str | int, str]]:
-        """Return the stream without features that hold no numbers, and their contents.
+        """Return the stream of the features that hold numbers, and the contents of the others.
 
-        The first lines of text tables and the types of Parquet and Arrow show them.
+        These are found by the first lines of a text table, or by the types of Parquet and Arrow.
         """
         plan, others = only_numbers(self._plan, self._tables)
         return Stream(self._tables, plan).through(*self.preprocessing.steps), others
 
     def through(self, *steps: Step) -> "Stream":
-        """Return the stream of the rows after these steps of preprocessing.
+        """Return the stream of the rows after preprocessing steps.
 
+        Parameters
+        ----------
+        *steps : Step
+
+        Returns
+        -------
+        stream : Stream
+
+        Examples
+        --------
         >>> from eigenstream.streams import LagEmbedding, Standardize, open_stream
         >>> open_stream(np.zeros((9, 2))).through(Standardize(), LagEmbedding(3)).n_features
         6
         """
         if steps and self._answers:
             raise StreamError(
-                "steps of preprocessing go before the estimator: stream.through(...), and then "
-                "transform."
+                "preprocessing steps must come before the estimator. Call stream.through(...), and "
+                "then transform."
             )
         made = copy(self)
         made.preprocessing = Preprocessing([*self.preprocessing.steps, *steps]).fresh()
         widest = max(made.preprocessing.widths(self._width))
-        check_width(8 * widest, f"these steps make rows of {widest} numbers")
+        check_width(8 * widest, f"these steps return rows of {widest} numbers")
         return made
 
     def prepared(self, model: Any) -> "Stream":
-        """Return the stream through the steps of an earlier stream, as they have learned.
+        """Return the stream after the fitted preprocessing steps of an earlier stream.
 
-        ``model`` is a ``Preprocessing``, or an estimator that has learned from a stream.
+        Parameters
+        ----------
+        model : Preprocessing or fitted estimator
+
+        Returns
+        -------
+        stream : Stream
         """
         steps = model if isinstance(model, Preprocessing) else preprocessing_of(model)
         return self.through(*steps.steps)
 
     def with_labels(self, labels: Any) -> "Stream":
-        """Return the stream with labels from elsewhere, one for each row that is read.
+        """Return the stream with labels from another source.
 
-        They go with their rows through every step, also one that uses up rows.
+        Labels stay with their rows through all steps, including steps that omit rows.
 
         Parameters
         ----------
-        labels : array-like of shape (n_rows,) or (n_rows, n_targets), or another stream
+        labels : array-like of shape (n_rows,) or (n_rows, n_targets), or Stream
+            One label for each row that is read.
+
+        Returns
+        -------
+        stream : Stream
 
         Examples
         --------
@@ -201,7 +241,7 @@ class Stream:
         [['a', 'b'], ['a']]
         """
         if self._plan.labels:
-            raise StreamError(f"the labels of {self!r} are in its columns already: give no others.")
+            raise StreamError(f"{self!r} already has labels in its columns. Omit the other labels.")
         made = self.through()
         made._labels = Labels(labels.column() if isinstance(labels, Stream) else labels)
         counts = self._counts()
@@ -210,9 +250,9 @@ class Stream:
         return made
 
     def mapped(self, function: Callable[[Any], Any]) -> "Stream":
-        """Return the stream of the answers of a function to the rows of each chunk.
+        """Return the stream of the results of a function of the rows of each chunk.
 
-        ``transform`` and ``predict`` of an estimator return it for a stream.
+        ``transform`` and ``predict`` of an estimator return such a stream, given a stream.
         """
         made = self.through()
         made._answers = (*self._answers, function)
@@ -224,8 +264,8 @@ class Stream:
             return self
         if self.preprocessing.steps:
             raise StreamError(
-                f"missing='partial' takes rows as they are read, and {self.preprocessing!r} stand "
-                "in front. Open the stream with missing='skip' or missing='interpolate'."
+                f"missing='partial' does not support streams with {self.preprocessing!r}. Open the "
+                "stream with missing='skip' or missing='interpolate'."
             )
         made = self.through()
         made._plan = replace(self._plan, missing=KEEP)
@@ -234,9 +274,9 @@ class Stream:
     # ---- passes ------------------------------------------------------------------------------
 
     def column(self) -> Any:
-        """Read all of it; return its labels, or, without labels, its rows.
+        """Read the stream, and return its labels, or its rows if it has no labels.
 
-        Rows of one column are returned as a series.
+        Rows of one column are returned in one dimension.
         """
         values = joined_labels([c.rows if c.labels is None else c.labels for c in self])
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
@@ -245,13 +285,27 @@ class Stream:
         return self.chunks()
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
-        """Start a pass over all rows, read ahead in a thread of its own.
+        """Start a pass over all rows, which a separate thread reads ahead.
 
-        Closing the iterator, or leaving the loop over it, ends the thread. ``skip`` is the ``end``
-        of a chunk of an earlier pass: the pass continues behind it. It goes there at once where the
-        format allows it (.npy, Parquet, HDF5, Zarr, NetCDF, arrays and frames) and no step and no
-        interpolation needs the rows before; otherwise they are read past.
+        Closing the iterator, or leaving a loop over it, ends the thread.
 
+        Parameters
+        ----------
+        skip : int, default=0
+            The ``end`` of a chunk of an earlier pass. The pass continues after that chunk.
+
+        Yields
+        ------
+        chunk : Chunk
+
+        Notes
+        -----
+        To skip rows, the pass seeks in .npy, Parquet, HDF5, Zarr, NetCDF, arrays and data frames.
+        It reads the skipped rows in other formats, and if a preprocessing step or interpolation
+        needs them.
+
+        Examples
+        --------
         >>> from eigenstream.streams import open_stream
         >>> stream = open_stream(np.arange(6.0), chunk_rows=2)
         >>> end = next(stream.chunks()).end
@@ -263,23 +317,24 @@ class Stream:
         for table in self._tables:
             if table.used and not table.rereadable:
                 raise StreamError(
-                    f"{table.name} can be read once only, and it has been. Open it again, or write "
-                    "it to a file if several passes are needed (krylov, features=, Standardize)."
+                    f"{table.name} can be read once only, and has been read. Open it again, or "
+                    "write it to a file if a fit needs several passes (krylov, features=, "
+                    "Standardize)."
                 )
             table.used = True
         chunks = read_ahead(lambda: self._made(skip))
         return self._answered(chunks) if self._answers else chunks
 
     def learn_steps(self, report: Callable[[int], object] = lambda n: None) -> None:
-        """Make the passes that steps need; ``report`` gets the number of rows of each chunk."""
+        """Make the preparatory passes. ``report`` gets the number of rows of each chunk."""
         steps = self.preprocessing.steps
         for place, step in enumerate(steps):
             if not step.learns_first:
                 continue
             if not self.rereadable:
                 raise StreamError(
-                    f"{type(step).__name__} takes a pass of its own, and {self!r} can be "
-                    "read once only. Use Standardize(running=True), or write it to a file first."
+                    f"{type(step).__name__} needs a preparatory pass, and {self!r} can be read "
+                    "once only. Use Standardize(running=True), or write the rows to a file first."
                 )
             before = Preprocessing(steps[:place]).fresh()
             parts: Any = read_ahead(lambda to=before: self._prepared(to))  # type: ignore[misc]
@@ -290,10 +345,20 @@ class Stream:
             step.learned()
 
     def lagged_blocks(self, lag: int) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
-        """Start a pass over blocks of rows and weights, each led by the ``lag`` rows before it.
+        """Start a pass over blocks of rows, each preceded by the ``lag`` rows before it.
 
-        Every row but the first ``lag`` of each sequence is once a row with a past.
+        Parameters
+        ----------
+        lag : int
+            The number of preceding rows of the same sequence in each block.
 
+        Yields
+        ------
+        rows : ndarray or CSR array of shape (lag + n, n_features)
+        weights : ndarray of shape (lag + n,), or None
+
+        Examples
+        --------
         >>> from eigenstream.streams import open_stream
         >>> stream = open_stream(np.arange(5.0), chunk_rows=2)
         >>> [rows.ravel().tolist() for rows, _ in stream.lagged_blocks(1)]
@@ -307,7 +372,7 @@ class Stream:
                     yield rows, None if (weights == 1).all() else weights
 
     def _answered(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-        """Yield the answers to chunks; rows of weight zero have zeros where answers are numbers."""
+        """Yield the results for chunks. Numbers for rows of weight zero are zero."""
         with closing(cast(Any, chunks)):
             for chunk in chunks:
                 answers: Any = chunk.rows
@@ -320,7 +385,7 @@ class Stream:
                 yield replace(chunk, rows=answers)
 
     def _made(self, skip: int) -> Iterator[Chunk]:
-        """Yield the chunks of a pass behind the first ``skip`` rows."""
+        """Yield the chunks of a pass after the first ``skip`` rows."""
         steps = self.preprocessing.fresh()
         near = not steps.remembers and self._plan.missing != "interpolate"
         start = self._place_of(skip) if near else (0, 0, 0)
@@ -338,9 +403,9 @@ class Stream:
             )
 
     def _place_of(self, skip: int) -> tuple[int, int, int]:
-        """Return the table and its row to start from, and the number of rows before that.
+        """Return the table and the row to start from, and the number of rows before that row.
 
-        The last of the skipped rows is read again: it shows whether a new sequence begins.
+        The last skipped row is read again, to decide whether a new sequence begins after it.
         """
         before = 0
         for number, count in enumerate(self._counts()):
@@ -354,7 +419,7 @@ class Stream:
     def _prepared(
         self, steps: Preprocessing, table: int = 0, row: int = 0, before: int = 0
     ) -> Iterator[Chunk]:
-        """Yield chunks of bounded size, cleaned and prepared."""
+        """Yield chunks of bounded size, cleaned and preprocessed."""
         self.n_filled = 0
         longest, size = self._automatic_rows(), self._plan.chunk_rows or self._automatic_rows()
         parts, names, missing = self._cut(table, row, before), self.column_names, self._plan.missing
@@ -362,27 +427,27 @@ class Stream:
             for at in range(0, len(part), size):
                 made = steps.push(part.between(at, min(at + size, len(part))))
                 if len(made):
-                    # A row without a label has values all the same, for the windows of others.
+                    # Rows without labels are removed last, because windows need their values.
                     yield made if made.labels is None else self._labelled(made)
 
     def _count_filled(self, n_values: int) -> None:
         self.n_filled += n_values
 
     def _labelled(self, chunk: Chunk) -> Chunk:
-        """Return the chunk in which rows without a label weigh nothing, or raise."""
+        """Return the chunk with weight zero for rows without a label, or raise an error."""
         holes = lacking_labels(chunk)
         if not holes.any():
             return chunk
         if self._plan.missing in ("raise", KEEP):
             row = chunk.first_row + int(np.argmax(holes)) * chunk.stride
             raise StreamError(
-                f"{chunk.source} has no label at row {row}. Mend it, or pass missing='skip'."
+                f"{chunk.source} has no label at row {row}. Fix it, or pass missing='skip'."
             )
         weights = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
         return replace(chunk, weights=np.where(holes, 0.0, weights))
 
     def _cut(self, first: int, row: int, before: int) -> Iterator[Chunk]:
-        """Yield the rows as floats, by sequences, from a row of a table on."""
+        """Yield chunks of floats of one sequence each, starting at a row of a table."""
         sequences = Sequences(self._plan.gap, self._plan.joined)
         for table in self._tables:
             table.share = None
@@ -405,7 +470,7 @@ class Stream:
             self._labels.check(read)
 
     def _automatic_rows(self) -> int:
-        """Return how many rows, before or after any step, fill the memory of a chunk."""
+        """Return the number of rows, at the largest width of all steps, that fill a chunk."""
         widest = max(self.preprocessing.widths(self._width))
         most = self._chunk_bytes // (widest * self._dtype.itemsize)
         return min(max(most // 4, min(most, MANY_ROWS), 1), MOST_ROWS)
@@ -415,13 +480,14 @@ class Stream:
     def identity(self) -> dict[str, Any]:
         """Return the facts by which a resumed fit recognises its stream.
 
-        Of every file its name without folders, its size and when it was changed last; of rows in
-        memory a digest of the first ones; the options of reading, and the steps.
+        Files are described by their names without folders, sizes and modification times. Rows in
+        memory are described by a digest of the first rows. The reading options and the
+        preprocessing steps are also included.
         """
         if self._answers:
             raise StreamError(
-                f"{self.sources[0]}: the answers of an estimator have no checkpoints. Write them "
-                "to a file first, or pass the estimator's map as features=."
+                f"{self.sources[0]}: results of an estimator do not support checkpoints. Write "
+                "them to a file first, or pass the estimator's map as features=."
             )
         facts: dict[str, Any] = {f"{name}=": str(value) for name, value in vars(self._plan).items()}
         del facts["chunk_rows="]
@@ -438,18 +504,18 @@ class Stream:
         return facts | {"preprocessing": str(self.preprocessing.steps)}
 
     def check_identity(self, expected: Mapping[str, Any]) -> None:
-        """Raise if anything differs from the ``identity`` of an earlier stream."""
+        """Raise an error if a fact differs from the ``identity`` of an earlier stream."""
         for name, value in self.identity().items():
             if expected.get(name) != value:
-                raise StreamError(f"{name} was {expected.get(name)}, and is {value}.")
+                raise StreamError(f"{name} was {expected.get(name)}, and is now {value}.")
 
     def take_steps(self, steps: Preprocessing) -> None:
-        """Take over what the same steps have learned in an earlier pass."""
+        """Set the preprocessing steps to equal steps that were fitted in an earlier pass."""
         self.preprocessing = steps.fresh()
 
 
 def _facts(table: RowTable) -> dict[str, Any]:
-    """Return the facts about a source that are known without reading all of it."""
+    """Return facts about a source that need no complete pass."""
     if table.files and table.rereadable:
         whole = [one for file in table.files for one in (file.inside() or [file])]
         here = [os.stat(one.path).st_mtime for one in whole if one.here]

@@ -21,7 +21,7 @@ from eigenstream.streams.files import READERS, File
 
 
 def of_records(records: Any, request: Request, name: str) -> Chunk:
-    """Return a chunk of Arrow columns, those of ``request.places``; missing values become NaN."""
+    """Return a chunk of Arrow records that have the requested columns. Nulls become NaN."""
     order = {place: at for at, place in enumerate(request.places)}
 
     def column(place: int) -> Any:
@@ -39,17 +39,15 @@ def of_records(records: Any, request: Request, name: str) -> Chunk:
     for place in request.features:
         field = records.schema.field(order[place])
         values = records.column(order[place]).to_numpy(zero_copy_only=False)
-        if types.is_boolean(field.type) or types.is_null(
-            field.type
-        ):  # objects if values are missing
-            values = values.astype(np.float64)
+        if types.is_boolean(field.type) or types.is_null(field.type):
+            values = values.astype(np.float64)  # from objects if values are missing
         if values.dtype.kind not in "biuf":
             raise StreamError(
                 f"{name} has values of type {field.type} in column {field.name!r}, not numbers. "
-                "Select others with columns=[...], or name it with labels=, time= or sequence=."
+                "Select others with columns=[...], or pass it as labels=, time= or sequence=."
             )
         columns.append(values)
-    # A part of the rows at a time, so that it stays in the cache while every column is copied.
+    # Blocks of rows stay in the cache while all columns are copied.
     step = max((1 << 17) // max(len(columns), 1), 64)
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
@@ -62,22 +60,22 @@ class ColumnTable(RowTable):
     """A table of Arrow records, whose columns have names."""
 
     def name_columns(self, names: Sequence[Any]) -> None:
-        """Set the names of the columns, which must differ."""
+        """Set the names of the columns, which must be unique."""
         self.columns, self.width = tuple(map(str, names)), len(names)
         if len(set(self.columns)) < self.width:
             twice = next(one for one in self.columns if self.columns.count(one) > 1)
             raise StreamError(
-                f"{self.name} has two columns called {twice!r}. If they are no names of a text "
-                "table, pass header=None."
+                f"{self.name} has two columns called {twice!r}. Rename one, or pass header=None if "
+                "the first row of a text table is data."
             )
 
     def picked(self, piece: Any, request: Request) -> Chunk:
-        """Return the records as a chunk: they have the requested columns only."""
+        """Return records, which have the requested columns only, as a chunk."""
         return of_records(piece, request, self.name)
 
 
 def of_frame(piece: Any, columns: Sequence[str], request: Request, name: str) -> Chunk:
-    """Return the requested columns of a frame or of records, found by their names."""
+    """Return the requested columns of a data frame or of records, found by name."""
     own = names_of(piece)
     places = [own.index(columns[one]) for one in request.places]
     if hasattr(piece, "num_rows"):
@@ -98,14 +96,14 @@ def names_of(piece: Any) -> list[str]:
     return list(map(str, piece.schema.names if hasattr(piece, "num_rows") else piece.columns))
 
 
-#: Errors of reading. A server that gives no parts of files raises a plain ValueError.
+#: Errors of reading. A server without range requests raises a plain ValueError.
 ERRORS = (pyarrow.ArrowException, OSError, ValueError)
 
 PARQUET = (".parquet", ".pq")
 
 
 class Arrow(ColumnTable):
-    """The rows of an Arrow dataset; partition folders (``year=2024/``) give columns, too."""
+    """The rows of an Arrow dataset. Partition folders (``year=2024/``) become columns."""
 
     def __init__(self, file: File) -> None:
         self.files, self.name = [file], file.name
@@ -115,7 +113,7 @@ class Arrow(ColumnTable):
         if file.is_folder:
             endings = READERS["tables.Arrow"].split()
             self.files = [one for one in file.inside() if one.suffix in endings]
-            # Of both kinds in one folder, those of Parquet are read.
+            # If a folder has both kinds of files, only the Parquet files are read.
             some = [one for one in self.files if one.suffix in PARQUET]
             form = "parquet" if some else "ipc"
             paths = [one.path for one in some or self.files]
@@ -131,9 +129,9 @@ class Arrow(ColumnTable):
         return StreamError(f"{self.name} cannot be read: {one_line(error)}.")
 
     def _set(self, data: Any) -> None:
-        """Take over a dataset, with the columns of all its files.
+        """Set the dataset, with the columns of all its files.
 
-        Arrow itself takes the columns and types of the first file.
+        By default, Arrow reads the columns and types of the first file only.
         """
         files = list(data.get_fragments()) if hasattr(data, "files") else []
         schema = data.schema
@@ -170,7 +168,7 @@ class Arrow(ColumnTable):
             yield replace(block, first_row=block.first_row + skipped)
 
     def _behind(self, row: int) -> tuple[int, Any]:
-        """Return the data without the row groups before a row, and how many rows these have."""
+        """Return the number of rows in the row groups before a row, and the data after them."""
         if not 0 < row < (self.n_rows or 0) or not hasattr(self.data, "files"):
             return 0, self.data
         skipped = 0
@@ -187,7 +185,7 @@ class Arrow(ColumnTable):
         return skipped, make(pieces, self.data.schema, self.data.format, self.data.filesystem)
 
     def pieces(self, request: Request) -> Iterator[Any]:
-        """Yield batches of records, reading the requested columns only."""
+        """Yield batches of records with the requested columns."""
         columns = [self.columns[one] for one in request.places]
         how = {"batch_size": request.block_rows, "batch_readahead": 2, "fragment_readahead": 1}
         try:
@@ -199,7 +197,7 @@ class Arrow(ColumnTable):
 
 
 def kind_of(kind: Any) -> str:
-    """Return in a word what values of a type are.
+    """Return a word for the values of a type.
 
     >>> kind_of(pyarrow.dictionary(pyarrow.int8(), pyarrow.string())), kind_of(pyarrow.date32())
     ('text', 'dates')
@@ -236,5 +234,5 @@ class Frame(ColumnTable, SlicedTable):
         return of_frame(piece, self.columns, request, self.name)
 
     def opened(self) -> AbstractContextManager[Any]:
-        """Return the frame, to be sliced by rows."""
+        """Return the frame for slicing by rows."""
         return nullcontext(getattr(self.frame, "iloc", self.frame))

@@ -1,4 +1,4 @@
-"""The reader of CSV, TSV and other text tables, packed or not, parsed by Arrow."""
+"""The reader of CSV, TSV and other text tables, which Arrow decompresses and parses."""
 
 import csv
 import re
@@ -15,32 +15,34 @@ from eigenstream.streams.base import Chunk, Request, StreamError, one_line
 from eigenstream.streams.files import PACKINGS, File, Pipe
 from eigenstream.streams.tables import ColumnTable
 
-#: Bytes of text that are parsed at a time. A larger block takes more memory.
+#: Bytes of text that are parsed at a time. Larger blocks take more memory.
 BLOCK_BYTES = 2 << 20
 
-#: Bytes that are read to find the layout. A longer first line is read whole, up to LONGEST_LINE.
+#: Bytes that are read to find the layout. More bytes show more columns without numbers.
 HEAD_BYTES = 1 << 16
+
+#: The most bytes of the first line. A longer line is not the line of a table.
 LONGEST_LINE = 16 << 20
 
-#: The ways to write a missing value.
+#: The cells that mean a missing value.
 NOTHING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-", "?", "#N/A", "n/a")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a text table, as its first lines show it."""
+    """The layout of a text table, inferred from its first lines."""
 
     delimiter: str
-    #: Whether any run of blanks separates two columns.
+    #: True if runs of blanks separate the columns.
     blanks: bool
-    #: The names of the columns, and whether their row may be numbers of the data.
+    #: The names of the columns. ``doubtful`` is True if they may be a row of numbers.
     names: tuple[str, ...]
     doubtful: bool
     width: int
     #: The number of lines before the first row of numbers.
     skipped_lines: int
     has_rows: bool
-    #: The first other value, and its row, of columns that do not only hold numbers.
+    #: For each column that holds not only numbers: the first other value, and its row.
     words: dict[int, tuple[str, int]]
 
 
@@ -51,10 +53,11 @@ def layout_of(
     decimal: str = ".",
     header: Any = "infer",
 ) -> Layout | None:
-    """Return the layout of a table that begins with these whole lines; None if it has no row.
+    """Return the layout of a table that begins with ``text``, or None if the text has no row.
 
-    Lines that begin with ``#`` may stand at the top. The last of them names the columns if the
-    first row holds numbers only and the line has one word a column (as ``numpy.savetxt`` writes).
+    The table may begin with comment lines that start with ``#``. The last of them names the columns
+    if it has one word for each column and the first row holds only numbers, as
+    ``numpy.savetxt`` writes.
 
     >>> found = layout_of("# made by hand\\n# x y\\n 1  2\\n30  4\\n", ".txt")
     >>> found.names, found.width, found.blanks, found.skipped_lines
@@ -70,7 +73,7 @@ def layout_of(
         return None
     blanks = delimiter is None
     if delimiter is None:
-        # The most frequent of the usual delimiters; blanks only if there is no other.
+        # The most frequent of the usual delimiters, or blanks if none of these occurs.
         usual = "\t" if suffix == ".tsv" else ",;\t|".replace(decimal, "")
         delimiter = max(usual, key=lines[at].count)
         blanks = delimiter not in lines[at] and " " in lines[at].strip() and suffix != ".tsv"
@@ -113,7 +116,7 @@ def _is_number(cell: str, decimal: str) -> bool:
 
 
 class Text(ColumnTable):
-    """The rows of a text table; the first row names the columns unless ``header`` is None."""
+    """The rows of a text table. The first row names the columns unless ``header`` is None."""
 
     options = ("delimiter", "decimal", "header")
 
@@ -121,25 +124,25 @@ class Text(ColumnTable):
         self, file: File, delimiter: str | None = None, decimal: str = ".", header: Any = "infer"
     ) -> None:
         if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
-            raise ValueError(f"delimiter must be one character, got {delimiter!r}.")
+            raise ValueError(f"delimiter={delimiter!r} is not valid. It must be one character.")
         if decimal not in (".", ","):
-            raise ValueError(f"decimal must be '.' or ',', got {decimal!r}.")
+            raise ValueError(f"decimal={decimal!r} is not valid. It must be '.' or ','.")
         if decimal == delimiter:
-            raise ValueError(f"delimiter and decimal are both {decimal!r}. Numbers would be cut.")
+            raise ValueError(f"delimiter and decimal are both {decimal!r}. Use two characters.")
         if header is not None and (isinstance(header, bool) or header not in ("infer", 0)):
-            raise ValueError(f"header must be 'infer', 0 or None, got {header!r}.")
+            raise ValueError(f"header={header!r} is not valid. It must be 'infer', 0 or None.")
         self.file, self.files, self.name, self.decimal = file, [file], file.name, decimal
         self.rereadable, self.n_bytes = file.rereadable, file.size() or 1
         text, more = self._head()
         try:
             layout = layout_of(text, file.suffix, delimiter, decimal, header)
         except csv.Error as error:
-            raise StreamError(f"{self.name} is no table: {error}.") from None
+            raise StreamError(f"{self.name} is not a table: {error}.") from None
         if layout is None:
-            raise StreamError(f"{self.name} is empty: it has no rows.")
+            raise StreamError(f"{self.name} is empty: it has no rows. Pass a table with rows.")
         if not layout.has_rows and not more:
             raise StreamError(
-                f"{self.name} has a line of names, and no rows. If that line is a row, pass "
+                f"{self.name} has a line of names and no rows. If the line is data, pass "
                 "header=None."
             )
         self.layout, self.width, self.doubtful = layout, layout.width, layout.doubtful
@@ -152,7 +155,7 @@ class Text(ColumnTable):
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        """Open the file for Arrow, unpacked."""
+        """Open the file for Arrow, decompressed."""
         packing = PACKINGS.get(self.file.packing)
         local = self.file.here and self.rereadable
         raw = (
@@ -164,7 +167,7 @@ class Text(ColumnTable):
             yield pyarrow.CompressedInputStream(raw, packing) if packing else raw
 
     def _head(self) -> tuple[str, bool]:
-        """Return the first whole lines, and whether the file continues behind them."""
+        """Return the first complete lines, and whether the file has more lines."""
         if isinstance(self.file, Pipe):
             raw, more = self.file.start(LONGEST_LINE, b"\n"), True
             raw += b"" if b"\n" in raw else b"\n"
@@ -177,36 +180,36 @@ class Text(ColumnTable):
                     more = bool(stream.read(1))
             except OSError as error:
                 raise StreamError(f"{self.name} cannot be read: {one_line(error)}.") from None
-        if more:  # the last line may be cut
+        if more:  # the last line may be incomplete
             raw = raw[: raw.rfind(b"\n") + 1]
             if not raw:
-                raise StreamError(f"{self.name} is no table: its first line has no end.")
+                raise StreamError(f"{self.name} is not a table: its first line has no end.")
         try:
             if b"\0" in raw:
                 raise ValueError
             return raw.decode("utf-8-sig"), more
         except ValueError:
             raise StreamError(
-                f"{self.name} is not text in UTF-8. Convert it, such as by iconv -f LATIN1 -t "
-                "UTF-8."
+                f"{self.name} is not text in UTF-8. Convert it, for example with "
+                "iconv -f LATIN1 -t UTF-8."
             ) from None
 
     def passed(self, block: Chunk, stop: int | None) -> None:
-        """Note the share of the bytes that the pass has read."""
+        """Update ``share`` from the position in the file."""
         if self.rereadable and not self._raw.closed:
             self.share = min(self._raw.tell() / self.n_bytes, 1.0)
         super().passed(block, stop)
 
     def pieces(self, request: Request) -> Iterator[Any]:
-        """Yield batches of records of the requested columns, which Arrow knows by their places."""
+        """Yield batches of records with the requested columns, named by their numbers."""
         types = {str(place): pyarrow.float64() for place in request.places}
         for one in (request.sequence, request.time, *request.labels):
-            # Times and labels are numbers if those in the first lines are.
+            # Times and labels are read as numbers if they are numbers in the first lines.
             if one is not None and (one in self.layout.words or one == request.sequence):
                 types[str(one)] = pyarrow.string()
         read = pyarrow.csv.ReadOptions(
             use_threads=False,
-            block_size=max(BLOCK_BYTES, 128 * self.width),  # some lines of 32 bytes a value
+            block_size=max(BLOCK_BYTES, 128 * self.width),  # a block must hold whole lines
             column_names=[str(place) for place in range(self.width)],
             skip_rows=self.layout.skipped_lines,
         )
@@ -225,17 +228,17 @@ class Text(ColumnTable):
                 with pyarrow.csv.open_csv(stream, read, parse, convert) as batches:
                     yield from batches
         except (pyarrow.ArrowException, OSError) as error:
-            remedy = (
+            advice = (
                 "If numbers are written with commas, pass decimal=','."
                 if any(what.startswith("decimal commas") for what in self.no_numbers.values())
-                else "Columns without numbers need labels=, time= or sequence=; columns=[...] "
-                "selects others."
+                else "Pass columns without numbers as labels=, time= or sequence=, or select "
+                "others with columns=[...]."
             )
-            raise StreamError(f"{self.name} cannot be read: {one_line(error)}. {remedy}") from None
+            raise StreamError(f"{self.name} cannot be read: {one_line(error)}. {advice}") from None
 
 
 def _kind(word: str) -> str:
-    """Return in a word what a text is that is no number.
+    """Return a word for a cell that is not a number.
 
     >>> _kind("1,5"), _kind("2024-05-31"), _kind("red")
     ('decimal commas', 'dates', 'text')
@@ -246,13 +249,13 @@ def _kind(word: str) -> str:
 
 
 class _Squeezed:
-    """Text with one blank between two columns instead of any run of blanks."""
+    """A filter of text that replaces runs of blanks between two columns by one blank."""
 
     def __init__(self) -> None:
-        self._held = b""
+        self._rest = b""
 
     def __call__(self, piece: Any) -> bytes:
-        text = self._held + bytes(piece)
+        text = self._rest + bytes(piece)
         kept = text.rstrip()
-        self._held = text[len(kept) :]  # a run of blanks may continue in the next piece
+        self._rest = text[len(kept) :]  # a run of blanks may continue in the next piece
         return b"\n".join(b" ".join(line.split()) for line in kept.split(b"\n"))
