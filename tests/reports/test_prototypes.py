@@ -96,3 +96,20 @@ def test_a_map_of_images_shows_its_units(tmp_path):
     assert text.count("data:image/png") >= 12
     som.report(tmp_path / "map.html")
     assert "Units as images" not in (tmp_path / "map.html").read_text(encoding="utf-8")
+
+
+def test_a_map_with_labels_shows_classes_and_the_planes_that_vary(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(60, 100)) * np.where(np.arange(100) < 70, 0.01, 1)
+    som = SelfOrganizingMap((3, 4), max_iter=2, random_state=0).fit(rows)
+    page = written(som, tmp_path / "map.html", rows, np.arange(60) % 2)
+    assert "The most frequent class of each unit." in page.text
+    assert "The 24 columns of 100 with the largest spread." in page.text
+    assert "shape=(10, 10) or --image-shape" in page.text
+    assert "column 69" not in page.text
+    with pytest.raises(ValueError, match="no labels"):
+        report(CompetitiveLearning(2).fit(rows), tmp_path / "other.html", rows, np.arange(60) % 2)
+
+
+def test_a_map_after_partial_fit_has_a_page(tmp_path):
+    som = SelfOrganizingMap((3, 4), random_state=0).partial_fit(rows_of())
+    assert "U-matrix" in written(som, tmp_path / "map.html", rows_of()).text

@@ -93,7 +93,7 @@ def test_slow_pages_say_what_was_kept_and_how_slow_it_is(pages):
         text = read(pages, name).text
         assert "The eigenvalues of the components." in text
         assert "Choice of alpha" not in text
-    assert "time scale" not in text  # of the flow; krylov reads the rows again for them
+    assert "autocorrelation at" not in text  # of the flow; krylov reads the rows again for them
     krylov, text = MADE["krylov"]()[0], read(pages, "krylov").text
     for rho in krylov.autocorrelations_:
         assert f"{rho:.4f}" in text
@@ -169,3 +169,14 @@ def test_what_was_missing_and_what_was_done_about_it(tmp_path):
     assert "interpolated" not in text
     assert "skipped, with missing values 6" in text
     assert "Rows with missing values leave a gap." in text
+
+
+def test_slow_pages_draw_time_scales_against_the_lag(tmp_path):
+    rows = oracles.slow_sources(m=3000)
+    SlowSubspace(2).fit(rows).report(tmp_path / "page.html", rows)
+    text = Words((tmp_path / "page.html").read_text(encoding="utf-8")).text
+    assert "Learned at lag 1, from the first 3,000 rows." in text
+    rows[100:200] = np.nan
+    SlowSubspace(2, missing="skip").fit(rows).report(tmp_path / "page.html", rows)
+    SlowSubspace(2).fit(rows[:15]).report(tmp_path / "page.html", rows[:15])
+    assert "Learned at lag" not in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ from eigenstream.evaluation.scores import (
     one_shot_error,
     pair_roc,
     subspace_angles,
+    time_blocks,
 )
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "one_shot_error",
     "pair_roc",
     "subspace_angles",
+    "time_blocks",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Scores of features: the ROC of distances, the one-shot error, angles between subspaces."""
+"""Scores of features: the ROC of distances, the one-shot error, angles; blocks for validation."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -271,6 +271,45 @@ def _error_of_draw(points: Float64s, codes: NDArray[np.intp], chosen: NDArray[np
     wrong = distances.min(axis=1) <= own
     wrong[chosen] = False
     return float(wrong.sum()) / (len(codes) - len(chosen))
+
+
+# ---- recordings ------------------------------------------------------------------------------
+
+
+def time_blocks(X: ArrayLike, n_blocks: int, *, gap: int = 0) -> list[NDArray[Any]]:
+    """Return a recording as a list of blocks, for cross-validation with ``KFold``.
+
+    Estimators fit the blocks as separate sequences, so no velocity joins two blocks.
+
+    Parameters
+    ----------
+    X : array of shape (n, n_features)
+        Rows in time order.
+    n_blocks : int
+    gap : int, default=0
+        Number of rows left out between two blocks. Use several times the slowest time scale:
+        neighbouring rows of a training and a test block are similar.
+
+    Returns
+    -------
+    list of arrays
+        Views of ``X``, of equal lengths up to one row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [block.ravel().tolist() for block in time_blocks(np.arange(8)[:, None], 3, gap=1)]
+    [[0, 1], [3, 4], [6, 7]]
+    """
+    rows = np.asarray(X)
+    n_blocks, gap = check_whole(n_blocks, "n_blocks"), check_whole(gap, "gap", least=0)
+    edges = np.linspace(0, len(rows) + gap, n_blocks + 1).astype(int)
+    if np.diff(edges).min() <= gap:
+        raise ValueError(
+            f"n_blocks={n_blocks} with gap={gap} exceeds the {len(rows)} rows. "
+            "Use fewer blocks or a smaller gap."
+        )
+    return [rows[start : stop - gap] for start, stop in pairwise(edges)]
 
 
 # ---- subspaces -------------------------------------------------------------------------------

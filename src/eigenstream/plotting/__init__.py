@@ -1,7 +1,7 @@
 """Curves on matplotlib axes, and small images.
 
-Every drawing function takes ``ax`` and returns it. Without ``ax`` it makes a new figure. Nothing
-here uses pyplot or global state.
+Every drawing function takes ``ax`` and returns it. Without ``ax`` it makes a new pyplot figure with
+a title. Functions take estimators and results: ``map_plane(som)``, ``roc(result)``.
 """
 
 from eigenstream.plotting._axes import axes, figure_uri, panels, save, svg
@@ -12,6 +12,7 @@ from eigenstream.plotting._curves import (
     distances,
     lags,
     overlaps,
+    risks,
     roc,
     runs,
     spectrum,
@@ -46,6 +47,7 @@ __all__ = [
     "overlaps",
     "panels",
     "png_uri",
+    "risks",
     "roc",
     "runs",
     "save",

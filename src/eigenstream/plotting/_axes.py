@@ -4,12 +4,12 @@ import re
 from base64 import b64encode
 from collections.abc import Sequence
 from io import BytesIO, StringIO
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 #: Colours that read on white and on black, in the order in which curves are drawn.
@@ -27,8 +27,10 @@ STYLE: Any = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 11,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
+    "figure.facecolor": "white",
+    "figure.dpi": 120,
+    "axes.axisbelow": True,
+    "axes.facecolor": "white",
     "font.family": "sans-serif",
     "font.size": 10,
     "grid.alpha": 0.15,
@@ -41,17 +43,24 @@ STYLE: Any = {
 }
 
 
-def axes(width: float = 4.4, height: float = 3.4) -> Axes:
-    """Return the empty axes of a new figure, its size in inches.
+def axes(width: float = 5.0, height: float = 3.6, title: str = "") -> Axes:
+    """Return the empty axes of a new figure of pyplot, its size in inches.
 
     >>> axes(3, 2).figure.get_size_inches().tolist()
     [3.0, 2.0]
     """
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        drawn: Axes = figure.add_subplot()
+        drawn: Axes = _figure(width, height).add_subplot()
         drawn.grid(True)
+        drawn.set_title(title, loc="left")
     return drawn
+
+
+def _figure(width: float, height: float) -> Any:
+    """Return a new current figure, which notebooks show and ``plt.savefig`` writes."""
+    from matplotlib import pyplot  # late: it takes a third of a second
+
+    return pyplot.figure(figsize=(width, height), layout="constrained")
 
 
 def panels(rows: Sequence[int], heights: Sequence[float], width: float = 8.6) -> list[Axes]:
@@ -63,7 +72,7 @@ def panels(rows: Sequence[int], heights: Sequence[float], width: float = 8.6) ->
     3
     """
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, float(sum(heights))), layout="constrained")
+        figure = _figure(width, float(sum(heights)))
         parts = figure.subfigures(len(rows), 1, height_ratios=list(heights), squeeze=False)
         drawn = [
             part.add_subplot(1, count, k + 1)
@@ -84,6 +93,11 @@ def colours(count: int) -> Sequence[str]:
     return [COLOURS[k % len(COLOURS)] for k in range(count)]
 
 
+def dashes(count: int) -> Sequence[Any]:
+    """Return line styles: the gaps of a later curve show an equal curve below it."""
+    return ["-", *((0, (6.0 / k, 4.0)) for k in range(1, count))][:count]
+
+
 def thinned(
     across: NDArray[np.float64], up: NDArray[np.float64], points: int = 400
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -97,28 +111,30 @@ def thinned(
     return across[kept], up[kept]
 
 
-def save(ax: Axes, file: Any, kind: str) -> None:
-    """Write the figure of ``ax`` into an open binary file as "png", "svg" or another kind.
+def save(ax: Axes, file: Any, kind: str | None = None) -> None:
+    """Write the figure of ``ax`` into a file.
 
-    >>> from io import BytesIO
+    ``kind`` is "png", "svg" or "pdf". The default is the ending of the file's name.
+
     >>> from eigenstream.plotting import axes
-    >>> save(axes(), BytesIO(), "xyz")
+    >>> save(axes(), "figure.xyz")
     Traceback (most recent call last):
         ...
-    ValueError: no picture of the kind 'xyz' can be written. End its name in .png, .svg or .pdf.
+    ValueError: No figure of kind 'xyz' can be written. Use .png, .svg or .pdf.
     """
     figure = ax.get_figure(root=True)
     assert figure is not None
-    if kind.lower() not in figure.canvas.get_supported_filetypes():
-        raise ValueError(
-            f"no picture of the kind {kind!r} can be written. End its name in .png, .svg or .pdf."
-        )
+    kind = (kind or Path(file).suffix[1:]).lower()
+    if kind not in figure.canvas.get_supported_filetypes():
+        raise ValueError(f"No figure of kind {kind!r} can be written. Use .png, .svg or .pdf.")
     with mpl.rc_context(STYLE):
-        figure.savefig(file, format=kind.lower(), facecolor="white")
+        figure.savefig(file, format=kind)
 
 
 def figure_uri(ax: Axes) -> str:
-    """Return the figure of ``ax`` as a PNG data URI: small where it holds thousands of points.
+    """Return the figure of ``ax`` as a PNG data URI, and close it.
+
+    A PNG is smaller than an SVG if the figure has thousands of points.
 
     >>> from eigenstream.plotting import axes
     >>> figure_uri(axes(1, 1))[:26]
@@ -126,13 +142,22 @@ def figure_uri(ax: Axes) -> str:
     """
     out = BytesIO()
     save(ax, out, "png")
+    _close(ax)
     return "data:image/png;base64," + b64encode(out.getvalue()).decode("ascii")
 
 
-def svg(ax: Axes, name: str) -> str:
-    """Return the figure of ``ax`` as SVG to be put inside a page, in the page's own text colour.
+def _close(ax: Axes) -> None:
+    """Remove the figure from pyplot: a page has many figures."""
+    from matplotlib import pyplot
 
-    ``name`` keeps the identifiers apart where a page holds several figures.
+    pyplot.close(ax.get_figure(root=True))
+
+
+def svg(ax: Axes, name: str) -> str:
+    """Return the figure of ``ax`` as SVG in the text colour of a page, and close it.
+
+    The title of a new figure is left out: pages have their own titles. ``name`` makes identifiers
+    unique on a page with several figures.
 
     >>> from eigenstream.plotting import axes
     >>> picture = svg(axes(), "empty")
@@ -143,7 +168,10 @@ def svg(ax: Axes, name: str) -> str:
     figure = ax.get_figure(root=True)
     assert figure is not None
     with mpl.rc_context(STYLE):
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        ax.set_title("", loc="left")
+        dates = {"Date": None, "Creator": None}
+        figure.savefig(out, format="svg", metadata=dates, transparent=True)
+    _close(ax)
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)

@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, SymmetricalLogLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
 from numpy.typing import ArrayLike
 
-from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend, thinned
+from eigenstream.evaluation.base import roc_area
+from eigenstream.plotting._axes import COLOURS, INK, axes, colours, dashes, legend, thinned
 from eigenstream.theory import MixingProfile, slow_bound
 
 
 def bounds(
-    profiles: Mapping[str, MixingProfile],
+    profiles: MixingProfile | Mapping[str, MixingProfile],
     d: int,
     *,
     delta: float = 0.05,
@@ -33,7 +34,8 @@ def bounds(
     >>> bounds(times, d=10).get_legend_handles_labels()[1]
     ['memory 1', 'memory 10', 'memory 100']
     """
-    ax = axes() if ax is None else ax
+    ax = axes(title="Bound of the objective") if ax is None else ax
+    profiles = profiles if isinstance(profiles, Mapping) else {repr(profiles): profiles}
     alpha = known.get("alpha")
     empty = 1.0 if alpha is None else 1.0 - 0.75 * alpha  # no gap of L can be larger
     counts = np.unique(np.geomspace(*rows, 61).astype(np.int64))
@@ -56,19 +58,51 @@ def bounds(
 FEW = 40
 
 
-def spectrum(eigenvalues: ArrayLike, n_kept: int, *, ax: Axes | None = None) -> Axes:
-    """Draw the signed eigenvalues of a contrast, the kept ones in colour.
+#: With more columns, only the eigenvalues of the components are drawn.
+WIDEST = 2000
 
-    Of many eigenvalues both axes are logarithmic; the vertical one in both directions, with a
-    linear stretch about zero.
+
+def _is_ratio(model: Any) -> bool:
+    return getattr(model, "criterion", None) == "ratio"
+
+
+def operator_of(model: Any) -> Any:
+    """Return the operator whose eigenvalues can all be drawn, or None."""
+    components = getattr(model, "components_", None)
+    if components is None or components.shape[1] > WIDEST or _is_ratio(model):
+        return None
+    found = getattr(model, "operator_", None)
+    return getattr(model, "contrast_", None) if found is None else found
+
+
+def spectrum(eigen: Any, n_kept: int | None = None, *, ax: Axes | None = None) -> Axes:
+    """Draw the eigenvalues of a subspace, the learned ones in colour.
+
+    More than 40 eigenvalues have logarithmic axes. The vertical axis is then linear about zero.
+
+    Parameters
+    ----------
+    eigen : fitted subspace estimator, or array of eigenvalues
+    n_kept : int, optional
+        The number of learned eigenvalues in an array. The default is all.
 
     Examples
     --------
-    >>> spectrum([3.0, 0.5, -0.1, -2.0], 2).get_xlabel()
-    'rank of the eigenvalue'
+    >>> from eigenstream import StreamPCA
+    >>> spectrum(StreamPCA(2).fit(np.diag([3.0, 2.0, 1.0]))).get_ylabel()
+    'variance along the component'
     """
-    ax = axes() if ax is None else ax
-    values = np.sort(np.asarray(eigenvalues, dtype=np.float64))[::-1]
+    ax = axes(title="Spectrum") if ax is None else ax
+    label = "eigenvalue of T"
+    if hasattr(eigen, "eigenvalues_"):
+        if _is_ratio(eigen):
+            label = "ratio of the two scatter matrices"
+        elif hasattr(eigen, "explained_variance_ratio_"):
+            label = "variance along the component"
+        n_kept, operator = len(eigen.eigenvalues_), operator_of(eigen)
+        eigen = np.linalg.eigvalsh(operator.matrix()) if operator else eigen.eigenvalues_
+    values = np.sort(np.asarray(eigen, dtype=np.float64))[::-1]
+    n_kept = len(values) if n_kept is None else n_kept
     rank = np.arange(1, len(values) + 1)
     near_zero = max(float(np.median(np.abs(values))), float(np.abs(values).max(initial=0)) * 1e-9)
     ax.axhline(0.0, color=INK, lw=0.8, alpha=0.6)
@@ -87,7 +121,7 @@ def spectrum(eigenvalues: ArrayLike, n_kept: int, *, ax: Axes | None = None) -> 
         ticks.set_params(numticks=7)
         ax.yaxis.set_major_locator(ticks)
         ax.set_ylim(limits)
-    ax.set(xlabel="rank of the eigenvalue", ylabel="eigenvalue of T")
+    ax.set(xlabel="rank of the eigenvalue", ylabel=label)
     legend(ax, "upper right")
     return ax
 
@@ -106,7 +140,7 @@ def sweep(
     >>> sweep([0.1, 0.5, 0.9], [0.7, 0.9, 0.8], {"auto": 0.4}).get_xlabel()
     'alpha, the weight of the variance'
     """
-    ax = axes() if ax is None else ax
+    ax = axes(title="ROC area") if ax is None else ax
     curves = areas if isinstance(areas, Mapping) else {None: areas}
     # The second colour is for what was chosen.
     palette = (COLOURS[2], *COLOURS[4:])
@@ -121,20 +155,24 @@ def sweep(
 
 
 def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the result of ``SlowSubspace.path``, and the alphas of "auto" and "bound".
+    """Draw the objective against alpha, and the alphas of "auto" and "bound".
 
     The eigenvalues of T and their sum L are divided by the largest L. The other curves are the
     share of the n_components eigenvalues that are positive, and the bound of Theorem 5.
+
+    Parameters
+    ----------
+    path : fitted SlowSubspace, or the result of its ``path``
 
     Examples
     --------
     >>> from eigenstream import SlowSubspace
     >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
-    >>> path = SlowSubspace(2).fit(rows).path(np.linspace(0.02, 1, 50))
-    >>> len(alphas(path).get_legend_handles_labels()[1])
+    >>> len(alphas(SlowSubspace(2).fit(rows)).get_legend_handles_labels()[1])
     6
     """
-    ax = axes() if ax is None else ax
+    ax = axes(title="Choice of alpha") if ax is None else ax
+    path = path.path(np.linspace(0.02, 1.0, 50)) if hasattr(path, "path") else path
     scale = float(np.abs(path.objective).max()) or 1.0
     wanted = path.eigenvalues.shape[1]
     lines = ax.plot(path.alphas, path.eigenvalues / scale, color=COLOURS[0], lw=1)
@@ -155,7 +193,7 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the time scale of each feature that ``lag_path`` found, against the lag.
 
     A feature with exponential autocorrelation has a horizontal line. Time scales in the shaded
-    area are below their lag, so their estimates are unreliable.
+    area are below their lag, so their estimates are unreliable. A line ends at half the lag.
 
     Examples
     --------
@@ -164,34 +202,38 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
     >>> lags(lag_path(SlowSubspace(2), rows, [1, 2, 5])).get_ylabel()
     'time scale, in rows'
     """
-    ax = axes() if ax is None else ax
+    ax = axes(title="Time scales") if ax is None else ax
     ax.set(xscale="log", yscale="log", xlabel="lag, in rows", ylabel="time scale, in rows")
-    count = path.timescales.shape[1]
-    least = float(path.lags.min())
-    for k, colour in enumerate(colours(count + 1)[1:]):
+    least, longest = float(path.lags.min()), 0
+    for k, colour in enumerate(colours(path.timescales.shape[1] + 1)[1:]):
         scales = path.timescales[:, k]
-        shown = np.isfinite(scales) & (scales > 0)
+        # Autocorrelations below exp(-2) are mostly noise.
+        known = np.logical_and.accumulate(scales >= path.lags / 2)
+        shown = np.flatnonzero(known & np.isfinite(scales))
         ax.plot(path.lags[shown], scales[shown], "-o", ms=3.5, lw=1.5, color=colour)
-        if shown.any():
+        if len(shown):
             # The name next to the last point.
-            at = np.flatnonzero(shown)[-1]
-            where = (float(path.lags[at]), float(scales[at]))
+            where = (float(path.lags[shown[-1]]), float(scales[shown[-1]]))
             ax.annotate(str(k + 1), where, (5, 0), textcoords="offset points", color=colour)
-            least = min(least, float(scales[shown].min()))
-    ax.fill_between(path.lags, path.lags, 0.7 * least, color=COLOURS[0], alpha=0.2, lw=0)
+            least, longest = min(least, float(scales[shown].min())), max(longest, shown[-1])
+    across = path.lags[: longest + 1]
+    ax.fill_between(across, across, 0.7 * least, color=COLOURS[0], alpha=0.2, lw=0)
     ax.set_ylim(bottom=0.7 * least)
-    ax.grid(True, which="both", alpha=0.1)
+    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300 * low else (1.0,)))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_locator(NullLocator())
     return ax
 
 
-def roc(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
-    """Draw ROC curves by name.
+def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw ROC curves of distances.
 
     Parameters
     ----------
-    curves : mapping from a name to a curve
-        A curve has ``false_positive_rate``, ``true_positive_rate`` and ``area``, as
-        ``evaluation.pair_roc`` returns it.
+    curves : fitted pair or class estimator, PairROC, or mapping from names to these
+        ``evaluation.pair_roc`` returns a PairROC. The curve of an estimator is that of its training
+        pairs.
 
     Examples
     --------
@@ -200,40 +242,91 @@ def roc(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
     >>> roc({"raw": curve}).get_legend_handles_labels()[1]
     ['raw  1.000']
     """
-    ax = axes() if ax is None else ax
-    for (name, curve), colour in zip(curves.items(), colours(len(curves)), strict=True):
-        across, up = thinned(curve.false_positive_rate, curve.true_positive_rate)
-        ax.plot(across, up, color=colour, lw=2, label=f"{name}  {curve.area:.3f}")
+    ax = axes(4.6, 4.2, "ROC curve") if ax is None else ax
+    named = curves if isinstance(curves, Mapping) else {"": curves}
+    styles = zip(named.items(), colours(len(named) + 1)[1:], dashes(len(named)), strict=True)
+    for (name, curve), colour, dash in styles:
+        counts = getattr(curve, "pair_counts_", None)
+        if counts is None:
+            up, across, area = curve.true_positive_rate, curve.false_positive_rate, curve.area
+        else:
+            up, across = (np.concatenate([[0.0], share]) for share in counts.shares)
+            area = roc_area(counts)
+        across, up = thinned(across, up)
+        ax.plot(across, up, color=colour, lw=2, ls=dash, label=f"{name}  {area:.3f}".strip())
     ax.plot([0, 1], [0, 1], color=INK, lw=0.8, ls=":", alpha=0.6)
     ax.set(
         xlabel="different pairs called same",
         ylabel="same pairs called same",
-        xlim=(-0.01, 1.01),
-        ylim=(-0.01, 1.01),
+        xlim=(-0.02, 1.02),
+        ylim=(-0.02, 1.02),
     )
     legend(ax, "lower right", title="area", alignment="left")
     return ax
 
 
-def distances(counts: Any, threshold: float, *, bins: int = 60, ax: Axes | None = None) -> Axes:
-    """Draw how far same and different pairs lie apart, and the threshold between them.
+def risks(model: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw the balanced risk and the two error rates against the threshold of the distance.
 
     Parameters
     ----------
-    counts : of pairs by distance
-        With ``ends``, ascending, and the cumulative weights ``same`` and ``different``, as
-        ``pair_counts_`` of what learns from pairs.
-    threshold : float
+    model : fitted pair or class estimator, or PairCounts
+        The risks of an estimator are those of its training pairs. Its threshold is marked.
 
     Examples
     --------
     >>> from eigenstream import PairSubspace
     >>> pairs = np.array([[[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 0.0]]])
-    >>> learned = PairSubspace(1, eta=1.0).fit(pairs, [1, -1])
-    >>> distances(learned.pair_counts_, learned.threshold_).get_xlabel()
+    >>> risks(PairSubspace(1, eta=1.0).fit(pairs, [1, -1])).get_legend_handles_labels()[1][0]
+    'balanced risk'
+    """
+    ax = axes(title="Risk of a threshold") if ax is None else ax
+    counts = getattr(model, "pair_counts_", model)
+    same, different = (np.concatenate([[0.0], share]) for share in counts.shares)
+    ends = np.concatenate([[0.0], counts.ends])
+    balanced = (1.0 - same + different) / 2.0
+    kept = np.append(np.linspace(0, len(ends) - 1, 1000), np.argmin(balanced))
+    kept = np.unique(kept.astype(int))
+    for name, values, colour, dash in (
+        ("balanced risk", balanced, COLOURS[4], "-"),
+        ("same pairs called different", 1.0 - same, COLOURS[2], (0, (6, 2))),
+        ("different pairs called same", different, COLOURS[1], (0, (3, 2))),
+    ):
+        ax.step(ends[kept], values[kept], where="post", lw=1.6, ls=dash, color=colour, label=name)
+    if hasattr(model, "threshold_"):
+        _mark_threshold(ax, model.threshold_, 0.67)  # below the legend
+    ax.set(xlabel="threshold of the distance", ylabel="error rate", ylim=(-0.03, 1.5))
+    ax.set_yticks(np.linspace(0.0, 1.0, 6))
+    legend(ax, "upper left")
+    return ax
+
+
+def _mark_threshold(ax: Axes, threshold: float, top: float = 1.0) -> None:
+    label = f"threshold {threshold:.3g}"
+    ax.axvline(threshold, 0.0, top, color=INK, lw=1, ls="--", alpha=0.7, label=label)
+
+
+def distances(
+    model: Any, threshold: float | None = None, *, bins: int = 60, ax: Axes | None = None
+) -> Axes:
+    """Draw the distances of same and of different pairs, and the threshold between them.
+
+    Parameters
+    ----------
+    model : fitted pair or class estimator, or PairCounts
+    threshold : float, optional
+        The default is that of the estimator.
+
+    Examples
+    --------
+    >>> from eigenstream import PairSubspace
+    >>> pairs = np.array([[[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 0.0]]])
+    >>> distances(PairSubspace(1, eta=1.0).fit(pairs, [1, -1])).get_xlabel()
     'distance'
     """
-    ax = axes() if ax is None else ax
+    ax = axes(title="Distances of pairs") if ax is None else ax
+    counts = getattr(model, "pair_counts_", model)
+    threshold = float(model.threshold_ if threshold is None else threshold)
     ends = np.asarray(counts.ends, np.float64)
     both = np.asarray(counts.same) + np.asarray(counts.different)
     # The farthest pair in a thousand would make all others a narrow heap.
@@ -249,7 +342,7 @@ def distances(counts: Any, threshold: float, *, bins: int = 60, ax: Axes | None 
         heights[0] += share[np.searchsorted(ends, 0.0, side="right")]
         ax.stairs(100 * heights, edges, fill=True, alpha=0.35, color=colour, lw=0)
         ax.stairs(100 * heights, edges, color=colour, lw=1.3, label=name)
-    ax.axvline(threshold, color=INK, lw=1, ls="--", alpha=0.7, label=f"threshold {threshold:.3g}")
+    _mark_threshold(ax, threshold)
     ax.set(xlabel="distance", ylabel="pairs of the kind, %", xlim=(0, edges[-1]))
     ax.set_ylim(0, 1.3 * ax.get_ylim()[1])  # room for the names above the heaps
     legend(ax, "upper right")
@@ -274,9 +367,9 @@ def courses(
     """
     ax = axes() if ax is None else ax
     names = list(dict.fromkeys([*lines, *(points or {})]))
-    for name, colour in zip(names, colours(len(names)), strict=True):
+    for name, colour, dash in zip(names, colours(len(names)), dashes(len(names)), strict=True):
         if name in lines:
-            ax.plot(*lines[name], lw=1.6, color=colour, label=name)
+            ax.plot(*lines[name], lw=1.6, color=colour, ls=dash, label=name)
         if points and name in points:
             x, y, error = (np.asarray(values, float) for values in points[name])
             label = None if name in lines else name
@@ -317,8 +410,8 @@ def overlaps(course: Any, recorded: Any = None, *, ax: Axes | None = None) -> Ax
 
 
 def runs(
-    sequences: Sequence[ArrayLike],
-    names: Sequence[str],
+    sequences: Any,
+    names: Sequence[str] | None = None,
     *,
     step: int = 1,
     ax: Axes | None = None,
@@ -327,9 +420,10 @@ def runs(
 
     Parameters
     ----------
-    sequences : arrays of shape (n_rows, n_features)
+    sequences : array of shape (n_rows, n_features), or a list of them
         Sequences are drawn side by side without connecting lines.
-    names : of the features
+    names : list of str, optional
+        Of the features.
     step : int
         The number of rows of the data from one row to the next.
 
@@ -339,9 +433,11 @@ def runs(
     >>> [line.get_xdata().tolist() for line in ax.lines if len(line.get_xdata()) > 2]
     [[2, 3, 4]]
     """
+    sequences = [sequences] if getattr(sequences, "ndim", 0) == 2 else sequences
     parts = [np.asarray(one, np.float64) for one in sequences]
+    names = names or [f"feature {k + 1}" for k in range(parts[0].shape[1])]
     count = len(names)
-    ax = axes(7.0, 0.9 + 0.66 * count) if ax is None else ax
+    ax = axes(7.0, 0.9 + 0.66 * count, "Features over time") if ax is None else ax
     lengths = [len(part) * step for part in parts]
     starts = np.cumsum([0, *lengths])[:-1]
     for k, (name, colour) in enumerate(zip(names, colours(count + 1)[1:], strict=True)):

@@ -99,25 +99,25 @@ def _rows(
 MOST_NAMES = 24
 
 
-def loadings(
-    components: ArrayLike, names: Sequence[str] | None = None, *, ax: Axes | None = None
-) -> Axes:
-    """Draw each component as a row of bars, one a column of the data, each on its own scale.
+def loadings(model: Any, names: Sequence[str] | None = None, *, ax: Axes | None = None) -> Axes:
+    """Draw each component as a row of bars, one bar for each column. Rows have separate scales.
 
     Parameters
     ----------
-    components : array of shape (n_components, n_features)
-    names : of the columns, optional
-        Written below the bars of up to 24 columns.
+    model : fitted subspace estimator, or array of shape (n_components, n_features)
+    names : list of str, optional
+        Of the columns, written below up to 24 bars. The default is ``feature_names_in_``.
 
     Examples
     --------
     >>> len(loadings([[0.6, 0.8], [-0.8, 0.6]], ["heat", "wind"]).patches)
     4
     """
+    names = getattr(model, "feature_names_in_", None) if names is None else names
+    components = getattr(model, "components_", model)
     rows = np.atleast_2d(np.asarray(components, np.float64))
     count, width = rows.shape
-    ax = axes(7.0, 1.0 + 0.62 * count) if ax is None else ax
+    ax = axes(7.0, 1.0 + 0.62 * count, "Components") if ax is None else ax
     places = np.arange(width)
     for k, (row, colour) in enumerate(zip(rows, colours(count + 1)[1:], strict=True)):
         peak = float(np.abs(row).max()) or 1.0
@@ -147,7 +147,7 @@ def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None)
     >>> len(embedding([[0.0, 1.0], [2.0, 3.0]], ["a", "b"]).texts)
     2
     """
-    ax = axes(4.4, 4.0) if ax is None else ax
+    ax = axes(5.0, 4.5, "First two features") if ax is None else ax
     points, names = np.asarray(features, np.float64), np.asarray(labels)
     if points.ndim != 2 or points.shape[1] < 2 or len(points) == 0:
         raise ValueError(f"features has shape {points.shape}. Pass rows of two features or more.")
@@ -175,8 +175,16 @@ def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None)
 MOST_BARS = 200
 
 
-def sizes(counts: ArrayLike, dead: Sequence[int] = (), *, ax: Axes | None = None) -> Axes:
-    """Draw counts from the largest to the smallest; ``dead`` prototypes have another colour.
+def sizes(model: Any, dead: Sequence[int] | None = None, *, ax: Axes | None = None) -> Axes:
+    """Draw the sizes of prototypes from the largest to the smallest.
+
+    Dead prototypes have another colour.
+
+    Parameters
+    ----------
+    model : fitted CompetitiveLearning, or array of counts
+    dead : list of int, optional
+        The dead prototypes. The default is ``dead_`` of the estimator.
 
     Examples
     --------
@@ -184,9 +192,10 @@ def sizes(counts: ArrayLike, dead: Sequence[int] = (), *, ax: Axes | None = None
     >>> [float(bar.get_height()) for bar in ax.patches]
     [9.0, 3.0, 0.5]
     """
-    values = np.asarray(counts, np.float64)
+    values = np.asarray(getattr(model, "counts_", model), np.float64)
+    dead = getattr(model, "dead_", ()) if dead is None else dead
     order = np.argsort(-values, kind="stable")
-    ax = axes(7.0, 2.6) if ax is None else ax
+    ax = axes(7.0, 2.8, "Sizes of prototypes") if ax is None else ax
     places = np.arange(1, len(values) + 1)
     if len(values) <= MOST_BARS:
         marked = np.isin(order, np.asarray(dead, np.int64))
@@ -204,8 +213,16 @@ def sizes(counts: ArrayLike, dead: Sequence[int] = (), *, ax: Axes | None = None
     return ax
 
 
-def map_plane(grid: Any, values: ArrayLike, *, label: str = "", ax: Axes | None = None) -> Axes:
-    """Draw a value at each unit of a grid: a U-matrix, hits, or the plane of a feature.
+def map_plane(
+    som: Any, values: ArrayLike | None = None, *, label: str = "", ax: Axes | None = None
+) -> Axes:
+    """Draw a value at each unit of a map: the U-matrix, hits, or the plane of a column.
+
+    Parameters
+    ----------
+    som : fitted SelfOrganizingMap, or its ``grid_``
+    values : array in the shape of the grid, optional
+        The default is the U-matrix: the mean distance of each unit to its neighbours.
 
     Examples
     --------
@@ -214,7 +231,10 @@ def map_plane(grid: Any, values: ArrayLike, *, label: str = "", ax: Axes | None 
     >>> len(ax.collections[0].get_paths())
     6
     """
-    ax = axes(3.6, 3.2) if ax is None else ax
+    ax = axes(4.6, 3.8, "U-matrix" if values is None else label) if ax is None else ax
+    if values is None:
+        values, label = som.u_matrix(), label or "distance"
+    grid = getattr(som, "grid_", som)
     cells = PolyCollection(_cells(grid), array=np.asarray(values, np.float64).ravel())
     cells.set(cmap="viridis", edgecolor="face", linewidth=0.3)
     _lay(ax, grid, cells)
@@ -227,10 +247,14 @@ def map_plane(grid: Any, values: ArrayLike, *, label: str = "", ax: Axes | None 
     return ax
 
 
-def map_classes(grid: Any, found: Any, *, ax: Axes | None = None) -> Axes:
+def map_classes(som: Any, found: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the most frequent class of each unit; the paler, the less pure. Empty ones are left out.
 
-    ``found`` is what ``SelfOrganizingMap.class_map`` returns.
+    Parameters
+    ----------
+    som : fitted SelfOrganizingMap, or its ``grid_``
+    found : ClassMap
+        The result of ``SelfOrganizingMap.class_map``.
 
     Examples
     --------
@@ -240,7 +264,8 @@ def map_classes(grid: Any, found: Any, *, ax: Axes | None = None) -> Axes:
     >>> ax.collections[0].get_facecolors()[:, 3].tolist()
     [0.75, 0.0]
     """
-    ax = axes(4.4, 3.2) if ax is None else ax
+    ax = axes(5.0, 3.8, "Classes") if ax is None else ax
+    grid = getattr(som, "grid_", som)
     named = mpl.colors.to_rgba_array(colours(len(found.classes)))
     faces = named[np.maximum(found.majority.ravel(), 0)]
     faces[:, 3] = np.nan_to_num(found.unit_purity.ravel())

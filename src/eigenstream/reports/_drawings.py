@@ -13,13 +13,12 @@ from eigenstream import plotting
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.evaluation.base import roc_area
+from eigenstream.plotting._curves import operator_of
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports.base import Drawing
 
 #: Vectors drawn as bars, vectors drawn as images, and planes of a map: more are not readable.
 MOST_BARS, MOST_IMAGES, MOST_PLANES = 12, 60, 24
-#: With more columns, the page draws the eigenvalues of the components alone.
-WIDEST = 2000
 #: The number of alphas drawn, times columns cubed, is at most this: about a second of work.
 PATH_WORK = 2e9
 
@@ -75,18 +74,21 @@ def overview(estimator: Any) -> list[Panel]:
     if isinstance(estimator, SelfOrganizingMap):
         plane = partial(plotting.map_plane, estimator.grid_)
         distances = partial(plane, estimator.u_matrix(), label="distance")
-        hits = partial(plane, estimator.hits(), label="rows")
-        return [
-            Panel("U-matrix", "High values are borders between regions.", distances),
-            Panel("Hits", "The number of rows that are nearest to each unit.", hits),
-        ]
+        panels = [Panel("U-matrix", "High values are borders between regions.", distances)]
+        if known(estimator, "quantization_error_") is not None:  # not after partial_fit
+            caption = "The number of rows that are nearest to each unit."
+            hits = partial(plane, estimator.hits(), label="rows")
+            panels.append(Panel("Hits", caption, hits))
+        return panels
     if isinstance(estimator, CompetitiveLearning):
-        draw = partial(plotting.sizes, estimator.counts_, estimator.dead_)
+        draw = partial(plotting.sizes, estimator)
         caption = "From the largest to the smallest. Dead prototypes have another colour."
         return [Panel("Rows of each prototype", caption, draw, wide=True)]
     panels = []
     if known(estimator, "eigenvalues_") is not None:
-        panels.append(_spectrum(estimator))
+        every = operator_of(estimator) is not None
+        caption = "All eigenvalues." if every else "The eigenvalues of the components."
+        panels.append(Panel("Spectrum", caption, partial(plotting.spectrum, estimator)))
     path = alpha_path(estimator)
     if path is not None:
         caption = (
@@ -97,57 +99,21 @@ def overview(estimator: Any) -> list[Panel]:
     return panels
 
 
-def planes(som: SelfOrganizingMap) -> list[Panel]:
-    """Return a drawing for each column of a map."""
+def planes(som: SelfOrganizingMap, most: int = MOST_PLANES) -> list[Panel]:
+    """Return a drawing for each column of a map, at most those with the largest spread."""
     values = som.component_planes()
     names = column_names(som) or [f"column {k}" for k in range(len(values))]
+    order = np.argsort(-som.prototypes_.std(axis=0), kind="stable")[:most]
     draw = partial(plotting.map_plane, som.grid_)
-    return [
-        Panel(name, "", partial(draw, plane, label=name))
-        for name, plane in list(zip(names, values, strict=True))[:MOST_PLANES]
-    ]
-
-
-def _spectrum(estimator: Any) -> Panel:
-    values, every = eigenvalues(estimator)
-    label = "eigenvalue of T"
-    if known(estimator, "criterion") == "ratio":
-        label = "ratio of the two scatter matrices"
-    elif known(estimator, "explained_variance_ratio_") is not None:
-        label = "variance along the component"
-
-    def draw(ax: Any = None) -> Any:
-        ax = plotting.spectrum(values, len(estimator.eigenvalues_), ax=ax)
-        ax.set_ylabel(label)
-        return ax
-
-    caption = "All eigenvalues." if every else "The eigenvalues of the components."
-    return Panel("Spectrum", caption, draw)
-
-
-def _operator(estimator: Any) -> tuple[Any, int]:
-    """Return the matrices of the objective, or None, and their size."""
-    weights = known(estimator, "components_")
-    if weights is None:
-        return None, 0
-    found = known(estimator, "operator_")
-    return known(estimator, "contrast_") if found is None else found, weights.shape[1]
-
-
-def eigenvalues(estimator: Any) -> tuple[Float64s, bool]:
-    """Return the eigenvalues to draw, and whether these are all eigenvalues of the objective."""
-    operator, width = _operator(estimator)
-    if operator is None or width > WIDEST or known(estimator, "criterion") == "ratio":
-        return np.asarray(estimator.eigenvalues_), False
-    return np.asarray(np.linalg.eigvalsh(operator.matrix())), True
+    return [Panel(names[k], "", partial(draw, values[k], label=names[k])) for k in np.sort(order)]
 
 
 def alpha_path(estimator: Any) -> Any:
     """Return the path over alpha, or None without matrices or if it would take too long."""
-    operator, width = _operator(estimator)
+    operator = operator_of(estimator)
     if operator is None or known(estimator, "alpha_") is None:
         return None
-    count = int(np.clip(PATH_WORK / width**3, 0, 60))
+    count = int(np.clip(PATH_WORK / estimator.components_.shape[1] ** 3, 0, 60))
     return None if count < 8 else estimator.path(np.linspace(1.0 / count, 1.0, count))
 
 
@@ -166,7 +132,7 @@ def pair_panels(counts: Any, threshold: float) -> list[Panel]:
         Panel(
             "ROC curve",
             "The shares of different and of same pairs below each threshold.",
-            partial(plotting.roc, {"features": curve}),
+            partial(plotting.roc, curve),
         ),
     ]
 
@@ -239,6 +205,14 @@ def checked_shape(shape: Any, estimator: Any) -> tuple[int, int] | None:
     return height, width
 
 
+def image_hint(estimator: Any, shape: Any) -> str:
+    """Return a sentence about ``shape`` if the rows could be square images."""
+    side = round(estimator.n_features_in_**0.5)
+    if shape is not None or side < 8 or side * side != estimator.n_features_in_:
+        return ""
+    return f" For images of {side} x {side} pixels, use shape=({side}, {side}) or --image-shape."
+
+
 #: Images in a row, planes of a map in a row, and planes in a figure.
 ACROSS, PLANES_ACROSS, MOST_IN_FIGURE = 12, 3, 12
 
@@ -287,7 +261,7 @@ def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
     shape = checked_shape(shape, estimator)
     rows: Rows = [(3.4, [panel.draw for panel in panels])] if panels else []
     if isinstance(estimator, SelfOrganizingMap) and shape is None:
-        drawn = [panel.draw for panel in planes(estimator)[:MOST_IN_FIGURE]]
+        drawn = [panel.draw for panel in planes(estimator, MOST_IN_FIGURE)]
         rows += [(2.8, drawn[k : k + PLANES_ACROSS]) for k in range(0, len(drawn), PLANES_ACROSS)]
     elif shown is not None:
         rows.append(_vector_panel(estimator, shown, shape))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,11 +24,16 @@ from eigenstream.reports import _drawings
 from eigenstream.reports._drawings import MOST_BARS, MOST_IMAGES, Panel, first_of, known
 from eigenstream.reports._rows import SeenRows
 from eigenstream.reports.base import PageTable, Report, Section, Tiles
+from eigenstream.subspace.timescales import autocorrelations, implied
 
 #: Components in a table, columns named in it, and features drawn over time.
 MOST_LISTED, MOST_NAMED, MOST_FEATURES = 12, 10, 8
 #: The most points drawn of each feature: more make the page slow.
 MOST_POINTS = 1200
+#: Lags in a drawing of time scales, up to a tenth of the longest sequence.
+N_LAGS = 12
+#: The longest drawn lag is at least this multiple of the lag of the fit.
+MIN_LAGS = 2
 #: The most labelled rows in the evaluation: about a million pairs.
 MOST_LABELLED = 1448
 #: The most classes drawn: the colours of more are not distinguishable.
@@ -108,10 +114,12 @@ def _passed(seen: SeenRows) -> Iterator[tuple[str, str]]:
     yield "sequences", f"{count:,}, of {span} rows"
 
 
-def quality(subject: Subject) -> Section:
+def quality(subject: Subject) -> Section | None:
     """Return how well prototypes or units represent the rows."""
     model = subject.estimator
     if isinstance(model, SelfOrganizingMap):
+        if known(model, "quantization_error_") is None:  # after partial_fit
+            return None
         table = [
             ("mean distance to the nearest unit", f"{model.quantization_error_:.6g}"),
             ("rows whose two nearest units are not neighbours", f"{model.topographic_error_:.2%}"),
@@ -149,6 +157,11 @@ def overview(subject: Subject) -> Section | None:
     estimator = subject.estimator
     blocks: list[Any] = list(_drawings.overview(estimator))
     if isinstance(estimator, SelfOrganizingMap):
+        if subject.y is not None:
+            found = estimator.class_map(subject.X, subject.y)
+            caption = f"The most frequent class of each unit. Purity: {found.purity:.1%}."
+            draw = partial(plotting.map_classes, estimator, found)
+            blocks.append(Panel("Classes", caption, draw))
         return Section("Borders and hits", "", blocks)
     if isinstance(estimator, CompetitiveLearning):
         counts = estimator.counts_
@@ -210,7 +223,8 @@ def vectors(subject: Subject) -> Section | None:
     if shown.kind == "unit":
         return None
     names = _drawings.column_names(estimator)
-    return Section(title, "", (_drawings.bars(shown, names), _largest(shown, names)))
+    text = _drawings.image_hint(estimator, shape).strip()
+    return Section(title, text, (_drawings.bars(shown, names), _largest(shown, names)))
 
 
 def _images(subject: Subject, shown: _drawings.Vectors, shape: tuple[int, int]) -> list[Tiles]:
@@ -256,8 +270,10 @@ def _largest(shown: _drawings.Vectors, names: list[str] | None) -> PageTable:
 def planes(subject: Subject) -> Section:
     """Return a drawing for each column of a map."""
     panels = _drawings.planes(subject.estimator)
-    text = "The value of each column at each unit."
-    text += first_of(len(panels), subject.estimator.n_features_in_)
+    text, total = "The value of each column at each unit.", subject.estimator.n_features_in_
+    if len(panels) < total:
+        text += f" The {len(panels)} columns of {total:,} with the largest spread."
+    text += _drawings.image_hint(subject.estimator, subject.shape)
     return Section("Planes", text, panels)
 
 
@@ -276,8 +292,9 @@ def features(subject: Subject) -> Section | None:
             out[complete] = np.asarray(estimator.transform(rows[complete]))[:, : len(names)]
         return out
 
-    share = max(MOST_POINTS // len(seen.first), 2)
-    first = [transformed(rows[:share]) for rows in seen.first]
+    runs = [transformed(rows) for rows in seen.first]
+    share = max(MOST_POINTS // len(runs), 2)
+    first = [rows[:share] for rows in runs]
     caption = f"Sequences shown: {len(first)} of {seen.lengths[0]}. Features have separate scales."
     draw = partial(plotting.runs, first, names)
     panels = [Panel("First rows", caption, draw, wide=True)]
@@ -286,9 +303,29 @@ def features(subject: Subject) -> Section | None:
         caption = f"Every {seen.step:,}th of {seen.n_rows:,} rows."
         draw = partial(plotting.runs, thin, names, step=seen.step)
         panels.append(Panel("All rows", caption, draw, wide=True))
+    lag, longest = known(estimator, "lag") or 0, max(map(len, runs)) // 10
+    if 0 < MIN_LAGS * lag <= longest:
+        panels.append(_lags(runs, lag, longest))
     text = "Rows with missing values leave a gap." * bool(seen.n_missing)
     text += first_of(len(names), len(every))
     return Section("Features over time", text, panels)
+
+
+def _lags(runs: list[Float64s], lag: int, longest: int) -> Panel:
+    """Return the time scales of features against the lag, from runs with NaN for missing rows."""
+    lags = np.unique(np.append(np.geomspace(1, longest, N_LAGS).round().astype(int), lag))
+    variance = np.nanvar(np.concatenate(runs), axis=0)
+    scales = []
+    for step in lags:
+        steps = np.concatenate([rows[step:] - rows[:-step] for rows in runs if len(rows) > step])
+        rho = autocorrelations(variance, np.nanmean(steps**2, axis=0), 0.0)
+        scales.append(implied(rho, int(step)))
+    path = SimpleNamespace(lags=lags, timescales=np.array(scales))
+    caption = (
+        f"Learned at lag {lag}, from the first {sum(map(len, runs)):,} rows. A line that rises "
+        "shows noise at the short lags. Choose a lag at which the lines are level."
+    )
+    return Panel("Time scales", caption, partial(plotting.lags, path))
 
 
 def are_pairs(estimator: Any, X: Any) -> bool:
@@ -428,7 +465,7 @@ def report(
         )
     check_is_fitted(estimator)
     shape = _drawings.checked_shape(shape, estimator)
-    if y is not None and isinstance(estimator, CompetitiveLearning | SelfOrganizingMap):
+    if y is not None and isinstance(estimator, CompetitiveLearning):
         raise ValueError("A page about prototypes uses no labels. Leave out y.")
     if y is not None and (X is None or isinstance(X, SeenRows)):
         raise ValueError("y needs the rows that it labels. Pass X as well.")

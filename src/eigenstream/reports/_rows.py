@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from eigenstream._checks import is_sparse
 from eigenstream.streams import open_stream
 
-#: Sequences and rows in a sample: more are not visible in a drawing.
+#: Sequences and thinned rows in a sample: more are not visible in a drawing.
 MOST_SEQUENCES, MOST_ROWS = 4, 1200
+#: First rows of a sequence in a sample: time scales need many.
+MOST_FIRST = 20_000
 #: The most bytes of the sampled rows of a sequence.
 MOST_BYTES = 1 << 24
 
@@ -85,9 +87,10 @@ class SeenRows:
             self._count, self._shortest, self._longest = self.lengths
             self._running = 0
             self._first += [[]] * (len(self._first) <= MOST_SEQUENCES)
-        most = min(max(MOST_BYTES // (8 * rows.shape[1]), 16), MOST_ROWS)
-        if len(self._first) <= MOST_SEQUENCES and self._running < most:
-            self._first[-1].append(_dense(chunk, slice(most - self._running)))
+        room = max(MOST_BYTES // (8 * rows.shape[1]), 16)
+        first, most = min(room, MOST_FIRST), min(room, MOST_ROWS)
+        if len(self._first) <= MOST_SEQUENCES and self._running < first:
+            self._first[-1].append(_dense(chunk, slice(first - self._running)))
         missing = np.zeros(len(chunk), bool) if chunk.weights is None else chunk.weights == 0
         if not is_sparse(rows) and np.isnan(rows.sum()):
             missing |= np.isnan(rows).any(axis=1)

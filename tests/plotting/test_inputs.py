@@ -1,0 +1,84 @@
+"""Drawings take estimators and results as they are."""
+
+import matplotlib
+import numpy as np
+import pytest
+from PIL import Image
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+
+from eigenstream import (
+    ClassSubspace,
+    CompetitiveLearning,
+    SelfOrganizingMap,
+    SlowSubspace,
+    plotting,
+)
+from eigenstream.evaluation import pair_roc
+
+RNG = np.random.default_rng(0)
+LABELS = np.arange(90) % 3
+ROWS = RNG.normal(size=(90, 4)) + 30.0 * np.eye(4)[LABELS]
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return {
+        "classes": ClassSubspace(2).fit(ROWS, LABELS),
+        "slow": SlowSubspace(2).fit(RNG.normal(size=(300, 3)).cumsum(axis=0)),
+        "map": SelfOrganizingMap((3, 4), random_state=0).fit(ROWS),
+        "prototypes": CompetitiveLearning(3, random_state=0).fit(ROWS),
+    }
+
+
+@pytest.mark.parametrize(
+    ("draw", "name"),
+    [
+        ("roc", "classes"),
+        ("risks", "classes"),
+        ("distances", "classes"),
+        ("spectrum", "classes"),
+        ("loadings", "classes"),
+        ("spectrum", "slow"),
+        ("alphas", "slow"),
+        ("map_plane", "map"),
+        ("sizes", "prototypes"),
+    ],
+)
+def test_an_estimator_is_drawn_with_a_title_on_white(draw, name, fitted, tmp_path):
+    ax = getattr(plotting, draw)(fitted[name])
+    assert ax.get_title("left")
+    assert plt.gcf() is ax.figure
+    plt.savefig(tmp_path / "pyplot.png")
+    plotting.save(ax, tmp_path / "saved.png")
+    for file in ("pyplot.png", "saved.png"):
+        pixels = np.asarray(Image.open(tmp_path / file).convert("RGBA"))
+        assert tuple(pixels[0, 0]) == (255, 255, 255, 255)
+        assert pixels[..., :3].min() < 100
+
+
+def test_curves_at_one_do_not_hide_each_other():
+    perfect = pair_roc(ROWS, LABELS)
+    assert perfect.area == pytest.approx(1.0)
+    ax = plotting.roc({"first": perfect, "second": perfect, "third": perfect})
+    assert [line.get_linestyle() for line in ax.lines[:3]] == ["-", "--", "--"]
+    assert len({str(line._dash_pattern) for line in ax.lines[:3]}) == 3
+    assert plotting.roc(perfect).get_legend_handles_labels()[1] == ["1.000"]
+
+
+def test_the_threshold_of_an_estimator_has_its_risk(fitted):
+    model = fitted["classes"]
+    assert plotting.risks(model).lines[0].get_ydata().min() == pytest.approx(model.risk_)
+
+
+def test_figures_of_pages_are_closed():
+    plotting.svg(plotting.spectrum([1.0, 2.0]), "a")
+    plotting.figure_uri(plotting.spectrum([1.0, 2.0]))
+    assert plt.get_fignums() == []
