@@ -66,7 +66,7 @@ def _is_ratio(model: Any) -> bool:
     return getattr(model, "criterion", None) == "ratio"
 
 
-def operator_of(model: Any) -> Any:
+def _operator_of(model: Any) -> Any:
     """Return the operator whose eigenvalues can all be drawn, or None."""
     components = getattr(model, "components_", None)
     if components is None or components.shape[1] > WIDEST or _is_ratio(model):
@@ -99,7 +99,7 @@ def spectrum(eigen: Any, n_kept: int | None = None, *, ax: Axes | None = None) -
             label = "ratio of the two scatter matrices"
         elif hasattr(eigen, "explained_variance_ratio_"):
             label = "variance along the component"
-        n_kept, operator = len(eigen.eigenvalues_), operator_of(eigen)
+        n_kept, operator = len(eigen.eigenvalues_), _operator_of(eigen)
         eigen = np.linalg.eigvalsh(operator.matrix()) if operator else eigen.eigenvalues_
     values = np.sort(np.asarray(eigen, dtype=np.float64))[::-1]
     n_kept = len(values) if n_kept is None else n_kept

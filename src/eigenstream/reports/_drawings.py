@@ -13,7 +13,6 @@ from eigenstream import plotting
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.evaluation.base import roc_area
-from eigenstream.plotting._curves import operator_of
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports.base import Drawing
 
@@ -86,8 +85,7 @@ def overview(estimator: Any) -> list[Panel]:
         return [Panel("Rows of each prototype", caption, draw, wide=True)]
     panels = []
     if known(estimator, "eigenvalues_") is not None:
-        every = operator_of(estimator) is not None
-        caption = "All eigenvalues." if every else "The eigenvalues of the components."
+        caption = "A solver without matrices has only the learned eigenvalues."
         panels.append(Panel("Spectrum", caption, partial(plotting.spectrum, estimator)))
     path = alpha_path(estimator)
     if path is not None:
@@ -110,8 +108,8 @@ def planes(som: SelfOrganizingMap, most: int = MOST_PLANES) -> list[Panel]:
 
 def alpha_path(estimator: Any) -> Any:
     """Return the path over alpha, or None without matrices or if it would take too long."""
-    operator = operator_of(estimator)
-    if operator is None or known(estimator, "alpha_") is None:
+    found = (known(estimator, name) for name in ("operator_", "contrast_"))
+    if known(estimator, "alpha_") is None or all(one is None for one in found):
         return None
     count = int(np.clip(PATH_WORK / estimator.components_.shape[1] ** 3, 0, 60))
     return None if count < 8 else estimator.path(np.linspace(1.0 / count, 1.0, count))
