@@ -85,15 +85,6 @@ def weighted_sum(weights: Floats, rows: Floats) -> Floats:
     return _gemv(rows.T, weights)
 
 
-def products_with(rows: Floats, vector: Floats) -> Floats:
-    """Return ``rows @ vector``, by the BLAS that ``rank_update`` uses.
-
-    >>> products_with(np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([1.0, 1.0]))
-    array([3., 1.])
-    """
-    return _gemv(rows, vector)
-
-
 def _gemv(matrix: Floats, vector: Floats) -> Floats:
     """Return ``matrix @ vector``; BLAS takes both orders as they lie."""
     if not (matrix.flags.c_contiguous or matrix.flags.f_contiguous) or 0 in matrix.shape:

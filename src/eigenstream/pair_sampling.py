@@ -21,10 +21,6 @@ from eigenstream.kernels.pairs import nth_alike, window_counts
 __all__ = ["LabelledPairs", "TemporalPairs", "sample_pairs"]
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
 #: Peak memory of a pair: several copies of two indices and a sign.
 PAIR_BYTES = 100
 

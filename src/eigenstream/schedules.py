@@ -18,10 +18,6 @@ from eigenstream._storable import storable
 __all__ = ["Auto", "Constant", "Exponential", "Power", "Schedule", "Steps", "Verdict"]
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
 class Verdict(NamedTuple):
     """Result of ``converges``: true if the conditions hold, with the reason.
 

@@ -137,3 +137,10 @@ def test_maps_that_go_on_learning_are_no_part_of_a_stream(learner, data, feature
     frozen = FrozenEstimator(clone(features).fit(ROWS))
     model.set_params(features=frozen).partial_fit(*data)
     model.set_params(features=features).fit(*data)
+
+
+def test_a_map_that_is_too_sharp_for_pairs_warns():
+    with pytest.warns(UserWarning, match="nearly the identity"):
+        ClassSubspace(1, eta=0.5, features=RBFNetwork(20, gamma=1e6)).fit(
+            ROWS, np.arange(len(ROWS)) % 3
+        )

@@ -22,7 +22,3 @@ __all__ = [
     "subspace_angles",
     "time_blocks",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -4,7 +4,3 @@ from eigenstream.features.gradients import GradientOrientation
 from eigenstream.features.rbf import RBFNetwork
 
 __all__ = ["GradientOrientation", "RBFNetwork"]
-
-
-def __dir__() -> list[str]:
-    return __all__

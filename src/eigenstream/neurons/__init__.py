@@ -13,7 +13,3 @@ __all__ = [
     "Perceptron",
     "SangerNetwork",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -28,7 +28,3 @@ __all__ = [
     "UnstableStepError",
     "check_options",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -5,7 +5,3 @@ from eigenstream.persistence.exports import export
 from eigenstream.persistence.model_file import ModelError, describe, load, save
 
 __all__ = ["Checkpoint", "Interrupted", "ModelError", "describe", "export", "load", "save"]
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -57,7 +57,3 @@ __all__ = [
     "svg",
     "sweep",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -31,7 +31,3 @@ __all__ = [
     "page_image",
     "turning_characters",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -6,7 +6,3 @@ from eigenstream.prototypes.grids import Grid
 from eigenstream.prototypes.self_organizing_map import SelfOrganizingMap
 
 __all__ = ["ClassMap", "CompetitiveLearning", "Grid", "MapQuality", "SelfOrganizingMap"]
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -5,7 +5,3 @@ from eigenstream.reports._page import report
 from eigenstream.reports._rows import SeenRows
 
 __all__ = ["SeenRows", "picture", "report"]
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -33,7 +33,3 @@ __all__ = [
     "preprocessing_of",
     "write_stream",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__

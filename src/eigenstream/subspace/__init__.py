@@ -36,7 +36,3 @@ __all__ = [
     "lag_path",
     "median_square",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__

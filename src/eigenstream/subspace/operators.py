@@ -136,17 +136,6 @@ class MatrixOperator:
         """Return the numerical rank of A."""
         return numerical_rank(eigenvalues_of(self.reward), self.rounding, self.floor)
 
-    def least_weight(self, n_components: int) -> float:
-        """Return the alpha above which ``n_components`` eigenvalues of T are positive.
-
-        By Sylvester's law of inertia: one minus the d-th eigenvalue of A v = theta (A + B) v.
-
-        >>> operator = MatrixOperator(np.diag([9.0, 3.0]), np.eye(2))
-        >>> round(operator.least_weight(2), 12)
-        0.25
-        """
-        return self._least_weight(n_components)[0]
-
     def automatic_alpha(self, n_components: int) -> float:
         """Return an alpha a step above the least one; warn where rounding may decide about it."""
         least, error = self._least_weight(n_components)
@@ -159,7 +148,13 @@ class MatrixOperator:
         return alpha
 
     def _least_weight(self, n_components: int) -> tuple[float, float]:
-        """Return the least alpha, and how far rounding may move it."""
+        """Return the alpha above which the eigenvalues are positive, and how far rounding moves it.
+
+        By Sylvester's law of inertia: one minus the d-th eigenvalue of A v = theta (A + B) v.
+
+        >>> round(MatrixOperator(np.diag([9.0, 3.0]), np.eye(2))._least_weight(2)[0], 12)
+        0.25
+        """
         both = self.reward + self.penalty
         white = whitener(both, self.rounding, self.floor)
         n = min(n_components, white.shape[1])

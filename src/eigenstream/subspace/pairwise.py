@@ -16,6 +16,7 @@ from eigenstream._streams import maps_streams
 from eigenstream.evaluation import pair_risk
 from eigenstream.subspace.base import CRITERION, Answer, SubspaceEstimator
 from eigenstream.subspace.decisions import PairDecisions
+from eigenstream.subspace.kernels import check_map
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs
 from eigenstream.subspace.pair_bounds import check_delta
@@ -56,6 +57,11 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     SAMPLE_SIZE: ClassVar[int | None] = None
     #: The pairs, or rows, that were learned from, by learned distance.
     _trained: Any = None
+
+    def _fit_maps(self, source: Any) -> None:
+        super()._fit_maps(source)
+        if source.map is not None and source.map.ready:
+            check_map(source.map.transformer)
 
     @abstractmethod
     def _sample(self, width: int) -> Any:

@@ -45,10 +45,6 @@ _dynamics = (
 __all__ = ["Deviation", *_dynamics, *_estimates, *_mixing, *_pairs, *_slow]
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
 def __getattr__(name: str) -> Any:
     """Import the dynamics, which numba compiles, when one of their names is first used."""
     if name in _dynamics:
