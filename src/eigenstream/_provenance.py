@@ -27,6 +27,8 @@ def note_source(estimator: Any, stream: Any, sequences: int | None = None) -> No
         "columns": None if columns is None else list(map(str, columns)),
         "sequences": sequences,
     }
+    if reading := getattr(stream, "reading", None):
+        estimator.provenance_["reading"] = reading
     preprocessing = getattr(stream, "preprocessing", None)
     if preprocessing is not None and preprocessing.steps:
         estimator.preprocessing_ = preprocessing.fresh()

@@ -1,11 +1,11 @@
-"""``eigenstream bound``: the question asked each way round, and one clear line where it fails."""
+"""``eigenstream research bound``: the question asked each way round, and one clear line where it fails."""
 
 import pytest
 
 from eigenstream.cli import app
 
-SLOW = ["bound", "slow", "--d", "10", "--mixing", "geometric:1,0.99"]
-PAIRS = ["bound", "pairs", "--d", "10", "--margin", "0.1"]
+SLOW = ["research", "bound", "slow", "--d", "10", "--mixing", "geometric:1,0.99"]
+PAIRS = ["research", "bound", "pairs", "--d", "10", "--margin", "0.1"]
 
 
 def run(capsys, *arguments):
@@ -36,17 +36,20 @@ def test_profiles_are_compared_and_drawn(capsys, tmp_path):
             [*SLOW, "--m", "9", "--precision", "1", "--delta", "0.1"],
             "--m and --precision together ask for delta",
         ),
-        (["bound", "slow", "--d", "10", "--m", "9", "--mixing", "geometric:1"], "geometric:c,rho"),
-        (["bound", "slow", "--d", "10", "--m", "9"], "'--mixing'"),
+        (
+            ["research", "bound", "slow", "--d", "10", "--m", "9", "--mixing", "geometric:1"],
+            "geometric:c,rho",
+        ),
+        (["research", "bound", "slow", "--d", "10", "--m", "9"], "'--mixing'"),
         ([*SLOW, "--m", "many"], "'--m'"),
         ([*SLOW, "--m", "100"], "Use m >= "),
         ([*SLOW, "--m", "100", "--delta", "2"], "delta must be a number in (0, 1)"),
         ([*SLOW, "--m", "10000000", "--picture", "no/such/folder/x.png"], "no/such/folder"),
-        ([*PAIRS[:4], "--margin", "1.5", "--m", "9"], "margin must be a number in (0, 1), got 1.5"),
+        ([*PAIRS[:5], "--margin", "1.5", "--m", "9"], "margin must be a number in (0, 1), got 1.5"),
         ([*PAIRS, "--m", "9", "--risk", "-1"], "empirical_risk must be a number in [0, 1]"),
         ([*SLOW, "--m", "10000000", "--picture", "x.xyz"], "no picture of the kind 'xyz'"),
-        (["bound"], "bound --help"),
-        (["bound", "fast"], "fast"),
+        (["research", "bound"], "bound --help"),
+        (["research", "bound", "fast"], "fast"),
     ],
 )
 def test_refusals_are_one_line_and_exit_2(capsys, tmp_path, monkeypatch, arguments, message):

@@ -147,7 +147,7 @@ def test_help_of_every_command_has_an_example_of_options_that_it_has(words):
     command = COMMANDS[words]
     called, _, given = command.epilog.removeprefix("Example: ").partition(words)
     assert called == ""
-    if hasattr(command, "commands"):
+    while hasattr(command, "commands"):
         word, _, given = given.strip().partition(" ")
         command = command.commands[word]
     asked = [one for one in given.split() if one.startswith("-")]

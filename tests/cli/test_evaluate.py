@@ -99,11 +99,11 @@ def test_pairs_of_rows(files):
 
 
 def test_of_many_rows_a_sample_is_judged(files):
-    first = told("evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy", "--most", 30)
+    first = told("evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy", "--max-rows", 30)
     assert (first["rows"], first["judged"]) == (120, 30)
-    again = told("evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy", "--most", 30)
+    again = told("evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy", "--max-rows", 30)
     other = told(
-        "evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy", "--most", 30, "--seed", 1
+        "evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy", "--max-rows", 30, "--seed", 1
     )
     assert first == again
     assert first["features"] != other["features"]
@@ -114,7 +114,7 @@ def test_of_many_rows_a_sample_is_judged(files):
 
 def test_a_fit_leaves_a_page(files):
     fits = {
-        "slow": ("slow", "rows.npy", "--shape", "2x2"),
+        "slow": ("slow", "rows.npy", "--image-shape", "2x2"),
         "pca": ("pca", "table.csv", "--columns", "a,b,c,d"),
         "krylov": ("pca", "rows.npy", "--solver", "krylov"),
         "mapped": ("slow", "rows.npy", "--features", "rbf:9"),

@@ -160,7 +160,7 @@ def test_size_of_pictures(files):
     pages = np.random.default_rng(1).integers(0, 255, (9, 8, 12), dtype=np.uint8)
     for k, page in enumerate(pages):
         image.fromarray(page).save(f"frames/{k}.png")
-    assert told("look", "frames", "--size", "4x6")["columns"] == 24
+    assert told("info", "frames", "--size", "4x6")["columns"] == 24
     assert told("fit", "pca", "frames", "--size", "4x6")["columns"] == 24
 
 

@@ -126,20 +126,20 @@ def test_rows_that_are_left_out_keep_their_place_behind_steps(folder):
     assert np.flatnonzero(np.isnan(np.load(out)[:, 0])).tolist() == [0, 100, 101]
 
 
-def test_inspect_says_where_a_model_comes_from(folder):
+def test_info_says_where_a_model_comes_from(folder):
     stream = open_stream([folder / "x.npy", folder / "x.csv"]).through(LagEmbedding(2))
     save(StreamPCA(1).fit(stream), folder / "model.eigs")
-    code, out, _ = run("inspect", folder / "model.eigs")
+    code, out, _ = run("info", folder / "model.eigs")
     assert code == 0
     told = " ".join(out.split())
     assert f"sources 2: {folder}/x.npy, {folder}/x.csv" in told
     assert "sequences 2" in told
     assert "preprocessing LagEmbedding(n_delays=2, lag=1)" in told
-    found = json.loads(run("inspect", folder / "model.eigs", "--json")[1])
+    found = json.loads(run("info", folder / "model.eigs", "--json")[1])
     assert found["provenance"]["n_sources"] == 2
     run("fit", "pca", folder / "x.npy", "--checkpoint", folder / "fit.eigs")
     assert "checkpoint 600 rows of its stream; the fit is over" in " ".join(
-        run("inspect", folder / "fit.eigs")[1].split()
+        run("info", folder / "fit.eigs")[1].split()
     )
 
 

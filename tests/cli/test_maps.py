@@ -24,7 +24,7 @@ def run(*words):
 
 def test_a_map_of_a_file(table, tmp_path):
     model, page = tmp_path / "map.eigs", tmp_path / "map.html"
-    given = ("--shape", "4x5", "--topology", "hexagonal", "--json", "-o", model, "--report", page)
+    given = ("--grid", "4x5", "--topology", "hexagonal", "--json", "-o", model, "--report", page)
     result = run("fit", "som", table, *given)
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
@@ -39,7 +39,7 @@ def test_a_map_of_a_file(table, tmp_path):
 
 def test_units_as_images_where_they_lie(table, tmp_path):
     page = tmp_path / "map.html"
-    words = ("--shape", "4x5", "--max-iter", 2, "--image-shape", "1x3", "--report", page)
+    words = ("--grid", "4x5", "--max-iter", 2, "--image-shape", "1x3", "--report", page)
     result = run("fit", "som", table, *words)
     assert result.exit_code == 0, result.stderr
     text = page.read_text()
@@ -53,7 +53,7 @@ def test_a_map_of_a_file_with_holes(tmp_path):
     rows[5] = np.nan
     np.savetxt(tmp_path / "x.csv", rows, delimiter=",", fmt="%.17g", header="a,b,c", comments="")
     model, page, out = (tmp_path / name for name in ("map.eigs", "map.html", "d.npy"))
-    words = ("--shape", "4x5", "--missing", "partial", "-o", model, "--report", page, "--json")
+    words = ("--grid", "4x5", "--missing", "partial", "-o", model, "--report", page, "--json")
     result = run("fit", "som", tmp_path / "x.csv", *words)
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["rows_skipped"] == 1

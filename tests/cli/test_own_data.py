@@ -1,4 +1,4 @@
-"""The commands for a user's own files: look, fit, transform, inspect, merge."""
+"""The commands for a user's own files: fit, transform, info, merge."""
 
 import io
 import json
@@ -59,14 +59,14 @@ def files(tmp_path, rows, monkeypatch):
 # ---- what it does ------------------------------------------------------------------------------
 
 
-def test_look_tells_what_the_reader_sees(files):
-    found = told("look", "run*.csv")
+def test_info_tells_what_the_reader_sees(files):
+    found = told("info", "run*.csv")
     assert found["sources"] == ["run1.csv", "run2.csv"]
     assert (found["rows"], found["columns"], found["type"]) == (600, 3, "float64")
     assert found["names"] == ["x", "y", "z"]
     assert (found["sequences"], found["shortest"], found["longest"]) == (2, 300, 300)
     assert (found["rows_with_missing"], found["first_missing"]) == (0, None)
-    shown = run("look", "run*.csv").stdout
+    shown = run("info", "run*.csv").stdout
     for words in (
         "2: run1.csv, run2.csv",
         "3: x, y, z",
@@ -77,23 +77,23 @@ def test_look_tells_what_the_reader_sees(files):
         assert words in shown
 
 
-def test_look_finds_sequences_and_holes(files):
+def test_info_finds_sequences_and_holes(files):
     (files / "days.csv").write_text("day,x,y\n1,1,2\n1,,3\n2,4,5\n2,6,7\n2,8,nan\n")
-    found = told("look", "days.csv", "--sequence", "day")
+    found = told("info", "days.csv", "--sequence", "day")
     assert (found["sequences"], found["shortest"], found["longest"]) == (2, 2, 3)
     assert found["rows_with_missing"] == 2
     assert found["first_missing"] == {"source": "days.csv", "row": 1}
-    assert "--missing skip" in run("look", "days.csv").stdout
+    assert "--missing skip" in run("info", "days.csv").stdout
 
 
-def test_look_quick_reads_headers_only(files):
+def test_info_quick_reads_headers_only(files):
     # Text beyond what is looked at first, which only a pass finds, by its place.
     (files / "bad.csv").write_text("x,y\n1,2\n" + "3,4\n" * 30_000 + "5,many\n")
-    found = told("look", "all.npy", "--quick")
+    found = told("info", "all.npy", "--quick")
     assert found["rows"] == 600
     assert "sequences" not in found
-    assert run("look", "bad.csv", "--quick").exit_code == 0
-    refused = run("look", "bad.csv")
+    assert run("info", "bad.csv", "--quick").exit_code == 0
+    refused = run("info", "bad.csv")
     assert refused.exit_code == 2
     assert "Row #30003" in refused.stderr
 
@@ -251,11 +251,11 @@ def test_interrupted_it_leaves_nothing(arguments, files):
 
 def test_text_with_decimal_commas(files):
     (files / "euro.csv").write_text("x;y\n1,5;2\n3,5;5\n7;1,25\n")
-    assert "--decimal ," in run("look", "euro.csv").stdout
+    assert "--decimal ," in run("info", "euro.csv").stdout
     refused = run("fit", "pca", "euro.csv")
     assert refused.exit_code == 2
     assert refused.stderr.strip().startswith("eigenstream: euro.csv cannot be read")
-    assert told("look", "euro.csv", "--decimal", ",")["rows"] == 3
+    assert told("info", "euro.csv", "--decimal", ",")["rows"] == 3
 
 
 # ---- what it refuses ---------------------------------------------------------------------------

@@ -70,7 +70,7 @@ NEURONS = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [*PROTOTYPES, *NEURONS])
-@pytest.mark.parametrize("shape", [(), ("--shape", "3x4")], ids=["bars", "images"])
+@pytest.mark.parametrize("shape", [(), ("--image-shape", "3x4")], ids=["bars", "images"])
 def test_maps_prototypes_and_neurons_have_figures(name, shape, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     saved("m.eigs", (PROTOTYPES | NEURONS)[name]())
@@ -118,7 +118,7 @@ def test_every_kind_of_model_has_a_figure_and_a_page(name, tmp_path, monkeypatch
 def test_images(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     saved("m.eigs", StreamPCA(3).fit(images()))
-    result = run("plot", "m.eigs", "-o", "f.html", "--shape", "3x4", "--json")
+    result = run("plot", "m.eigs", "-o", "f.html", "--image-shape", "3x4", "--json")
     assert json.loads(result.stdout) == {"model": "m.eigs", "figure": "f.html"}
     assert (tmp_path / "f.html").read_text().count("data:image/png") == 4  # with the mean
-    assert run("plot", "m.eigs", "-o", "f.png", "--shape", "3x4").exit_code == 0
+    assert run("plot", "m.eigs", "-o", "f.png", "--image-shape", "3x4").exit_code == 0

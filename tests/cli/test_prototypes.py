@@ -41,7 +41,7 @@ def test_the_model_is_that_of_python(path):
 
 def test_a_page_about_what_was_found(path):
     page = path.parent / "page.html"
-    result = run("fit", "kmeans", path, "-k", 3, "--report", page, "--shape", "1x3", "--json")
+    result = run("fit", "kmeans", path, "-k", 3, "--report", page, "--image-shape", "1x3", "--json")
     assert result.exit_code == 0, result.stderr
     told = json.loads(result.stdout)
     assert told["report"] == str(page)

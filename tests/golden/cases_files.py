@@ -287,7 +287,7 @@ def numbers(value, key=""):
 
 
 for name, commands in {
-    "look": ("look rows.csv",),
+    "look": ("info rows.csv",),
     "fit slow": ("fit slow rows.csv -d 2 -o m.eigs",),
     "fit pca": ("fit pca rows.csv -d 0.9 -o m.eigs",),
     "fit pca of two files": ("fit pca more.npy rows.csv --standardize --columns 0,1,2,3",),
@@ -298,15 +298,19 @@ for name, commands in {
         "fit pca rows.csv -d 2 -o a.eigs",
         "fit pca more.npy -d 2 -o b.eigs",
         "merge a.eigs b.eigs -o c.eigs",
-        "inspect c.eigs",
+        "info c.eigs",
     ),
     "evaluate": (
         "fit classes classes.csv --labels kind --eta 0.5 -o m.eigs",
         "evaluate m.eigs classes.csv --labels kind",
     ),
-    "bound slow": ("bound slow --d 10 --mixing geometric:1,0.99 --m 10000000",),
-    "bound pairs": ("bound pairs --d 10 --margin 0.1 --precision 0.1 --risk 0.2",),
-    "advise prototypes": ("advise prototypes --separation 1.414 --n-features 1000 --eta 0.5",),
-    "advise components": ("advise components --eigenvalues 4,2.25 --n-features 1000 --eta 0.3",),
+    "bound slow": ("research bound slow --d 10 --mixing geometric:1,0.99 --m 10000000",),
+    "bound pairs": ("research bound pairs --d 10 --margin 0.1 --precision 0.1 --risk 0.2",),
+    "advise prototypes": (
+        "research advise prototypes --separation 1.414 --n-features 1000 --eta 0.5",
+    ),
+    "advise components": (
+        "research advise components --eigenvalues 4,2.25 --n-features 1000 --eta 0.3",
+    ),
 }.items():
     add(f"command line/{name}", told(*commands), 1e-2 if "advise" in name else 1e-6)

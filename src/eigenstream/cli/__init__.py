@@ -15,8 +15,8 @@ from eigenstream.cli import (
     evaluate,
     export,
     fit,
-    inspect,
-    look,
+    info,
+    lags,
     merge,
     plot,
     transform,
@@ -80,17 +80,23 @@ def eigenstream(
 
 #: Each command with the arguments of its example.
 COMMANDS: dict[Callable[..., None], str] = {
-    demo.demo: "--seed 1 --out other.html",
-    look.look: "runs/*.csv --sequence day",
     transform.transform: "model.eigs new.csv -o features.npy",
-    inspect.inspect: "model.eigs",
-    export.export: "model.eigs -o components.csv",
     evaluate.evaluate: "model.eigs test.csv --labels species",
     plot.plot: "model.eigs -o figure.png",
+    info.info: "runs/*.csv --sequence day",
     merge.merge: "monday.eigs tuesday.eigs -o both.eigs",
+    export.export: "model.eigs -o components.csv",
+    lags.lags: "runs/*.csv --plot lags.png",
+    demo.demo: "--seed 1 --out other.html",
 }
 for command, example in COMMANDS.items():
     name = command.__name__
     app.command(name, epilog=f"Example: eigenstream {name} {example}")(command)
-for group in fit, bound, advise:
-    app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
+research = typer.Typer(
+    help="Predictions of the theory: error bounds and learning rates.",
+    epilog="Example: eigenstream research bound slow --d 3 --m 1000000 --mixing independent",
+)
+research.add_typer(bound.app, name="bound")
+research.add_typer(advise.app, name="advise")
+app.add_typer(fit.app, name="fit")
+app.add_typer(research, name="research")

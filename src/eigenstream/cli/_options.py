@@ -5,6 +5,8 @@ A dataclass of options stands for its fields wherever a command has it as a para
 
 import csv
 import inspect
+import re
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
@@ -18,18 +20,33 @@ from eigenstream.cli._output import check_output
 __all__ = [
     "Data",
     "FitOptions",
+    "ImageShape",
     "Json",
     "LearningOptions",
     "Missing",
+    "MissingAsFitted",
     "ModelFile",
     "ReadingOptions",
     "RunOptions",
-    "Shape",
     "column",
+    "flag",
     "grouped",
     "image_size",
     "value",
+    "without_text",
 ]
+
+
+#: The panels of help pages and their options. The other options of a fit are those of the model.
+PANELS = {
+    "Input": [
+        *("labels", "pairs", "items", "names", "columns", "exclude", "rows", "sequence", "time"),
+        *("gap", "dtype", "size", "delimiter", "decimal", "header", "missing", "through"),
+    ],
+    "Output": ["out", "report", "image_shape", "plot", "json"],
+    "Checkpoint": ["checkpoint", "resume", "every"],
+}
+PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -66,6 +83,10 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         command(**given)
 
+    rest = "Model" if command.__name__.startswith("fit") else None
+    for one in parameters:
+        for option in getattr(one.annotation, "__metadata__", ()):
+            option.rich_help_panel = PANEL_OF.get(one.name, rest)
     typed: Any = run
     typed.__signature__ = inspect.Signature(parameters)
     typed.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -89,6 +110,10 @@ def value(text: str) -> Any:
     return None if text == "all" else text
 
 
+#: A range of column numbers, such as 3:43.
+RANGE = re.compile(r"-?\d*:-?\d*")
+
+
 def column(text: str) -> str | int:
     """Return a column's number if the text is one, else its name.
 
@@ -98,14 +123,14 @@ def column(text: str) -> str | int:
     return int(text) if text.lstrip("-").isdecimal() else text
 
 
-def column_list(text: str) -> list[str | int]:
+def column_list(text: str) -> list[Any]:
     """Return the columns of a list with commas; a name with a comma is quoted.
 
-    >>> column_list("x, 3"), column_list('"a, b",c')
-    (['x', 3], ['a, b', 'c'])
+    >>> column_list("s*, 3, 5:9"), column_list('"a, b",c')
+    (['s*', 3, slice(5, 9, None)], ['a, b', 'c'])
     """
-    names = next(csv.reader([text], skipinitialspace=True), [])
-    return [column(name.strip()) for name in names]
+    names = map(str.strip, next(csv.reader([text], skipinitialspace=True), []))
+    return [row_slice(one) if RANGE.fullmatch(one) else column(one) for one in names]
 
 
 def image_size(text: str) -> tuple[int, int]:
@@ -172,6 +197,11 @@ def parsed(parser: Callable[[str], Any], text: str, *names: str) -> Any:
     return typer.Option(*names, parser=parser, metavar=parser.__name__.upper(), help=text)
 
 
+def flag(name: str, text: str) -> Any:
+    """Return an option without a value."""
+    return typer.Option(name, help=text, metavar="")
+
+
 # ---- options -----------------------------------------------------------------------------------
 
 Data = Annotated[
@@ -179,8 +209,23 @@ Data = Annotated[
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A file that fit -o has written.")]
 Missing = Annotated[str, typer.Option(help="Missing values: raise, skip or interpolate.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
-Shape = Annotated[Any, parsed(image_size, "Show components as images of 28x28 pixels, say.")]
+MissingAsFitted = Annotated[
+    str | None,
+    typer.Option(help="Missing values: raise, skip or interpolate; by default as in the fit."),
+]
+Json = Annotated[bool, flag("--json", "Print one JSON object.")]
+ImageShape = Annotated[Any, parsed(image_size, "Show rows as images of 28x28 pixels, say.")]
+
+
+def without_text(stream: Any) -> Any:
+    """Return the stream without columns of text or dates, and print their names."""
+    readable, others = stream.of_numbers()
+    decimals = any(what.startswith("decimal") for what in others.values())
+    if not others or decimals or len(others) == stream.n_features:
+        return stream
+    names = "; ".join(f"{name}: {what}" for name, what in others.items())
+    print(f"eigenstream: columns without numbers are left out ({names}).", file=sys.stderr)
+    return readable
 
 
 @dataclass
@@ -188,8 +233,9 @@ class ReadingOptions:
     """Options for reading data, by the names that open_stream has for them."""
 
     columns: Annotated[
-        Any, parsed(column_list, "The features, as x,y or 0,2 (counted from 0).")
+        Any, parsed(column_list, "The features: names, numbers from 0, 's*' or 3:43.")
     ] = None
+    exclude: Annotated[Any, parsed(column_list, "Columns to leave out, by the same words.")] = None
     rows: Annotated[Any, parsed(row_slice, "N rows of each file, or start:stop:step.")] = None
     sequence: Annotated[
         Any,
@@ -204,10 +250,11 @@ class ReadingOptions:
     delimiter: Annotated[str | None, typer.Option(help="Of text; found by default.")] = None
     decimal: Annotated[str | None, typer.Option(help="The decimal mark of text: . or ,")] = None
     header: Annotated[
-        bool | None, typer.Option(help="The first row of text names the columns, or not.")
+        bool | None,
+        typer.Option(help="The first row of text names the columns, or not.", metavar=""),
     ] = None
 
-    def opened(self, data: list[str], missing: str, **more: Any) -> Any:
+    def opened(self, data: list[str], **more: Any) -> Any:
         """Return the stream that these options stand for."""
         from eigenstream.streams import open_stream
 
@@ -218,17 +265,26 @@ class ReadingOptions:
             how["header"] = 0 if self.header else None
         if self.sequence == "none":
             how["sequence"] = False
-        return open_stream(data[0] if len(data) == 1 else data, missing=missing, **how)
+        return open_stream(data[0] if len(data) == 1 else data, **how)
 
-    def matching(self, estimator: Any, data: list[str], missing: str, **more: Any) -> Any:
-        """Return the stream with the columns whose names a model knows."""
-        stream = self.opened(data, missing, **more)
-        names = getattr(estimator, "provenance_", {}).get("columns")
+    def matching(self, estimator: Any, data: list[str], missing: str | None, **more: Any) -> Any:
+        """Return the stream with the columns and the options that a model stores."""
+        fitted = getattr(estimator, "provenance_", {})
+        names = fitted.get("columns")
         if names is None:
             names = getattr(estimator, "feature_names_in_", None)
-        if self.columns is None and names is not None and stream.feature_names is not None:
-            return self.opened(data, missing, **more, columns=list(map(str, names)))
-        return stream
+        known = self.opened(data, **more).feature_names
+        stored = dict(fitted.get("reading", {}))
+        for mark in "sequence", "time":
+            if isinstance(stored.get(mark), str) and stored[mark] not in (known or ()):
+                del stored[mark]
+        if "time" not in stored and self.time is None:
+            stored.pop("gap", None)
+        if self.columns is None and names is not None and known is not None:
+            more["columns"] = list(map(str, names))
+        stored = {name: one for name, one in stored.items() if getattr(self, name, None) is None}
+        stored["missing"] = missing or stored.get("missing", "raise")
+        return without_text(self.opened(data, **stored | more))
 
 
 @dataclass
@@ -239,13 +295,13 @@ class RunOptions(ReadingOptions):
     seed: Annotated[int, typer.Option(min=0, help="The seed of everything drawn at random.")] = 0
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The model (.eigs).")] = None
     report: Annotated[Path | None, typer.Option(help="A page about the result (.html).")] = None
-    shape: Shape = None
+    image_shape: ImageShape = None
     checkpoint: Annotated[
         Path | None, typer.Option(help="Keep the fit in this file, for --resume.")
     ] = None
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue from the checkpoint, if there is one.")
-    ] = False
+    resume: Annotated[bool, flag("--resume", "Continue from the checkpoint, if there is one.")] = (
+        False
+    )
     every: Annotated[
         int | None, typer.Option(help="Rows between checkpoints; by default it goes by time.")
     ] = None
@@ -253,7 +309,7 @@ class RunOptions(ReadingOptions):
 
     def started(self, data: list[str], *beside: Any, **more: Any) -> Any:
         """Return the stream, once all files can be written; ``beside`` are other inputs."""
-        stream = self.opened(data, self.missing, **more)
+        stream = without_text(self.opened(data, missing=self.missing, **more))
         inputs = [*data, *beside, *stream.sources]
         if self.out is not None:
             check_output(self.out, inputs, (".eigs",))
@@ -261,12 +317,8 @@ class RunOptions(ReadingOptions):
             check_output(self.report, inputs, (".html",))
         if self.checkpoint is not None:
             check_output(self.checkpoint, [*inputs, self.out or ""])
-        height, width = self.shape or (0, 0)
-        if self.shape and self.report is None:
-            raise ValueError(
-                f"Images of {height} x {width} are for a page. Add --report page.html."
-            )
-        if self.shape and stream.n_features not in (None, height * width):
+        height, width = self.image_shape or (0, 0)
+        if self.image_shape and stream.n_features not in (None, height * width):
             raise ValueError(
                 f"Images of {height} x {width} have {height * width} pixels. The rows have "
                 f"{stream.n_features} columns."
@@ -287,9 +339,9 @@ class FitOptions(RunOptions):
         ),
     ] = None
 
-    def opened(self, data: list[str], missing: str, **more: Any) -> Any:
+    def opened(self, data: list[str], **more: Any) -> Any:
         """Return the stream behind its steps."""
-        stream = super().opened(data, missing, **more)
+        stream = super().opened(data, **more)
         return stream if self.through is None else stream.through(*self.through)
 
 
@@ -299,7 +351,11 @@ class LearningOptions:
 
     d: Annotated[
         Any,
-        parsed(value, "The most features, or all; for pca also a share as 0.95.", "-d", "--d"),
+        parsed(
+            value,
+            "The most features, or all; for pca also a share as 0.95.",
+            *("--n-components", "-d"),
+        ),
     ] = "2"
     solver: Annotated[str, typer.Option(help="auto, dense, sketch, krylov, flow or kernel.")] = (
         "auto"

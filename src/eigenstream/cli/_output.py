@@ -27,6 +27,9 @@ ROWS = "{task.completed:,.0f} rows {task.description}"
 #: Seconds of a pass before its progress is shown.
 QUIET_SECONDS = 1.0
 
+#: Seconds between the lines that show the progress of a pass where there is no terminal.
+LINE_SECONDS = 30.0
+
 
 def check_output(out: Path, inputs: list[Any], endings: tuple[str, ...] = ()) -> None:
     """Raise an error, before any work, if a file cannot or should not be written."""
@@ -178,6 +181,8 @@ class Watched:
         self._begin(0)
         self._stream.learn_steps(self._advance)
         self._begin(skip)
+        if skip:
+            print(f"eigenstream: resuming at row {skip:,}", file=sys.stderr)
         if self.seen is not None:
             self.seen.begin()
         with closing(self._stream.chunks(skip)) as chunks:
@@ -191,6 +196,7 @@ class Watched:
 
     def _begin(self, skipped: int) -> None:
         self._since, self.rows, self._skipped = perf_counter(), 0, skipped
+        self._next_line = LINE_SECONDS
 
     def _advance(self, rows: int) -> None:
         self.rows += rows
@@ -201,3 +207,6 @@ class Watched:
         self._progress.update(self._task, completed=done, total=total, description=rate)
         if self.seconds > QUIET_SECONDS:
             self._progress.start()
+        if self._progress.console.quiet and self.seconds > self._next_line:
+            self._next_line += LINE_SECONDS
+            print(f"eigenstream: {done:,} rows, {rate}", file=sys.stderr)

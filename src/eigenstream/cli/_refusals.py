@@ -16,6 +16,10 @@ UsageProblem: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == 
 class OneLineErrors(TyperGroup):
     """A command that prints expected errors in one line, without a traceback."""
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, ``fit`` first."""
+        return sorted(self.commands, key=lambda name: name != "fit")
+
     def main(self, *args: Any, **options: Any) -> Any:
         """Run the command line, and print errors of the command or its files."""
         options["standalone_mode"] = False

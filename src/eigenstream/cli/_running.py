@@ -105,7 +105,7 @@ def _write_page(estimator: Any, rows: Watched, run: RunOptions, found: dict[str,
         seen = SeenRows.of(rows)
     command = shlex.join(["eigenstream", *sys.argv[1:]])
     times = {"reading and learning": found["seconds"]}
-    report(estimator, run.report, seen, shape=run.shape, seconds=times, command=command)
+    report(estimator, run.report, seen, shape=run.image_shape, seconds=times, command=command)
 
 
 @contextmanager

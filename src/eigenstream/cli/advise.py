@@ -8,10 +8,12 @@ import typer
 from eigenstream.cli._options import Json, parsed
 from eigenstream.cli._output import say
 
+#: The words in front of each example.
+EXAMPLE = "Example: eigenstream research advise"
+
 app = typer.Typer(
     help="Which learning rate? What the dynamics of learning predict.",
-    epilog="Example: eigenstream advise components --eigenvalues 4,2 --n-features 100 "
-    "--learning-rate 0.1",
+    epilog=f"{EXAMPLE} components --eigenvalues 4,2 --n-features 99 --learning-rate 0.1",
 )
 
 Width = Annotated[int, typer.Option("--n-features", help="The number of entries of a row.")]
@@ -22,8 +24,7 @@ Rate = Annotated[
 
 @app.command(
     "prototypes",
-    epilog="Example: eigenstream advise prototypes --separation 2 --n-features 100 "
-    "--learning-rate 0.5",
+    epilog=f"{EXAMPLE} prototypes --separation 2 --n-features 99 --learning-rate 0.5",
 )
 def advise_prototypes(
     separation: Annotated[
@@ -52,8 +53,7 @@ def numbers(text: str) -> list[float]:
 
 @app.command(
     "components",
-    epilog="Example: eigenstream advise components --eigenvalues 4,2 --n-features 100 "
-    "--learning-rate 0.1",
+    epilog=f"{EXAMPLE} components --eigenvalues 4,2 --n-features 99 --learning-rate 0.1",
 )
 def advise_components(
     eigenvalues: Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream._files import replacing
-from eigenstream.cli._options import Json
+from eigenstream.cli._options import Json, flag
 from eigenstream.cli._output import print_json, say
 
 #: The default probability of failing.
@@ -15,7 +15,7 @@ DELTA = 0.05
 
 app = typer.Typer(
     help="How much data is enough? Bounds of the theory.",
-    epilog="Example: eigenstream bound slow --d 3 --m 1000000 --mixing geometric:1,0.9",
+    epilog="Example: eigenstream research bound slow --d 3 --m 1000000 --mixing geometric:1,0.9",
 )
 
 Directions = Annotated[int, typer.Option("--d", help="The number of directions.")]
@@ -29,7 +29,7 @@ Delta = Annotated[
 
 @app.command(
     "slow",
-    epilog="Example: eigenstream bound slow --d 3 --m 1000000 --mixing geometric:1,0.9",
+    epilog="Example: eigenstream research bound slow --d 3 --m 1000000 --mixing geometric:1,0.9",
 )
 def bound_slow(
     d: Directions,
@@ -48,7 +48,7 @@ def bound_slow(
         float | None, typer.Option(help="An alpha fixed before the data gives a sharper bound.")
     ] = None,
     lag: Annotated[int, typer.Option(help="The time step of the velocity.")] = 1,
-    tight: Annotated[bool, typer.Option("--tight", help="Skip the proof's last rounding.")] = False,
+    tight: Annotated[bool, flag("--tight", "Skip the proof's last rounding.")] = False,
     picture: Annotated[
         Path | None, typer.Option(help="Draw the gap against m into this file (.png, .svg).")
     ] = None,
@@ -80,7 +80,7 @@ def bound_slow(
 
 @app.command(
     "pairs",
-    epilog="Example: eigenstream bound pairs --d 3 --margin 0.1 --precision 0.1 --risk 0.05",
+    epilog="Example: eigenstream research bound pairs --d 3 --margin 0.1 --precision 0.1",
 )
 def bound_pairs(
     d: Directions,

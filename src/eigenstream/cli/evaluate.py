@@ -9,7 +9,7 @@ import typer
 from eigenstream.cli._options import (
     Data,
     Json,
-    Missing,
+    MissingAsFitted,
     ModelFile,
     ReadingOptions,
     column,
@@ -34,10 +34,10 @@ def evaluate(
     names: Annotated[
         str | None, typer.Option(help="With --pairs: the column that holds the rows' names.")
     ] = None,
-    most: Annotated[int, typer.Option(min=3, help="Draw a sample of more rows.")] = 4000,
+    max_rows: Annotated[int, typer.Option(min=3, help="Sample at most this many rows.")] = 4000,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the sample.")] = 0,
     reading: ReadingOptions,
-    missing: Missing = "raise",
+    missing: MissingAsFitted = None,
     json: Json = False,
 ) -> None:
     """Measure how well distances between features separate rows of equal labels.
@@ -61,13 +61,13 @@ def evaluate(
     if pairs is not None and stream.preprocessing.lost:
         raise ValueError(f"{stream.preprocessing!r} changes the numbers of rows. Use --labels.")
     with Watched(stream) as watched:
-        judged: Any = _drawn(watched, most, seed) if pairs is None else pairs_of(watched, pairs)
+        judged: Any = _drawn(watched, max_rows, seed) if pairs is None else pairs_of(watched, pairs)
     with waiting("comparing distances"):
         found = _of_labels(estimator, *judged) if pairs is None else _of_pairs(estimator, *judged)
     show(f"{model}: {type(estimator).__name__}", found, json)
 
 
-def _drawn(stream: Any, most: int, seed: int) -> tuple[Any, Any, int]:
+def _drawn(stream: Any, max_rows: int, seed: int) -> tuple[Any, Any, int]:
     """Return a random sample of rows with their labels, in order, and the number of all rows."""
     rng = np.random.default_rng(seed)
     kept: tuple[Any, ...] = ()
@@ -80,7 +80,7 @@ def _drawn(stream: Any, most: int, seed: int) -> tuple[Any, Any, int]:
         kept = tuple(map(np.concatenate, zip(kept, more, strict=True))) if kept else more
         n_rows += len(part)
         # The rows with the smallest keys are a uniform sample of the rows so far.
-        smallest = np.sort(np.argsort(kept[2], kind="stable")[:most])
+        smallest = np.sort(np.argsort(kept[2], kind="stable")[:max_rows])
         kept = tuple(one[smallest] for one in kept)
     if n_rows == 0:
         raise ValueError(f"{stream.sources[0]} has no rows without missing values.")

@@ -12,6 +12,7 @@ from eigenstream.cli._options import (
     LearningOptions,
     RunOptions,
     column,
+    flag,
     grouped,
     image_size,
     parsed,
@@ -26,7 +27,7 @@ app = typer.Typer(
 )
 
 Standardize = Annotated[
-    bool, typer.Option("--standardize", help="Every column in units of its standard deviation.")
+    bool, flag("--standardize", "Every column in units of its standard deviation.")
 ]
 Eta = Annotated[Any, parsed(value, "The weight of unequal pairs: auto, margin_risk or > 0.")]
 
@@ -139,8 +140,7 @@ def fit_kmeans(
         str, typer.Option(help="The prototypes that a row updates: winner, soft or rank.")
     ] = "winner",
     learning_rate: Annotated[
-        Any,
-        parsed(value, "count (1 / count) or a constant, at most 1."),
+        Any, parsed(value, "count (1 / count) or a constant, at most 1.")
     ] = "count",
     forgetting: Annotated[
         float | None, typer.Option(help="The share of the counts that each row removes.")
@@ -162,15 +162,11 @@ def fit_kmeans(
 
 @dataclass
 class MapOptions(FitOptions):
-    """The same for a map, whose ``--shape`` is the grid."""
+    """The same for a map, which can compare rows by their known values."""
 
     missing: Annotated[
         str, typer.Option(help="raise, skip, interpolate, or partial: use the known values.")
     ] = "raise"
-    shape: Annotated[
-        Any,
-        parsed(image_size, "Show units as images of 28x28 pixels, say.", "--image-shape"),
-    ] = None
 
 
 def grid_size(text: str) -> int | tuple[int, int]:
@@ -178,19 +174,17 @@ def grid_size(text: str) -> int | tuple[int, int]:
     return int(text) if text.isdecimal() else image_size(text)
 
 
-@app.command("som", epilog="Example: eigenstream fit som table.csv --shape 20x20 --report map.html")
+@app.command("som", epilog="Example: eigenstream fit som table.csv --grid 20x20 --report map.html")
 @grouped
 def fit_som(
     data: Data,
     *,
     grid: Annotated[
         Any,
-        parsed(grid_size, "Rows and columns of the grid, as 20x20; 50 is a chain.", "--shape"),
+        parsed(grid_size, "Rows and columns of the grid, as 20x20; 50 is a chain."),
     ] = "20x20",
     topology: Annotated[str, typer.Option(help="rectangular or hexagonal.")] = "rectangular",
-    periodic: Annotated[
-        bool, typer.Option("--periodic", help="Close the grid to a ring or a torus.")
-    ] = False,
+    periodic: Annotated[bool, flag("--periodic", "Close the grid to a ring or a torus.")] = False,
     training: Annotated[
         str, typer.Option(help="sequential, a step a row, or batch, a step a pass.")
     ] = "sequential",

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from eigenstream.cli._options import Json
+from eigenstream.cli._options import Json, flag
 from eigenstream.cli._output import check_output, say, waiting
 
 
@@ -15,9 +15,9 @@ def merge(
         list[Path], typer.Argument(help="Model files of one kind, two or more.", metavar="MODEL...")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The merged model (.eigs).")],
-    follows: Annotated[
-        bool, typer.Option("--follows", help="Each model continues the rows of the last one.")
-    ] = False,
+    follows: Annotated[bool, flag("--follows", "Each model continues the rows of the last.")] = (
+        False
+    ),
     json: Json = False,
 ) -> None:
     """Merge models that have learned from different rows into one that knows all rows.

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from eigenstream._files import replacing
-from eigenstream.cli._options import Json, ModelFile, Shape
+from eigenstream.cli._options import ImageShape, Json, ModelFile
 from eigenstream.cli._output import check_output, say, waiting
 
 #: The kinds of figures; a page (.html) has tables, too.
@@ -19,7 +19,7 @@ def plot(
         Path,
         typer.Option("--out", "-o", help="The figure: .png, .svg or .pdf; or .html, a page."),
     ],
-    shape: Shape = None,
+    image_shape: ImageShape = None,
     json: Json = False,
 ) -> None:
     """Draw what a model has learned: spectrum and components, a map, prototypes, or weights."""
@@ -31,10 +31,10 @@ def plot(
     with waiting("drawing"):
         if out.suffix.lower() == ".html":
             command = f"eigenstream plot {model} -o {out}"
-            if shape is not None:
-                command += f" --shape {shape[0]}x{shape[1]}"
-            report(estimator, out, shape=shape, command=command)
+            if image_shape is not None:
+                command += f" --image-shape {image_shape[0]}x{image_shape[1]}"
+            report(estimator, out, shape=image_shape, command=command)
         else:
             with replacing(out) as file:
-                plotting.save(picture(estimator, shape=shape), file.buffer, out.suffix[1:])
+                plotting.save(picture(estimator, shape=image_shape), file.buffer, out.suffix[1:])
     say({"model": str(model), "figure": str(out)}, f"The figure is {out}.", json)

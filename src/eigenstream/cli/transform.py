@@ -9,7 +9,7 @@ import typer
 
 from eigenstream._files import full_disk_named, replacing
 from eigenstream._machine import chunk_rows
-from eigenstream.cli._options import Data, Json, Missing, ModelFile, ReadingOptions, grouped
+from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions, grouped
 from eigenstream.cli._output import Watched, check_output, say
 
 
@@ -22,14 +22,15 @@ def transform(
         typer.Option("--out", "-o", help="The file of features: .npy, .csv or .parquet."),
     ],
     reading: ReadingOptions,
-    missing: Missing = "raise",
+    missing: MissingAsFitted = None,
     json: Json = False,
 ) -> None:
     """Write the features of every row into a file, in the order of the rows.
 
     The model's steps of preprocessing are applied first. The file is written whole or not at all.
     Rows without features become NaN, so that every row keeps its place: rows that --missing skip
-    leaves out, and those that delays and differences use up.
+    leaves out, and those that delays and differences use up. Options of reading that are not given
+    are those of the fit.
     """
     from eigenstream.streams import preprocessing_of
     from eigenstream.streams.outputs import ENDINGS, write_rows
@@ -38,7 +39,7 @@ def transform(
     names = [str(name) for name in estimator.get_feature_names_out()]
     steps = preprocessing_of(estimator).fresh()
     stream = reading.matching(estimator, data, missing)
-    if missing == "raise" and getattr(estimator, "missing", None) == "partial":
+    if getattr(estimator, "missing", None) == "partial":
         stream = stream.keeping_holes()
     check_output(out, [model, *data, *stream.sources], ENDINGS)
     with full_disk_named(out), replacing(out) as file, Watched(stream) as watched:

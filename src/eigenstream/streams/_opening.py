@@ -22,6 +22,7 @@ def open_stream(
     *,
     chunk_rows: int | Literal["auto"] = "auto",
     columns: Any = None,
+    exclude: Any = None,
     dtype: Any = None,
     sequence: str | int | bool | None = None,
     rows: Any = None,
@@ -50,8 +51,10 @@ def open_stream(
         - A list of such sources, or a dict with their names as keys. Each is a separate sequence.
     chunk_rows : int or "auto", default="auto"
         The most rows of a chunk. "auto" takes 8 MB, or 1024 rows in up to 32 MB.
-    columns : name, number, list of these, or slice of numbers, default=None
+    columns : name, pattern such as "s*", number, slice of numbers, or list of these, default=None
         The features. By default all columns except those of ``sequence``, ``time`` and ``labels``.
+    exclude : as ``columns``, default=None
+        Columns that are not features.
     dtype : float32 or float64, default=None
         The type of the rows. By default float32 is kept, and other types become float64.
     sequence : name or number of a column, or False, default=None
@@ -139,7 +142,7 @@ def open_stream(
             "silence this warning."
         )
     plan = Reading(
-        columns=check_columns(columns, tables),
+        columns=check_columns(columns),
         sequence=None if sequence is False else sequence,
         time=time,
         joined=sequence is False,
@@ -148,8 +151,9 @@ def open_stream(
         missing=missing,
         chunk_rows=None if chunk_rows == "auto" else check_whole(chunk_rows, "chunk_rows"),
         dtype=None if dtype is None else np.dtype(dtype),
-        labels=check_columns(labels, tables, "labels") or (),
+        labels=check_columns(labels, "labels") or (),
         several=isinstance(labels, list | tuple | slice),
+        exclude=check_columns(exclude, "exclude") or (),
     )
     return Stream(tables, plan)
 

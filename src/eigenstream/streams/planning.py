@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from numbers import Integral, Real
 from operator import index
 from typing import Any
@@ -30,25 +31,24 @@ class Reading:
     #: The columns of labels. ``several`` is True if they were given as a list.
     labels: tuple[Any, ...] = ()
     several: bool = False
+    #: Columns that are no features.
+    exclude: tuple[Any, ...] = ()
 
     def request(self, table: RowTable) -> Request:
         """Return the requested columns and rows of a table."""
-        labels = tuple(place(one, table) for one in self.labels)
+        labels = tuple(places(self.labels, table))
         sequence, time = (
             None if one is None else place(one, table) for one in (self.sequence, self.time)
         )
-        features: Sequence[int]
-        if self.columns is None:
-            features = range(table.width)
-            if marks := {sequence, time, *labels} - {None}:
-                features = [one for one in features if one not in marks]
-        else:
-            features = [place(one, table) for one in self.columns]
-            if both := [one for one in labels if one in features]:
-                raise StreamError(
-                    f"{table.name}: column {both[0]!r} is both a label and a feature. Remove it "
-                    "from columns=."
-                )
+        marks = {sequence, time, *labels} - {None}
+        features = places(self.columns or (slice(None),), table, marks)
+        if both := [one for one in labels if one in features]:
+            raise StreamError(
+                f"{table.name}: column {both[0]!r} is both a label and a feature. Remove it "
+                "from columns=."
+            )
+        if left_out := set(places(self.exclude, table)):
+            features = [one for one in features if one not in left_out]
         if len(features) == 0:
             raise StreamError(
                 f"{table.name} has no column for features. Select some with columns=."
@@ -113,6 +113,25 @@ def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, di
     return (replace(plan, columns=kept) if others and kept else plan), others
 
 
+def places(columns: Sequence[Any], table: RowTable, marks: Any = ()) -> Sequence[int]:
+    """Return the numbers of columns that are given by names, patterns, numbers or slices.
+
+    Patterns and slices do not match ``marks``, the columns of labels, times and sequences.
+    """
+    if not marks and list(columns) == [slice(None)]:
+        return range(table.width)
+    found: list[int] = []
+    for one in columns:
+        if isinstance(one, slice):
+            found += [at for at in range(table.width)[one] if at not in marks]
+        elif isinstance(one, str) and one not in table.columns:
+            some = [at for at, name in enumerate(table.columns) if fnmatchcase(name, one)]
+            found += [at for at in some if at not in marks] or [place(one, table)]
+        else:
+            found.append(place(one, table))
+    return list(dict.fromkeys(found))
+
+
 def place(column: Any, table: RowTable) -> int:
     """Return the number of a column, given its name or number."""
     names, width = table.columns, table.width
@@ -129,15 +148,11 @@ def place(column: Any, table: RowTable) -> int:
     raise StreamError(f"{table.name} has no column {column!r}. It has {known}.")
 
 
-def check_columns(
-    columns: Any, tables: Sequence[RowTable], option: str = "columns"
-) -> tuple[Any, ...] | None:
-    """Return the given columns as a tuple of names or numbers."""
+def check_columns(columns: Any, option: str = "columns") -> tuple[Any, ...] | None:
+    """Return the given columns as a tuple of names, numbers and slices."""
     if columns is None:
         return None
-    if isinstance(columns, slice):
-        columns = range(tables[0].width)[columns]
-    listed = (columns,) if isinstance(columns, str | Integral) else tuple(columns)
+    listed = (columns,) if isinstance(columns, str | Integral | slice) else tuple(columns)
     if not listed:
         raise ValueError(f"{option} is empty. Name at least one column, or omit {option}=.")
     twice = [one for at, one in enumerate(listed) if one in listed[:at]]

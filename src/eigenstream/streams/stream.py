@@ -153,8 +153,18 @@ class Stream:
     @property
     def row_shape(self) -> tuple[int, ...] | None:
         """Return the shape of one row, such as that of an image."""
-        plain = self._plan.columns is None and not self.preprocessing.steps and not self._answers
+        whole = self._plan.columns is None and not self._plan.exclude
+        plain = whole and not self.preprocessing.steps and not self._answers
         return self._tables[0].row_shape if plain else None
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """Return the options that a model stores for reading more data: those with plain values."""
+        plan = self._plan
+        marks = {"sequence": False if plan.joined else plan.sequence, "time": plan.time}
+        given = marks | {"gap": plan.gap, "missing": plan.missing}
+        plain = {name: one for name, one in given.items() if isinstance(one, str | int | float)}
+        return {name: one for name, one in plain.items() if one not in ("raise", KEEP)}
 
     @property
     def labelled(self) -> bool:

@@ -44,7 +44,7 @@ def of_records(records: Any, request: Request, name: str) -> Chunk:
         if values.dtype.kind not in "biuf":
             raise StreamError(
                 f"{name} has values of type {field.type} in column {field.name!r}, not numbers. "
-                "Select others with columns=[...], or pass it as labels=, time= or sequence=."
+                "Omit it with exclude=[...] or columns=[...]."
             )
         columns.append(values)
     # Blocks of rows stay in the cache while all columns are copied.

@@ -231,8 +231,7 @@ class Text(ColumnTable):
             advice = (
                 "If numbers are written with commas, pass decimal=','."
                 if any(what.startswith("decimal commas") for what in self.no_numbers.values())
-                else "Pass columns without numbers as labels=, time= or sequence=, or select "
-                "others with columns=[...]."
+                else "Pass a column of dates as time=. Omit columns of text with exclude=[...]."
             )
             raise StreamError(f"{self.name} cannot be read: {one_line(error)}. {advice}") from None
 

@@ -1,0 +1,109 @@
+"""``eigenstream info``: the contents of data, or of a model file."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from eigenstream.cli._options import Data, Json, ReadingOptions, column, flag, grouped, parsed
+from eigenstream.cli._output import Watched, print_json, show
+
+
+@grouped
+def info(
+    data: Data,
+    reading: ReadingOptions,
+    labels: Annotated[Any, parsed(column, "A column of labels.")] = None,
+    quick: Annotated[bool, flag("--quick", "Read headers only.")] = False,
+    json: Json = False,
+) -> None:
+    """Show the rows, columns, types, sequences and missing values of data, and the reading speed.
+
+    For a model file (.eigs): show its class, parameters, sources and spectrum.
+    """
+    if len(data) == 1 and data[0].endswith(".eigs"):
+        _show_model(Path(data[0]), json)
+        return
+    stream = reading.opened(data, missing="skip", labels=labels)
+    width = stream.n_features
+    stream, others = stream.of_numbers()
+    readable = not others or len(others) < width
+    kinds = {what.split()[0] for what in others.values()}
+    found: dict[str, Any] = {
+        "sources": list(stream.sources),
+        "rows": stream.n_rows,
+        "columns": stream.n_features if readable else 0,
+        "names": stream.feature_names if readable else None,
+        "type": stream.dtype and str(stream.dtype),
+        "row_shape": stream.row_shape,
+        "read_once": not stream.rereadable,
+        "no_numbers": {str(name): what for name, what in others.items()},
+        "advice": [ADVICE[one] for one in sorted(kinds & ADVICE.keys())],
+    }
+    if readable and not quick:
+        found |= _passed(stream)
+        if found["rows_with_missing"]:
+            found["advice"].append("--missing skip or --missing interpolate")
+    show("Data", found, json)
+
+
+#: The options that read columns without numbers, by the first word of their description.
+ADVICE = {"decimal": "--decimal ,", "dates": "--time COLUMN", "text": "--sequence COLUMN"}
+
+
+def _passed(stream: Any) -> dict[str, Any]:
+    """Read all rows, and return the facts that need a pass."""
+    lengths: list[int] = []
+    n_missing, first = 0, None
+    kinds: Counter[str] = Counter()
+    with Watched(stream) as watched:
+        for chunk in watched.chunks():
+            if chunk.new_sequence or not lengths:
+                lengths.append(0)
+            lengths[-1] += len(chunk)
+            known = np.ones(len(chunk), bool) if chunk.weights is None else chunk.weights > 0
+            if chunk.labels is not None:
+                kinds.update(map(str, chunk.labels[known]))
+            holes = np.flatnonzero(~known)
+            if len(holes) and first is None:
+                first = {"source": chunk.source, "row": chunk.first_row + int(holes[0])}
+            n_missing += len(holes)
+        seconds = watched.seconds
+    return {
+        "rows": watched.rows,
+        "sequences": len(lengths),
+        "shortest": min(lengths),
+        "longest": max(lengths),
+        "labels": dict(kinds.most_common()) or None,
+        "rows_with_missing": n_missing,
+        "first_missing": first,
+        "seconds": seconds,
+        "rows_per_second": round(watched.rows / max(seconds, 1e-9)),
+    }
+
+
+def _show_model(path: Path, json: bool) -> None:
+    """Show the contents of a model file."""
+    from eigenstream.persistence import describe, load
+    from eigenstream.persistence.checkpoints import held
+
+    found = describe(path)
+    estimator = load(path)
+    names = getattr(estimator, "feature_names_in_", None)
+    found |= {
+        "parameters": {name: repr(value) for name, value in found["parameters"].items()},
+        "estimator": " ".join(repr(estimator).split()),
+        "columns": getattr(estimator, "n_features_in_", None),
+        "names": None if names is None else list(map(str, names)),
+        "eigenvalues": getattr(estimator, "eigenvalues_", None),
+    }
+    if json:
+        print_json(found)
+        return
+    if "checkpoint" in found:
+        over = "the fit is over" if found["checkpoint"]["complete"] else "fit --resume continues"
+        found["checkpoint"] = f"{held(**found['checkpoint'])} of its stream; {over}"
+    for name in "class", "parameters", "format_version", "feature_names":
+        found.pop(name)
+    show(str(path), found.pop("provenance") | found, json)

@@ -1,0 +1,59 @@
+"""``eigenstream lags``: implied time scales at several lags."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eigenstream._files import replacing
+from eigenstream.cli._options import (
+    Data,
+    Json,
+    Missing,
+    ReadingOptions,
+    grouped,
+    parsed,
+    without_text,
+)
+from eigenstream.cli._output import Watched, check_output, print_json
+
+
+def lag_list(text: str) -> list[int]:
+    """Return whole numbers that are separated by commas."""
+    return [int(one) for one in text.split(",")]
+
+
+@grouped
+def lags(
+    data: Data,
+    *,
+    lag: Annotated[Any, parsed(lag_list, "The lags, in rows.")] = "1,2,5,10,20,50,100",
+    n_components: Annotated[
+        int, typer.Option("--n-components", "-d", help="The number of features.")
+    ] = 3,
+    plot: Annotated[Path | None, typer.Option(help="Draw the time scales (.png, .svg).")] = None,
+    reading: ReadingOptions,
+    missing: Missing = "raise",
+    json: Json = False,
+) -> None:
+    """Print the time scales of the slowest features at several lags, from one pass over the rows.
+
+    A time scale that grows with the lag shows that the features at short lags are noise. Fit with a
+    lag at which the time scales no longer grow.
+    """
+    from eigenstream import SlowSubspace, lag_path, plotting
+
+    stream = without_text(reading.opened(data, missing=missing))
+    if plot is not None:
+        check_output(plot, [*data, *stream.sources])
+    with Watched(stream) as watched:
+        path = lag_path(SlowSubspace(n_components, criterion="ratio"), watched, lag)
+    if plot is not None:
+        with replacing(plot) as file:
+            plotting.save(plotting.lags(path), file.buffer, plot.suffix[1:])
+    if json:
+        print_json({"lags": path.lags, "timescales": path.timescales, "plot": plot})
+        return
+    print(f"{'lag':>8}  time scale of each feature, in rows")
+    for one, scales in zip(path.lags.tolist(), path.timescales.tolist(), strict=True):
+        print(f"{one:8}" + "".join(f"{scale:12.5g}" for scale in scales))
