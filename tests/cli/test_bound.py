@@ -1,4 +1,4 @@
-"""``eigenstream research bound``: the question asked each way round, and one clear line where it fails."""
+"""``eigenstream research bound``: the question asked each way round, and its errors."""
 
 import pytest
 

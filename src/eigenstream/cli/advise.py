@@ -1,4 +1,4 @@
-"""``eigenstream advise``: which learning rate, and how long its plateaus last."""
+"""``eigenstream research advise``: which learning rate, and how long its plateaus last."""
 
 from dataclasses import asdict
 from typing import Annotated, Any

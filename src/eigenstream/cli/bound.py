@@ -1,4 +1,4 @@
-"""``eigenstream bound``: error bounds for a number of rows."""
+"""``eigenstream research bound``: error bounds for a number of rows."""
 
 from dataclasses import asdict
 from pathlib import Path

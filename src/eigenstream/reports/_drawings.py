@@ -254,7 +254,7 @@ def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
     if shown is None and not panels:
         raise TypeError(
             f"A {type(estimator).__name__} has no components, prototypes or weights to draw. "
-            "See eigenstream inspect for the content of a model file."
+            "See eigenstream info for the content of a model file."
         )
     shape = checked_shape(shape, estimator)
     rows: Rows = [(3.4, [panel.draw for panel in panels])] if panels else []
