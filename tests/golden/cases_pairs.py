@@ -58,7 +58,7 @@ for name, parameters, rows in [
     ("eta 2", {"eta": 2.0}, X),
     ("eta .3", {"eta": 0.3}, X),
     ("all that gain", {"eta": 0.5, "n_components": None}, X),
-    ("ratio", {"criterion": "ratio"}, X),
+    ("ratio", {"criterion": "ratio", "shrinkage": 0.0}, X),
     ("ratio with shrinkage", {"criterion": "ratio", "shrinkage": 0.1}, X),
     ("scaled", {"eta": 2.0, "scale": True}, X),
     ("missing", {"eta": 2.0, "missing": "skip"}, HOLES),
@@ -134,7 +134,7 @@ quality(
 for name, parameters in {
     "eta 2": {"eta": 2.0},
     "eta .3": {"eta": 0.3},
-    "ratio": {"criterion": "ratio"},
+    "ratio": {"criterion": "ratio", "shrinkage": 0.0},
     "ratio with shrinkage": {"criterion": "ratio", "shrinkage": 0.2},
     "by index": {"eta": 2.0, "preprocessor": X},
     "krylov": {"eta": 2.0, "solver": "krylov"},

@@ -24,7 +24,7 @@ class PartSum:
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
-        #: A lower triangle, once there have been as many vectors as features.
+        #: A lower triangle, once there have been half as many vectors as features.
         self.total: Float64s | None = None
         self.vectors: list[Float64s] = []
         self.n_vectors = 0
@@ -34,7 +34,7 @@ class PartSum:
         n = sum(map(block._length, edges))
         sparse = any(map(block._is_sparse, edges))
         if (n < WAITING and not sparse) or (
-            self.total is None and self.n_vectors + n < self.n_features and not sparse
+            self.total is None and self.n_vectors + n < self.n_features // 2 and not sparse
         ):
             self._add_vectors(block.vectors(part))
         else:
@@ -56,7 +56,7 @@ class PartSum:
     def _add_vectors(self, vectors: Float64s) -> None:
         self.vectors.append(vectors)
         self.n_vectors += len(vectors)
-        if self.n_vectors >= (self.n_features if self.total is None else WAITING):
+        if self.n_vectors >= (self.n_features // 2 if self.total is None else WAITING):
             self._matrix()
 
     def _matrix(self) -> Float64s:

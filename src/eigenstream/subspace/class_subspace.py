@@ -53,7 +53,7 @@ class ClassSubspace(PairwiseEstimator):
     ----------
     components_, eigenvalues_, mean_, scale_, n_samples_seen_, objective_, rank_, solver_
         ``eigenvalues_`` are those of eta/2 A - 1/2 B.
-    eta_, eta_choice_, n_positive_, gamma_, dual_coef_
+    eta_, eta_choice_, shrinkage_, n_positive_, gamma_, dual_coef_
     threshold_, risk_, risk_curve_, margin_risk_, margin_risk_error_, diameter_
         From all pairs of up to 10^4 different rows, drawn alike whatever their class.
     risk_standard_error_

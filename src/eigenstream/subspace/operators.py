@@ -177,6 +177,13 @@ class MatrixOperator:
         pairs = largest(white.T @ self.reward @ white, n)
         return canonical(pairs.values, white @ pairs.vectors)
 
+    def shrunk(self, share: float) -> "MatrixOperator":
+        """Return the operator with a share of B replaced by a multiple of the identity."""
+        size = len(self.penalty)
+        level = share * float(np.trace(self.penalty)) / size
+        penalty = (1.0 - share) * self.penalty + level * np.eye(size)
+        return MatrixOperator(self.reward, penalty, floor=self.floor)
+
     def scaled(self, scale: Float64s) -> "MatrixOperator":
         """Return the operator of features divided by these numbers."""
         reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))

@@ -52,7 +52,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     components_, eigenvalues_, mean_, n_samples_seen_, objective_, rank_, solver_
         ``mean_`` is zero: distances do not depend on it. ``n_samples_seen_`` counts pairs.
         ``eigenvalues_`` are those of eta/2 A - 1/2 B.
-    eta_, eta_choice_, n_positive_, gamma_, dual_coef_
+    eta_, eta_choice_, shrinkage_, n_positive_, gamma_, dual_coef_
     threshold_, risk_, risk_curve_, margin_risk_, margin_risk_error_, diameter_
         From all training pairs after ``fit``, a pair that came k times or with the weight k
         counting k times. After ``partial_fit`` and ``merge`` from up to 8192 different pairs of

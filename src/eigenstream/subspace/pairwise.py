@@ -23,7 +23,7 @@ from eigenstream.subspace.pair_bounds import check_delta
 from eigenstream.subspace.pair_input import check_no_pairs
 from eigenstream.subspace.solvers import Task
 from eigenstream.subspace.terms import Weights
-from eigenstream.subspace.weights import ETAS, Choice, choose_eta, margin_risk_eta
+from eigenstream.subspace.weights import ETAS, SHRINKAGES, Choice, choose, margin_risk_eta
 from eigenstream.theory import RiskBound
 
 #: The margin of training margin risks, as in [HPCA] section 7.
@@ -46,7 +46,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             "array-like",
         ],
         "criterion": [CRITERION],
-        "shrinkage": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+        "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
     }
     READ_BY: ClassVar[dict[str, tuple[str, str]]] = {
         "eta": ("criterion", "difference"),
@@ -79,7 +79,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     # ---- learning --------------------------------------------------------------------------
 
     def _searches(self) -> bool:
-        return self.criterion == "difference" and not isinstance(self.eta, Real)
+        """Return whether held-out classes or pairs choose eta, or the shrinkage."""
+        return not isinstance(self.eta if self.criterion == "difference" else self.shrinkage, Real)
 
     def _task(self, width: int) -> Task:
         known = self.criterion == "difference" and isinstance(self.eta, Real)
@@ -98,9 +99,11 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         n = terms.n_features if wanted is None else min(int(wanted), terms.n_features)
         self._forget_counts()
         if self.criterion == "ratio":
-            pairs = self._ratios(operator, n)
+            share = self._share(learner, n, scale)
+            pairs = self._ratios(operator.shrunk(share), n)
             details: dict[str, Any] = {
                 "ratio": True,
+                "shrinkage": share,
                 "n_positive": int((pairs.values > 0).sum()),
             }
             return Answer(pairs, terms.mean, scale, details)
@@ -126,7 +129,15 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 "understood."
             )
         if not (isinstance(self.eta, str) and self.eta == "margin_risk"):
-            return choose_eta(learner, etas, _at, n, scale)
+
+            def columns(operator: Any, eta: float, totals: Weights) -> Float64s:
+                weights = _at(eta, totals)
+                pairs = operator.largest(weights, n)
+                return np.asarray(pairs.vectors[:, pairs.values > operator.cut(weights)])
+
+            return choose(learner, etas, columns, scale) or Choice(
+                1.0, np.array(etas), np.ones(len(etas))
+            )
         totals = learner.terms.totals()
 
         def loss(eta: float) -> float:
@@ -152,17 +163,26 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             least = max(1e-12 * size, operator.floor * sum(weights))
         return int((pairs.values > least).sum())
 
+    def _share(self, learner: Learner, n: int, scale: Any) -> float:
+        """Return the share of the like pairs' scatter that the identity replaces."""
+        if isinstance(self.shrinkage, Real):
+            return float(self.shrinkage)
+
+        def columns(operator: Any, share: float, totals: Weights) -> Float64s:
+            return np.asarray(operator.shrunk(share).ratios(n).vectors)
+
+        choice = choose(learner, SHRINKAGES, columns, scale)
+        if choice is None:
+            return min(SHRINKAGES)
+        return float(choice.etas[choice.losses <= choice.losses.min() + 1e-12].min())
+
     def _ratios(self, operator: Any, n: int) -> Eigenpairs:
         """Return the largest ratios; vectors have a like pairs' mean square of one."""
-        if self.shrinkage != "auto":
-            share, size = float(self.shrinkage), len(operator.penalty)
-            mean = float(np.trace(operator.penalty)) / size
-            operator.penalty = (1.0 - share) * operator.penalty + share * mean * np.eye(size)
         pairs: Eigenpairs = operator.ratios(n)
         if len(pairs.values) == 0:
             raise ValueError(
                 "criterion='ratio' divides by the scatter of the positive pairs, and all of them "
-                "are pairs of equal rows. Use criterion='difference', or shrinkage on other data."
+                "are pairs of equal rows. Use criterion='difference'."
             )
         if self.n_components is not None and len(pairs.values) < n:
             warn_user(
@@ -201,6 +221,12 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def eta_choice_(self) -> Choice | None:
         """The weights tried and the mean loss of each; None where eta was given."""
         found: Choice | None = self._solved().details.get("choice")
+        return found
+
+    @property
+    def shrinkage_(self) -> float | None:
+        """The shrinkage in use (None for ``criterion="difference"``)."""
+        found: float | None = self._solved().details.get("shrinkage")
         return found
 
     @property

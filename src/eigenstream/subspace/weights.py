@@ -24,9 +24,16 @@ ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032
 #: Folds, and rows or pairs of a fold that a loss is taken from at most.
 FOLDS, FOLD_ROWS = 5, 1000
 
+#: The shares of the identity in the like pairs' scatter that shrinkage="auto" compares.
+SHRINKAGES = (0.7, 0.5, 0.3, 0.2, 0.1)
+
 #: Classes are dealt to folds several times, until this many are held out. Of few classes, which
 #: ones are held out together decides as much as the weight.
 HELD_OUT = 40
+
+#: No further groupings are tried once another one moves the mean place by less than this. Larger
+#: values save time and make the choice less sure.
+STEADY = 0.25
 
 
 # ---- alpha ---------------------------------------------------------------------------------
@@ -124,44 +131,44 @@ class Choice:
     losses: Float64s
 
 
-def choose_eta(
+def choose(
     learner: Learner,
-    etas: Any,
-    at: Callable[[float, Any], Weights],
-    n_components: int,
+    values: Any,
+    columns: Callable[[MatrixOperator, float, Weights], Float64s],
     scale: Float64s | None = None,
-) -> Choice:
-    """Return the weight that tells held-out classes, or pairs, apart best.
+) -> Choice | None:
+    """Return the value that tells held-out classes, or pairs, apart best; None without any.
 
-    Each fold and each weight is another set of shares of the same sums.
+    Each fold is another set of shares of the same sums. ``columns`` solves for one value.
     """
-    ordered = np.sort(np.asarray(etas, np.float64))[::-1]
-    losses = []
-    for held, rows in _folds(learner):
-        operator = learner.operator(held)
-        if scale is not None:
-            operator = operator.scaled(scale)
-            rows = _scaled(rows, scale)
-        totals = learner.terms.totals(held)
-        if min(totals) <= 0.0:
-            continue
-        losses.append(
-            [_loss(operator, at(float(eta), totals), n_components, rows) for eta in ordered]
-        )
+    ordered = np.sort(np.asarray(values, np.float64))[::-1]
+    losses: list[list[float]] = []
+    places = [np.inf]
+    for grouping in _groupings(learner):
+        for held, rows in grouping:
+            operator, totals = learner.operator(held), learner.terms.totals(held)
+            if min(totals) <= 0.0:
+                continue
+            if scale is not None:
+                operator, rows = operator.scaled(scale), _scaled(rows, scale)
+            losses.append([_loss(rows, columns(operator, float(one), totals)) for one in ordered])
+        if losses:
+            places.append(_place(np.array(losses)))
+            if abs(places[-1] - places[-2]) < STEADY:
+                break
     if not losses:
-        return Choice(1.0, ordered, np.ones(len(ordered)))
-    found = np.array(losses)
-    return Choice(float(ordered[_place(found)]), ordered, found.mean(axis=0))
+        return None
+    return Choice(float(ordered[round(places[-1])]), ordered, np.array(losses).mean(axis=0))
 
 
-def _place(losses: Float64s) -> int:
+def _place(losses: Float64s) -> float:
     """Return the mean place of the weights, each counting by how near the best one it is.
 
     A row is a fold. A weight whose mean loss is z standard errors above the least counts
     exp(-z^2 / 2). Which of several good weights is the best one is chance.
 
     >>> _place(np.array([[0.5, 0.2, 0.2, 0.2, 0.6], [0.4, 0.1, 0.1, 0.1, 0.5]]))
-    2
+    2.0
     """
     worse = losses - losses[:, [int(losses.mean(axis=0).round(12).argmin())]]
     mean, error = worse.mean(axis=0), np.zeros(losses.shape[1])
@@ -170,7 +177,7 @@ def _place(losses: Float64s) -> int:
     off = np.divide(mean, error, out=np.full(len(mean), np.inf), where=error > 1e-12)
     off[mean <= 1e-12] = 0.0
     counts = np.exp(-0.5 * off**2)
-    return round(float(counts @ np.arange(len(counts)) / counts.sum()))
+    return float(counts @ np.arange(len(counts)) / counts.sum())
 
 
 def margin_risk_eta(etas: Any, loss: Callable[[float], float]) -> Choice:
@@ -181,18 +188,20 @@ def margin_risk_eta(etas: Any, loss: Callable[[float], float]) -> Choice:
     return Choice(float(ordered[close[len(close) // 2]]), ordered, losses)
 
 
-def _folds(learner: Learner) -> Iterator[tuple[Parts, Chunk]]:
-    """Yield the parts that are held out, and the rows or pairs of the sample in them."""
+def _groupings(learner: Learner) -> Iterator[list[tuple[Parts, Chunk]]]:
+    """Yield folds: the parts that are held out, and the rows or pairs of the sample in them."""
     terms, sample = learner.terms, learner.sample
     kept = None if sample is None else sample.kept
     if kept is None:
         return
     if not isinstance(terms, ClassTerms):
         folds = terms.folds(kept)  # type: ignore[attr-defined]
-        for fold in range(FOLDS):
-            mine = np.flatnonzero(folds == fold)
-            if len(np.unique(kept.targets[mine])) == 2:  # type: ignore[index]
-                yield frozenset([fold]), kept.chosen(mine)
+        some = [kept.chosen(np.flatnonzero(folds == k)) for k in range(FOLDS)]
+        yield [
+            (frozenset([k]), rows)
+            for k, rows in enumerate(some)
+            if len(np.unique(rows.targets)) == 2  # type: ignore[arg-type]
+        ]
         return
     keys, codes = chunk_keys(kept)
     centers: dict[Any, Any] = dict(terms.centers)
@@ -201,17 +210,19 @@ def _folds(learner: Learner) -> Iterator[tuple[Parts, Chunk]]:
     units = sorted(tasks if whole else centers, key=_in_order(terms))
     n_folds = min(FOLDS, len(units) // 2)
     if n_folds < 2:
-        yield frozenset(), kept
+        yield [(frozenset(), kept)]
         return
     for way in range(max(HELD_OUT // len(units), 1)):
         order = np.random.default_rng(way).permutation(len(units)) if way else range(len(units))
         number = {units[unit]: place % n_folds for place, unit in enumerate(order)}
         place = {key: number[key[0] if whole else key] for key in centers}
         of_row = np.array([place[key] for key in keys])[codes]
+        parts = []
         for fold in range(n_folds):
             held = frozenset(key for key, where in place.items() if where == fold)
             mine = np.flatnonzero(of_row == fold)
-            yield held, kept.chosen(mine[:: max(-(-len(mine) // FOLD_ROWS), 1)])
+            parts.append((held, kept.chosen(mine[:: max(-(-len(mine) // FOLD_ROWS), 1)])))
+        yield parts
 
 
 def _in_order(terms: ClassTerms) -> Callable[[Any], Any]:
@@ -229,10 +240,8 @@ def _scaled(rows: Chunk, scale: Float64s) -> Chunk:
     return Chunk(rows.rows / scale, rows.weights, rows.starts, rows.targets, rows.pairs)
 
 
-def _loss(operator: MatrixOperator, weights: Weights, n_components: int, rows: Chunk) -> float:
+def _loss(rows: Chunk, vectors: Float64s) -> float:
     """Return how badly the subspace tells the rows or the pairs apart."""
-    pairs = operator.largest(weights, n_components)
-    vectors = pairs.vectors[:, pairs.values > operator.cut(weights)]
     if vectors.shape[1] == 0:
         return 1.0
     Z = np.asarray(rows.rows @ vectors, np.float64)
