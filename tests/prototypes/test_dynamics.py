@@ -72,7 +72,7 @@ def test_a_distance_of_prototypes_tells_the_clusters():
         state = SymmetricPair(b).specialised(1e-9)[1]
         distance = np.sqrt(2 * (state[0, 0] - state[0, 1]))
         assert SymmetricPair.of_distance(distance).b == pytest.approx(b, rel=1e-6)
-    with pytest.raises(ValueError, match="no two clusters to be seen"):
+    with pytest.raises(ValueError, match="Use prototypes of two separate clusters"):
         SymmetricPair.of_distance(1.5)
 
 

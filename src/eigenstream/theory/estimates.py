@@ -222,7 +222,7 @@ class ClassContinuity:
     pair : (int, int)
         The indices of that pair.
     refuted : bool
-        True if ``worst`` is too small to be due to chance. Then the classes are not continuous.
+        True if ``worst`` is significantly negative. Then the classes are not continuous.
     """
 
     cells: tuple[tuple[Any, Any], ...]

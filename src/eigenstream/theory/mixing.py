@@ -140,7 +140,7 @@ class Sum(_Combination):
 
 @dataclass(frozen=True, repr=False)
 class Maximum(_Combination):
-    """The maximum of profiles, if one of them holds but it is not known which.
+    """The maximum of profiles, for a process that has one of several profiles.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ def test_the_specialised_state_is_the_attractor_below_the_critical_rate():
             state, equations = pair.specialised(eta), model(b, eta)
             assert np.abs(np.concatenate(equations.drift(*state))).max() < 1e-11 * max(1, eta)
             assert equations.deviation_rates(*state)[0].real < 0
-        with pytest.raises(ValueError, match="never specialise"):
+        with pytest.raises(ValueError, match="is not below the critical rate"):
             pair.specialised(pair.critical_rate)
 
 

@@ -1,8 +1,8 @@
 # ruff: noqa: F403
 """The exact dynamics of on-line learning: order parameters, plateaus, critical rates [DYN].
 
-``competitive`` and ``principal`` hold the models, with their equations of motion for N -> infinity
-and their exact Markov chains at finite N; ``symmetric`` the formulas of two prototypes.
+``competitive`` and ``principal`` hold the models. Each has equations of motion for N -> infinity
+and an exact Markov chain for finite N. ``symmetric`` has closed formulas for two prototypes.
 """
 
 from eigenstream.theory.dynamics._advice import *

@@ -1,10 +1,10 @@
-"""What to expect of a learning rate at finite N: how long plateaus last, and what shortens them.
+"""Predicted learning times at finite N.
 
-At finite N the noise of single examples keeps overlaps from being exactly as they start, so that
-no plateau lasts longer than about ln N / (2 rate). While deviations are small they grow linearly,
-and noise of strength D / N that enters at time s counts like a deviation exp(-Lambda(s)) as large
-at the start, Lambda being the growth so far. The equations are therefore solved from the start plus
-Gaussian noise of variance int D / N exp(-2 Lambda) ds, and the times are averaged over it.
+At finite N the noise of single examples perturbs the overlaps, so a plateau lasts at most about ln
+N / (2 rate). Small deviations grow linearly. Let Lambda(s) be their growth up to time s. Noise of
+strength D / N at time s acts like an initial deviation smaller by the factor exp(-Lambda(s)). The
+equations are therefore solved from the start plus Gaussian noise. Its variance is the integral of
+D / N exp(-2 Lambda). The times are averaged over this noise.
 """
 
 from dataclasses import dataclass
@@ -21,25 +21,41 @@ from eigenstream.theory.mixing import Float64s
 
 __all__ = ["Advice"]
 
-#: The noise is represented by so many quantiles, or points of a fixed quasi-random set.
+#: The number of quantiles, or of points of a fixed quasi-random set, that represent the noise. More
+#: points cost more time and reduce the error of the mean.
 DRAWS, UNIT_DRAWS = 48, 64
 
-#: A plateau lasts (ln N) / 2 growth times, and hardly ever more than these besides: a normal
-#: variable is smaller than exp(-10) four times in 10^5. What lasts longer counts as so long.
+#: The time after (ln N) / 2 growth times at which the integration ends. Longer plateaus are rare: a
+#: normal variable is smaller than exp(-10) with probability 4e-5.
 PATIENCE = 15.0
 
-#: Integrated in so many stretches, of which most plateaus take one or two.
+#: The number of intervals of the integration, which stops early. Most plateaus need one or two.
 STRETCHES = 6
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What a learning rate leads to; made by ``advise`` of a model.
+    """The predicted result of a learning rate, from ``advise`` of a model.
 
-    ``examples`` is the mean number of examples until the last prototype or unit has half of its
-    overlap, infinite at or above the critical rate. ``split_saves`` is by how many of these it is
-    earlier when each unit's rate is 1% below that of the one before; if negative, later: there
-    noise has broken the symmetry already, and what is left is the smaller rate.
+    Attributes
+    ----------
+    learning_rate : float
+        The learning rate times N.
+    critical_rate : float
+        The rate at and above which a prototype or unit never specialises.
+    best_rate : float
+        The rate with the shortest learning time.
+    examples : float
+        The mean number of examples until the last prototype or unit has half of its overlap.
+        Infinite at or above the critical rate.
+    best_examples : float
+        The same number at ``best_rate``.
+    stable : bool
+        True if the specialised state is stable.
+    split_saves : float or None
+        The number of examples saved if each unit's rate is 1% below the previous one. It is
+        negative if noise already breaks the symmetry, so that the smaller rates only delay
+        learning.
     """
 
     learning_rate: float
@@ -51,7 +67,7 @@ class Advice:
     split_saves: float | None = None
 
     def __str__(self) -> str:
-        """Say it in a few lines."""
+        """Return the prediction in a few lines."""
         state, mark, end = "is below", ":", f"specialised after about {self.examples:.3g} examples"
         if self.learning_rate >= self.critical_rate:
             state, end = "is not below", "it never specialises"
@@ -80,7 +96,7 @@ def pair_time(pair: Any, lr: float, start: tuple[float | None, float], n_feature
     times = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 1000) * end])
 
     def unspecialised(state: Float64s, _: float) -> Float64s:
-        """Q- while R- is nothing, and ln R-, whose growth Q- sets."""
+        """Return the growth of Q- at R- = 0, and that of ln R-, which depends on Q-."""
         q = sqrt(max(state[0], 1e-300))
         slope = lr / 2 * ((b * b + 2) / (sqrt(pi) * q) - 1)
         return np.array([lr * (2 * q / sqrt(pi) - q * q + lr / 2), slope])
@@ -118,7 +134,7 @@ def unit_time(model: Any, start: Any, n_features: int) -> float:
     rates = lr * (model.excess - lr / 2)  # of R_lj, near R = 0
     if (np.diag(rates)[:last] <= 0).any() or not model.is_stable():
         return inf
-    # An example moves R_lj by (lr_l / N) x_l y_j; what never grows alone is carried along.
+    # An example moves R_lj by (lr_l / N) x_l y_j. Overlaps that do not grow follow the others.
     strength = lr**2 * (1 + model.excess)
     variance = strength / (2 * np.maximum(rates, rates[last - 1, last - 1])) / n_features
     given, rest = np.zeros((M, m)), np.eye(M)
@@ -136,7 +152,7 @@ def unit_time(model: Any, start: Any, n_features: int) -> float:
         R, Q = R / length[:, None], Q / np.outer(length, length)
         times, passed, when = np.linspace(0.0, end / STRETCHES, 40), 0.0, 0.0
         overlap = np.zeros(1)
-        while overlap[-1] < half and passed < end:  # a large overlap at the start may be lost again
+        while overlap[-1] < half and passed < end:  # a large initial overlap may fall again
             course = model.solve(R, Q, times)
             overlap = np.abs(course.R[:, last - 1, last - 1])
             reached = crossing(overlap, half, times, never=times[-1])
@@ -147,7 +163,7 @@ def unit_time(model: Any, start: Any, n_features: int) -> float:
 
 
 def unit_advice(model: Any, start: Any, n_features: int) -> Advice:
-    """Return the advice on Sanger's rule for units that start from (R, Q), or None for random."""
+    """Return the advice on Sanger's rule; units start from (R, Q), or at random for None."""
 
     def other(lr: Any) -> Any:
         return type(model)(model.strengths, learning_rate=lr, n_units=model.n_students)
@@ -161,7 +177,7 @@ def unit_advice(model: Any, start: Any, n_features: int) -> Advice:
         n_features * unit_time(one, start, n_features) for one in (model, other(best), split)
     )
     critical = model.critical_rates
-    # The unit that is first to be lost.
+    # The first unit to fail.
     nearest = int(np.argmax(model.learning_rate[:units] / critical))
     return Advice(
         learning_rate=float(model.learning_rate[nearest]),

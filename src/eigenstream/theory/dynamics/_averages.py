@@ -1,9 +1,9 @@
-"""Averages over one cluster: which prototype wins, how often it is a near thing, soft shares.
+"""Averages over one cluster: probabilities to win, densities of ties, and soft shares.
 
-Given a cluster, the fields h_k = J_k.xi - Q_kk/2 are jointly Gaussian, and the nearest prototype is
-the one with the largest field. The functions take the mean and the covariance of the fields. They
-return the probabilities P_k of winning and the densities A_kl of a tie at the top, or the averages
-<p_k p_l> of soft shares ([DYN] eq. 2.6).
+Given a cluster, the fields h_k = J_k.xi - Q_kk/2 are jointly Gaussian. The nearest prototype has
+the largest field. The functions take the mean and the covariance of the fields. They return the
+probabilities P_k of winning and the densities A_kl of a tie at the top, or the averages <p_k p_l>
+of soft shares ([DYN] eq. 2.6).
 """
 
 from functools import cache
@@ -16,34 +16,34 @@ from scipy.stats import qmc
 from eigenstream.theory.dynamics._gaussian import all_positive
 from eigenstream.theory.mixing import Float64s
 
-#: Orthants of so many variables at most are exact (_gaussian).
+#: The largest number of variables of an exact orthant probability (_gaussian).
 EXACT = 4
 
-#: Points of the fixed Sobol sets: of random states of six prototypes, chances are right to 6e-5 in
-#: the median and 5e-4 at worst (of 30, against 2^15 points), of seven to 2e-4 and 2e-3.
+#: Points of the fixed Sobol sets. For six prototypes the error of a probability is 6e-5 in the
+#: median and 5e-4 at worst. More points reduce the error and cost more time.
 ORTHANT_POINTS = 1 << 10
 
-#: Of a softmax, more where it is steep: averages of four prototypes are right to 2e-4 in the median
-#: and 7e-4 at worst (of 10 random states, beta from 1 to 8, against 2^18 points), of five to twice
-#: that.
+#: Points for a softmax, from the first number to the second for large beta. For four prototypes the
+#: error of an average is 2e-4 in the median and 7e-4 at worst.
 SOFT_POINTS, MOST_SOFT_POINTS = 1 << 11, 1 << 15
 
-#: The soft average of two is a sum over +-REACH standard deviations. The sigmoid's poles lie
-#: pi / steepness off the line, so that steps of FINE / steepness leave exp(-2 pi^2 / FINE) = 1e-17.
+#: The soft average of two is a sum over +-REACH standard deviations. The poles of the sigmoid have
+#: the distance pi / steepness, so steps of FINE / steepness have the error
+#: exp(-2 pi^2 / FINE) = 1e-17.
 REACH, FINE = 8.5, 0.5
 
-#: Sums inside sums take twice the step: exp(-2 pi^2 / 1) = 3e-9, and what is 2e-10 in reach.
+#: The range of sums inside sums. They take twice the step, with the error exp(-2 pi^2) = 3e-9.
 COARSE_REACH = 6.5
 
-#: A steeper sigmoid is its derivative, of width 1, times what is smooth on that scale; it is
-#: nothing to rounding beyond +-WIDE, and the same steps of FINE are as good.
+#: Above this steepness, the sum is over the derivative of the sigmoid, which is zero to rounding
+#: beyond +-WIDE.
 STEEP, WIDE = 5.0, 37.0
 
 TINY = 1e-300
 
 
 def winners(mean: Float64s, covariance: Float64s) -> tuple[Float64s, Float64s]:
-    """Return P and A; averages are exact for up to five prototypes."""
+    """Return P and A, exactly for up to five prototypes."""
     K = len(mean)
     if K == 2:  # the closed form
         (a, c), (_, b) = covariance
@@ -59,7 +59,7 @@ def winners(mean: Float64s, covariance: Float64s) -> tuple[Float64s, Float64s]:
         spread = covariance[k, k] - apart - apart[:, None] + covariance[np.ix_(others, others)]
         P[k] = _orthant(gap, spread)
         for at in range(k, K - 1):
-            # The density of a tie with a later prototype, and the rest given that tie.
+            # The density of a tie with a later prototype, times the orthant given that tie.
             variance = max(spread[at, at], TINY)
             rest = [i for i in range(K - 1) if i != at]
             slope = spread[rest, at] / variance
@@ -74,7 +74,7 @@ def _orthant(mean: Float64s, covariance: Float64s) -> float:
     """Return the probability that several Gaussian variables are all positive."""
     if len(mean) <= EXACT:
         return float(all_positive(mean, covariance))
-    # Genz's separation of variables. Nearly singular: prototypes on a line.
+    # Genz's separation of variables. The covariance of prototypes on a line is nearly singular.
     u = sobol(len(mean) - 1, ORTHANT_POINTS)
     scale = np.sqrt(np.maximum(np.diag(covariance), TINY))
     correlation = covariance / np.outer(scale, scale) + 1e-12 * len(mean) * np.eye(len(mean))
@@ -98,7 +98,8 @@ def sobol(width: int, points: int) -> Float64s:
 def _sigmoids(gap: Float64s, scale: float, beta: float, coarse: int) -> tuple[Float64s, Float64s]:
     """Return <p> and <p (1 - p)> of p = 1 / (1 + exp(-beta u)) for normal u with these means.
 
-    To rounding; with ``coarse`` = 2, twice the step and less reach, to about 1e-8.
+    The result is exact to rounding. ``coarse`` = 2 uses twice the step and a smaller range, with
+    an error of about 1e-8.
     """
     if beta * scale <= STEEP:
         step = FINE * coarse / max(coarse, beta * scale)
@@ -107,7 +108,7 @@ def _sigmoids(gap: Float64s, scale: float, beta: float, coarse: int) -> tuple[Fl
         weights = np.exp(-0.5 * z * z)
         p = expit(beta * (gap[:, None] + scale * z))
         return p @ weights / weights.sum(), (p * (1 - p)) @ weights / weights.sum()
-    # p is the chance that u is above a logistic variable / beta, and p (1 - p) its density.
+    # p is the probability that u exceeds a logistic variable / beta, and p (1 - p) its density.
     places = np.arange(-WIDE, WIDE + FINE, FINE * coarse)
     density = 1 / np.cosh(0.5 * places) ** 2
     density /= density.sum()
@@ -125,8 +126,9 @@ def soft_pair(mean: Float64s, covariance: Float64s, beta: float) -> Float64s:
 def soft_triple(mean: Float64s, covariance: Float64s, beta: float) -> Float64s:
     """Return <p p^T> of three prototypes.
 
-    Given u = h_1 - h_2, the others count as one of field h_2 + log(1 + exp(beta u)) / beta, with
-    which prototype 0 shares as one of two does: a sum over u of the sums for two.
+    Given u = h_1 - h_2, prototypes 1 and 2 act as one prototype. Its field is
+    h_2 + log(1 + exp(beta u)) / beta. The result is therefore a sum over u of averages for two
+    prototypes.
     """
     v = covariance
     u_scale = np.sqrt(max(v[1, 1] - 2 * v[1, 2] + v[2, 2], TINY))
@@ -146,11 +148,11 @@ def soft_triple(mean: Float64s, covariance: Float64s, beta: float) -> Float64s:
 
 
 def soft_several(mean: Float64s, covariance: Float64s, beta: float) -> Float64s:
-    """Return <p p^T> of several prototypes over a fixed quasi-random set: smooth in all values."""
+    """Return <p p^T> of several prototypes by a fixed quasi-random set, smooth in all values."""
     points = SOFT_POINTS
     while points < MOST_SOFT_POINTS and points < SOFT_POINTS * beta**2:
         points *= 2
-    # The symmetric root: no other is smooth where two eigenvalues cross.
+    # Only the symmetric root is smooth where two eigenvalues cross.
     values, vectors = np.linalg.eigh(covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     p = softmax(beta * (mean + _normals(len(mean), points) @ root), axis=1)

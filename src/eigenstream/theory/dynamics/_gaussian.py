@@ -1,9 +1,9 @@
-"""Compiled: how often several Gaussian variables are all positive, exactly for up to four.
+"""Compiled orthant probabilities: up to four Gaussian variables are all positive, exactly.
 
-One variable is the error function, two are Owen's T. Three and four go by Plackett's identity:
-dPr / d rho_1j is the density of variables 1 and j at their bounds times the chance of the others
-given these two, an orthant with two variables fewer. From rho_1j = 0, where variable 1 stands
-alone, to what they are is a smooth integral over one angle.
+One variable is the error function, two are Owen's T. Three and four use Plackett's identity. There
+dPr / d rho_1j is a product. One factor is the density of variables 1 and j at their bounds. The
+other is the orthant probability of the remaining variables given these two. The integral starts at
+rho_1j = 0, where variable 1 is independent. It is a smooth integral over one angle.
 """
 
 from math import erfc
@@ -17,15 +17,16 @@ __all__ = ["COMPILE", "all_positive"]
 
 COMPILE: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
 
-#: Gauss and Legendre's rule on [0, 1], for Owen's T: exact to rounding.
+#: The Gauss-Legendre rule on [0, 1] for Owen's T, exact to rounding.
 NODES, WEIGHTS = (
     (values + shift) / 2
     for values, shift in zip(np.polynomial.legendre.leggauss(24), (1, 0), strict=True)
 )
 
-#: The same for a stretch of Plackett's integral, and what finds the last two coefficients of what
-#: is integrated in Legendre's polynomials. As those fall geometrically, the rule's error is about
-#: their square: STRETCH is the root of the 1e-13 asked for. A stretch of more is halved.
+#: The same for an interval of Plackett's integral. TAILS give the last two Legendre coefficients of
+#: the integrand. The coefficients fall geometrically, so the error of the rule is about the square
+#: of the last ones. STRETCH is the square root of the tolerance 1e-13. An interval with larger
+#: coefficients is halved.
 ANGLES, SHARES = (
     (values + shift) / 2
     for values, shift in zip(np.polynomial.legendre.leggauss(16), (1, 0), strict=True)
@@ -35,7 +36,7 @@ TAILS = (
 ).T.copy()
 STRETCH, HALVINGS = 3e-7, 12
 
-#: Beyond so many standard deviations there is nothing in float64.
+#: The number of standard deviations beyond which probabilities vanish in float64.
 FAR = 40.0
 
 
@@ -47,7 +48,7 @@ def _below(h: float) -> Any:
 
 @njit(**COMPILE)
 def _owens_t(h: float, a: float) -> Any:
-    """Return Owen's T(h, a): a smooth integral over [0, |a|], for |a| > 1 that of its partner."""
+    """Return Owen's T(h, a), an integral over [0, |a|]; |a| > 1 uses its reflection formula."""
     h, slope = abs(h), abs(a)
     left = 0.0
     if slope > 1.0:
@@ -78,7 +79,7 @@ def _two_below(h: float, k: float, rho: float) -> Any:
 
 @njit(**COMPILE)
 def _pull(angle: float, top: float, h: Any, r: Any) -> Any:
-    """Return how fast the orthant grows with the angle; variable 0's correlations are sin/top."""
+    """Return the derivative of the orthant by the angle; correlations of variable 0 are sin/top."""
     n = h.shape[0]
     s, c = np.sin(angle), np.cos(angle)
     total = 0.0
@@ -94,7 +95,7 @@ def _pull(angle: float, top: float, h: Any, r: Any) -> Any:
         if power > 745.0:
             continue
         k, i = (2 if j == 1 else 1), (2 if j == 3 else 3)
-        # Variable k given those two at their bounds.
+        # Variable k given these two variables at their bounds.
         along = (r[0, k] / top * s - r[j, k] * a) / root
         k_var = max(1.0 - r[j, k] * r[j, k] - along * along, 1e-300)
         z = (h[k] - r[j, k] * h[j] - along * gap) / np.sqrt(k_var)
@@ -113,14 +114,14 @@ def _pull(angle: float, top: float, h: Any, r: Any) -> Any:
 
 @njit(**COMPILE)
 def _pulled(h: Any, r: Any) -> Any:
-    """Return what the correlations of variable 0 with the others add: Plackett's integral."""
+    """Return Plackett's integral: the contribution of the correlations of variable 0."""
     top = 0.0
     for j in range(1, h.shape[0]):
         top = max(top, abs(r[0, j]))
     if top == 0.0:
         return 0.0
     begin, end, halvings = 0.0, np.arcsin(min(top, 1.0)), 0
-    ends = np.empty(HALVINGS + 2)  # of the stretches to the right that still wait
+    ends = np.empty(HALVINGS + 2)  # the ends of the remaining intervals to the right
     waiting, total = 0, 0.0
     widths = np.empty(HALVINGS + 2, np.int64)
     while True:
@@ -145,7 +146,7 @@ def _pulled(h: Any, r: Any) -> Any:
 
 @njit(**COMPILE)
 def _loosest_first(h: Any, r: Any) -> None:
-    """Sort by the largest correlation: the integral over the loosest variable is smoothest."""
+    """Sort by the largest correlation; the smallest one gives the smoothest integral."""
     most = np.zeros(h.shape[0])
     for i in range(h.shape[0]):
         for j in range(h.shape[0]):

@@ -1,8 +1,8 @@
 """The compiled loops: Sanger's equations of motion with their integrator, and the finite-N chains.
 
-The chains follow [DYN] without its limit: given R and Q, an example meets the students only through
-y = B xi, x = J xi and |xi|^2, whose joint law is Gaussian and chi-square. A step is then algebra of
-Gram matrices; N is a number in it.
+The chains follow [DYN] for finite N. Given R and Q, an example affects the students only through y
+= B xi, x = J xi and |xi|^2. Their joint law is Gaussian and chi-square. A step is then algebra of
+Gram matrices, and its cost does not depend on N.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from eigenstream.theory.dynamics._gaussian import COMPILE
 
 @njit(**COMPILE)
 def principal_drift(R: Any, Q: Any, spikes: Any, rates: Any, kind: Any) -> Any:
-    """Return dR, dQ of Sanger's rule or the subspace rule ([DYN] eq. 3.6 and its relatives)."""
+    """Return dR, dQ of Sanger's rule or the subspace rule ([DYN] eq. 3.6, generalised)."""
     subspace, unit_length = kind
     C = Q + (R * spikes) @ R.T  # <x_l x_k>
     U = C if subspace else np.tril(C)
@@ -33,7 +33,7 @@ def principal_drift(R: Any, Q: Any, spikes: Any, rates: Any, kind: Any) -> Any:
 
 @njit(**COMPILE)
 def _bent(R: Any, Q: Any, model: Any, factor: float) -> Any:
-    """Return the drift without the part that the integrating factor takes over."""
+    """Return the drift without the part that the integrating factor covers."""
     spikes, rates, kind = model
     dR, dQ = principal_drift(R, Q, spikes, factor * rates, kind)
     return dR - factor * rates.reshape(-1, 1) * spikes * R, dQ
@@ -43,11 +43,11 @@ def _bent(R: Any, Q: Any, model: Any, factor: float) -> Any:
 def lawson(R: Any, Q: Any, model: Any, h: float, factors: Any) -> None:
     """Take steps of Lawson's Runge-Kutta method of order 4, R and Q in place.
 
-    Inside a step R_lj = W_lj exp(beta_j int lr_l), so that the growth that differs between
-    directions is exact. With equal rates every stage multiplies R by a matrix from the left and the
-    growth from the right: linear dependence of its rows survives to rounding, and with it the
-    plateaus that live on it. ``factors`` (4 steps + 1,) are those of the annealing at quarters of
-    the steps.
+    Inside a step R_lj = W_lj exp(beta_j int lr_l), so the growth of each direction is exact. With
+    equal rates, every stage multiplies R by a matrix from the left and by the growth from the
+    right. Linear dependence of the rows is therefore preserved to rounding, and so are the
+    plateaus that it causes. ``factors`` (4 steps + 1,) are the factors of the annealing at
+    quarters of the steps.
     """
     spikes, rates, _ = model
     growth = h / 12.0 * rates.reshape(-1, 1) * spikes
@@ -62,14 +62,14 @@ def lawson(R: Any, Q: Any, model: Any, h: float, factors: Any) -> None:
         R3, Q3 = _bent(half + h / 2.0 * R2, Q + h / 2.0 * Q2, model, a[2])
         R4, Q4 = _bent((half + h * R3) * second, Q + h * Q3, model, a[4])
         R[:] = (half + h / 6.0 * (R1 + 2.0 * R2 + 2.0 * R3)) * second + h / 6.0 * R4
-        # What rounding leaves of asymmetry means nothing, and would grow.
+        # Remove the asymmetry from rounding, because it would grow.
         moved = Q + h / 6.0 * (Q1 + 2.0 * Q2 + 2.0 * Q3 + Q4)
         Q[:] = 0.5 * (moved + moved.T)
 
 
 @njit(**COMPILE)
 def _project(R: Any, Q: Any, y: Any, sd: float, work: Any) -> float:
-    """Draw the students' projections of what is orthogonal to the directions.
+    """Draw the students' projections of the noise orthogonal to the directions.
 
     ``work`` holds the factor of Q - R R^T (K, K), the normals (K,), the projections x (K,) and the
     generator. Return the squared norm of the normals.
@@ -99,7 +99,7 @@ def _project(R: Any, Q: Any, y: Any, sd: float, work: Any) -> float:
 
 @njit(**COMPILE)
 def competitive_chain(R: Any, Q: Any, clusters: Any, rule: Any, rates: Any, generator: Any) -> None:
-    """Take one step for each rate (lr / N), in place; ``rule`` is (N, softness; 0: winner)."""
+    """Take one step for each rate (lr / N), in place; ``rule`` is (N, softness or 0)."""
     centres, weights, variances = clusters
     N, softness = rule
     K, M = R.shape

@@ -1,9 +1,9 @@
-"""What the order-parameter dynamics share: annealing, trajectories and their plateaus, many runs.
+"""Shared parts of the order-parameter dynamics: annealing, trajectories, plateaus, many runs.
 
-N-dimensional students J_k meet a few special directions B_m of the data. Their overlaps
-R_km = J_k.B_m and Q_kl = J_k.J_l follow, for N -> infinity and t = examples / N, ordinary
-differential equations [DYN]; at finite N they are a Markov chain of their own, so that neither the
-equations nor an exact simulation ever touches a vector of N entries.
+Students J_k in N dimensions learn from data with a few special directions B_m. The overlaps are
+R_km = J_k.B_m and Q_kl = J_k.J_l. For N -> infinity they follow ordinary differential equations
+[DYN]. The time is examples / N. At finite N they are a Markov chain. Neither the equations nor an
+exact simulation needs a vector of N entries.
 """
 
 from abc import ABC, abstractmethod
@@ -18,20 +18,32 @@ from eigenstream.theory.mixing import Float64s
 
 __all__ = ["Annealing", "Dynamics", "Plateau", "SimulatedRuns", "Trajectory"]
 
-#: On a plateau the error moves by at most this share of its whole change in either direction.
+#: On a plateau the error changes by at most this share of its total change. Larger values find
+#: longer plateaus.
 FLAT = 0.01
 
-#: So many steps of the chain are handed to the compiled loop at once, at most.
+#: The most steps of the chain in one call of the compiled loop. More steps need more memory.
 CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
 class Annealing:
-    """A learning rate that changes: a schedule for data of ``n_features`` entries.
+    """A learning rate that changes during learning.
 
-    Step s of a rule has the rate g(s) of the schedule. The theory multiplies rates by N, so its
-    rate at time t is N g(t N), interpolated between two steps.
+    Parameters
+    ----------
+    learning_rate : schedule
+        A schedule of ``eigenstream.schedules`` with rates that do not depend on the data.
+    n_features : int
+        The number N of entries of a row.
 
+    Notes
+    -----
+    Step n of a rule has the rate g_n of the schedule. The theory multiplies rates by N. The
+    rate at time t is therefore N g_n with n = N t, interpolated linearly between two steps.
+
+    Examples
+    --------
     >>> from eigenstream.schedules import Power
     >>> rate = Annealing(Power(1, 100), n_features=50)
     >>> rate([0.0, 2.0])
@@ -42,13 +54,13 @@ class Annealing:
     n_features: int
 
     def __post_init__(self) -> None:
-        """Refuse what gives no rates, or none that are known before the data."""
+        """Check that the schedule gives rates that do not depend on the data."""
         check_whole(self.n_features, "n_features")
         if isinstance(self.learning_rate, type) or not hasattr(self.learning_rate, "gains"):
             raise TypeError(
-                f"learning_rate={self.learning_rate!r} is no schedule. Pass e.g. Power(1, 100)."
+                f"learning_rate={self.learning_rate!r} is no schedule. Pass Power(1, 100), say."
             )
-        if hasattr(self.learning_rate, "averaging"):  # Auto divides by what it sees of the data
+        if hasattr(self.learning_rate, "averaging"):  # Auto estimates its rate from the data
             raise TypeError(
                 f"The rates of learning_rate={self.learning_rate!r} depend on the data. "
                 "Pass Constant, Power, Exponential or Steps."
@@ -64,10 +76,17 @@ class Annealing:
 
 @dataclass(frozen=True)
 class Plateau:
-    """A stretch on which the error stands still although it falls again later.
+    """An interval in which the error is nearly constant, although it falls again later.
 
-    ``rate`` is that of the fastest deviation where all stands stillest: to start with overlaps 1/e
-    as large makes the plateau 1 / rate longer.
+    Attributes
+    ----------
+    start, length : float
+        The time and the duration.
+    level : float
+        The error on the plateau.
+    rate : float
+        The growth rate of the fastest deviation at the slowest point. Initial overlaps smaller by
+        the factor e lengthen the plateau by 1 / rate.
     """
 
     start: float
@@ -80,8 +99,8 @@ class Plateau:
 class Trajectory:
     """The order parameters over time; made by the ``solve`` of a model.
 
-    ``R`` has shape (times, students, directions), ``Q`` (times, students, students), ``error``
-    (times,): what ``dynamics.error`` says, less a constant, so that it is negative.
+    ``R`` has shape (times, students, directions) and ``Q`` (times, students, students). ``error``
+    (times,) is the result of ``dynamics.error``, which is negative.
     """
 
     t: Float64s
@@ -91,8 +110,21 @@ class Trajectory:
     dynamics: "Dynamics"
 
     def when(self, values: Any, level: float) -> float:
-        """Return the first time at which values on this time grid cross a level; NaN if never.
+        """Return the first time at which values cross a level; NaN if they do not.
 
+        Parameters
+        ----------
+        values : array-like of shape (n_times,)
+            A function of the state on the time grid of the trajectory.
+        level : float
+            The level.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
         >>> from eigenstream.theory import PrincipalDynamics
         >>> model = PrincipalDynamics([1.0], learning_rate=0.5)
         >>> course = model.solve([[0.1]], [[1.0]], np.linspace(0, 10, 101))
@@ -108,11 +140,17 @@ class Trajectory:
         return crossing(values, check_number(level, "level"), self.t)
 
     def plateaus(self) -> list[Plateau]:
-        """Return the plateaus in order of time.
+        """Return the plateaus in temporal order.
 
-        The state moves slowest on a plateau, and a small deviation from it grows. The plateau lasts
-        while the error stays within 1% of its whole change, and for at least 1 / rate.
+        On a plateau the state moves most slowly, and a small deviation from it grows. The plateau
+        lasts while the error stays within 1% of its total change, and for at least 1 / rate.
 
+        Returns
+        -------
+        list of Plateau
+
+        Examples
+        --------
         >>> from eigenstream.theory import PrincipalDynamics
         >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
         >>> R = [[0.06, 0.06], [0.06, 0.06 + 1e-8]]
@@ -145,7 +183,7 @@ class Trajectory:
         return [plateau] if rate * length >= 1.0 else []
 
     def _speed(self, at: int) -> float:
-        """Return how fast the whole state moves at a time of the grid."""
+        """Return the squared speed of the state at a time of the grid."""
         factor = self.dynamics.rate(float(self.t[at]))
         dR, dQ = self.dynamics._speed(self.R[at], self.Q[at], factor)
         return float((dR**2).sum() + (dQ**2).sum())
@@ -170,7 +208,7 @@ class SimulatedRuns:
 
 
 def crossing(values: Float64s, level: float, times: Float64s, never: float = np.nan) -> float:
-    """Return the first time at which values cross a level, between times on a line."""
+    """Return the first time at which values cross a level, by linear interpolation."""
     below = values < level
     turns = np.flatnonzero(below[1:] != below[:-1])
     if not turns.size:
@@ -181,13 +219,13 @@ def crossing(values: Float64s, level: float, times: Float64s, never: float = np.
 
 
 class Dynamics(ABC):
-    """Order parameters that learn: a model of data and rule; subclasses say how they move."""
+    """A model of data and rule with its order parameters; subclasses define the equations."""
 
-    #: The numbers of students and of special directions, and the annealing, if there is any.
+    #: The numbers of students and of special directions, and the annealing or None.
     n_students: int
     n_directions: int
     annealing: Annealing | None
-    #: Whether the students keep length 1, so that the diagonal of Q is no variable.
+    #: True if the students have length 1, so that the diagonal of Q is constant.
     unit_length = False
 
     def drift(self, R: Any, Q: Any, *, t: float = 0.0) -> tuple[Float64s, Float64s]:
@@ -204,27 +242,27 @@ class Dynamics(ABC):
 
     @abstractmethod
     def error(self, R: Any, Q: Any) -> float:
-        """Return the error at one state, less half the mean square of the data."""
+        """Return the error at one state, minus half the mean square of the data."""
 
     @abstractmethod
     def solve(self, R: Any, Q: Any, t: Any) -> Trajectory:
-        """Integrate from R and Q at t = 0 and return the states at the times asked for."""
+        """Integrate from R and Q at t = 0 and return the states at the given times."""
 
     @abstractmethod
     def _walk(self, R: Float64s, Q: Float64s, factors: Any, n: int, generator: Any) -> None:
         """Take a step of the chain for each factor of the rate, in place."""
 
     def rate(self, t: Any) -> Any:
-        """Return the factor on the learning rate that the annealing gives at a time or at times."""
+        """Return the factor of the annealing at one or more times."""
         return np.ones(np.shape(t)) if self.annealing is None else self.annealing(t)
 
     def _state(self, R: Any, Q: Any) -> tuple[Float64s, Float64s]:
-        """Return one state as arrays of our own, of the right shape and possible."""
+        """Return one state as new arrays, after checking its shape and that vectors can have it."""
         state = check_state(R, Q, self.n_students, self.n_directions)
         if self.unit_length and np.abs(np.diag(state[1]) - 1.0).max() > POSSIBLE:
             raise ValueError(
-                f"Q has the diagonal {np.diag(state[1]).tolist()}, and this rule keeps students "
-                "at length 1. Divide the students by their lengths."
+                f"Q has the diagonal {np.diag(state[1]).tolist()}. This rule needs students of "
+                "length 1: divide them by their lengths."
             )
         return state
 
@@ -233,9 +271,10 @@ class Dynamics(ABC):
     ) -> SimulatedRuns:
         """Run the exact chain of the order parameters for data of ``n_features`` entries.
 
-        Its law is that of the rule itself on vectors, at a cost that does not depend on N: given R
-        and Q, an example's projections are Gaussian. ``R`` and ``Q`` are one start for all runs, or
-        one each (a first axis of length ``runs``). A time is rounded to a whole number of steps.
+        The chain has the law of the rule on vectors, because the projections of an example are
+        Gaussian given R and Q. The cost of a step does not depend on N. ``R`` and ``Q`` are one
+        start for all runs, or one for each run (a first axis of length ``runs``). A time is rounded
+        to a whole number of steps.
 
         >>> from eigenstream.theory import PrincipalDynamics
         >>> model = PrincipalDynamics([1.0], learning_rate=0.5)
@@ -270,10 +309,10 @@ class Dynamics(ABC):
         return SimulatedRuns(grid, R, Q, n)
 
     def deviation_rates(self, R: Any, Q: Any, *, t: float = 0.0) -> Any:
-        """Return the growth rates of small deviations from a state, the largest first.
+        """Return the growth rates of small deviations from a state, in descending order.
 
-        They are the eigenvalues of the equations' Jacobian (central differences) in the variables
-        that are free: R, and Q above its diagonal, with it unless students keep length 1.
+        They are the eigenvalues of the Jacobian of the equations (central differences) in the free
+        variables: R, Q above its diagonal, and the diagonal unless students have length 1.
 
         >>> from eigenstream.theory import PrincipalDynamics
         >>> model = PrincipalDynamics([1.0], learning_rate=0.5)
@@ -283,7 +322,7 @@ class Dynamics(ABC):
         return self._deviation_rates(*self._state(R, Q), self.rate(t))
 
     def _deviation_rates(self, R: Float64s, Q: Float64s, factor: float) -> Any:
-        """Return the same of a state that is not checked: rounding may put it on an edge."""
+        """Return the growth rates at an unchecked state, because rounding may put it on an edge."""
         upper = np.triu_indices(self.n_students, k=1 if self.unit_length else 0)
         free = np.concatenate([R.ravel(), Q[upper]])
 
@@ -302,7 +341,7 @@ class Dynamics(ABC):
 
     @abstractmethod
     def _speed(self, R: Float64s, Q: Float64s, factor: float) -> tuple[Float64s, Float64s]:
-        """Return the drift at a state that is not checked."""
+        """Return the drift at an unchecked state."""
 
     def _trajectory(self, t: Float64s, R: Float64s, Q: Float64s) -> Trajectory:
         errors = [self.error(*state) for state in zip(R, Q, strict=True)]
@@ -310,16 +349,16 @@ class Dynamics(ABC):
 
 
 def check_times(t: Any) -> Float64s:
-    """Return a time grid: not negative, increasing.
+    """Return a grid of increasing times of at least 0.
 
     >>> check_times([2, 1])
     Traceback (most recent call last):
         ...
-    ValueError: t=[2.0, 1.0] is no time grid. Pass increasing times from 0 on.
+    ValueError: t=[2.0, 1.0] is no time grid. Pass increasing times of at least 0.
     """
     grid = check_numbers(t, "t")
     if grid[0] < 0 or (np.diff(grid) <= 0).any():
-        raise ValueError(f"t={grid.tolist()} is no time grid. Pass increasing times from 0 on.")
+        raise ValueError(f"t={grid.tolist()} is no time grid. Pass increasing times of at least 0.")
     return grid
 
 

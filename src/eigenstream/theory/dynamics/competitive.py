@@ -20,40 +20,53 @@ from eigenstream.theory.mixing import Float64s
 
 __all__ = ["CompetitiveDynamics"]
 
-#: Of LSODA. A specialisation may start from 1e-10: the absolute tolerance must lie far below.
+#: Tolerances of LSODA. A specialisation may start from 1e-10, far above the absolute tolerance.
 RELATIVE, ABSOLUTE = 1e-8, 1e-14
 
-#: Prototypes nearer than this, relative to their size, are one prototype to rounding.
+#: Prototypes with a smaller squared distance, relative to their size, coincide to rounding.
 COINCIDENT = 1e-15
 
 
 class CompetitiveDynamics(Dynamics):
-    """K prototypes learn from clusters: J_k += (lr / N) p_k (xi - J_k) ([DYN] eq. 2.2).
+    """K prototypes learn from clusters: J_k += (learning_rate / N) p_k (xi - J_k).
 
-    An example comes from cluster n with probability w_n: xi = sum_m D_nm B_m + sqrt(v_n) noise in N
-    dimensions, B_m orthonormal. p picks the nearest prototype, or is soft. The equations close on
-    R_km = J_k.B_m and Q_kl = J_k.J_l ([DYN] eq. 2.6), for any numbers of prototypes and clusters:
-    up to five winners and two or three that share exactly (to 1e-10, three to 1e-7), more over
-    fixed quasi-random sets (to about 3e-4 for six winners or four that share).
+    An example comes from cluster n with probability w_n. It is
+    xi = sum_m D_nm B_m + sqrt(v_n) noise in N dimensions, with orthonormal B_m. The vector p
+    selects the nearest prototype, or is soft ([1]_ eq. 2.2).
 
     Parameters
     ----------
-    centres : array (clusters, directions)
-        D: the clusters' centres in the basis B.
-    n_prototypes : int, optional
-        As many as clusters by default.
-    learning_rate : float
+    centres : array-like of shape (n_clusters, n_directions)
+        D: the centres of the clusters in the basis B.
+    learning_rate : float, default=1.0
         The learning rate times N.
-    weights, variances : array (clusters,), optional
-        Equal weights and ones by default.
-    softness : float, optional
-        p = softmax of -beta |xi - J_k|^2 / 2 with this beta; by default the winner takes all.
-    annealing : Annealing, optional
-        A schedule's rates, which multiply ``learning_rate``.
+    n_prototypes : int, default=None
+        By default the number of clusters.
+    weights : array-like of shape (n_clusters,), default=None
+        The probabilities of the clusters; equal by default.
+    variances : array-like of shape (n_clusters,), default=None
+        The variances of the clusters; 1 by default.
+    softness : float, default=None
+        beta of the soft assignment p = softmax of -beta |xi - J_k|^2 / 2. By default the winner
+        takes all.
+    annealing : Annealing, default=None
+        The rates of a schedule, which multiply ``learning_rate``.
+
+    Notes
+    -----
+    The equations close on R_km = J_k.B_m and Q_kl = J_k.J_l ([1]_ eq. 2.6), for any numbers of
+    prototypes and clusters. Averages are exact to 1e-10 for up to five winners and two soft
+    prototypes, and to 1e-7 for three. More prototypes use fixed quasi-random sets, with an error
+    of about 3e-4 for six winners or four soft prototypes.
+
+    References
+    ----------
+    .. [1] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of On-line
+           Learning by Competitive and by Principal Component Methods", 1998.
 
     Examples
     --------
-    Two prototypes stay together on a plateau, then each goes to a cluster:
+    Two prototypes stay together on a plateau, then each moves to one cluster:
 
     >>> model = CompetitiveDynamics(np.eye(2), learning_rate=0.5)
     >>> R, Q = [[0.01, 0.0], [0.0, 0.01]], np.eye(2) * 0.1
@@ -98,10 +111,10 @@ class CompetitiveDynamics(Dynamics):
         self._clusters = (self.centres, self.weights, self.variances)
 
     def averages(self, R: Any, Q: Any) -> tuple[Float64s, Float64s, Float64s]:
-        """Return P, A and <p p^T>, each with a first axis of clusters.
+        """Return P, A and <p p^T>; the first axis is the cluster.
 
-        P_nk is the probability that prototype k wins in cluster n, A_nkl the density of a tie
-        between k and l (soft: beta <p_k p_l>).
+        P_nk is the probability that prototype k wins in cluster n. A_nkl is the density of a tie
+        between k and l, or beta <p_k p_l> for soft prototypes.
 
         >>> model = CompetitiveDynamics([[1.0], [-1.0]], learning_rate=1)
         >>> P, _, _ = model.averages([[0.5], [-0.5]], [[0.26, -0.24], [-0.24, 0.26]])
@@ -127,8 +140,9 @@ class CompetitiveDynamics(Dynamics):
     def solve(self, R: Any, Q: Any, t: Any) -> Trajectory:
         """Integrate from R and Q at t = 0 by LSODA, and return the states at ``t``.
 
-        Two prototypes with R_11 - R_21 = R_22 - R_12 = 0 exactly, and all else symmetric, never
-        specialise: chance does that at finite N. Give such a start a seed of about 1 / sqrt(N).
+        In an exactly symmetric state with R_11 - R_21 = R_22 - R_12 = 0, two prototypes never
+        specialise. At finite N noise breaks the symmetry. Start with a difference of about
+        1 / sqrt(N).
 
         >>> model = CompetitiveDynamics(np.eye(2), learning_rate=0.5)
         >>> R, Q = np.eye(2) * 0.5, np.eye(2) * 0.3
@@ -138,8 +152,8 @@ class CompetitiveDynamics(Dynamics):
         """
         R, Q = self._state(R, Q)
         grid = check_times(t)
-        # The integrator is accurate relative to each variable. In means and contrasts a small
-        # difference between prototypes, from which they specialise, is a variable of its own.
+        # The integrator is accurate relative to each variable. Prototypes specialise from a small
+        # difference. In a basis of means and contrasts this difference is a separate variable.
         K, M = R.shape
         over = helmert(K, full=True)
         frame = block_diag(helmert(M, full=True), over)
@@ -165,7 +179,7 @@ class CompetitiveDynamics(Dynamics):
         return self._trajectory(grid, *turned_back(course[len(times) - len(grid) :]))
 
     def _state(self, R: Any, Q: Any) -> tuple[Float64s, Float64s]:
-        """Return a checked state, refusing prototypes that coincide unless all share an example."""
+        """Return a checked state; without softness, coinciding prototypes raise ValueError."""
         R, Q = super()._state(R, Q)
         if self.softness is None:
             squares = np.diag(Q)[:, None] - 2 * Q + np.diag(Q)

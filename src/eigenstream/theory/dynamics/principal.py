@@ -26,16 +26,17 @@ from eigenstream.theory.mixing import Float64s
 
 __all__ = ["PrincipalDynamics"]
 
-#: A step of the integrator moves nothing by more than about this.
+#: The largest change in a step of the integrator. Smaller steps are more accurate and slower.
 STEP = 0.05
 
-#: The step size is chosen again after this number of steps.
+#: The number of steps between two choices of the step size.
 LOOK = 16
 
-#: Students whose squared lengths have grown by this factor do not come back.
+#: The growth of the squared lengths of students that counts as divergence.
 EXPLODED = 1e6
 
-#: exp(-36) is the rounding of float64: a plateau on X = 0 is not longer than this over its rate.
+#: exp(-36) is the rounding of float64. A computed plateau with X = 0 lasts at most this over its
+#: rate.
 ROUNDING = 36.0
 
 
@@ -43,8 +44,8 @@ class PrincipalDynamics(Dynamics):
     """M units learn principal components: J_l += (lr_l / N) x_l (xi - sum_k x_k J_k).
 
     The data are white noise with larger variance (1 + b_j)^2 along m orthonormal directions B_j
-    ([DYN] sec. 3). Sanger's rule sums over k <= l, the subspace rule over all k, Oja's unit is
-    either with one unit. Unless ``normalize=False``, J_l is divided by its length after each step.
+    ([DYN] sec. 3). Sanger's rule sums over k <= l, and the subspace rule over all k. With one unit
+    both are Oja's rule. Unless ``normalize=False``, J_l is divided by its length after each step.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class PrincipalDynamics(Dynamics):
     learning_rate : float or array (units,)
         The learning rates times N.
     n_units : int, optional
-        As many as directions by default.
+        By default the number of directions.
     rule : "sanger" or "subspace"
     normalize : bool
     annealing : Annealing, optional
@@ -66,7 +67,7 @@ class PrincipalDynamics(Dynamics):
 
     Examples
     --------
-    The first component is found soon, the second only after a plateau:
+    The first component is found early, the second only after a plateau:
 
     >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
     >>> R = np.array([[0.06, 0.06], [0.06, 0.06 + 1e-8]])
@@ -89,7 +90,7 @@ class PrincipalDynamics(Dynamics):
     ) -> None:
         self.strengths = check_numbers(strengths, "strengths", above=0)
         if (np.diff(self.strengths) > 0).any():
-            raise ValueError(f"strengths={strengths} grows. Pass the largest first.")
+            raise ValueError(f"strengths={strengths} increases. Pass the largest value first.")
         self.excess = self.strengths * (self.strengths + 2.0)
         self.n_directions = len(self.strengths)
         self.n_students = self.n_directions if n_units is None else check_whole(n_units, "n_units")
@@ -107,8 +108,22 @@ class PrincipalDynamics(Dynamics):
     ) -> "PrincipalDynamics":
         """Return the model of data with these variances, and ``noise`` along all other directions.
 
-        In units of the noise: there the rate is ``learning_rate * noise``.
+        Parameters
+        ----------
+        variances : array-like of shape (n_directions,)
+            The variances along the special directions, in descending order, above ``noise``.
+        learning_rate : float or array-like of shape (n_directions,)
+            The learning rates times N. The model uses units of the noise, where the rate is
+            ``learning_rate * noise``.
+        noise : float, default=1.0
+            The variance along all other directions.
 
+        Returns
+        -------
+        PrincipalDynamics
+
+        Examples
+        --------
         >>> PrincipalDynamics.of_variances([8.0, 4.5], learning_rate=0.1, noise=2.0).strengths
         array([1. , 0.5])
         """
@@ -119,7 +134,7 @@ class PrincipalDynamics(Dynamics):
     def error(self, R: Any, Q: Any) -> float:
         """Return the estimation error (<|xi - sum_k x_k J_k|^2> - <xi^2>) / 2 ([DYN] eq. 3.8).
 
-        It is negative: -M/2 for orthonormal students that know nothing.
+        It is -M/2 for orthonormal students without overlap with the directions.
 
         >>> PrincipalDynamics([1.0, 0.5]).error(np.zeros((2, 2)), np.eye(2))
         -1.0
@@ -131,10 +146,10 @@ class PrincipalDynamics(Dynamics):
     def solve(self, R: Any, Q: Any, t: Any, *, step: float = STEP) -> Trajectory:
         """Integrate from R and Q at t = 0 by Lawson's method, and return the states.
 
-        Its truncation error does not break the linear dependence of students' overlaps, on which
-        the plateaus live; rounding does, after about 36 / gamma_k: with such overlaps exactly
-        dependent, later times are artefacts, and a warning says so. A step of the integrator is
-        ``step`` over the fastest rate at which an overlap can change.
+        Plateaus depend on the linear dependence of the overlaps, which the method preserves to
+        rounding. From exactly dependent overlaps, rounding ends a plateau after about
+        36 / gamma_k. Later states are artefacts, and the method warns. A step of the integrator is
+        ``step`` divided by the fastest rate of an overlap.
 
         >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
         >>> start = [[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]]  # X = 1e-10
@@ -151,16 +166,16 @@ class PrincipalDynamics(Dynamics):
         for at, end in enumerate(grid.tolist()):
             while now < end:
                 now = self._advance(R, Q, now, end, step)
-                if not np.trace(Q) < EXPLODED * size:  # NaN is not, either
+                if not np.trace(Q) < EXPLODED * size:  # also true for NaN
                     raise ArithmeticError(
-                        f"the equations explode before t = {end:g}: use a smaller rate, or "
+                        f"The equations diverge before t = {end:g}. Use a smaller rate or "
                         "normalize=True."
                     )
             kept[0][at], kept[1][at] = R, Q
         return self._trajectory(grid, *kept)
 
     def _advance(self, R: Float64s, Q: Float64s, now: float, end: float, step: float) -> float:
-        """Take up to LOOK steps towards ``end`` in place; return how far they went."""
+        """Take up to LOOK steps towards ``end`` in place, and return the time reached."""
         size = max(1.0, float(np.trace(Q)) / len(Q))
         shrinking = 1 + self.learning_rate / 2 if self.unit_length else 1.0
         fastest = float((self.learning_rate * shrinking).max() * (1 + self.excess[0])) * size
@@ -190,8 +205,8 @@ class PrincipalDynamics(Dynamics):
     def first_unit(self, R: Any, t: Any) -> Float64s:
         """Return the overlaps (times, directions) of the first unit in closed form.
 
-        It learns as if it were alone. For Sanger's rule with length 1; ``R`` are its overlaps at
-        t = 0.
+        The other units do not affect it. The formula holds for Sanger's rule with length 1.
+        ``R`` are its overlaps at t = 0.
 
         >>> model = PrincipalDynamics([0.6, 0.4, 0.2], learning_rate=0.8)
         >>> model.first_unit([0.1, 0.1, 0.1], [0, 3]).round(4)
@@ -205,7 +220,7 @@ class PrincipalDynamics(Dynamics):
         start = check_numbers(R, "R", count=self.n_directions)
         a, lr = check_times(t)[:, None], float(self.learning_rate[0])
         k1, g = 2 * lr + lr**2, 2 * lr * (self.excess - lr / 2)
-        # (e^{g a} - 1) / g, which is a at g = 0; all over e^{top a}, so that nothing overflows.
+        # (e^{g a} - 1) / g, which is a at g = 0. Dividing by e^{top a} prevents overflow.
         top = max(float(g.max()), 0.0)
         grown = np.where(g == 0, a * np.exp(-top * a), np.exp((g - top) * a) - np.exp(-top * a))
         grown /= np.where(g == 0, 1.0, g)
@@ -219,12 +234,30 @@ class PrincipalDynamics(Dynamics):
         return 2.0 * self._own_excess()
 
     def growth_rate(self, unit: int | None = None) -> float:
-        """Return gamma_k of a unit (counted from 1), or gamma for all overlaps near zero.
+        """Return gamma_k of a unit, or gamma of all overlaps near zero.
 
-        gamma_k = lr_k (beta_k - lr_k / 2) is how fast unit k leaves the plateau on which the
-        units before it have settled; it sets the plateau's length: -ln X(0) / gamma_k. gamma
-        ([DYN] eq. 3.12) is how fast the determinant of the first two units grows before that.
+        Parameters
+        ----------
+        unit : int, default=None
+            The unit, counted from 1. None returns gamma.
 
+        Returns
+        -------
+        float
+
+        Notes
+        -----
+        gamma_k = lr_k (beta_k - lr_k / 2) is the rate at which unit k leaves the plateau on which
+        the previous units have settled. The length of the plateau is -ln X(0) / gamma_k. gamma
+        ([1]_ eq. 3.12) is the growth rate of the determinant of the first two units before that.
+
+        References
+        ----------
+        .. [1] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of On-
+               line Learning by Competitive and by Principal Component Methods", 1998.
+
+        Examples
+        --------
         >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
         >>> round(model.growth_rate(2), 4), round(model.growth_rate(), 4)
         (0.091, 0.242)
@@ -233,15 +266,15 @@ class PrincipalDynamics(Dynamics):
         if unit is None:
             first = self._own_excess()[:2]
             if len(first) < 2:
-                raise ValueError("gamma is that of two units; ask for growth_rate(1).")
+                raise ValueError("gamma needs two units. Use growth_rate(1).")
             return float(lr[:2] @ (first - lr[:2] / 2))
         k = check_whole(unit, "unit")
         if k > len(self._own_excess()):
-            raise ValueError(f"unit must be at most {len(self._own_excess())}, got {k}.")
+            raise ValueError(f"unit={k} has no direction. Use unit <= {len(self._own_excess())}.")
         return float(lr[k - 1] * (self.excess[k - 1] - lr[k - 1] / 2))
 
     def minors(self, R: Any) -> Float64s:
-        """Return X^(k) = det R[:k, :k] for each k: zero stays zero, if the rates are equal.
+        """Return X^(k) = det R[:k, :k] for each k; with equal rates, zero remains zero.
 
         >>> PrincipalDynamics([0.6, 0.4]).minors([[0.2, 0.1], [0.1, 0.2]]).round(4)
         array([0.2 , 0.03])
@@ -256,7 +289,8 @@ class PrincipalDynamics(Dynamics):
     def escape(self, R: Any, Q: Any) -> tuple[float, float]:
         """Return a and b of dX/dt = a X + b (lr_1 - lr_2), X = X^(2) ([DYN] eq. 3.13).
 
-        For Sanger's rule with length 1. Unequal rates leave the plateau even where X = 0.
+        The equation holds for Sanger's rule with length 1. Unequal rates end the plateau even if
+        X = 0.
 
         >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=[0.1, 0.09])
         >>> a, b = model.escape(np.full((2, 2), 0.06), np.eye(2))
@@ -275,9 +309,10 @@ class PrincipalDynamics(Dynamics):
         return float(a), float(b)
 
     def plateau_ends(self, R: Any) -> Float64s:
-        """Return -ln |X^(k) / X^(k-1)| / gamma_k: about when unit k settles, to O(1 / gamma_k).
+        """Return the approximate time at which each unit settles, with an error of O(1 / gamma_k).
 
-        Infinite for a unit above its critical rate, and for X^(k) = 0. For equal rates.
+        It is -ln |X^(k) / X^(k-1)| / gamma_k for equal rates. It is infinite for a unit above its
+        critical rate and for X^(k) = 0.
 
         >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
         >>> model.plateau_ends([[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]]).round(1)
@@ -290,10 +325,11 @@ class PrincipalDynamics(Dynamics):
         return np.where((rates > 0) & (X > 0), ends, np.inf)
 
     def fixed_point(self) -> tuple[Float64s, Float64s]:
-        """Return R and Q where unit l holds direction l ([DYN] eq. 3.9), 0 above its critical rate.
+        """Return R and Q of the aligned state, in which unit l holds direction l ([DYN] eq. 3.9).
 
-        For the subspace rule with length 1 and two units this is the balanced state (other numbers
-        have no closed form); without length 1 it is one of many, equal up to a rotation.
+        The overlap of a unit above its critical rate is 0. For the subspace rule with length 1,
+        the result is the balanced state of two units. More units have no closed form. Without
+        length 1, the result is one of many states that differ by a rotation.
 
         >>> R, _ = PrincipalDynamics([1.0, 0.5], learning_rate=0.5).fixed_point()
         >>> R.round(4)
@@ -324,16 +360,16 @@ class PrincipalDynamics(Dynamics):
         A = ((first + second) / 2 + D * q) / (1 + lr / 2)
         squares = np.array([A - 1 + D - q, A - 1 - D + q]) / (2 * self.excess)
         if squares.min() <= 0:
-            raise ValueError(f"rate {lr:g} is too large for both directions; use solve.")
+            raise ValueError(f"The rate {lr:g} is too large for both directions. Use solve.")
         r = np.sqrt(squares)
         return np.array([r, r * [1, -1]]), np.array([[1.0, q], [q, 1.0]])
 
     def is_stable(self) -> bool:
-        """Say whether the aligned state is stable: by the exact criterion, for Sanger's rule.
+        """Return True if the aligned state of Sanger's rule is stable, by an exact criterion.
 
-        Below every critical rate is not enough, as [DYN] has it: where unit j finds little of its
-        direction, a later unit l may find it too. The pair (R_lj, Q_lj) is a 2x2 block of the
-        equations around the fixed point, and loses stability through its determinant.
+        Rates below every critical rate are not sufficient, in contrast to [DYN]. If unit j finds
+        little of its direction, a later unit l may find it too. The pair (R_lj, Q_lj) is a 2x2
+        block of the equations around the fixed point. It loses stability through its determinant.
 
         >>> PrincipalDynamics([2.0, 1.0], learning_rate=1.5).is_stable()
         True
@@ -342,7 +378,7 @@ class PrincipalDynamics(Dynamics):
         (array([16.,  6.]), False)
         """
         if self.rule != "sanger" and self.n_students > 1:
-            raise ValueError("the criterion is that of Sanger's rule; use deviation_rates.")
+            raise ValueError("The criterion holds for Sanger's rule. Use deviation_rates.")
         beta = self._own_excess()
         lr, unit = self.learning_rate[: len(beta)], self.unit_length
         j, i = np.triu_indices(len(beta), 1)
@@ -352,10 +388,10 @@ class PrincipalDynamics(Dynamics):
         return bool((lr < 2 * beta).all() and (lost * both < apart).all())
 
     def advise(self, *, n_features: int, R: Any = None, Q: Any = None) -> Advice:
-        """Predict when the last unit learns, for data of ``n_features`` entries; see ``Advice``.
+        """Predict when the last unit learns, for data of ``n_features`` entries.
 
-        The units start from R and Q, or in random directions. For Sanger's rule with length 1 and
-        constant rates.
+        The units start from R and Q, or in random directions. The prediction holds for Sanger's
+        rule with length 1 and constant rates. See ``Advice``.
 
         >>> advice = PrincipalDynamics([0.9, 0.6], learning_rate=0.3).advise(n_features=1000)
         >>> print(advice)
@@ -363,7 +399,7 @@ class PrincipalDynamics(Dynamics):
         ...
         """
         if self.rule != "sanger" or not self.unit_length or self.annealing is not None:
-            raise ValueError("Advice needs Sanger's rule, length 1 and constant rates. Simulate.")
+            raise ValueError("Advice needs Sanger's rule, length 1, constant rates. Use simulate.")
         own = self._own_excess()
         near = self.excess[: len(own) + 1]
         if (np.diff(near) == 0).any():
@@ -373,11 +409,11 @@ class PrincipalDynamics(Dynamics):
         least = self.n_students + self.n_directions
         n = check_whole(n_features, "n_features", least=least)
         if (R is None) != (Q is None):
-            raise ValueError("give both R and Q, or neither for units in random directions.")
+            raise ValueError("R or Q is missing. Pass both, or neither for random directions.")
         return unit_advice(self, None if R is None else self._state(R, Q), n)
 
     def _own_excess(self) -> Float64s:
-        """Return beta_l of the units that have a direction of their own."""
+        """Return beta_l of the units that have a direction to learn."""
         return self.excess[: min(self.n_students, self.n_directions)]
 
     def _speed(self, R: Float64s, Q: Float64s, factor: float) -> tuple[Float64s, Float64s]:

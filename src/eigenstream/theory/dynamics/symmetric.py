@@ -1,8 +1,8 @@
-"""Two prototypes, two equal clusters: everything about the plateau, and where it ends, in formulas.
+"""Two prototypes and two equal clusters: closed formulas for the plateau and its end.
 
 The clusters have the centres b B_1 and b B_2, at distance b sqrt(2), equal weights and variance 1.
-With the exchange symmetry R_11 = R_22 = R, R_12 = R_21 = S, Q_11 = Q_22 = Q, Q_12 = C the motion
-is that of R+- = R +- S and Q+- = Q +- C ([DYN] eqs. 2.7 to 2.19). R- > 0 means that the
+The exchange symmetry is R_11 = R_22 = R, R_12 = R_21 = S, Q_11 = Q_22 = Q, Q_12 = C. The equations
+are those of R+- = R +- S and Q+- = Q +- C ([DYN] eqs. 2.7 to 2.19). R- > 0 means that the
 prototypes have specialised.
 """
 
@@ -21,13 +21,24 @@ from eigenstream.theory.mixing import Float64s
 
 __all__ = ["SymmetricPair", "critical_separation", "overlaps_of_pair"]
 
-#: Below this, erf(x) / x is its limit to rounding.
+#: Below this x, erf(x) / x equals its limit to rounding.
 NEAR_ZERO = 1e-9
 
 
 def critical_separation(learning_rate: float) -> float:
     """Return the b below which two prototypes never specialise at this rate.
 
+    Parameters
+    ----------
+    learning_rate : float
+        The learning rate times N.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> round(critical_separation(1.0), 4)
     0.7768
     """
@@ -37,8 +48,21 @@ def critical_separation(learning_rate: float) -> float:
 def overlaps_of_pair(
     R_plus: float, R_minus: float, Q_plus: float, Q_minus: float
 ) -> tuple[Float64s, Float64s]:
-    """Return R and Q of the symmetric state with these sums and differences.
+    """Return R and Q of the symmetric state from its sums and differences.
 
+    Parameters
+    ----------
+    R_plus, R_minus : float
+        R_11 + R_12 and R_11 - R_12.
+    Q_plus, Q_minus : float
+        Q_11 + Q_12 and Q_11 - Q_12.
+
+    Returns
+    -------
+    R, Q : arrays of shape (2, 2)
+
+    Examples
+    --------
     >>> overlaps_of_pair(1.0, 0.5, 1.0, 1.0)[0]
     array([[0.75, 0.25],
            [0.25, 0.75]])
@@ -56,29 +80,49 @@ def _s(lr: float) -> float:
 class SymmetricPair:
     """Winner-takes-all learning of two equal clusters at centres b B_1 and b B_2.
 
+    Parameters
+    ----------
+    b : float
+        The distance of a centre from the origin, in standard deviations of a cluster.
+
     Examples
     --------
+    A start with R- smaller by the factor e lengthens the plateau by 1 / growth rate:
+
     >>> pair = SymmetricPair(1.0)
     >>> round(pair.critical_rate, 4), round(pair.best_rate, 4)
     (1.9099, 0.7958)
-    >>> round(1 / pair.growth_rate(0.5), 2)  # the plateau is so much longer for a start 1/e as far
+    >>> round(1 / pair.growth_rate(0.5), 2)
     14.08
     """
 
     b: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no distance."""
+        """Check the distance."""
         check_number(self.b, "b", above=0)
 
     @classmethod
     def of_distance(cls, distance: float) -> "SymmetricPair":
-        """Return the clusters whose k-means prototypes lie at this distance.
+        """Return the clusters whose k-means prototypes have this distance.
 
-        In standard deviations of a cluster. Means of the rows that are nearer to them lie farther
-        apart than the clusters, by sqrt(2) (b erf(b / 2) + 2 / sqrt(pi) exp(-b^2 / 4)): not even
-        one cluster's lie nearer than 2 sqrt(2 / pi).
+        Parameters
+        ----------
+        distance : float
+            The distance of the prototypes, in standard deviations of a cluster.
 
+        Returns
+        -------
+        SymmetricPair
+
+        Notes
+        -----
+        k-means prototypes are farther apart than the clusters, because each is the mean of its
+        nearest rows. Their distance is sqrt(2) (b erf(b / 2) + 2 / sqrt(pi) exp(-b^2 / 4)). It
+        exceeds 2 sqrt(2 / pi), the distance of two prototypes of one cluster.
+
+        Examples
+        --------
         >>> round(SymmetricPair.of_distance(2.0).b, 4)
         1.0283
         """
@@ -86,8 +130,8 @@ class SymmetricPair:
         least = 2 * sqrt(2 / pi)
         if distance <= least:
             raise ValueError(
-                f"the prototypes of a single cluster lie {least:.3g} standard deviations apart, "
-                f"and these {distance:.3g}: there are no two clusters to be seen."
+                f"distance={distance:.3g} is at most {least:.3g}, the distance of prototypes in "
+                "one cluster. Use prototypes of two separate clusters."
             )
 
         def beyond(b: float) -> float:
@@ -97,16 +141,18 @@ class SymmetricPair:
 
     @property
     def critical_rate(self) -> float:
-        """The learning rate at and above which prototypes stay together ([DYN] eq. 2.18)."""
+        """The rate at and above which the prototypes never specialise ([DYN] eq. 2.18)."""
         return 2 / pi * (self.b**4 + 2 * self.b**2)
 
     @property
     def best_rate(self) -> float:
-        """The learning rate at which they part fastest, with the rate b^4 / (4 pi)."""
+        """The rate at which the prototypes separate fastest, with the growth rate b^4 / (4 pi)."""
         return self.b**2 * (self.b**2 + 4) / (2 * pi)
 
     def growth_rate(self, learning_rate: float) -> float:
-        """Return lambda: R- grows as exp(lambda t) on the plateau; negative above critical.
+        """Return lambda of the growth exp(lambda t) of R- on the plateau.
+
+        It is negative above the critical rate.
 
         >>> SymmetricPair(1.0).growth_rate(2.0) < 0
         True
@@ -115,9 +161,9 @@ class SymmetricPair:
         return (s - 1) * (self.b**2 + 1 - s) / pi
 
     def plateau(self, learning_rate: float) -> tuple[Float64s, Float64s]:
-        """Return R and Q of the state that has not specialised ([DYN] eq. 2.17, the + root).
+        """Return R and Q of the unspecialised state ([DYN] eq. 2.17, the root with the plus sign).
 
-        The root with a minus sign, which [DYN] lists too, is no fixed point.
+        The root with the minus sign in [DYN] is not a fixed point.
 
         >>> _, Q = SymmetricPair(1.0).plateau(0.5)
         >>> float(round(Q[0, 0] - Q[0, 1], 4))
@@ -128,9 +174,10 @@ class SymmetricPair:
         return overlaps_of_pair(self.b, 0.0, self.b**2 + lr / 2, (1 + s) ** 2 / pi)
 
     def plateau_rates(self, learning_rate: float) -> dict[str, float]:
-        """Return the rates of all seven small deviations from the plateau, by what deviates.
+        """Return the growth rates of all seven small deviations from the plateau.
 
-        Only that of R- can be positive. (J_1 - J_2).(B_1 + B_2) decays slowly, as pi lr^2 / 16.
+        Only the rate of R- can be positive. (J_1 - J_2).(B_1 + B_2) decays slowly, as pi lr^2 /
+        16.
 
         >>> rates = SymmetricPair(1.0).plateau_rates(0.1)
         >>> {name: round(rate / 0.1, 5) for name, rate in rates.items()}
@@ -150,10 +197,10 @@ class SymmetricPair:
         }
 
     def specialised(self, learning_rate: float) -> tuple[Float64s, Float64s]:
-        """Return R and Q of the one specialised state below the critical rate ([DYN] eq. 2.19).
+        """Return R and Q of the specialised state below the critical rate ([DYN] eq. 2.19).
 
-        With rho = b R- / (2 sqrt(Q-)), the rate falls steadily from critical at rho = 0 to 0 at
-        b / 2: so there is exactly one such state, up to the prototypes' names.
+        Let rho = b R- / (2 sqrt(Q-)). The rate falls monotonically from the critical rate at rho =
+        0 to 0 at rho = b / 2. The state is therefore unique, up to the order of the prototypes.
 
         >>> R, Q = SymmetricPair(1.0).specialised(0.5)
         >>> float(round(R[0, 0] - R[0, 1], 4)), float(round(Q[0, 0] - Q[0, 1], 4))
@@ -162,8 +209,8 @@ class SymmetricPair:
         lr = check_number(learning_rate, "learning_rate", above=0)
         if lr >= self.critical_rate:
             raise ValueError(
-                f"rate {lr:g} is not below the critical rate {self.critical_rate:.4g} of b = "
-                f"{self.b:g}: the prototypes never specialise. Use a smaller one."
+                f"The rate {lr:g} is not below the critical rate {self.critical_rate:.4g} of b = "
+                f"{self.b:g}. Use a smaller rate."
             )
         b = self.b
         rho = brentq(lambda rho: self._rate_at(rho) - lr, 0.0, b / 2, xtol=1e-15, rtol=1e-14)
@@ -197,7 +244,7 @@ class SymmetricPair:
     def sums(self, R_plus: float, Q_plus: float, learning_rate: float, t: Any) -> Float64s:
         """Return R+ and Q+ over time, (times, 2), in closed form ([DYN] eq. 2.12).
 
-        They are the same for every assignment whose shares add up to 1 and are 1/2 on average.
+        They are the same for every assignment with shares that sum to 1 and have the mean 1/2.
 
         >>> SymmetricPair(1.0).sums(0.0, 0.2, 0.5, [0.0, 100.0]).round(4)
         array([[0.  , 0.2 ],
@@ -217,9 +264,9 @@ class SymmetricPair:
         length: float = 1.0,
         R_minus: float | None = None,
     ) -> Advice:
-        """Predict when the prototypes part, for data of ``n_features`` entries; see ``Advice``.
+        """Predict when the prototypes separate, for data of ``n_features`` entries.
 
-        They start in random directions with this length, or with this R-.
+        They start in random directions with this length, or with this R-. See ``Advice``.
 
         >>> print(SymmetricPair(1.0).advise(0.5, n_features=1000))
         Rate 0.5 is below the critical rate 1.91: specialised after about 4.43e+04 examples.
