@@ -56,7 +56,7 @@ def linear_units() -> None:
         ),
         "AdalineRegressor, plain LMS": (
             many,
-            lambda: passes(AdalineRegressor(learning_rate=rate, normalize=False), X, signs),
+            lambda: passes(AdalineRegressor(learning_rate=rate, rule="lms"), X, signs),
         ),
         "scikit-learn's SGDRegressor": (
             many,

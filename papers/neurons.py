@@ -80,7 +80,7 @@ def perceptron(seeds: int) -> Lesson:
     rows, signs = separable(0)
     unit = Perceptron(random_state=0, record_every=1).fit(rows, signs)
     lines: list[tuple[Any, float]] = [(np.zeros(2), 0.0)]
-    for _, w, b in unit.history_:
+    for w, b in zip(unit.history_.weights, unit.history_.intercepts, strict=True):
         if not (np.array_equal(w[0], lines[-1][0]) and b[0] == lines[-1][1]):
             lines.append((w[0], float(b[0])))
     frames = [
@@ -140,7 +140,7 @@ def adaline(seeds: int) -> Lesson:
         targets = rows @ truth + noise * rng.standard_normal(n)
         for name, share in RATES.items():
             neuron = AdalineRegressor(
-                learning_rate=share * limit, normalize=False, fit_intercept=False, record_every=1
+                learning_rate=share * limit, rule="lms", fit_intercept=False, record_every=1
             )
             try:
                 neuron.partial_fit(rows, targets)
@@ -149,11 +149,11 @@ def adaline(seeds: int) -> Lesson:
                 steps = min(stop.step, 40)
                 neuron.partial_fit(rows[:steps], targets[:steps])
             else:
-                tail = np.array([w[0] for _, w, _ in neuron.history_[n // 4 :]]) - truth
+                tail = neuron.history_.weights[n // 4 :, 0] - truth
                 error = np.einsum("ij,jk,ik->i", tail, R, tail).mean()
                 excess[name].append(float(error / noise**2))
             if seed == 0:
-                path = np.array([w[0] for _, w, _ in neuron.history_[:600]])
+                path = neuron.history_.weights[:600, 0]
                 paths[f"{name}: {share:g} × limit"] = np.vstack([np.zeros(2), path])
     rows_of = []
     theories = {}
@@ -236,8 +236,8 @@ def oja(seeds: int, steps: int) -> Lesson:
         hebb = OjaNeuron(form="hebb", learning_rate=Constant(0.01), **made).partial_fit(rows[:200])
         if seed == 0:
             paths = {
-                "Hebb": np.vstack([start, [v[0] for _, v in hebb.history_]]),
-                "Oja": np.vstack([start, [v[0] for _, v in neuron.history_]]),
+                "Hebb": np.vstack([start, hebb.history_.weights[:, 0]]),
+                "Oja": np.vstack([start, neuron.history_.weights[:, 0]]),
             }
             shown = top
     return Lesson(
@@ -287,14 +287,14 @@ def sanger(seeds: int, steps: int) -> Lesson:
             record_every=max(steps // 400, 1),
             random_state=seed,
         ).partial_fit(rows)
-        moments = np.array([step for step, _ in network.history_])
+        moments = network.history_.step
         cosines = np.array(
             [
                 [
                     abs(w[k] @ vectors[:, k]) / max(float(np.linalg.norm(w[k])), 1e-300)
                     for k in range(FOUND)
                 ]
-                for _, w in network.history_
+                for w in network.history_.weights
             ]
         )
         final.append([float(c) for c in cosines[-1]])
@@ -385,8 +385,11 @@ def exclusive_or(seeds: int, passes: int) -> Lesson:
         if seed == 0:
             shown = network
     frames = []
-    for k in moments(len(shown.history_)):
-        _, coefs, intercepts = shown.history_[k - 1]
+    history = shown.history_
+    for k in moments(len(history.step)):
+        coefs, intercepts = (
+            [one[k - 1] for one in part] for part in (history.weights, history.intercepts)
+        )
         lines = [(coefs[0][:, j], float(intercepts[0][j])) for j in range(HIDDEN)]
         drawn = decision_lines(CORNERS, ANSWERS, lines, answers=_sees(coefs, intercepts))
         frames.append((plotting.svg(drawn, f"xor{k}"), f"{k}"))

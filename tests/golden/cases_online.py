@@ -96,14 +96,14 @@ add(
         unit.score(*APART),
     ),
 )
-for normalize in (False, True):
+for normalize, rule in ((False, "lms"), (True, "nlms")):
     add(
         f"adaline/normalize {normalize}",
-        lambda normalize=normalize: (
+        lambda rule=rule: (
             (
-                unit := Adaline(
-                    normalize=normalize, learning_rate=0.01, max_iter=5, shuffle=False
-                ).fit(*APART)
+                unit := Adaline(rule=rule, learning_rate=0.01, max_iter=5, shuffle=False).fit(
+                    *APART
+                )
             ).coef_,
             unit.intercept_,
             unit.decision_function(X[:9]),
@@ -111,10 +111,10 @@ for normalize in (False, True):
     )
     add(
         f"adaline regression/normalize {normalize}",
-        lambda normalize=normalize: (
+        lambda rule=rule: (
             (
                 unit := AdalineRegressor(
-                    normalize=normalize,
+                    rule=rule,
                     learning_rate=schedules.Power(0.1, 50),
                     max_iter=3,
                     shuffle=False,

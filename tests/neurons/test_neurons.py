@@ -40,7 +40,7 @@ def test_oja_keeps_the_stationary_angle_of_its_rate():
     )
     for _ in range(10):
         neuron.partial_fit(rng.standard_normal((4000, N)) * scale)
-    squares = [w[0, 0] ** 2 for step, w in neuron.history_ if step > 4000]
+    squares = neuron.history_.weights[neuron.history_.step > 4000, 0, 0] ** 2
     expected = (beta - eta / 2) / (beta * (1 + eta / 2))
     # One run's spread is about 1.6 / sqrt(N); the mean over 36000 / N relaxation times is finer.
     assert abs(np.mean(squares) - expected) < 3 * 1.6 / np.sqrt(N) / np.sqrt(36000 / N / 2)
@@ -93,11 +93,11 @@ def test_not_converged_is_said():
 
 def test_history_on_request():
     neuron = OjaNeuron(record_every=100, random_state=0).partial_fit(data(1000))
-    steps = [step for step, _ in neuron.history_]
+    steps = neuron.history_.step.tolist()
     assert len(steps) >= 7  # blocks end about every 100 steps
     assert steps == sorted(steps)
-    assert neuron.history_[0][1].shape == (1, 5)
-    assert not hasattr(OjaNeuron().fit(data(50)), "history_")
+    assert neuron.history_.weights.shape == (len(steps), 1, 5)
+    assert len(OjaNeuron().fit(data(50)).history_.step) == 0
 
 
 def test_explosion_is_reported_with_its_step():

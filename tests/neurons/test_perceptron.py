@@ -163,9 +163,10 @@ def test_any_chunking_gives_the_same(more):
         parts = pickle.loads(pickle.dumps(parts))
     np.testing.assert_array_equal(whole.coef_, parts.coef_)
     np.testing.assert_array_equal(whole.n_mistakes_, parts.n_mistakes_)
-    assert [step for step, _, _ in parts.history_] == [40, 80, 120]
-    for (_, w, b), (_, v, c) in zip(whole.history_, parts.history_, strict=True):
-        np.testing.assert_array_equal(np.append(w, b), np.append(v, c))
+    assert parts.history_.step.tolist() == [40, 80, 120]
+    np.testing.assert_array_equal(whole.history_.weights, parts.history_.weights)
+    np.testing.assert_array_equal(whole.history_.intercepts, parts.history_.intercepts)
+    np.testing.assert_array_equal(parts.history_.loss, parts.loss_curve_)
 
 
 def test_rows_of_weight_zero_teach_nothing():

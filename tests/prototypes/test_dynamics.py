@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from eigenstream import CompetitiveLearning, SangerNetwork, plotting
+from eigenstream.neurons import History
 from eigenstream.prototypes.competitive import clusters_of
 from eigenstream.schedules import Constant
 from eigenstream.theory import (
@@ -135,7 +136,7 @@ def test_a_run_is_laid_over_the_equations():
     ).fit(rows)  # fmt: skip
     recorded = OrderParameters.of_history(network.history_, B)
     assert len(recorded.t) >= 15
-    np.testing.assert_allclose(recorded.R[-1], network.history_[-1][1] @ B.T)
+    np.testing.assert_allclose(recorded.R[-1], network.history_.weights[-1] @ B.T)
     np.testing.assert_allclose(np.einsum("tkk->tk", recorded.Q), 1.0)
     course = model.solve([[0.3, 0.1], [0.1, 0.3]], np.eye(2), np.linspace(0, 20, 81))
     ax = plotting.overlaps(course, recorded)
@@ -146,10 +147,10 @@ def test_a_run_is_laid_over_the_equations():
 
 
 def test_a_history_that_fits_no_directions_is_refused():
-    weights = [(5, np.eye(2, 4))]
+    history = History(np.array([5]), np.zeros(0), np.eye(2, 4)[None])
     with pytest.raises(ValueError, match="history holds weights"):
-        OrderParameters.of_history([], np.eye(2, 4))
+        OrderParameters.of_history(History(np.zeros(0), np.zeros(0), []), np.eye(2, 4))
     with pytest.raises(ValueError, match="directions as long as a weight"):
-        OrderParameters.of_history(weights, np.eye(2, 5))
+        OrderParameters.of_history(history, np.eye(2, 5))
     with pytest.raises(ValueError, match="orthonormal"):
-        OrderParameters.of_history(weights, np.ones((2, 4)))
+        OrderParameters.of_history(history, np.ones((2, 4)))

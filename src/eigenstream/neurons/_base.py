@@ -1,7 +1,8 @@
 """The parts that neurons share: parameters, passes over blocks of rows, targets."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from numbers import Integral, Real
 from types import MappingProxyType
@@ -40,7 +41,45 @@ OF_ROWS = (
 )
 
 
-@storable(**FITTED, _begun="dict", n_iter_="int", converged_="bool", history_="list?")
+@dataclass(frozen=True, eq=False, repr=False)
+class History:
+    """The course of learning.
+
+    Attributes
+    ----------
+    step : array (records,)
+        The numbers of steps before each record, multiples of ``record_every``.
+    loss : array (passes,)
+        The mean loss of each pass of ``fit`` or chunk of ``partial_fit``: mistakes of a perceptron,
+        squared errors of Adaline. Empty for Hebbian units.
+    weights : array (records, units, inputs)
+        The weights at these steps. Of a multilayer perceptron a list with an array for each layer.
+    intercepts : array (records, units), list or None
+        The intercepts at these steps.
+    """
+
+    step: NDArray[np.int64]
+    loss: Float64s
+    weights: Any
+    intercepts: Any = None
+
+    def __repr__(self) -> str:
+        """Return the numbers of records and of passes."""
+        return f"History({len(self.step)} records, {len(self.loss)} losses)"
+
+
+def stack(values: Sequence[Any]) -> Any:
+    """Return values as one array, or lists of layers as an array for each layer.
+
+    >>> stack([[1.0, 2.0], [3.0, 4.0]])
+    [array([1., 3.]), array([2., 4.])]
+    """
+    if values and isinstance(values[0], list):
+        return [np.array(layer) for layer in zip(*values, strict=True)]
+    return np.array(values)
+
+
+@storable(**FITTED, _begun="dict", n_iter_="int", converged_="bool", _records="list")
 class Neurons(BaseEstimator, ABC):
     """Base of all neurons."""
 
@@ -68,8 +107,19 @@ class Neurons(BaseEstimator, ABC):
         given = self.get_params(deep=False)
         self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
         self.n_iter_, self.converged_ = 0, False
-        if self.record_every is not None:
-            self.history_: list[Any] = []
+        self._records: list[Any] = []
+
+    @property
+    def history_(self) -> History:
+        """The records of every ``record_every`` steps, and the loss of each pass."""
+        check_is_fitted(self)
+        step, *weights = zip(*self._records, strict=True) if self._records else ((), ())
+        stacked = [stack(one) for one in weights]
+        return History(np.array(step, np.int64), np.array(self._losses()), *stacked)
+
+    def _losses(self) -> list[float]:
+        """Return the loss of each pass, if the rule has one."""
+        return []
 
     def _start_or_continue(self) -> bool:
         """Prepare for a chunk; return whether it is the first one."""
@@ -245,7 +295,7 @@ class SupervisedNeurons(Neurons):
             total += self._advance(block, here)
             self._steps += -(-len(here) // size)
             if self.record_every is not None and self._steps % every == 0:
-                self.history_.append((self._steps, *self._parts()))
+                self._records.append((self._steps, *self._parts()))
         return total
 
     def _continue(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
@@ -260,9 +310,8 @@ class SupervisedNeurons(Neurons):
             if first:
                 self._units = self._new_units(check_random_state(self.random_state))
             else:  # after an error the old values are unchanged
-                self._units, self.loss_curve_ = self._units.copy(), self.loss_curve_.copy()
-                if self.record_every is not None:
-                    self.history_ = self.history_.copy()
+                self._units, self._records = self._units.copy(), self._records.copy()
+                self.loss_curve_ = self.loss_curve_.copy()
             self._forget(*OF_ROWS)
             self.converged_ = False
             self._chunk(block)
@@ -273,6 +322,9 @@ class SupervisedNeurons(Neurons):
         """Learn from the rows of a chunk, in their order."""
         total = self._show(block, np.arange(len(block.rows)))
         self.loss_curve_.append(total / float(block.weights.sum()))
+
+    def _losses(self) -> list[float]:
+        return self.loss_curve_
 
     def _gains(self, n: int) -> Float64s:
         """Return the learning rates of the next steps."""
@@ -332,8 +384,6 @@ class SupervisedNeurons(Neurons):
         self._check()
         if self._begun and self._sizes() != (self.n_features_in_, self._n_units):
             raise ValueError(f"{self._sizes()} inputs and outputs do not fit to the data.")
-        if self._begun and self.record_every is not None and not hasattr(self, "history_"):
-            raise ValueError("history_ is absent.")
 
 
 @storable(classes_="names classes")

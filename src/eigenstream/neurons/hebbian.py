@@ -125,7 +125,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         self._learner = online.OnlineLearner(self._rule(), plan)
 
     def _record(self, progress: online.Progress) -> None:
-        self.history_.append((progress.step, progress.components))
+        self._records.append((progress.step, progress.components))
 
     def _ends(self) -> bool:
         return self.converged_ or self.n_iter_ == self.max_iter
@@ -190,7 +190,6 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         begun._check()
         learner, units = self._learner, begun.n_components
         if begun.record_every is not None:
-            self.history_ = list(self.history_)
             learner.plan = replace(learner.plan, hook=self._record, hook_every=begun.record_every)
         if (
             learner.rule is not begun._rule()
@@ -213,11 +212,11 @@ class OjaNeuron(OnlineNeurons):
     Parameters
     ----------
     form : {"normalized", "linear", "hebb"}, default="normalized"
-        "normalized": w = (w + eta y x) / |w + eta y x|, with the response y = <w, x>.
-        "linear": w += eta y (x - y w), the same to first order in eta.
-        "hebb": w += eta y x, which grows without bound: to see why the others hold |w| back.
+        "normalized": w = (w + lr y x) / |w + lr y x|, with the response y = <w, x>.
+        "linear": w += lr y (x - y w), the same to first order in lr.
+        "hebb": w += lr y x, which grows without bound: to see why the others hold |w| back.
     learning_rate : number, "auto", schedule or function of the step, default="auto"
-        Learning rates. The linear form is stable for eta y^2 well below 2 only: a rate that makes
+        Learning rates. The linear form is stable for lr y^2 well below 2 only: a rate that makes
         it explode raises ``UnstableStepError``.
     center : bool, default=True
         Centre each observation by the mean of those before it.
@@ -228,7 +227,7 @@ class OjaNeuron(OnlineNeurons):
         Relative change of the weights in a pass (or in a ``partial_fit``) below which they have
         converged.
     record_every : int, optional
-        Append ``(step, weights)`` to ``history_`` every ``record_every`` steps.
+        Record the weights in ``history_`` every ``record_every`` steps.
     random_state : int, RandomState or None
 
     Attributes
@@ -282,7 +281,7 @@ class OjaNeuron(OnlineNeurons):
 class SangerNetwork(OnlineNeurons):
     """A layer of linear units that learns the principal components in order [SANGER].
 
-    Unit k learns from what the units up to it leave: w_k += eta_k y_k (x - sum_{l<=k} y_l w_l). No
+    Unit k learns from what the units up to it leave: w_k += lr_k y_k (x - sum_{l<=k} y_l w_l). No
     orthonormalisation: each unit uses its own response and those before it only.
 
     Parameters
@@ -293,7 +292,7 @@ class SangerNetwork(OnlineNeurons):
     unit_rates : array of shape (n_components,), optional
         One factor on the learning rate a unit; ones by default.
     learning_rate : number, "auto", schedule or function of the step, default="auto"
-        Learning rates. Stable for eta |y|^2 well below 2 only: a rate that makes it explode raises
+        Learning rates. Stable for lr |y|^2 well below 2 only: a rate that makes it explode raises
         ``UnstableStepError``.
     center : bool, default=True
         Centre each observation by the mean of those before it.
@@ -304,7 +303,7 @@ class SangerNetwork(OnlineNeurons):
         Relative change of the weights in a pass (or in a ``partial_fit``) below which they have
         converged.
     record_every : int, optional
-        Append ``(step, weights)`` to ``history_`` every ``record_every`` steps.
+        Record the weights in ``history_`` every ``record_every`` steps.
     random_state : int, RandomState or None
 
     Attributes

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import warn_user
@@ -238,7 +239,7 @@ class Perceptron(LinearClassifying):
     shuffle : bool, default=True
         Draw a new order of the rows for each pass of ``fit``.
     record_every : int, optional
-        Append ``(step, weights, intercepts)`` to ``history_`` every ``record_every`` rows.
+        Record weights and intercepts in ``history_`` every ``record_every`` rows.
     random_state : int, RandomState or None
 
     Attributes
@@ -403,7 +404,7 @@ def _inseparable(rows: Float64s, signs: Float64s, intercept: bool) -> bool:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float) -> Any:
-    """Take steps of w_k += eta f e_k x, with e_k = d_k - <w_k, x>; return steps done and c |e|^2.
+    """Take steps of w_k += lr f e_k x, with e_k = d_k - <w_k, x>; return steps done and c |e|^2.
 
     The factors f are the rows' weights c, divided by |x|^2 in the normalised form. The steps end
     at an error that is not finite or above the limit.
@@ -425,10 +426,10 @@ def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float
 
 @storable(_units="f8 units D+1", safe_rate_="number", rate_limit_="number?")
 class _WidrowHoff(LinearUnits):
-    """The rule of both: w += eta e x / |x|^2, or w += eta e x, with e = d - <w, x> - b."""
+    """The rule of both: w += lr e x / |x|^2, or w += lr e x, with e = d - <w, x> - b."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = LinearUnits._parameter_constraints | {
-        "normalize": ["boolean"]
+        "rule": [StrOptions({"nlms", "lms"})]
     }
 
     learning_rate: Any
@@ -437,7 +438,7 @@ class _WidrowHoff(LinearUnits):
         self,
         *,
         learning_rate: Any = 0.1,
-        normalize: bool = True,
+        rule: str = "nlms",
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float = 1e-3,
@@ -447,7 +448,7 @@ class _WidrowHoff(LinearUnits):
         random_state: Any = None,
     ) -> None:
         self.learning_rate = learning_rate
-        self.normalize = normalize
+        self.rule = rule
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -462,7 +463,7 @@ class _WidrowHoff(LinearUnits):
     def _factors(self, rows: Float64s, weights: Float64s) -> Float64s:
         """Return the weights, or these by |x|^2; note the rate up to which no step overshoots."""
         factors, squares = weights, np.einsum("ij,ij->i", rows, rows)
-        if self.normalize:
+        if self.rule == "nlms":
             factors = np.divide(weights, squares, out=np.zeros(len(rows)), where=squares > 0)
         longest = float((factors * squares).max())
         known: float = vars(self).get("safe_rate_", np.inf)
@@ -499,7 +500,7 @@ class _WidrowHoff(LinearUnits):
     def _most(self, start: Start) -> float:
         """Return the largest mean squared error of a fit that has converged; set the rate limit.
 
-        A constant rate eta has 2 / (2 - s) times the least error, s = eta times the mean of the
+        A constant rate lr has 2 / (2 - s) times the least error, s = lr times the mean of the
         squared lengths of the rows. The bound is twice that, and at least 1e-3 of the variance.
         """
         n_units, width = self._units.shape
@@ -530,15 +531,16 @@ class AdalineRegressor(Regressing, _WidrowHoff):
 
     A step on the row x with target d moves the weights against the error e = d - <w, x> - b. With
     small or falling rates they go to the least-squares solution; a constant rate leaves them
-    moving about it, with a mean squared error larger by about eta / (2 - eta) of the least.
+    moving about it, with a mean squared error larger by about lr / (2 - lr) of the least.
 
     Parameters
     ----------
     learning_rate : number, schedule or function of the step
-        Learning rates eta; default 0.1.
-    normalize : bool, default=True
-        Widrow and Hoff's w += eta e x / |x|^2: a step with eta = 1 makes its own error zero, and
-        any eta below 2 is stable. False: w += eta e x, plain LMS. |x|^2 counts the intercept's 1.
+        Learning rates lr; default 0.1.
+    rule : {"nlms", "lms"}, default="nlms"
+        "nlms", normalised least mean squares: w += lr e x / |x|^2, stable for rates below 2. A step
+        with rate 1 makes the error of its row zero. |x|^2 includes the 1 of the intercept.
+        "lms": w += lr e x.
     fit_intercept : bool, default=True
     max_iter : int, default=1000
         Largest number of passes in ``fit``.
@@ -549,7 +551,7 @@ class AdalineRegressor(Regressing, _WidrowHoff):
     shuffle : bool, default=True
         Draw a new order of the rows for each pass of ``fit``.
     record_every : int, optional
-        Append ``(step, weights, intercepts)`` to ``history_`` every ``record_every`` rows.
+        Record weights and intercepts in ``history_`` every ``record_every`` rows.
     random_state : int, RandomState or None
 
     Attributes
@@ -589,10 +591,11 @@ class Adaline(LinearClassifying, _WidrowHoff):
     Parameters
     ----------
     learning_rate : number, schedule or function of the step
-        Learning rates eta; default 0.1.
-    normalize : bool, default=True
-        Widrow and Hoff's w += eta e x / |x|^2: a step with eta = 1 makes its own error zero, and
-        any eta below 2 is stable. False: w += eta e x, plain LMS. |x|^2 counts the intercept's 1.
+        Learning rates lr; default 0.1.
+    rule : {"nlms", "lms"}, default="nlms"
+        "nlms", normalised least mean squares: w += lr e x / |x|^2, stable for rates below 2. A step
+        with rate 1 makes the error of its row zero. |x|^2 includes the 1 of the intercept.
+        "lms": w += lr e x.
     fit_intercept : bool, default=True
     max_iter : int, default=1000
         Largest number of passes in ``fit``.
@@ -603,7 +606,7 @@ class Adaline(LinearClassifying, _WidrowHoff):
     shuffle : bool, default=True
         Draw a new order of the rows for each pass of ``fit``.
     record_every : int, optional
-        Append ``(step, weights, intercepts)`` to ``history_`` every ``record_every`` rows.
+        Record weights and intercepts in ``history_`` every ``record_every`` rows.
     random_state : int, RandomState or None
 
     Attributes

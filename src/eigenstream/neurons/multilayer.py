@@ -186,7 +186,7 @@ def _compare(answers: Any, targets: Any, weights: Any, kind: int) -> Any:
 def backpropagation_steps(net: Network, block: Block, order: Any, gains: Any, size: int) -> Any:
     """Take a step on each batch of ``size`` rows; return the steps and the sum of the losses.
 
-    A step is dw_ji = eta / n times the sum over the n rows of c delta_j y_i, c their weights. In a
+    A step is dw_ji = lr / n times the sum over the n rows of c delta_j y_i, c their weights. In a
     hidden layer delta_j = phi'(v_j) sum_k delta_k w_kj ([BACKPROP]). With momentum m, the weights
     change by v = m v + dw, in Nesterov's form by m v + dw. The last batch may be smaller. A loss
     that is not finite ends the loop before its step.
@@ -460,7 +460,7 @@ class _Backpropagating(SupervisedNeurons):
 class MultilayerPerceptron(Classifying, _Backpropagating):
     """Layers of units that learn classes by backpropagation [BACKPROP].
 
-    Unit j answers y_j = phi(v_j), v_j = sum_i w_ji y_i. A step is dw_ji = eta delta_j y_i with the
+    Unit j answers y_j = phi(v_j), v_j = sum_i w_ji y_i. A step is dw_ji = lr delta_j y_i with the
     local gradients delta_j = phi'(v_j) sum_k delta_k w_kj of hidden units, and delta = d - y in the
     last layer. Every step is the textbook's. Parameters have the names of scikit-learn's
     ``MLPClassifier``. With ``solver="sgd"``, ``alpha=0`` and the same ``random_state`` it finds the
@@ -496,7 +496,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     validation_fraction : float, default=0.1
         The part that is held out, of a stream from its first 64 MB.
     record_every : int, optional
-        Append ``(step, coefs, intercepts)`` to ``history_`` every ``record_every`` steps.
+        Record weights and intercepts in ``history_`` every ``record_every`` steps.
     random_state : int, RandomState or None
         Draws the first weights, the held-out rows and the orders, as scikit-learn's networks do.
 
@@ -579,7 +579,7 @@ class MultilayerPerceptronRegressor(Regressing, _Backpropagating):
     """Layers of units that learn numbers by backpropagation [BACKPROP].
 
     Unit j of a hidden layer answers y_j = phi(v_j), v_j = sum_i w_ji y_i; the last layer is linear,
-    and the loss half the squared error, summed over the targets. A step is dw_ji = eta delta_j y_i
+    and the loss half the squared error, summed over the targets. A step is dw_ji = lr delta_j y_i
     with delta = d - y in the last layer and the local gradients delta_j = phi'(v_j) sum_k delta_k
     w_kj of hidden units. scikit-learn's ``MLPRegressor`` takes the same steps, and divides the loss
     that it reports by the number of targets.

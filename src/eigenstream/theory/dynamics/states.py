@@ -1,6 +1,5 @@
 """States: possible overlaps of vectors, starts of learning, and overlaps of a run."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,21 +166,22 @@ class OrderParameters(NamedTuple):
     Q: Float64s  # (times, students, students)
 
     @classmethod
-    def of_history(cls, history: Sequence[tuple[int, Any]], directions: Any) -> "OrderParameters":
-        """Return those of (step, weights) pairs, such as ``history_`` of a ``SangerNetwork``.
+    def of_history(cls, history: Any, directions: Any) -> "OrderParameters":
+        """Return the overlaps of the weights in ``history_`` of a ``SangerNetwork``.
 
         ``directions`` are orthonormal, one a row.
 
-        >>> found = OrderParameters.of_history([(50, [[0.6, 0.8, 0.0, 0.0]])], np.eye(2, 4))
+        >>> from eigenstream.neurons import History
+        >>> history = History(np.array([50]), np.zeros(0), [[[0.6, 0.8, 0.0, 0.0]]])
+        >>> found = OrderParameters.of_history(history, np.eye(2, 4))
         >>> found.t, found.R, found.Q
         (array([12.5]), array([[[0.6, 0.8]]]), array([[[1.]]]))
         """
         B = _orthonormal(directions)
-        J = np.array([weights for _, weights in history], np.float64)
+        J = np.asarray(history.weights, np.float64)
         if J.ndim != 3 or J.shape[2] != B.shape[1]:
             raise ValueError(
                 f"history holds weights of shape {J.shape[1:]}. Pass the history of a network, and "
                 "directions as long as a weight vector."
             )
-        steps = np.array([step for step, _ in history], np.float64)
-        return cls(steps / B.shape[1], J @ B.T, J @ J.transpose(0, 2, 1))
+        return cls(history.step / B.shape[1], J @ B.T, J @ J.transpose(0, 2, 1))
