@@ -231,7 +231,7 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    curves : fitted pair or class estimator, PairROC, or mapping from names to these
+    curves : fitted pair or class estimator, PairROC, PairCounts, or mapping from names to these
         ``evaluation.pair_roc`` returns a PairROC. The curve of an estimator is that of its training
         pairs.
 
@@ -246,9 +246,9 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
     named = curves if isinstance(curves, Mapping) else {"": curves}
     styles = zip(named.items(), colours(len(named) + 1)[1:], dashes(len(named)), strict=True)
     for (name, curve), colour, dash in styles:
-        counts = getattr(curve, "pair_counts_", None)
-        if counts is None:
-            up, across, area = curve.true_positive_rate, curve.false_positive_rate, curve.area
+        counts = getattr(curve, "pair_counts_", curve)
+        if hasattr(counts, "area"):
+            across, up, area = counts.false_positive_rate, counts.true_positive_rate, counts.area
         else:
             up, across = (np.concatenate([[0.0], share]) for share in counts.shares)
             area = roc_area(counts)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream import plotting
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
-from eigenstream.evaluation.base import roc_area
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports.base import Drawing
 
@@ -117,10 +115,6 @@ def alpha_path(estimator: Any) -> Any:
 
 def pair_panels(counts: Any, threshold: float) -> list[Panel]:
     """Return the distances of pairs as a histogram, and the ROC curve."""
-    same, different = (np.concatenate([[0.0], share]) for share in counts.shares)
-    curve = SimpleNamespace(
-        false_positive_rate=different, true_positive_rate=same, area=roc_area(counts)
-    )
     return [
         Panel(
             "Distances",
@@ -130,7 +124,7 @@ def pair_panels(counts: Any, threshold: float) -> list[Panel]:
         Panel(
             "ROC curve",
             "The shares of different and of same pairs below each threshold.",
-            partial(plotting.roc, curve),
+            partial(plotting.roc, counts),
         ),
     ]
 
