@@ -246,7 +246,7 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
     named = curves if isinstance(curves, Mapping) else {"": curves}
     styles = zip(named.items(), colours(len(named) + 1)[1:], dashes(len(named)), strict=True)
     for (name, curve), colour, dash in styles:
-        counts = getattr(curve, "pair_counts_", curve)
+        counts: Any = getattr(curve, "pair_counts_", curve)
         if hasattr(counts, "area"):
             across, up, area = counts.false_positive_rate, counts.true_positive_rate, counts.area
         else:
