@@ -63,5 +63,5 @@ def test_large_numbers_whose_squares_do_not_overflow_are_taken():
     """Their sum of squares does: that is no offence."""
     check_finite(np.full((10**4, 3), 1e150))
     check_finite(np.full((10**4, 3), 1e20, np.float32))
-    with pytest.raises(ValueError, match=r"as large as 1e\+151, whose squares overflow"):
+    with pytest.raises(ValueError, match=r"up to 1e\+151, whose squares overflow"):
         check_finite(np.array([[0.0, -1e151]]))

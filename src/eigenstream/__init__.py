@@ -1,4 +1,4 @@
-"""Learn what stays the same: low-dimensional features from streams, from time and from pairs."""
+"""Low-dimensional features from streams, time series and pairs."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -86,7 +86,7 @@ __all__ = [
     "save",
 ]
 
-#: Where these names are at home.
+#: The packages of these names.
 _HOMES = (
     "pair_sampling",
     "subspace",
@@ -116,9 +116,9 @@ def _checkpoint(path: Any, every: Any, resume: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name, or a part of the package, when it is first asked for.
+    """Import a name or a subpackage at its first use.
 
-    scikit-learn takes seconds to come, which ``eigenstream --help`` need not wait for.
+    Importing scikit-learn takes seconds, which ``eigenstream --help`` does not need.
     """
     if name in __all__:
         homes = (import_module(f"eigenstream.{home}") for home in _HOMES)
@@ -130,7 +130,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _report(*what: Any, **how: Any) -> None:
-    """Write the page about an estimator."""
+    """Write the report of an estimator."""
     __getattr__("report")(*what, **how)
 
 

@@ -14,10 +14,10 @@ import scipy.sparse as sp
 from joblib import hash as hash_of
 from numpy.typing import NDArray
 
-#: Packages whose lines a warning does not point at.
+#: Packages that warnings skip to find the line of the caller.
 OURS = ("eigenstream", "sklearn", "numba", "contextlib")
 
-#: Sums of squares of numbers up to this size stay far from the end of float64.
+#: The largest valid number. Sums of squares of such numbers do not overflow float64.
 LARGEST_VALUE = 1e150
 
 
@@ -44,7 +44,7 @@ def is_sparse(values: Any) -> bool:
 def unmasked(values: Any) -> Any:
     """Return a masked array with NaN at masked values, and other values unchanged.
 
-    NumPy forgets masks silently, and what lies under them is no data: often a fill value.
+    NumPy functions often ignore masks silently and use the fill values under them.
 
     >>> unmasked(np.ma.masked_greater([[1, 2], [3, 999]], 900)).tolist()
     [[1.0, 2.0], [3.0, nan]]
@@ -68,14 +68,14 @@ def real_array(values: Any, name: str) -> NDArray[Any]:
             f"{name} must hold real numbers, got {values!r}. If that is a file, read it first."
         )
     if is_sparse(values):
-        raise TypeError(f"{name} is sparse, and dense numbers are due. Use {name}.toarray().")
+        raise TypeError(f"{name} is sparse, but must be dense. Use {name}.toarray().")
     array = np.asarray(unmasked(values))
     if array.dtype.kind == "O":
-        # Numbers, as out of a table with mixed columns; what is none is refused below.
+        # A table with mixed columns may contain numbers as objects.
         with suppress(TypeError, ValueError):
             array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.")
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}. Convert it.")
     return array
 
 
@@ -104,8 +104,8 @@ def check_finite(
 ) -> None:
     """Raise for NaN, infinity and numbers whose squares overflow, with row and column.
 
-    ``first_row`` is the number of the first row where the values are a part of something larger.
-    With ``members`` 2, a row holds the two rows of a pair side by side.
+    ``first_row`` is the number of the first row, if the values are a chunk. With ``members=2``, a
+    row contains the two rows of a pair side by side.
 
     >>> check_finite(np.array([[0.0, np.inf]]), first_row=7)
     Traceback (most recent call last):
@@ -115,20 +115,20 @@ def check_finite(
     stored = values.data if is_sparse(values) else values
     if stored.size == 0 or not np.issubdtype(stored.dtype, np.floating):
         return
-    # No square is larger than their sum, which BLAS forms in one pass; NaN and infinity stay.
+    # One pass of BLAS finds NaN, infinity and large values in the sum of squares.
     if stored.flags.forc:
         flat = stored.ravel(order="K")
         with np.errstate(over="ignore", invalid="ignore"):
             if float(np.dot(flat, flat)) <= 1e299:
                 return
-    # NaN passes through min and max, so these are two passes that allocate nothing.
+    # min and max return NaN if there is one, and allocate no memory.
     largest = max(-float(stored.min()), float(stored.max()))
     if largest <= LARGEST_VALUE:
         return
     where = first_nonfinite(values)
     if where is None:
         raise ValueError(
-            f"{name} holds values as large as {largest:.3g}, whose squares overflow. Rescale it."
+            f"{name} contains values up to {largest:.3g}, whose squares overflow. Rescale it."
         )
     row, column = where
     what = "NaN" if np.isnan(values[row, column]) else "infinity"
@@ -146,36 +146,36 @@ def check_index_pairs(pairs: NDArray[Any], n_points: int, of: str) -> NDArray[np
     >>> check_index_pairs(np.array([[0, 1], [2, -1]]), 3, "X")
     Traceback (most recent call last):
         ...
-    ValueError: pair 1 is [2, -1], but X has rows 0 to 2. Remove or mend such pairs.
+    ValueError: pair 1 is [2, -1], but X has rows 0 to 2. Remove or correct such pairs.
     """
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise ValueError(f"index pairs must have shape (n, 2), got {pairs.shape}.")
+        raise ValueError(f"Index pairs must have shape (n, 2), got {pairs.shape}.")
     if pairs.dtype.kind not in "iu":
         raise TypeError(
-            f"index pairs must be whole numbers, got dtype {pairs.dtype}: the numbers of two rows "
-            f"of {of} in each."
+            f"Index pairs have dtype {pairs.dtype}. Pass whole numbers, the indices of two rows of "
+            f"{of}."
         )
     bad = np.flatnonzero(((pairs < 0) | (pairs >= n_points)).any(axis=1))
     if bad.size:
         raise ValueError(
             f"pair {bad[0]} is {pairs[bad[0]].tolist()}, but {of} has rows 0 to {n_points - 1}. "
-            "Remove or mend such pairs."
+            "Remove or correct such pairs."
         )
     return pairs.astype(np.intp, copy=False)
 
 
 def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
-    """Return the names of classes or tasks as an array that sorts: one a row, none missing.
+    """Return the names of classes or tasks as a sortable array, one for each row.
 
     >>> check_names(["a", None], "labels", 2)
     Traceback (most recent call last):
         ...
-    ValueError: labels contain None at row 1, which names nothing. Remove or name such rows.
+    ValueError: labels contain None at row 1, which is not a name. Remove or label such rows.
     """
     names = np.asarray(values)
     if names.shape != (n_rows,):
         raise ValueError(
-            f"{name} must hold one name a row, {n_rows} in all; got shape {names.shape}."
+            f"{name} must have shape ({n_rows},), one name a row; got shape {names.shape}."
         )
     check_unmasked(values, name)
     if names.dtype.kind not in "fOmM":
@@ -191,19 +191,19 @@ def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
         row = text.index(not text[0])
         raise TypeError(
             f"{name} mix text and other values: {listed[0]!r} at row 0 and {listed[row]!r} at row "
-            f"{row}. Use one kind, such as np.array(list(map(str, values)))."
+            f"{row}. Use only text, such as np.array(list(map(str, values)))."
         )
     plain = np.array(listed)
     return plain if plain.shape == names.shape else names
 
 
 def check_unmasked(values: Any, name: str) -> None:
-    """Raise for masked names or signs: NumPy would use what lies under the mask.
+    """Raise for masked names or signs, because NumPy would use the values under the mask.
 
     >>> check_unmasked(np.ma.masked_equal([1, 2], 2), "y")
     Traceback (most recent call last):
         ...
-    ValueError: y contain a masked value at row 1, which names nothing. Remove or name such rows.
+    ValueError: y contain a masked value at row 1, which is not a name. Remove or label such rows.
     """
     if np.ma.is_masked(values):
         _refuse_missing("a masked value", name, int(np.argwhere(np.ma.getmaskarray(values))[0, 0]))
@@ -211,14 +211,14 @@ def check_unmasked(values: Any, name: str) -> None:
 
 def _refuse_missing(what: str, name: str, row: int) -> NoReturn:
     raise ValueError(
-        f"{name} contain {what} at row {row}, which names nothing. Remove or name such rows."
+        f"{name} contain {what} at row {row}, which is not a name. Remove or label such rows."
     )
 
 
 def _is_missing(one: Any) -> bool:
     try:
         return one is None or bool(one != one)
-    except TypeError:  # pandas' NA does not even say whether it differs from itself
+    except TypeError:  # comparing pandas' NA raises
         return True
 
 
@@ -249,7 +249,7 @@ def check_lags(values: Any, name: str) -> tuple[int, ...]:
 
 
 def check_flag(value: Any, name: str) -> bool:
-    """Return ``value`` if it is True or False: the text "False" would count as True.
+    """Return ``value`` if it is True or False; the text "False" would count as True.
 
     >>> check_flag("no", "center")
     Traceback (most recent call last):
@@ -270,7 +270,7 @@ def check_number(
     below: float | None = None,
     most: float | None = None,
 ) -> float:
-    """Return ``value`` as a float inside the stated interval.
+    """Return ``value`` as a float, or raise if it is outside the given interval.
 
     >>> check_number(1.5, "alpha", above=0, most=1)
     Traceback (most recent call last):
@@ -303,7 +303,7 @@ def check_numbers(
     above: float = -np.inf,
     least: float = -np.inf,
 ) -> NDArray[np.float64]:
-    """Return finite numbers as a list; with ``count``, a single number stands for all.
+    """Return finite numbers as an array; with ``count``, a single number is repeated.
 
     >>> check_numbers(2, "spread", count=3), check_numbers([1, 0], "spread")
     (array([2., 2., 2.]), array([1., 0.]))
@@ -340,7 +340,7 @@ def check_pair(value: Any, name: str, ends: str = "(low, high)") -> tuple[Any, A
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    """Return ``value`` if it is one of the choices; else name them.
+    """Return ``value``, or raise if it is not one of the choices.
 
     >>> check_choice("fast", "solver", ("auto", "dense"))
     Traceback (most recent call last):
@@ -359,27 +359,27 @@ def check_unchanged(begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     >>> check_unchanged({"lag": 1}, {"lag": 2, "alpha": 0.5})
     Traceback (most recent call last):
         ...
-    ValueError: lag=2 comes too late: learning began with lag=1. Set it back, or call fit to
-    start anew.
+    ValueError: lag=2 cannot change now, because learning began with lag=1. Set it back, or call
+    fit to start again.
     """
     for name, old in begun.items():
         new = now[name]
         if not _same(new, old):
             raise ValueError(
-                f"{name}={new!r} comes too late: learning began with {name}={old!r}. Set it back, "
-                "or call fit to start anew."
+                f"{name}={new!r} cannot change now, because learning began with {name}={old!r}. "
+                "Set it back, or call fit to start again."
             )
 
 
 def _same(new: Any, old: Any) -> bool:
-    """Report whether two parameters are equal; arrays and estimators by their content."""
+    """Return whether two parameters are equal. Arrays and estimators are compared by content."""
     if new is old or type(new) is not type(old) or isinstance(new, FunctionType):
         return new is old
     return bool(hash_of(new) == hash_of(old))
 
 
 def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:
-    """Return sample weights as float64: one a row, finite, none negative.
+    """Return finite, non-negative sample weights as float64, one for each row.
 
     >>> check_weights([1.0, -2.0], 2)
     Traceback (most recent call last):
@@ -391,11 +391,11 @@ def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:
         w = np.full(n_rows, float(w))
     if w.shape != (n_rows,):
         raise ValueError(
-            f"sample_weight must hold one number a row, {n_rows} in all; got shape {w.shape}."
+            f"sample_weight must have shape ({n_rows},), one number a row; got shape {w.shape}."
         )
     bad = np.flatnonzero(~np.isfinite(w))
     if bad.size:
-        raise ValueError(f"sample_weight is not finite at row {bad[0]}; give finite weights.")
+        raise ValueError(f"sample_weight is not finite at row {bad[0]}. Pass finite weights.")
     bad = np.flatnonzero(w < 0)
     if bad.size:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic replacement of files."""
 
 import errno
 import os
@@ -11,13 +11,13 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import cast
 
-#: What a disk says that has no room: in all, for this user, for a file of this size.
+#: The error codes of a full disk, an exceeded quota and a file that is too large.
 NO_ROOM = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
 
 
 @contextmanager
 def full_disk_named(path: Path) -> Iterator[None]:
-    """Say which file there is no room for: the system does not, of a file that is open.
+    """Add the file name to the errors of a full disk, which do not include it.
 
     >>> with full_disk_named(Path("page.html")):
     ...     raise OSError(errno.ENOSPC, "No space left on device")
@@ -35,7 +35,7 @@ def full_disk_named(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[TextIOWrapper]:
-    """Open a file that takes the place of ``path`` once it is complete, and never before.
+    """Open a temporary file that replaces ``path`` when it is complete.
 
     >>> from tempfile import mkdtemp
     >>> target = Path(mkdtemp()) / "note.txt"
@@ -44,7 +44,7 @@ def replacing(path: Path) -> Iterator[TextIOWrapper]:
     >>> early, target.read_text()
     (False, 'whole')
     """
-    # A link stays a link: what it points at is replaced.
+    # Replace the target of a link, not the link.
     target = path.resolve()
     if target.is_dir():
         raise IsADirectoryError(f"cannot write {path}: it is a folder")
@@ -61,10 +61,10 @@ def replacing(path: Path) -> Iterator[TextIOWrapper]:
     try:
         with full_disk_named(path), file:
             yield cast(TextIOWrapper, file.file)
-            # On the disk before it takes the place: a crash leaves the one or the other.
+            # Write to the disk before replacing, so that a crash leaves a complete file.
             file.flush()
             os.fsync(file.fileno())
-        # Temporary files are private; a report is as readable as any other new file.
+        # Temporary files are private. Give the file the permissions of other new files.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(file.name, 0o666 & ~mask)
@@ -76,9 +76,9 @@ def replacing(path: Path) -> Iterator[TextIOWrapper]:
 
 @contextmanager
 def folder_beside(path: Path) -> Iterator[Path]:
-    """Give a folder beside a file for who writes files of its own there; it is gone afterwards.
+    """Create a temporary folder next to a file, for libraries that write files by name.
 
-    What a killed process has left of it is removed as its other temporary files are.
+    ``remove_abandoned`` also removes such folders of killed processes.
     """
     target = path.resolve()
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=_mark(target)) as folder:
@@ -86,11 +86,11 @@ def folder_beside(path: Path) -> Iterator[Path]:
 
 
 class _Enough(Exception):
-    """A file could be opened, and is dropped again."""
+    """Raised to discard a file after it was opened for a test."""
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a file that cannot be written, before the work; what is there stays.
+    """Raise if a file cannot be written, without changing an existing file.
 
     >>> from tempfile import mkdtemp
     >>> check_writable(Path(mkdtemp()) / "no" / "such" / "folder.txt")
@@ -106,20 +106,20 @@ def check_writable(path: Path) -> None:
 
 
 def _mark(target: Path) -> str:
-    """Return how the temporary files of this process begin."""
+    """Return the prefix of the temporary files of this process."""
     return f".{target.name}.{platform.node()}-{os.getpid()}."
 
 
 def remove_abandoned(path: Path) -> None:
-    """Remove the temporary files that processes have left that were killed while they wrote.
+    """Remove the temporary files of processes that were killed while writing.
 
-    Those of processes that live, or of other machines on a shared disk, stay.
+    Files of running processes, and of other machines on a shared disk, are kept.
     """
     target = path.resolve()
     start = f".{target.name}.{platform.node()}-"
     try:
         there = list(target.parent.iterdir())
-    except OSError:  # a folder that may be written to, and not be listed
+    except OSError:  # the folder is writable but cannot be listed
         return
     for one in there:
         owner = one.name.removeprefix(start).partition(".")[0]
@@ -131,7 +131,7 @@ def remove_abandoned(path: Path) -> None:
 
 
 def _lives(process: int) -> bool:
-    if os.name != "posix":  # where asking would end it
+    if os.name != "posix":  # os.kill would end the process
         return True
     try:
         os.kill(process, 0)

@@ -1,4 +1,4 @@
-"""Small pieces of linear algebra that every floor uses: BLAS updates, orthonormality, angles."""
+"""Linear algebra utilities: BLAS updates, orthonormality, angles."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from eigenstream._checks import is_sparse
 Floats = NDArray[np.floating[Any]]
 Float64s = NDArray[np.float64]
 
-#: Entries of a column this close to its largest (relatively) count as equally large, so that the
-#: canonical sign of an antisymmetric vector does not hang on the last bit of a tie.
+#: Entries within this relative distance of the largest entry count as ties. Otherwise the sign of
+#: an antisymmetric vector would depend on rounding.
 SIGN_TIE = 1e-6
 
-#: Products of float32 rows are trusted when their largest square lies between these: below, small
-#: entries are lost to underflow; above, partial sums come near overflow.
+#: The range of the largest square in products of float32 rows. Below it small entries underflow;
+#: above it partial sums may overflow.
 FLOAT32_SAFE = (1e-28, 1e37)
 
 
@@ -25,10 +25,9 @@ def rank_update(
 ) -> Float64s:
     """Add ``weight * rows.T @ rows`` to the lower triangle of ``total``, in place.
 
-    ``total`` is Fortran-ordered float64. C- and F-ordered rows go to BLAS as they lie. float32 rows
-    are multiplied in float32 (twice the speed) and added in float64: keep their number per call
-    moderate, since the sum inside one call is rounded to float32. ``spare`` as in
-    ``lower_product``.
+    ``total`` is Fortran-ordered float64. Rows in C or F order are not copied. float32 rows are
+    multiplied in float32 and added in float64, which is twice as fast. Limit the number of float32
+    rows in a call, since their sum is rounded to float32. For ``spare``, see ``lower_product``.
 
     >>> total = np.zeros((2, 2), order="F")
     >>> _ = rank_update(total, np.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -44,10 +43,10 @@ def rank_update(
 
 
 def lower_product(rows: Floats, weight: float = 1.0, spare: Floats | None = None) -> Floats:
-    """Return the lower triangle of ``weight * rows.T @ rows``, in the rows' precision if it can.
+    """Return the lower triangle of ``weight * rows.T @ rows``, if possible in the rows' precision.
 
-    It is written to ``spare``, where there is one, of zeros in Fortran's order and the rows' dtype:
-    large pieces of fresh memory are slow to come by.
+    The result is written to ``spare``, if given, because allocating large arrays is slow. ``spare``
+    is a Fortran-ordered array of zeros with the dtype of the rows.
 
     >>> lower_product(np.array([[1.0, 2.0], [3.0, 4.0]]))[1, 0]
     np.float64(14.0)
@@ -56,17 +55,17 @@ def lower_product(rows: Floats, weight: float = 1.0, spare: Floats | None = None
         product = np.asarray(_syrk(blas.ssyrk, rows, weight, spare))
         if FLOAT32_SAFE[0] < np.abs(np.diagonal(product)).max(initial=0.0) < FLOAT32_SAFE[1]:
             return product
-        rows, spare = rows.astype(np.float64), None  # squares that float32 cannot hold
+        rows, spare = rows.astype(np.float64), None  # the squares exceed the range of float32
     return np.asarray(_syrk(blas.dsyrk, rows, weight, spare))
 
 
 def _syrk(
     syrk: Any, rows: Floats, weight: float, total: Floats | None = None, keep: float = 0.0
 ) -> Any:
-    """Call one of BLAS's syrk on rows as they lie; a total is updated in place."""
+    """Call BLAS syrk without copying the rows, and update a total in place."""
     if len(rows) == 0:  # BLAS prints an error
         return total if keep else np.zeros((rows.shape[1],) * 2, rows.dtype, "F")
-    # BLAS is column-major: the transpose of C-ordered rows is the F-ordered matrix it wants.
+    # BLAS is column-major: the transpose of C-ordered rows is an F-ordered matrix.
     operand, transposed = (rows, 1) if rows.flags.f_contiguous else (rows.T, 0)
     if total is None:
         return syrk(weight, operand, trans=transposed, lower=1)
@@ -74,10 +73,10 @@ def _syrk(
 
 
 def weighted_sum(weights: Floats, rows: Floats) -> Floats:
-    """Return ``weights @ rows``, by the BLAS that ``rank_update`` uses.
+    """Return ``weights @ rows`` by the BLAS library that ``rank_update`` uses.
 
-    NumPy brings a BLAS of its own. When two of them take turns, the threads of the one that has
-    just finished keep the cores busy while they wait for more: the other runs at half its speed.
+    NumPy and SciPy contain separate BLAS libraries. The idle threads of one library keep the cores
+    busy, so alternating between the two halves the speed.
 
     >>> weighted_sum(np.array([1.0, 2.0]), np.array([[1.0, 0.0], [0.0, 1.0]]))
     array([1., 2.])
@@ -86,7 +85,7 @@ def weighted_sum(weights: Floats, rows: Floats) -> Floats:
 
 
 def _gemv(matrix: Floats, vector: Floats) -> Floats:
-    """Return ``matrix @ vector``; BLAS takes both orders as they lie."""
+    """Return ``matrix @ vector`` without copying C- or F-ordered matrices."""
     if not (matrix.flags.c_contiguous or matrix.flags.f_contiguous) or 0 in matrix.shape:
         return np.asarray(matrix @ vector)
     gemv = blas.sgemv if matrix.dtype == np.float32 else blas.dgemv
@@ -95,14 +94,14 @@ def _gemv(matrix: Floats, vector: Floats) -> Floats:
 
 
 def mirrored(lower: Float64s) -> Float64s:
-    """Return the symmetric matrix whose lower triangle is given (a copy)."""
+    """Return the symmetric matrix with a given lower triangle, as a copy."""
     full = np.tril(lower)
     full += np.tril(lower, -1).T
     return full
 
 
 def row_squares(rows: Any) -> Float64s:
-    """Return the squared euclidean norms of rows, dense or sparse, in float64."""
+    """Return the squared Euclidean norms of dense or sparse rows in float64."""
     if is_sparse(rows):
         return np.asarray(rows.astype(np.float64).power(2).sum(axis=1)).ravel()
     if rows.dtype == np.float32:
@@ -113,7 +112,7 @@ def row_squares(rows: Any) -> Float64s:
 
 
 def power_of_two(size: float) -> float:
-    """Return the power of two below a size: divided by it, numbers change no digit.
+    """Return the largest power of two up to ``size``. Dividing by it causes no rounding.
 
     >>> power_of_two(5.0), power_of_two(4.0), power_of_two(0.0)
     (4.0, 4.0, 0.5)
@@ -122,7 +121,7 @@ def power_of_two(size: float) -> float:
 
 
 def rounding_of_mean(mean: Floats, dtype: Any = np.float64) -> float:
-    """Return how large eigenvalues can be from rounding of the mean alone, as for constant rows.
+    """Return the largest eigenvalue that rounding of the mean can cause, as for constant rows.
 
     >>> rounding_of_mean(np.zeros(3)), 0.0 < rounding_of_mean(np.ones(3)) < 1e-30
     (0.0, True)
@@ -131,7 +130,7 @@ def rounding_of_mean(mean: Floats, dtype: Any = np.float64) -> float:
 
 
 def length(vector: Floats) -> float:
-    """Return the euclidean norm of a vector whose squares may not be numbers any more.
+    """Return the Euclidean norm of a vector without overflow or underflow of the squares.
 
     >>> round(length(np.array([3e200, 4e200])) / 1e200, 12), length(np.zeros(2))
     (5.0, 0.0)
@@ -141,7 +140,7 @@ def length(vector: Floats) -> float:
 
 
 def canonical_signs(columns: Floats) -> Floats:
-    """Flip columns so that the first of their largest entries is positive (a copy).
+    """Return columns with signs such that the first of their largest entries is positive.
 
     >>> canonical_signs(np.array([[0.6, -0.8], [-0.8, -0.6]]))
     array([[-0.6,  0.8],
@@ -180,7 +179,7 @@ def principal_angles(left: Floats, right: Floats) -> Float64s:
 
 
 def numerical_rank(eigenvalues: Floats, cut: float, floor: float = 0.0) -> int:
-    """Count the eigenvalues whose size stands above ``cut`` times the largest, and above ``floor``.
+    """Return the number of eigenvalues above ``cut`` times the largest one and above ``floor``.
 
     >>> numerical_rank(np.array([2.0, -1.0, 1e-17]), cut=1e-15)
     2

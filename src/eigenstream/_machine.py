@@ -1,4 +1,4 @@
-"""The machine: how much memory it has, how many rows are taken at a time, how many threads."""
+"""Properties of the machine: memory, rows in a chunk, and BLAS threads."""
 
 import os
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from threadpoolctl import ThreadpoolController
 
 __all__ = ["blas_threads", "check_fits", "chunk_rows", "physical_memory"]
 
-#: Values in one chunk of a fit: 32 MB of float64, so that a memory-mapped file streams through.
+#: The number of values in a chunk of a fit (32 MB). Larger chunks take more memory.
 CHUNK_VALUES = 1 << 22
 
 
 def physical_memory() -> float:
-    """Return the machine's memory in bytes (8 GiB where the system does not say)."""
+    """Return the memory of the machine in bytes, or 8 GiB if it is unknown."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):
@@ -22,23 +22,23 @@ def physical_memory() -> float:
 
 
 def check_fits(needed: float, what: str, remedy: str) -> None:
-    """Refuse what takes more bytes than the machine has, before it is ended for it.
+    """Raise if a computation needs more bytes than the machine has.
 
-    >>> check_fits(2.0**80, "a table of everything", "Ask for less.")
+    >>> check_fits(2.0**80, "The Gram matrix", "Use fewer rows.")
     Traceback (most recent call last):
         ...
-    ValueError: a table of everything takes about 1125899906842624 GiB, and this machine has ...
+    ValueError: The Gram matrix takes about 1125899906842624 GiB, but this machine has ...
     """
     memory = physical_memory()
     if needed > memory:
         raise ValueError(
-            f"{what} takes about {needed / 2**30:.0f} GiB, and this machine has "
+            f"{what} takes about {needed / 2**30:.0f} GiB, but this machine has "
             f"{memory / 2**30:.0f}. {remedy}"
         )
 
 
 def chunk_rows(n_features: int) -> int:
-    """Return how many rows of this width make one chunk of a fit.
+    """Return the number of rows in a chunk of a fit.
 
     >>> chunk_rows(4096)
     1024
@@ -48,13 +48,13 @@ def chunk_rows(n_features: int) -> int:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Find the libraries of the process, which takes milliseconds: once."""
+    """Return the BLAS libraries of the process, cached because the search takes milliseconds."""
     return ThreadpoolController().select(user_api="blas")
 
 
 @contextmanager
 def blas_threads(limit: int) -> Iterator[int]:
-    """Bound BLAS to so many threads, or to fewer where it was given fewer; yield how many it had.
+    """Limit BLAS to ``limit`` threads, and yield the previous number of threads.
 
     >>> with blas_threads(1) as given:
     ...     given >= 1
@@ -62,7 +62,7 @@ def blas_threads(limit: int) -> Iterator[int]:
     """
     libraries = _libraries()
     given = max((one.num_threads for one in libraries.lib_controllers), default=1)
-    if given <= limit:  # asked for again and again, often within another bound
+    if given <= limit:  # changing the limit takes time
         yield given
         return
     with libraries.limit(limits=max(limit, 1), user_api="blas"):

@@ -1,4 +1,4 @@
-"""Where what was learned comes from: the sources of a stream, and the steps in front of it."""
+"""The provenance of a model: the sources of its stream, and the preprocessing steps."""
 
 from typing import Any
 
@@ -6,18 +6,18 @@ from joblib import hash as hash_of
 
 __all__ = ["NOTED", "check_same_input", "forget_source", "merge_sources", "note_source"]
 
-#: So many sources are remembered by their names.
+#: The number of source names that are stored. More make model files larger.
 MOST_SOURCES = 100
 
-#: What is remembered of a stream that was learned from.
+#: The attributes that describe a stream.
 NOTED = ("provenance_", "preprocessing_")
 
 
 def note_source(estimator: Any, stream: Any, sequences: int | None = None) -> None:
-    """Keep where what was learned comes from, and the steps of preprocessing, as they have learned.
+    """Store the sources and the fitted preprocessing steps of a stream in an estimator.
 
-    ``provenance_`` has the names of the first sources, how many there are, the columns that are
-    read, and the number of sequences; ``preprocessing_`` is there if there are any steps.
+    ``provenance_`` contains the names of the first sources, the number of sources, the columns and
+    the number of sequences. ``preprocessing_`` is set only if there are steps.
     """
     forget_source(estimator)
     columns = getattr(stream, "column_names", None)
@@ -35,35 +35,31 @@ def note_source(estimator: Any, stream: Any, sequences: int | None = None) -> No
 
 
 def forget_source(estimator: Any) -> None:
-    """Keep nothing of a stream that was learned from before."""
+    """Remove the attributes that describe an earlier stream."""
     for name in NOTED:
         vars(estimator).pop(name, None)
 
 
 def check_same_input(left: Any, right: Any) -> None:
-    """Reject two estimators that have learned from other columns, or behind other steps."""
+    """Raise if two estimators have different columns or preprocessing steps."""
     names = [list(getattr(one, "feature_names_in_", ())) for one in (left, right)]
     if all(names) and names[0] != names[1]:
         first, second = next((a, b) for a, b in zip(*names, strict=False) if a != b)
         raise ValueError(
-            f"One estimator has learned from the column {first!r}, the other from {second!r} in "
-            "its place. Fit both with the same columns, in one order."
+            f"One estimator was fitted to the column {first!r}, the other to {second!r} in its "
+            "place. Fit both to the same columns in the same order."
         )
     steps = [getattr(one, "preprocessing_", None) for one in (left, right)]
     if hash_of(*steps[:1]) != hash_of(*steps[1:]):
         raise ValueError(
-            f"one estimator has learned behind {steps[0]!r}, the other behind {steps[1]!r}"
-            + (
-                ", which have learned something else. "
-                if repr(steps[0]) == repr(steps[1])
-                else ". "
-            )
-            + "Let one stream learn them, and prepare the other by it: stream.prepared(model)."
+            f"One estimator was fitted after {steps[0]!r}, the other after {steps[1]!r}"
+            + (", which were fitted to other data. " if repr(steps[0]) == repr(steps[1]) else ". ")
+            + "Apply the steps of one model to the other stream, by stream.prepared(model)."
         )
 
 
 def merge_sources(merged: Any, other: Any, follows: bool) -> None:
-    """Let an estimator remember the sources of two; ``follows`` says that one sequence goes on."""
+    """Store the sources of two estimators; if ``follows``, a sequence continues across them."""
     ours, theirs = (vars(one).get("provenance_") for one in (merged, other))
     if ours is None or theirs is None:
         vars(merged).pop("provenance_", None)

@@ -1,4 +1,4 @@
-"""Errors that leave an estimator as it was, and errors for input that is not rows."""
+"""Errors that leave an estimator unchanged, and errors for input that is not rows."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,34 +13,34 @@ __all__ = ["offered_if", "refuse_unread", "unchanged_on_error"]
 
 
 class offered_if:
-    """A method that is there only where ``check(self)`` raises no AttributeError.
+    """Decorator for a method that is available only if ``check(self)`` does not raise.
 
-    scikit-learn's ``available_if`` says that there is no such attribute; this one says why.
+    Unlike scikit-learn's ``available_if``, it keeps the message of the check's AttributeError.
 
-    >>> def awake(self):
-    ...     raise AttributeError("there is no run while asleep: wake up first.")
-    >>> class Runner:
-    ...     @offered_if(awake)
-    ...     def run(self): ...
-    >>> hasattr(Runner(), "run"), hasattr(Runner, "run")
+    >>> def has_sums(self):
+    ...     raise AttributeError("solver='kernel' needs all rows at once. Use fit.")
+    >>> class Estimator:
+    ...     @offered_if(has_sums)
+    ...     def partial_fit(self): ...
+    >>> hasattr(Estimator(), "partial_fit"), hasattr(Estimator, "partial_fit")
     (False, True)
-    >>> Runner().run()
+    >>> Estimator().partial_fit()
     Traceback (most recent call last):
         ...
-    AttributeError: there is no run while asleep: wake up first.
+    AttributeError: solver='kernel' needs all rows at once. Use fit.
     """
 
     def __init__(self, check: Callable[[Any], Any]) -> None:
         self._check = check
 
     def __call__(self, method: Callable[..., Any]) -> Any:
-        """Take the method that is offered."""
+        """Decorate a method."""
         self._method = method
         self.__doc__ = method.__doc__
         return self
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
-        """Return the method of an object that offers it, or of the class."""
+        """Return the method of an object that passes the check, or of the class."""
         if owner is None:
             return self._method
         self._check(owner)
@@ -88,16 +88,16 @@ def refuse_unread(values: Any, name: str = "X") -> None:
 
 @contextmanager
 def unchanged_on_error(learner: Any) -> Iterator[None]:
-    """Take back the attributes that a refused call has set; what they hold is not copied.
+    """Restore the attributes of an object if the body raises. Their values are not copied.
 
     >>> from types import SimpleNamespace
     >>> learner = SimpleNamespace(width=3)
     >>> with unchanged_on_error(learner):
     ...     learner.width, learner.mean = 4, 0.5
-    ...     raise ValueError("4 columns, and 3 were learned")
+    ...     raise ValueError("X has 4 features, expected 3")
     Traceback (most recent call last):
         ...
-    ValueError: 4 columns, and 3 were learned
+    ValueError: X has 4 features, expected 3
     >>> learner
     namespace(width=3)
     """
@@ -105,9 +105,9 @@ def unchanged_on_error(learner: Any) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if getattr(error, "keeps", False):  # a fit that has learned, and stops early
+        if getattr(error, "keeps", False):  # keep the result of a fit that stopped early
             raise
-        # scikit-learn's own bookkeeping of callbacks must stay, for their teardown.
+        # Keep the attributes that scikit-learn needs to tear down callbacks.
         after = {k: v for k, v in vars(learner).items() if k.startswith(("_skl", "_callback"))}
         vars(learner).clear()
         vars(learner).update(before | after)

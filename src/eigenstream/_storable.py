@@ -1,4 +1,4 @@
-"""Which classes can be saved, and the form that each of their attributes must have."""
+"""The classes that can be saved, and the required form of their attributes."""
 
 import inspect
 import re
@@ -9,7 +9,7 @@ import numpy as np
 
 __all__ = ["CLASSES", "FITTED", "check_form", "layout_of", "storable"]
 
-#: The classes that can be saved, by name. A model file can make objects of no other class.
+#: The classes that can be saved, by name. Loading a file creates objects of these classes only.
 CLASSES: dict[str, type] = {}
 
 #: Attributes of every fitted estimator.
@@ -23,23 +23,26 @@ FITTED = {
 
 
 def storable(**layout: str) -> Callable[[Any], Any]:
-    """Let objects of a class be saved by their attributes, and declare the form of each.
+    """Return a decorator that registers a class for saving, with the form of each attribute.
 
     A subclass adds its own attributes to those of its bases. Parameters of estimators need no form.
-    A form is one of
+    The forms are:
 
-    - ``"f8 units D+1"``: an array, its type and one size for each axis. ``float`` is float32 or
-      float64, ``names`` numbers or text. A size is a number, or a letter or word that has one value
-      in the whole object. Upper-case sizes also hold for the objects inside;
-    - ``"int"``: a count; ``"int=D"`` sets the size D. ``"number"``: an int or a float;
-    - ``"Schedule"``: an object of a class or of its subclasses, ``str``, ``bool`` and ``dict``
-      included; ``"list[Schedule]"``, ``"tuple[...]"`` and ``"dict[...]"``: each value has the form;
-    - ``"any"``: any value that can be saved;
-    - ``"form | None"``: one of several; ``"form?"``: the attribute may be absent;
+    - ``"f8 units D+1"``: an array, with its type and one size for each axis. The type ``float`` is
+      float32 or float64, and ``names`` is numbers or text. A size is a number or a name. A name has
+      the same value in the whole object. Upper-case names also hold for objects inside it.
+    - ``"int"``: a count. ``"int=D"`` sets the size D.
+    - ``"number"``: an int or a float.
+    - ``"Schedule"``: an object of a class or its subclasses, including ``str``, ``bool`` and
+      ``dict``.
+    - ``"list[Schedule]"``, ``"tuple[...]"`` and ``"dict[...]"``: a container of values of a form.
+    - ``"any"``: any value that can be saved.
+    - ``"form | None"``: one of several forms.
+    - ``"form?"``: the attribute may be absent.
     - ``"-"``: the attribute is not saved.
 
-    A method ``_loaded`` of the class is called after reading. It restores what is not saved, and
-    raises ValueError if the values do not make sense together.
+    After loading, the method ``_loaded`` of the class is called if there is one. It restores
+    attributes that are not saved, and raises ValueError for inconsistent values.
 
     >>> @storable(center="f8 D", n_rows="int")
     ... class Counted: ...
@@ -57,7 +60,7 @@ def storable(**layout: str) -> Callable[[Any], Any]:
 
 
 def layout_of(cls: type) -> dict[str, str]:
-    """Return the form of each attribute, those of the bases first."""
+    """Return the form of each attribute, beginning with those of the bases."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         found |= vars(base).get("_layout", {})
@@ -65,7 +68,7 @@ def layout_of(cls: type) -> dict[str, str]:
 
 
 def check_form(form: str, value: Any, sizes: dict[str, int], place: str) -> None:
-    """Raise if a value has another form; note the sizes that it sets.
+    """Raise if a value does not have a form; add the sizes that it sets to ``sizes``.
 
     >>> check_form("f8 n 2", np.zeros((3, 3)), {}, "rows")
     Traceback (most recent call last):

@@ -107,8 +107,8 @@ def test_a_fit_goes_on_in_its_second_pass(chunks):
     model = SlowSubspace(2, alpha=0.5, solver=Sketch(passes=2))
     stopped_at(700, "c.eigs", model)
     other = refused(*kept, "--resume", "--passes", 3)
-    assert "solver=Sketch(passes=3) is asked for, Sketch(passes=2) was there" in other
-    assert "holds a fit that is not over" in refused(*kept)
+    assert "solver=Sketch(passes=3), but it has Sketch(passes=2)" in other
+    assert "contains an incomplete fit" in refused(*kept)
     assert told(*kept, "--resume")["passes"] == 2
     told(*fit, "-o", "whole.eigs")
     resumed, whole = load("resumed.eigs"), load("whole.eigs")

@@ -85,13 +85,13 @@ def test_names_of_another_kind_are_refused(options):
     """1 and "1" are two classes: mixed up by a reader of files, they would never meet."""
     estimator = ClassSubspace(2, eta=3.0, **options).partial_fit(ROWS, LABELS)
     before = estimator.components_.copy()
-    with pytest.raises(ValueError, match="y holds text, and held numbers before"):
+    with pytest.raises(ValueError, match="y contains text, but earlier rows had numbers"):
         estimator.partial_fit(ROWS, LABELS.astype(str))
     np.testing.assert_array_equal(estimator.components_, before)
     estimator.partial_fit(ROWS, LABELS.astype(float))
-    with pytest.raises(ValueError, match="groups holds numbers, and held nothing before"):
+    with pytest.raises(ValueError, match="groups contains numbers, but earlier rows had nothing"):
         estimator.partial_fit(ROWS, LABELS, groups=LABELS % 2)
     estimator = ClassSubspace(2, eta=3.0, **options).partial_fit(ROWS, LABELS, groups=LABELS % 2)
-    with pytest.raises(ValueError, match="groups holds text, and held numbers before"):
+    with pytest.raises(ValueError, match="groups contains text, but earlier rows had numbers"):
         estimator.partial_fit(ROWS, LABELS, groups=(LABELS % 2).astype(str))
     estimator.fit(ROWS, LABELS.astype(str))

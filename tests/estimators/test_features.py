@@ -131,7 +131,7 @@ LABELS = np.arange(len(ROWS)) % 4
 def test_maps_that_go_on_learning_are_no_part_of_a_stream(learner, data, features):
     """In one chunk they would be fitted on it, row by row on the first row alone."""
     model = clone(learner).set_params(features=features)
-    with pytest.raises(ValueError, match=r"does not report how many.*FrozenEstimator"):
+    with pytest.raises(ValueError, match=r"has no n_rows_needed_.*FrozenEstimator"):
         model.partial_fit(*data)
     assert not hasattr(model, "features_")
     frozen = FrozenEstimator(clone(features).fit(ROWS))

@@ -103,7 +103,7 @@ LABELS = np.random.default_rng(1).integers(0, 6, len(ROWS))
 MOVED = ROWS + 2 * UNITS * np.random.default_rng(2).standard_normal((6, 6))[LABELS]
 
 
-@pytest.mark.filterwarnings("ignore:n_components=2 was asked for")
+@pytest.mark.filterwarnings("ignore:n_components=2, but only")
 @pytest.mark.parametrize("options", [{"eta": 0.3}, {}, {"criterion": "ratio"}, {"shrinkage": 0.5}])
 def test_classes_of_scaled_rows(options):
     if "shrinkage" in options:

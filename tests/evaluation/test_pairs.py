@@ -141,7 +141,7 @@ def test_bad_input(measure):
         measure(Z, [1, 1, 1, 1])
     with pytest.raises(ValueError, match="Every class has a single example"):
         measure(Z, [1, 2, 3, 4])
-    with pytest.raises(ValueError, match="one name a row, 4 in all"):
+    with pytest.raises(ValueError, match=r"shape \(4,\), one name a row"):
         measure(Z, [1, 2, 3])
     with pytest.raises(ValueError, match="at least two classes, got 0"):
         measure(Z[:0], [])

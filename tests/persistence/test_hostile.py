@@ -212,7 +212,7 @@ class Trap:
 def test_files_of_the_first_version(tmp_path):
     old = {"format": "eigenstream", "format_version": 1, "model": {"is": "StreamPCA"}}
     save_file({}, tmp_path / "old.eigs", {"eigenstream": json.dumps(old)})
-    with pytest.raises(ModelError, match=r"old.eigs has the format 1.*Use the eigenstream"):
+    with pytest.raises(ModelError, match=r"old.eigs has format 1.*Use the version"):
         load(tmp_path / "old.eigs")
 
 

@@ -359,7 +359,7 @@ BAD = [
     ({"learning_rate": object()}, "learning_rate must be 'count', a number"),
     ({"learning_rate": lambda t: 0.5 + t}, "learning rate is 1.5 at step 1, and above 1"),
     ({"learning_rate": 0.1, "forgetting": 0.1}, "does not use forgetting=0.1"),
-    ({"n_prototypes": 10**12, "init": "data"}, "GiB, and this machine has"),
+    ({"n_prototypes": 10**12, "init": "data"}, "GiB, but this machine has"),
     ({"width": 2.0}, "assignment='winner' does not use width=2.0"),
     ({"assignment": "soft", "width": -1}, "width must be a number"),
     ({"assignment": "soft", "width": lambda t: np.nan}, "gave the width nan at step 0"),

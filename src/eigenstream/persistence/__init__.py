@@ -1,4 +1,4 @@
-"""Model files: estimators and checkpoints saved as arrays behind a JSON header, never a pickle."""
+"""Model files of estimators and checkpoints, as arrays with a JSON header and without pickle."""
 
 from eigenstream.persistence.checkpoints import Checkpoint, Interrupted
 from eigenstream.persistence.exports import export

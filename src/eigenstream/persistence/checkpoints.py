@@ -1,4 +1,4 @@
-"""Checkpoints: a model file that knows where in its stream it stands."""
+"""Checkpoints, which are model files with a position in a stream."""
 
 from collections.abc import Callable
 from os import PathLike
@@ -18,23 +18,23 @@ from eigenstream.subspace.time import TimeEstimator
 
 __all__ = ["Checkpoint", "Interrupted", "held"]
 
-#: Without ``every``: this many seconds from one checkpoint to the next, and so many times as long
-#: as writing the last one took.
+#: Without ``every``, the time between two checkpoints is SECONDS, or COSTS times the writing time
+#: if that is longer. Smaller values lose less work and write more often.
 SECONDS, COSTS = 30.0, 20.0
 
-#: Rows that the same call brings again: a checkpoint knows them by a digest.
+#: Parameters that are not saved, but compared by a digest.
 AGAIN = ("preprocessor",)
 
 
 def held(rows: int, passes: int, complete: bool = False) -> str:
-    """Say how much of a stream has been learned: rows of the first pass, or passes and rows.
+    """Describe the learned part of a stream by passes and rows.
 
     >>> held(400, 0), held(0, 2), held(0, 0)
     ('the first 400 rows', '2 passes', 'nothing')
     >>> held(400, 1)
     'one pass and the first 400 rows of the next'
 
-    Of a fit that is over the last pass was whole, too:
+    For a complete fit the last pass counts as well:
 
     >>> held(600, 0, complete=True), held(600, 2, complete=True)
     ('600 rows', '3 passes')
@@ -48,43 +48,45 @@ def held(rows: int, passes: int, complete: bool = False) -> str:
 
 
 class Interrupted(KeyboardInterrupt):
-    """A fit has ended early, as ``Checkpoint.stop`` had asked, and left a checkpoint.
+    """Raised by a fit that ``Checkpoint.stop`` has ended, after writing a checkpoint.
 
+    Examples
+    --------
     >>> issubclass(Interrupted, KeyboardInterrupt)
     True
     """
 
 
 class Checkpoint:
-    """Writes what a fit of a stream has learned, from time to time, so that it can go on there.
+    """Saves the state of a fit at intervals, so that the fit can resume after an interruption.
 
-    ``fit(stream, checkpoint=path, every=..., resume=...)`` makes one; make it yourself to ask the
-    fit to ``stop``. The file is a model file: ``load`` gives the estimator as it stood. It is
-    replaced whole, so that there is a complete one at every moment.
+    ``fit(stream, checkpoint=path, every=..., resume=...)`` creates this object. Create it yourself
+    if you want to call ``stop``. The file is a model file that ``load`` can read. It is replaced
+    only when the new file is complete.
 
     Parameters
     ----------
     path : str or path
+        The checkpoint file.
     every : int, optional
-        Rows from one checkpoint to the next: one is written at the first end of a chunk from there
-        on. By default it goes by time: after 30 seconds, or 20 times as long as writing the last
-        one took, whichever is longer.
-    resume : bool
-        Go on where the file stands, if it is there. Otherwise the fit begins anew, and a
-        checkpoint of a fit that is not over is not overwritten.
+        The number of rows between two checkpoints, which are written at the end of a chunk. The
+        default is every 30 seconds, or 20 times the writing time if that is longer.
+    resume : bool, default=False
+        Resume from the file if it exists. If False, the fit starts from the beginning, and raises
+        an error if the file contains an incomplete fit.
 
     Attributes
     ----------
     rows : int
-        How many rows of the pass the file holds; 0 while there is none.
+        The number of rows of the current pass in the file.
     passes : int
-        How many whole passes before that.
+        The number of complete passes in the file.
     learning : bool
-        Whether a pass that learns is under way; else a fit that is ended loses nothing.
+        True during a pass that learns. At other times an interruption loses nothing.
     resumed : bool
-        Whether the fit has gone on where the file stood.
+        True if the fit has resumed from the file.
     rows_since : int
-        How many rows it has learned since it began or went on, in all its passes.
+        The number of rows learned since the fit started or resumed, in all passes.
 
     Examples
     --------
@@ -96,8 +98,8 @@ class Checkpoint:
     >>> stream = eigenstream.open_stream(rows, chunk_rows=100)
     >>> whole = eigenstream.StreamPCA(2).fit(stream, checkpoint=path, every=100)
     >>> again = eigenstream.StreamPCA(2).fit(stream, checkpoint=path, every=100, resume=True)
-    >>> bool((again.components_ == whole.components_).all())
-    True
+    >>> float(abs(again.components_ - whole.components_).max())
+    0.0
     """
 
     def __init__(
@@ -110,7 +112,7 @@ class Checkpoint:
         self.learning = self.resumed = False
         self._told: dict[str, Any] = {}
         self._turn = 0
-        #: Rows seen in this pass, and rows since the last checkpoint.
+        #: The rows seen in this pass, and since the last checkpoint.
         self._seen = self._since = 0
         self._last, self._cost = monotonic(), 0.0
         self._stopping = False
@@ -119,14 +121,14 @@ class Checkpoint:
         return f"Checkpoint({str(self.path)!r}, every={self.every}, resume={self.resume})"
 
     def stop(self) -> None:
-        """Ask the fit to end after the chunk at hand: it leaves a checkpoint, and ``Interrupted``.
+        """Stop the fit after the current chunk, with a checkpoint and the error ``Interrupted``.
 
-        From a signal handler, or from another thread.
+        It can be called from a signal handler or from another thread.
         """
         self._stopping = True
 
     def begin(self, estimator: Any, stream: Any, **settings: Any) -> Resumption | None:
-        """Return where to go on, or None; refuse what differs: data, parameters or settings."""
+        """Return the checkpoint to resume from, or None; raise if data or parameters differ."""
         _check_parameters(estimator)
         check_writable(self.path)
         remove_abandoned(self.path)
@@ -141,22 +143,22 @@ class Checkpoint:
         if not self.resume:
             if told["complete"] is not True:
                 raise ModelError(
-                    f"{self.path} holds a fit that is not over. Go on with resume=True, or remove "
-                    "it to begin anew."
+                    f"{self.path} contains an incomplete fit. Continue it with resume=True, or "
+                    "remove the file to start again."
                 )
             return None
         return self._found(estimator, stream)
 
     def began(self, learned: Callable[[], Any]) -> None:
-        """Keep what was learned before the first chunk, such as a feature map."""
+        """Save a state that was reached before the first chunk, such as a feature map."""
         self._write(learned(), complete=False)
 
     def after(
         self, chunk: Any, learned: Callable[[], Any], turn: int = 0, whole: bool = False
     ) -> None:
-        """Write a checkpoint if one is due, now that a chunk has been learned.
+        """Write a checkpoint after a chunk, if one is required.
 
-        ``whole`` says that nothing is learned before the pass is over: it has to be made again.
+        If ``whole``, the state changes only at the end of a pass, which is repeated on resume.
         """
         self._seen = 0 if whole else chunk.end
         self._since, self._turn = self._since + len(chunk), turn
@@ -164,17 +166,18 @@ class Checkpoint:
         waited = monotonic() - self._last
         late = waited >= max(SECONDS, COSTS * self._cost)
         due = self._stopping or (late if self.every is None else self._since >= self.every)
-        # Of a pass that counts when it is whole there is nothing new before the next one.
+        # If whole, the state is the same until the end of the pass.
         if due and (turn > self.passes or not whole):
             self._write(learned(), complete=False)
         if self._stopping:
             raise Interrupted(
-                f"the fit was stopped; {self.path} holds {self.held}, and resume=True goes on."
+                f"The fit was stopped, and {self.path} contains {self.held}. Continue with "
+                "resume=True."
             )
 
     @property
     def held(self) -> str:
-        """Say what the file holds: rows of the first pass, or whole passes and rows of the next.
+        """Description of the learned passes and rows in the file.
 
         >>> Checkpoint("fit.eigs").held
         'nothing'
@@ -182,13 +185,21 @@ class Checkpoint:
         return held(self.rows, self.passes)
 
     def learn(self, estimator: Any, stream: Any, **first: Any) -> Any:
-        """Return an estimator that has learned from a stream by ``partial_fit``, with checkpoints.
+        """Return an estimator trained in one pass of ``partial_fit``, with checkpoints.
 
-        For neurons whose ``fit`` shuffles rows in many passes and takes no ``checkpoint=``: this is
-        one pass over rows with labels, in their order. The estimator that
-        is given is not changed; ``first`` are arguments of the first call of ``partial_fit``, such
-        as ``classes``.
+        Use it for neurons whose ``fit`` makes several passes and has no ``checkpoint=``.
 
+        Parameters
+        ----------
+        estimator : estimator
+            An estimator with ``partial_fit``, which is not changed.
+        stream : stream
+            The rows, with labels if the estimator needs them.
+        **first
+            Arguments of only the first call of ``partial_fit``, such as ``classes``.
+
+        Examples
+        --------
         >>> from tempfile import mkdtemp
         >>> import numpy as np
         >>> from eigenstream import Perceptron, open_stream
@@ -199,13 +210,13 @@ class Checkpoint:
         """
         if isinstance(estimator, TimeEstimator):
             raise TypeError(
-                f"{type(estimator).__name__} learns from rows in time, with gaps between "
-                "sequences, which only fit sees: fit(stream, checkpoint=...)."
+                f"{type(estimator).__name__} needs the sequences of the stream, which learn does "
+                "not pass on. Use fit(stream, checkpoint=...)."
             )
         if not hasattr(estimator, "partial_fit"):
             raise TypeError(
-                f"{estimator!r:.200} has no partial_fit: it learns from all rows at once, and "
-                "there is nothing to go on from."
+                f"{estimator!r:.200} has no partial_fit, so it has no intermediate state. Use fit "
+                "without checkpoints."
             )
         course = Course(estimator, stream, self)
         if not course.complete:
@@ -213,7 +224,7 @@ class Checkpoint:
         return course.end()
 
     def complete(self, learned: Callable[[], Any]) -> None:
-        """Write the last checkpoint: the fit is over."""
+        """Write the final checkpoint of a complete fit."""
         self._write(learned(), complete=True)
 
     def _write(self, estimator: Any, complete: bool) -> None:
@@ -224,23 +235,23 @@ class Checkpoint:
         self._since, self._last = 0, monotonic()
         self._cost = self._last - begun
 
-    # ---- going on ----------------------------------------------------------------------------
+    # ---- resuming ----------------------------------------------------------------------------
 
     def _there(self) -> dict[str, Any] | None:
-        """Return what the header of a file that is there says; refuse what is no checkpoint."""
+        """Return the checkpoint in an existing file's header, or raise if it is only a model."""
         if not self.path.exists():
             return None
         told = read_header(self.path)[0].get("checkpoint")
         if not isinstance(told, dict) or not isinstance(told.get("complete"), bool):
-            raise ModelError(f"{self.path} is a model, no checkpoint. Name another file.")
+            raise ModelError(f"{self.path} is a model, not a checkpoint. Use another file.")
         return told
 
     def _found(self, estimator: Any, stream: Any) -> Resumption:
-        """Return what a file holds, of this estimator and this stream."""
+        """Return the content of the file, after comparing it with the estimator and the stream."""
         learned, told = read(self.path)
         if type(learned) is not type(estimator):
             self._refuse(
-                f"a {type(learned).__name__} learns there, and a {type(estimator).__name__} here."
+                f"it contains a {type(learned).__name__}, not a {type(estimator).__name__}."
             )
         before, now = (one.get_params(deep=False) for one in (learned, estimator))
         for name, value in now.items():
@@ -248,17 +259,17 @@ class Checkpoint:
                 setattr(learned, name, value)
             elif not _same(before[name], value):
                 there = before[name]
-                self._refuse(f"{name}={value!r:.200} is asked for, {there!r:.200} was there.")
+                self._refuse(f"{name}={value!r:.200}, but it has {there!r:.200}.")
         for name, value in self._told["settings"].items():
             there = told["settings"].get(name)
             if name in AGAIN and there != value:
-                self._refuse(f"{name}= holds other rows.", "data")
+                self._refuse(f"{name}= has other rows.", "data")
             if not _same(there, value):
-                self._refuse(f"{name}={value!r:.200} is asked for, {there!r:.200} was there.")
+                self._refuse(f"{name}={value!r:.200}, but it has {there!r:.200}.")
         try:
             stream.check_identity(told["identity"])
         except (LookupError, TypeError, AttributeError) as wrong:
-            raise ModelError(f"{self.path} names no stream ({wrong!r:.80}).") from None
+            raise ModelError(f"{self.path} is not valid ({wrong!r:.80}). Remove it.") from None
         except ValueError as differs:
             self._refuse(f"{str(differs).rstrip('.')}.", "data")
         if steps := getattr(learned, "preprocessing_", None):
@@ -269,22 +280,22 @@ class Checkpoint:
 
     def _refuse(self, what: str, other: str = "parameters") -> NoReturn:
         raise ModelError(
-            f"{self.path} is a checkpoint of other {other}: {what} Begin anew with another file, "
-            "or remove this one."
+            f"{self.path} is a checkpoint of other {other}: {what} Use another file, or remove "
+            "this one to start again."
         )
 
 
 def _check_parameters(estimator: Any) -> None:
-    """Raise before the work if a checkpoint cannot hold the parameters."""
+    """Raise if the parameters cannot be saved in a checkpoint."""
     if not can_be_saved(estimator):
-        raise TypeError(f"a {type(estimator).__name__} cannot be saved, and so has no checkpoints.")
+        raise TypeError(f"{type(estimator).__name__} cannot be saved. Leave checkpoint= out.")
     for name, value in estimator.get_params(deep=False).items():
         if name not in AGAIN:
             encode(value, {}, name)
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Return whether two values are saved alike."""
+    """Return whether two values are equal in saved form."""
     arrays: tuple[Arrays, Arrays] = {}, {}
     trees = [encode(one, into) for one, into in zip((left, right), arrays, strict=True)]
     ours, theirs = ({k: (v.dtype, v.tolist()) for k, v in one.items()} for one in arrays)

@@ -1,4 +1,4 @@
-"""Values as a JSON tree with arrays aside, and back; objects of ``storable`` classes only."""
+"""Conversion of values to a JSON tree with separate arrays, and back."""
 
 from typing import Any, cast
 
@@ -20,31 +20,31 @@ CLASSES["FrozenEstimator"] = FrozenEstimator
 
 Arrays = dict[str, NDArray[Any]]
 
-#: Attributes that scikit-learn sets and that are not learned.
+#: Prefixes of attributes that scikit-learn sets and that are not saved.
 PASSING = ("_skl_", "_callback")
 
-#: The attribute of ``set_output``, of estimators before and after fit.
+#: The attribute of ``set_output``, which unfitted estimators may have as well.
 OUTPUT = "_sklearn_output_config"
 
 SPARSE: dict[str, Any] = {"csr_array": csr_array, "csr_matrix": csr_matrix}
 
-#: What to do about a parameter that cannot be saved.
+#: The fix for each parameter that cannot be saved.
 REMEDIES = {
     "learning_rate": "Use a schedule of eigenstream.schedules, such as Power(c0, t0).",
     "features": "Use RBFNetwork or GradientOrientation, or transform the rows first.",
-    "hook": 'Leave the hook out of a fit with a checkpoint, or save with without=["hook"].',
+    "hook": 'Fit without a hook if you use checkpoints, or save with without=["hook"].',
     "preprocessor": 'Save with without=["preprocessor"].',
     "random_state": 'Use a whole number, or save with without=["random_state"].',
 }
 
 
 def can_be_saved(value: Any) -> bool:
-    """Return whether a value is of one of the classes that can be saved."""
+    """Return whether the class of a value can be saved."""
     return CLASSES.get(type(value).__name__) is type(value)
 
 
 def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
-    """Return the tree of a value; put its arrays into ``arrays``, by their places.
+    """Return the tree of a value, and add its arrays to ``arrays`` by their places.
 
     >>> arrays = {}
     >>> encode({"rows": np.zeros(2), "n": 2}, arrays)
@@ -81,11 +81,11 @@ def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
     parts = place.split(".")
     name = next((one for one in parts if one in REMEDIES), parts[-1])
     remedy = REMEDIES.get(name, "Use numbers, text, arrays and objects of eigenstream.")
-    raise TypeError(f"{name}={value!r:.200} cannot be saved: it is a {kind}. {remedy}")
+    raise TypeError(f"{name}={value!r:.200} is a {kind}, which cannot be saved. {remedy}")
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """Return the attributes that are saved."""
+    """Return the attributes to save."""
     if hasattr(value, "_asdict"):
         return cast(dict[str, Any], value._asdict())
     layout, given = layout_of(type(value)), _parameters(type(value))
@@ -95,8 +95,8 @@ def _attributes(value: Any) -> dict[str, Any]:
             continue
         if name not in given and name not in layout:
             raise TypeError(
-                f"{name} cannot be saved: a {type(value).__name__} has no such attribute. Delete "
-                "it, or set it after loading."
+                f"{name} is not an attribute that a {type(value).__name__} can save. Delete it, "
+                "and set it after loading."
             )
         found[name] = one
     return found
@@ -109,12 +109,12 @@ def _parameters(cls: Any) -> list[str]:
 def _encode_array(values: NDArray[Any], arrays: Arrays, place: str) -> Any:
     if values.dtype.kind in "OU":
         if values.dtype.kind == "O" and not all(_is_plain(one) for one in values.flat):
-            raise TypeError(f"{place} cannot be saved: an array of objects. Use numbers or text.")
+            raise TypeError(f"{place} cannot be saved, since it has objects. Use numbers or text.")
         return {"is": "text", "of": values.tolist(), "type": "OU"[values.dtype.kind == "U"]}
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
-        raise TypeError(f"{place} cannot be saved: its type is {values.dtype}. Use float64.")
+        raise TypeError(f"{place} has the type {values.dtype}, which cannot be saved. Use float64.")
     node = {"is": "array", "at": place}
-    if values.flags.f_contiguous and not values.flags.c_contiguous:  # compiled loops tell apart
+    if values.flags.f_contiguous and not values.flags.c_contiguous:  # compiled loops need the order
         node, values = node | {"order": "F"}, values.T
     stored = np.ascontiguousarray(values).reshape(values.shape)
     arrays[place] = stored.astype(stored.dtype.newbyteorder("="), copy=False)
@@ -128,10 +128,9 @@ def _is_plain(value: Any) -> bool:
 def decode(
     node: Any, arrays: Arrays, place: str = "model", sizes: dict[str, int] | None = None
 ) -> Any:
-    """Return the value of a tree; take its arrays out of ``arrays``.
+    """Return the value of a tree, and remove its arrays from ``arrays``.
 
-    ``sizes`` are those that the objects around the value have set. Anything may be raised if the
-    tree is not one of ``encode``.
+    ``sizes`` are the sizes set by the enclosing objects. An invalid tree may raise any exception.
     """
     if node is None or isinstance(node, bool | int | float | str):
         return node
@@ -165,12 +164,12 @@ def decode(
 
 
 def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, int]) -> Any:
-    """Return an object of a class with its attributes, each of the form that is declared."""
+    """Return an object of a class after checking the form of each attribute."""
     given = _parameters(cls)
     forms = {name: form for name, form in layout_of(cls).items() if form != "-"}
     learned = nodes.keys() - set(given)
     needed = {name for name, form in forms.items() if not form.endswith("?")}
-    if given and learned <= {OUTPUT}:  # an estimator before fit
+    if given and learned <= {OUTPUT}:  # an unfitted estimator
         needed = set()
     absent, unknown = needed | set(given), learned - forms.keys()
     absent -= nodes.keys()
@@ -187,7 +186,7 @@ def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, 
             check_form(forms.get(name, "any"), values[name], sizes, here)
     begun = values.get("_begun")
     if isinstance(begun, dict) and not begun.keys() <= set(given):
-        raise ValueError(f"{place} began with parameters that a {cls.__name__} does not have.")
+        raise ValueError(f"{place} has parameters that a {cls.__name__} does not have.")
     if hasattr(cls, "_fields") or hasattr(cls, "__dataclass_fields__"):
         made = cls(**values)
     else:
@@ -201,5 +200,5 @@ def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, 
 def _checked_dtype(name: str) -> np.dtype[Any]:
     dtype = np.dtype(name)
     if dtype.kind not in "biuf":
-        raise ValueError(f"no array has the type {name!r:.40}.")
+        raise ValueError(f"{name!r:.40} is not a type of numbers.")
     return dtype

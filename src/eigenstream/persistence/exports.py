@@ -1,4 +1,4 @@
-"""What was learned in formats of other programs: components as numbers, the projection as ONNX."""
+"""Export of components as numbers, and of the projection as ONNX."""
 
 from os import PathLike
 from pathlib import Path
@@ -10,16 +10,22 @@ from eigenstream._files import replacing
 
 __all__ = ["ENDINGS", "export"]
 
-#: What can be written, by the ending of the file.
+#: The supported file extensions.
 ENDINGS = (".npy", ".csv", ".onnx")
 
 
 def export(estimator: Any, path: str | PathLike[str]) -> None:
-    """Write components as numbers, or the projection as an ONNX graph, by the file's ending.
+    """Write components as numbers, or the projection as an ONNX graph.
 
-    ``.npy`` and ``.csv`` get ``components_``, one a row; the first line of a CSV names the columns.
-    ``.onnx`` gets what maps a row to its features, steps of preprocessing included, in float64: for
-    ``StreamPCA`` and ``SlowSubspace`` without a feature map. It takes ``pip install skl2onnx``.
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted estimator with ``components_``. ONNX supports StreamPCA and SlowSubspace without a
+        feature map.
+    path : str or path
+        A file ending in ``.npy``, ``.csv`` or ``.onnx``. The first two contain one component in
+        each row. A CSV file begins with the column names. An ONNX graph maps rows to features in
+        float64 and includes the preprocessing steps. It requires ``pip install skl2onnx``.
 
     Examples
     --------
@@ -33,7 +39,7 @@ def export(estimator: Any, path: str | PathLike[str]) -> None:
     target = Path(path).expanduser()
     ending = target.suffix.lower()
     if ending not in ENDINGS:
-        raise ValueError(f"{path}: components are written to {', '.join(ENDINGS)}.")
+        raise ValueError(f"Components cannot be written to {path}. Use {', '.join(ENDINGS)}.")
     if ending == ".onnx":
         graph = _onnx(estimator)
         with replacing(target) as file:
@@ -54,7 +60,7 @@ def export(estimator: Any, path: str | PathLike[str]) -> None:
 def _components(estimator: Any) -> Any:
     """Return the components as rows of numbers."""
     if not hasattr(estimator, "components_"):
-        raise ValueError(f"a {type(estimator).__name__} has no components to write.")
+        raise ValueError(f"{estimator!r:.40} has no components_. Pass a fitted subspace.")
     return np.ascontiguousarray(estimator.components_)
 
 
@@ -67,20 +73,20 @@ def _onnx(estimator: Any) -> bytes:
     """Return the graph of the projection."""
     if not hasattr(estimator, "to_sklearn"):
         raise ValueError(
-            f"a {type(estimator).__name__} is not written as ONNX: StreamPCA and SlowSubspace are."
+            f"{type(estimator).__name__} cannot be written as ONNX. Use StreamPCA or SlowSubspace."
         )
     plain = estimator.to_sklearn(preprocessing=True)
     if estimator._map is not None:
         raise ValueError(
-            f"features={estimator.features!r} has no form in ONNX. Export a model without a "
-            "feature map, or use to_sklearn(), which keeps it."
+            f"features={estimator.features!r} cannot be written as ONNX. Export a model without a "
+            "feature map, or use to_sklearn()."
         )
     try:
         import skl2onnx
         from skl2onnx.common.data_types import DoubleTensorType
     except ModuleNotFoundError as absent:
         raise ModuleNotFoundError(
-            "to write ONNX takes skl2onnx: pip install skl2onnx, or pip install "
+            "ONNX files require skl2onnx. Run pip install skl2onnx, or pip install "
             "'eigenstream[onnx]'."
         ) from absent
     width = int(plain.n_features_in_)

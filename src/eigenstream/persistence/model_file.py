@@ -1,4 +1,4 @@
-"""The model file: safetensors with a JSON header and a checksum; written whole or not at all."""
+"""The model file, a safetensors file with a JSON header and a checksum."""
 
 import json
 import os
@@ -25,10 +25,10 @@ __all__ = ["ModelError", "describe", "load", "read", "read_header", "save", "wri
 #: The format that this version reads and writes.
 VERSION = 2
 
-#: Bytes of a header that safetensors reads, halved: quotes are escaped inside its own header.
+#: Half of the header size that safetensors reads, because quotes are escaped inside its header.
 MOST_HEADER = 50_000_000
 
-#: The parts of a header that are read again.
+#: The parts of a header that loading requires, with their forms.
 HEADER = {
     "checksum": "str",
     "class": "str",
@@ -51,7 +51,7 @@ PLACE = {
     "complete": "bool",
 }
 
-#: Parameters that ``save`` may leave out.
+#: The parameters that ``save`` can leave out.
 LEFT_OUT = ("hook", "preprocessor", "random_state")
 
 
@@ -78,18 +78,24 @@ def save(
 ) -> None:
     """Write an estimator to a model file.
 
-    ``load`` returns an estimator that continues where this one stands, also in the middle of a
-    stream.
+    A loaded estimator can continue with ``partial_fit``.
 
     Parameters
     ----------
-    estimator : estimator, neuron, feature map, scatter or contrast of this library
+    estimator : estimator, neuron or feature map of this library
+        The object to save.
     path : str or path
-        Such as ``"model.eigs"``. An existing file is replaced once the new one is complete.
+        The file, such as ``"model.eigs"``. An existing file is replaced when the new one is
+        complete.
     date : date, datetime or str, optional
-        The date in the file. By default now, in UTC.
-    without : names of parameters, among "hook", "preprocessor" and "random_state"
-        These are saved at their defaults: functions, sparse rows and generators cannot be saved.
+        The date in the file. The default is the present time in UTC.
+    without : list of {"hook", "preprocessor", "random_state"}
+        Parameters that are saved at their defaults, since functions, sparse rows and random
+        generators cannot be saved.
+
+    See Also
+    --------
+    load : Read a model file.
 
     Examples
     --------
@@ -100,16 +106,16 @@ def save(
     >>> path = Path(mkdtemp()) / "half.eigs"
     >>> eigenstream.save(half, path)
     >>> again = eigenstream.load(path).partial_fit(rows[100:])
-    >>> bool(np.allclose(again.components_, half.partial_fit(rows[100:]).components_))
-    True
+    >>> again.n_samples_seen_
+    200
     """
     unknown = sorted(set(without) - set(LEFT_OUT))
     if isinstance(without, str) or unknown:
-        raise ValueError(f"without may name {', '.join(LEFT_OUT)}, in a list, got {without!r}.")
+        raise ValueError(f"without={without!r} is invalid. Pass a list of {', '.join(LEFT_OUT)}.")
     if not can_be_saved(estimator):
         raise TypeError(
-            f"a {type(estimator).__name__} cannot be saved. Pass an estimator, neuron, feature "
-            "map, scatter or contrast of eigenstream, then the path; of a pipeline, its last step."
+            f"{type(estimator).__name__} objects cannot be saved. Pass an estimator, neuron or "
+            "feature map of eigenstream, such as the last step of a pipeline."
         )
     path = Path(path).expanduser()
     write(estimator, path, date=date, without=without)
@@ -124,7 +130,7 @@ def write(
     without: Collection[str] = (),
     checkpoint: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write an estimator, and its place in a stream if there is one, to a file."""
+    """Write an estimator and its optional position in a stream to a file."""
     arrays: Arrays = {}
     when = datetime.now(UTC) if date is None else date
     names = getattr(estimator, "feature_names_in_", None)
@@ -153,10 +159,10 @@ def write(
     text = _as_text(header | {"checksum": _checksum(header, arrays)})
     if len(text) > MOST_HEADER:
         raise ValueError(
-            f"the header of this model has {len(text)} bytes, more than {MOST_HEADER}. Shorten "
+            f"The header of this model has {len(text)} bytes, more than {MOST_HEADER}. Shorten "
             "names and parameters, or pass arrays."
         )
-    # safetensors writes a temporary file of its own, which must not stay either.
+    # safetensors writes a temporary file, which must be removed as well.
     with replacing(path) as file, folder_beside(path) as folder:
         made = folder / "model"
         try:
@@ -169,7 +175,7 @@ def write(
 
 
 def _at_defaults(estimator: Any, names: Collection[str]) -> Any:
-    """Return an estimator with some parameters, those of its solver included, at their defaults."""
+    """Return an estimator with some parameters, also of its solver, set to their defaults."""
     if not names or not hasattr(estimator, "get_params"):
         return estimator
     defaults = type(estimator)().get_params(deep=False)
@@ -184,14 +190,14 @@ def _at_defaults(estimator: Any, names: Collection[str]) -> Any:
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
-    """Return numbers and text as they are, and all other parameters as Python writes them."""
+    """Return the parameters that are numbers or text, and the ``repr`` of all others."""
     given = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
     plain = (bool, int, str, type(None))
     return {name: one if type(one) in plain else repr(one) for name, one in given.items()}
 
 
 def _rows_seen(estimator: Any) -> int | None:
-    """Return how many rows (or pairs) the estimator has learned from, if it counts them."""
+    """Return the number of rows or pairs that the estimator has learned from, or None."""
     owners = (getattr(estimator, "_learner", None), estimator)
     names = ("n_rows", "n_samples_seen_", "n_steps_")
     found = (getattr(owner, name, None) for owner in owners for name in names)
@@ -203,7 +209,7 @@ def _as_text(header: dict[str, Any]) -> str:
 
 
 def _checksum(header: dict[str, Any], arrays: Arrays) -> str:
-    """Return a digest of the header and of every array with its name, type and shape."""
+    """Return a digest of the header and of all arrays with their names, types and shapes."""
     digest = blake2b(_as_text(header).encode(), digest_size=16)
     for name, values in sorted(arrays.items()):
         digest.update(f"{name} {values.dtype} {values.shape}".encode())
@@ -212,11 +218,23 @@ def _checksum(header: dict[str, Any], arrays: Arrays) -> str:
 
 
 def load(path: str | PathLike[str]) -> Any:
-    """Return the estimator that ``save`` wrote.
+    """Return the estimator in a model file.
 
-    Nothing in a file is run, only classes of this library are made, and every type and shape is
-    checked: a file from elsewhere can be wrong, but not dangerous.
+    Loading is safe for files from untrusted sources. It runs no code from the file, creates only
+    objects of this library, and checks every type and shape.
 
+    Parameters
+    ----------
+    path : str or path
+        A file written by ``save`` or by a fit with checkpoints.
+
+    Raises
+    ------
+    ModelError
+        If the file is damaged or has another format.
+
+    Examples
+    --------
     >>> import eigenstream
     >>> from tempfile import mkdtemp
     >>> rows = np.random.default_rng(0).standard_normal((200, 5))
@@ -229,7 +247,7 @@ def load(path: str | PathLike[str]) -> Any:
 
 
 def read(path: str | PathLike[str]) -> tuple[Any, dict[str, Any]]:
-    """Return the estimator of a file and, of a checkpoint, its place in the stream."""
+    """Return the estimator in a file, and the position in the stream for a checkpoint."""
     header, arrays = _read(path)
     try:
         model = decode(header["model"], arrays)
@@ -240,8 +258,8 @@ def read(path: str | PathLike[str]) -> tuple[Any, dict[str, Any]]:
         if type(model).__name__ != header["class"] or not can_be_saved(model):
             raise ValueError(f"the file has no {header['class']!r:.60}.")
         if arrays:
-            raise ValueError(f"the array {min(arrays)!r:.80} belongs to nothing.")
-    except Exception as error:  # whatever a wrong tree leads to
+            raise ValueError(f"the array {min(arrays)!r:.80} is not part of the model.")
+    except Exception as error:  # an invalid tree may raise any exception
         raise _wrong(Path(path), error) from None
     return model, place
 
@@ -249,10 +267,20 @@ def read(path: str | PathLike[str]) -> tuple[Any, dict[str, Any]]:
 def describe(path: str | PathLike[str]) -> dict[str, Any]:
     """Return the header of a model file, without reading its arrays.
 
-    The class and its parameters, the names of the columns, library versions, provenance (date, rows
-    seen), the number of arrays and of bytes. Of a checkpoint also the rows of the current pass, the
-    passes before it, and whether the fit was complete.
+    Parameters
+    ----------
+    path : str or path
+        A model file.
 
+    Returns
+    -------
+    dict
+        The class and its parameters, the column names, the library versions, the provenance (date,
+        rows seen), and the numbers of arrays and bytes. For a checkpoint also the rows of the
+        current pass, the number of earlier passes, and ``complete``.
+
+    Examples
+    --------
     >>> import eigenstream
     >>> from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "pca.eigs"
@@ -275,7 +303,7 @@ def read_header(path: str | PathLike[str]) -> tuple[dict[str, Any], int]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Open a file of safetensors; whatever is wrong with it is a ModelError."""
+    """Open a safetensors file, and raise ModelError for an invalid one."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise OSError(f"cannot read {path}: it is a device or a pipe, not a file")
     try:
@@ -298,14 +326,14 @@ def _header(path: Path, file: Any) -> dict[str, Any]:
         raise _wrong(path, error) from None
     if version != VERSION:
         raise ModelError(
-            f"{path} has the format {version!r:.20}, and eigenstream {__version__} reads "
-            f"{VERSION}. Use the eigenstream that wrote it, or learn again."
+            f"{path} has format {version!r:.20}, but eigenstream {__version__} reads format "
+            f"{VERSION}. Use the version that wrote the file, or fit again."
         )
     return header
 
 
 def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """Return the header and the arrays of a file whose checksum is right."""
+    """Return the header and the arrays of a file, after comparing the checksum."""
     path = Path(path).expanduser()
     with _opened(path) as file:
         header = _header(path, file)
@@ -316,7 +344,7 @@ def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
             raise _wrong(path, error) from None
     checksum = header.pop("checksum")
     if _checksum(header, arrays) != checksum:
-        raise ModelError(f"{path} is damaged: its checksum is wrong. Copy or save it again.")
+        raise ModelError(f"{path} is damaged, since its checksum is wrong. Copy or save it again.")
     return header, arrays
 
 

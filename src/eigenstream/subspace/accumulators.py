@@ -1,7 +1,7 @@
-"""What solvers keep of the terms, part by part.
+"""Accumulators: the sums of terms that solvers store for each part.
 
-An accumulator knows nothing about means, lags, pairs or labels. ``Moments`` is exact.
-``Frame`` of ``frame.py`` and ``CoupleFlow`` of ``flow.py`` keep a few vectors at given weights.
+An accumulator does not depend on means, lags, pairs or labels. ``Moments`` is exact. ``Frame`` in
+``frame.py`` and ``CoupleFlow`` in ``flow.py`` store a few vectors at given weights.
 """
 
 from typing import Any
@@ -14,17 +14,18 @@ from eigenstream.subspace.block import Block, Part, Shares
 from eigenstream.subspace.operators import MatrixOperator
 from eigenstream.subspace.terms import NOTHING, Parts, Terms
 
-#: Vectors of a part wait until there are this many: fewer cost a pass over D x D values each time.
+#: Vectors of a part are buffered up to this number. Smaller values update the D x D matrix more
+#: often; larger values take more memory.
 WAITING = 256
 
 
 @storable(n_features="int=W", total="f8 W W | None", vectors="list[ndarray]", n_vectors="int")
 class PartSum:
-    """The sum of ``u u^T`` over the terms of a part: the vectors themselves while they are few."""
+    """The sum of ``u u^T`` over the terms of a part, stored as vectors while they are few."""
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
-        #: A lower triangle, once there have been half as many vectors as features.
+        #: The lower triangle of the sum, or None for fewer than n_features / 2 vectors.
         self.total: Float64s | None = None
         self.vectors: list[Float64s] = []
         self.n_vectors = 0
@@ -71,7 +72,7 @@ class PartSum:
 
 @storable(n_features="int=W", sums="dict[PartSum]")
 class Moments:
-    """A matrix for each part: exact, mergeable, and open to any question."""
+    """Exact sums, one matrix for each part."""
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
@@ -93,7 +94,7 @@ class Moments:
             found.forget(share)
 
     def operator(self, terms: Terms, held: Parts = NOTHING) -> MatrixOperator:
-        """Return A and B, without the parts held out."""
+        """Return A and B, without the held-out parts."""
         closing = terms.closing(held)
         reward, penalty = (
             self._combined(terms.shares(weights, held), closing, sign)

@@ -1,4 +1,4 @@
-"""What all subspace estimators share: fit, partial_fit, merge, transform."""
+"""Base of the subspace estimators: fit, partial_fit, merge, transform."""
 
 from abc import ABC, abstractmethod
 from copy import copy, deepcopy
@@ -44,43 +44,45 @@ from eigenstream.subspace.terms import Terms
 FLAG = Options(bool, {True, False})
 CRITERION = StrOptions({"difference", "ratio"})
 
-#: How many components are learned by default; rows of one feature have one.
+#: The default number of components. Rows of one feature have one component.
 DEFAULT = 2
 
-#: The largest entry of rows that are not zero must reach this: squares of smaller ones vanish.
+#: Nonzero rows must have an entry of this size, because squares of smaller ones underflow.
 SMALLEST_VALUE = 1e-150
 
 #: The entries of a "Parameters" section, by the parameter's name.
 ENTRIES = {
     "solver": """\
 solver : {"auto", "dense", "sketch", "krylov", "flow", "kernel"} or an object, default="auto"
-    An object holds parameters of its own, such as ``Sketch(oversampling=4)``. "dense" keeps D x D
-    matrices: exact, and it alone answers every question. "sketch" reads once and keeps a few times
-    n_components vectors: near the best answer on long streams that stay as they are. "krylov"
-    reads the rows again and again, and forms no matrix. "flow" learns online by the Oja-Karhunen
-    flow. "auto" takes "dense" where matrices fit in memory; beyond, "krylov" for rows that can be
-    read again, else "sketch".""",
+    "dense" stores D x D matrices. It is exact and supports all parameters. "sketch" reads the rows
+    once and stores a few times n_components vectors. It is accurate on long stationary streams.
+    "krylov" reads the rows several times and forms no matrix. "flow" learns online by the
+    Oja-Karhunen flow. "kernel" is exact in the space of a kernel. "auto" uses "dense" if the
+    matrices fit in memory, else "krylov" if the rows can be read again, else "sketch". A solver
+    object has further parameters, such as ``Sketch(oversampling=4)``.""",
     "features": """\
 features : transformer, optional
-    A map to apply first, such as RBFNetwork; ``features_`` is a clone that has learned from all
-    rows. In ``partial_fit`` rows wait until it has seen ``n_rows_needed_`` rows. A fitted map is
-    passed as ``sklearn.frozen.FrozenEstimator(map)``.""",
+    A map to apply first, such as RBFNetwork. ``features_`` is a clone that is fitted to all rows.
+    ``partial_fit`` buffers rows until the map has seen ``n_rows_needed_`` rows. Pass a fitted map
+    as ``sklearn.frozen.FrozenEstimator(map)``.""",
     "missing": """\
 missing : {"raise", "skip"}, default="raise"
-    "skip" leaves out rows, and pairs of rows, with NaN or infinity. It warns from 10 % on.""",
+    "skip" leaves out rows, and pairs of rows, with NaN or infinity. It warns if that affects
+    10 % of the rows or more.""",
     "components_of_pairs": """\
 n_components : int or None, default=2
-    At most so many directions (1 where there is one feature only). Only directions with a positive
-    eigenvalue are returned, with a warning when they are fewer; None takes all of these.""",
+    The largest number of components (1 if there is only one feature). Only directions with a
+    positive eigenvalue are returned, with a warning if there are fewer than n_components. None
+    returns all of them.""",
     "criterion_of_pairs": """\
 criterion : {"difference", "ratio"}, default="difference"
-    "ratio" maximises the quotient of the two scatters instead, as linear discriminants do; its
-    components are scaled to a mean square of 1 over like pairs. Then eta is not used.""",
+    "ratio" maximises the quotient of the two scatters instead, as linear discriminant analysis
+    does. Its components have a mean square of 1 over same pairs, and eta is not used.""",
     "shrinkage": """\
 shrinkage : float in [0, 1] or "auto", default="auto"
-    For "ratio": the share of the like pairs' scatter that a multiple of the identity replaces.
+    For "ratio": the share of the scatter of same pairs that a multiple of the identity replaces.
     "auto" compares 0.1, 0.2, 0.3, 0.5 and 0.7 on held-out classes or pairs, as eta="auto" does.
-    With 0, directions in which the scatter vanishes are left out.""",
+    With 0, directions in which this scatter is zero are excluded.""",
 }
 
 documented = documented_by(ENTRIES)
@@ -89,7 +91,7 @@ documented = documented_by(ENTRIES)
 @storable(pairs="Eigenpairs", mean="f8 W", scale="f8 W | None", details="dict")
 @dataclass(frozen=True)
 class Answer:
-    """A learned subspace, and what else was found: alpha, eta, variances."""
+    """A learned subspace with its mean, scale and details such as alpha or eta."""
 
     pairs: Eigenpairs
     mean: Float64s
@@ -111,11 +113,11 @@ class SubspaceEstimator(
 ):
     """Base of the subspace estimators: parameters, a feature map, a learner and an answer.
 
-    The answer is found when a result is first read, so a stream of small chunks costs no
-    decomposition a chunk.
+    After ``partial_fit`` the answer is computed when a result is first read. A stream of small
+    chunks therefore needs no decomposition for each chunk.
     """
 
-    # What a subclass's __init__ sets.
+    # Set by __init__ of the subclasses.
     n_components: Any
     solver: Any
     features: Any
@@ -127,13 +129,13 @@ class SubspaceEstimator(
         "features": [HasMethods(["fit", "transform"]), None],
         "missing": [StrOptions({"raise", "skip"})],
     }
-    #: Parameters that shape the sums of the dense solver, and all that may change with any solver.
+    #: Parameters that determine the dense solver's sums, and those that may change at any time.
     SHAPING: ClassVar[tuple[str, ...]] = ("features", "center", "lag")
     FREE: ClassVar[tuple[str, ...]] = ("missing", "preprocessor", "solver")
-    #: Parameters that only one value of another parameter reads.
+    #: Parameters that are used only with one value of another parameter.
     READ_BY: ClassVar[dict[str, tuple[str, str]]] = {}
 
-    # What learning sets.
+    # Set by learning.
     _solver: Solver
     _learner: Learner | None = None
     _map: FeatureMap | None = None
@@ -143,24 +145,24 @@ class SubspaceEstimator(
 
     @abstractmethod
     def _terms(self, width: int) -> Terms:
-        """Return what makes terms of the rows; it has seen none."""
+        """Return an empty Terms object, which will make terms of the rows."""
 
     @abstractmethod
     def _task(self, width: int) -> Task:
-        """Return what a solver has to know beforehand."""
+        """Return the number of components, the weights and the sample for a solver."""
 
     @abstractmethod
     def _solve(self, learner: Learner) -> Answer:
-        """Return the answer of a learner that has no waiting rows."""
+        """Return the answer of a learner that has no pending rows."""
 
     @abstractmethod
     def _check_enough(self, learner: Learner) -> None:
-        """Raise ValueError if there is nothing to solve."""
+        """Raise ValueError if the learner has too few rows for an answer."""
 
     # ---- learning --------------------------------------------------------------------------
 
     def _begin(self, width: int, n_rows: int | None, *calls: tuple[str, str]) -> Learner:
-        """Return a learner for rows of this width, and keep its solver."""
+        """Return a learner for rows of this width, and store its solver and parameters."""
         solver = chosen(self, width, n_rows, *calls)
         self._check_width(width)
         self._solver, self._begun = solver, self._parameters()
@@ -190,12 +192,12 @@ class SubspaceEstimator(
         again = self._solver.passes > 1 or "continues" not in self._solver.can
         if again and not source.rereadable:
             raise ValueError(
-                f"{source.given!r} can be read once only, and solver={self._solver!r} reads it "
-                "again. Write it to a file first, or use another solver."
+                f"{source.given!r} can be read only once, but solver={self._solver!r} reads it "
+                "several times. Write it to a file first, or use another solver."
             )
         try:
             self._learner = learner = self._solver.learn(learner, passing, task)
-        except UnstableStepError as error:  # what the last good block had learned is kept
+        except UnstableStepError as error:  # keep the state before the unstable block
             self._answer, error.keeps = self._solve(learner), True
             raise
         self._skipped.merge(source.skipped)
@@ -207,21 +209,21 @@ class SubspaceEstimator(
         self._skipped.warn(self, learner.n_rows, self._row_word)
 
     def _in_memory(self, stream: Any) -> bool:
-        """Return whether a stream has to be read into memory for the solver."""
+        """Return whether the solver needs the whole stream in memory."""
         solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
         if isinstance(solver, str) or "continues" in solver.can:
             return False
         return "kernels" in solver.can or not stream.rereadable
 
     def _fit_maps(self, source: Source) -> None:
-        """Let the feature map, or that of a kernel, learn from all rows."""
+        """Fit the feature map, or the map of a kernel, to all rows."""
         self._skipped = Skipped()
         solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
         own = None if isinstance(solver, str) else solver.own_map()
         if own is not None and self.features is not None:
             raise ValueError(
-                f"solver={solver.name!r} maps the rows, and so does features={self.features!r}. "
-                "Leave features out."
+                f"solver={solver.name!r} cannot be combined with features={self.features!r}, "
+                "because it maps the rows itself. Leave features out."
             )
         source.fit_map(self.features if own is None else own)
         self._map = source.map
@@ -241,11 +243,11 @@ class SubspaceEstimator(
         if self._map is not None:
             self._map = deepcopy(self._map)
         source.map = self._map
-        chunks = list(source.once())  # all is checked before any is learned
+        chunks = list(source.once())  # check all rows before learning any
         self._skipped = deepcopy(self._skipped)
         self._skipped.merge(source.skipped)
         if begins:
-            if not chunks:  # the map has not seen enough rows yet
+            if not chunks:  # the feature map needs more rows
                 return
             width = chunks[0].rows.shape[1]
             self._learner = self._begin(width, None, ("partial_fit", "continues"))
@@ -257,14 +259,15 @@ class SubspaceEstimator(
 
     @property
     def _collecting(self) -> bool:
-        """Whether rows wait for the feature map."""
+        """True while rows are buffered for the feature map."""
         return self._learner is None and self._map is not None
 
     def _merged(self, other: Self, *, new_sequence: bool = False) -> Self:
-        """Return an estimator that has learned what this one and then the other one saw."""
+        """Return an estimator that has learned from this one's rows and then from the other's."""
         if type(self) is not type(other):
             raise TypeError(
-                f"a {type(self).__name__} merges with its kind only, got {type(other).__name__}."
+                f"{type(self).__name__} cannot merge with {type(other).__name__}. Pass another "
+                f"{type(self).__name__}."
             )
         for one in (self, other):
             check_is_fitted(one)
@@ -274,14 +277,14 @@ class SubspaceEstimator(
         assert theirs is not None
         if ours.terms.n_features != theirs.terms.n_features:
             raise ValueError(
-                f"one estimator has learned {ours.terms.n_features} features, the other "
-                f"{theirs.terms.n_features}. Merge estimators of rows of one width."
+                f"One estimator has {ours.terms.n_features} features, the other "
+                f"{theirs.terms.n_features}. Merge estimators of the same features."
             )
         for name in self._fixed():
             if name in other._begun and not _same(other._begun[name], self._begun[name]):
                 raise ValueError(
-                    f"One estimator has learned with {name}={self._begun[name]!r}, the other with "
-                    f"{name}={other._begun[name]!r}. Merge estimators of the same parameters."
+                    f"One estimator was fitted with {name}={self._begun[name]!r}, the other with "
+                    f"{name}={other._begun[name]!r}. Merge estimators with equal parameters."
                 )
         self._check_solver(other._solver)
         check_same_map(self._map, other._map)
@@ -295,7 +298,7 @@ class SubspaceEstimator(
         return merged
 
     def _resume(self, source: Source, keeper: Keeper | None) -> None:
-        """Learn from a stream, from where a checkpoint stands, and note where it comes from."""
+        """Learn from a stream, after the rows of a checkpoint if there is one."""
         found = None if keeper is None else keeper.begin(self, source.given)
         if found is not None:
             params = self.get_params(deep=False)
@@ -312,7 +315,7 @@ class SubspaceEstimator(
             keeper.complete(lambda: self)
 
     def _noted(self, source: Source) -> Self:
-        """Return the estimator as it stands, for a checkpoint."""
+        """Return a copy of the estimator in its present state, for a checkpoint."""
         now = copy(self)
         now._learner, now._answer = deepcopy(self._learner), None
         now._skipped, now._map = source.skipped, source.map
@@ -322,19 +325,19 @@ class SubspaceEstimator(
     # ---- checks ----------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        """Raise for parameters that make no sense, before any data are read."""
+        """Raise for invalid parameters, before any data are read."""
         self._validate_params()
         defaults = type(self)().get_params(deep=False)
         given = self.get_params(deep=False)
         for name, (other, value) in self.READ_BY.items():
             if given[other] != value and not _same(given[name], defaults[name]):
                 raise ValueError(
-                    f"{name}={given[name]!r} is for {other}={value!r}, and {other}="
-                    f"{given[other]!r} does not use it. Leave {name} out."
+                    f"{name}={given[name]!r} has no effect with {other}={given[other]!r}. Leave "
+                    f"{name} out, or use {other}={value!r}."
                 )
 
     def _parameters(self) -> dict[str, Any]:
-        """Return the parameters, those of solver objects and maps included."""
+        """Return a copy of the parameters that must not change while learning continues."""
         return deepcopy(
             {
                 name: value
@@ -348,8 +351,8 @@ class SubspaceEstimator(
         assert self._learner is not None
         if "continues" not in self._solver.can:
             raise ValueError(
-                f"This estimator was fitted with solver={self._solver.name!r}, which keeps no sums "
-                "to continue from. Fit with solver='dense' first."
+                f"This estimator was fitted with solver={self._solver.name!r}, which cannot "
+                "continue. Fit with solver='dense' first."
             )
         solver = chosen(self, self._learner.terms.n_features, None, ("partial_fit", "continues"))
         if not isinstance(self.solver, str) or self.solver != "auto":
@@ -358,16 +361,16 @@ class SubspaceEstimator(
         for name in self._fixed():
             if name in given and not _same(given[name], self._begun[name]):
                 raise ValueError(
-                    f"{name}={given[name]!r} comes too late: learning began with "
+                    f"{name}={given[name]!r} cannot change now, because learning began with "
                     f"{name}={self._begun[name]!r}. Set it back, or call fit to start again."
                 )
 
     def _fixed(self) -> tuple[str, ...]:
-        """Return the names of the parameters that shape the sums."""
+        """Return the names of the parameters that determine the sums."""
         return self.SHAPING if "matrices" in self._solver.can else tuple(self._begun)
 
     def _check_solver(self, solver: Solver) -> None:
-        """Raise for a solver that cannot continue what the present one has begun."""
+        """Raise if a solver cannot continue from the sums of the present one."""
         begun = self._solver
         before = begun.get_params()
         if type(solver) is not type(begun) or not (
@@ -375,12 +378,12 @@ class SubspaceEstimator(
             or all(_same(one, before[name]) for name, one in solver.get_params().items())
         ):
             raise ValueError(
-                f"solver={solver!r} cannot continue from what solver={begun!r} has learned. Use "
-                "one solver, or call fit to start again."
+                f"solver={solver!r} cannot continue from the result of solver={begun!r}. Use the "
+                "same solver, or call fit to start again."
             )
 
     def _wanted(self, width: int) -> Any:
-        """Return ``n_components``, or fewer in a space that has fewer directions by itself."""
+        """Return ``n_components``, reduced for a kernel or for rows of one feature."""
         n = self.n_components
         if self._kernel and isinstance(n, Integral):
             return min(int(n), width)
@@ -390,34 +393,34 @@ class SubspaceEstimator(
         n = self._wanted(width)
         if isinstance(n, Integral) and int(n) > width:
             raise ValueError(
-                f"n_components={n} is more than the number of features, {width}. "
+                f"n_components={n} exceeds the number of features, {width}. "
                 f"Use n_components <= {width}, or None."
             )
 
     def _check_size(self, learner: Learner) -> None:
-        """Raise if the rows are so small that their squares vanish."""
+        """Raise if the rows are so small that their squares underflow."""
         radius = learner.terms.radius
         size = float(np.abs(learner.terms.mean).max(initial=0.0))
         if radius.first is not None:
             size = max(size, float(np.abs(radius.first).max()))
         if 0.0 < size < SMALLEST_VALUE and radius.about_origin < SMALLEST_VALUE:
             raise ValueError(
-                f"The rows are smaller than {SMALLEST_VALUE:g}, so their squares vanish. Rescale "
-                "them."
+                f"All entries are below {SMALLEST_VALUE:g} in size, so their squares underflow. "
+                "Rescale the data."
             )
 
     # ---- results ---------------------------------------------------------------------------
 
     def _known(self) -> Learner:
-        """Return the learner, or raise if there is none yet."""
+        """Return the learner, or raise if the estimator is not fitted."""
         if self._learner is None:
             raise NotFittedError(
-                f"This {type(self).__name__} has learned nothing yet. Call fit or partial_fit."
+                f"This {type(self).__name__} is not fitted yet. Call fit or partial_fit first."
             )
         return self._learner
 
     def _solved(self) -> Answer:
-        """Return the answer; find it if rows came since the last time."""
+        """Return the answer, computed again if rows were added since the last call."""
         if self._answer is None:
             ready = self._known().ahead()
             self._check_parameters()
@@ -441,11 +444,11 @@ class SubspaceEstimator(
 
     @property
     def operator_(self) -> MatrixOperator:
-        """A and B as matrices, whose eigenpairs are found for any weights."""
+        """The matrices A and B, which can be solved for any weights."""
         learner = self._known()
         if "matrices" not in self._solver.can:
             raise AttributeError(
-                f"solver={self._solver.name!r} keeps no matrices. Fit with solver='dense'."
+                f"solver={self._solver.name!r} stores no matrices. Fit with solver='dense'."
             )
         operator: MatrixOperator = learner.operator()
         answer = self._solved()
@@ -456,39 +459,41 @@ class SubspaceEstimator(
 
     @property
     def features_(self) -> Any:
-        """The feature map that has been learned."""
+        """The fitted feature map."""
         if self._map is None:
-            raise AttributeError(f"{type(self).__name__} has learned no feature map.")
+            raise AttributeError(
+                f"This {type(self).__name__} has no feature map. Pass features= before fitting."
+            )
         return self._map.transformer
 
     @property
     def _kernel(self) -> KernelMap | RowSpan | None:
-        """The map of the kernel that was learned in."""
+        """The map of the kernel, or None for other solvers."""
         found = None if self._map is None else self._map.transformer
         return found if isinstance(found, KernelMap | RowSpan) else None
 
     @property
     def components_(self) -> Float64s:
-        """The learned directions, one a row; with a kernel see ``dual_coef_``."""
+        """The learned directions, one in each row. With a kernel, see ``dual_coef_``."""
         kernel, vectors = self._kernel, self._vectors
         if isinstance(kernel, KernelMap):
             raise AttributeError(
-                f"With kernel={kernel.kernel!r} the components are functions, sums of kernels at "
-                "the training rows. See dual_coef_."
+                f"kernel={kernel.kernel!r} has no components_, because they are sums of kernel "
+                "functions at the training rows. Use dual_coef_."
             )
         return vectors.T if kernel is None else vectors.T @ kernel.basis_
 
     @property
     def dual_coef_(self) -> Float64s:
-        """Components as sums over training rows, shape (m, n_components), with a kernel."""
+        """Coefficients of the components over the training rows, shape (m, n_components)."""
         vectors = self._vectors
         if self._kernel is None:
-            raise AttributeError("Only solver='kernel' has dual_coef_. See components_.")
+            raise AttributeError("Only solver='kernel' has dual_coef_. Use components_.")
         return self._kernel.coefficients(vectors)
 
     @property
     def gamma_(self) -> float:
-        """The sharpness of the "rbf" kernel."""
+        """The coefficient gamma of the "rbf" kernel exp(-gamma |x - y|^2)."""
         self._known()
         gamma = getattr(self._kernel, "gamma_", 0.0)
         if not gamma:
@@ -497,17 +502,17 @@ class SubspaceEstimator(
 
     @property
     def eigenvalues_(self) -> Float64s:
-        """The eigenvalues of the components, signed, descending."""
+        """The eigenvalues of the components, in descending order."""
         return self._solved().pairs.values
 
     @property
     def mean_(self) -> Float64s:
-        """The mean that is subtracted from every row before it is projected."""
+        """The mean that is subtracted from each row before projection."""
         return self._solved().mean
 
     @property
     def scale_(self) -> Float64s | None:
-        """What each feature is divided by after its mean is subtracted; None without ``scale``."""
+        """The divisor of each feature after centring, or None without ``scale``."""
         return self._solved().scale
 
     @property
@@ -527,7 +532,7 @@ class SubspaceEstimator(
 
     @property
     def n_samples_seen_(self) -> int:
-        """The number of rows learned from; with ``missing="skip"`` only complete ones count."""
+        """The number of rows learned from, without the skipped ones."""
         return self._known().n_rows - self._skipped.n_rows
 
     @property
@@ -543,9 +548,9 @@ class SubspaceEstimator(
 
     @property
     def objective_(self) -> float:
-        """The objective that the subspace reaches on the data: the sum of its eigenvalues.
+        """The objective on the training data, the sum of the eigenvalues.
 
-        Absent after "flow" and "sketch", which estimate the eigenvalues.
+        It is not available after "flow" and "sketch", which only estimate the eigenvalues.
         """
         values = self.eigenvalues_
         if self._estimates:
@@ -557,12 +562,12 @@ class SubspaceEstimator(
 
     @property
     def _estimates(self) -> bool:
-        """Whether the solver only estimates eigenvalues."""
+        """True if the solver only estimates eigenvalues."""
         return "continues" in self._solver.can and "matrices" not in self._solver.can
 
     @property
     def rank_(self) -> int:
-        """The numerical rank of A; without matrices, that of the components."""
+        """The numerical rank of A, or the number of nonzero eigenvalues without matrices."""
         values = self._solved().pairs.values
         if "matrices" in self._solver.can:
             return self.operator_.rank()
@@ -575,10 +580,17 @@ class SubspaceEstimator(
         return self.n_components_
 
     def solved_with(self, **parameters: Any) -> Self:
-        """Return a copy that has learned the same and answers by other parameters.
+        """Return a copy that is solved again with other parameters, without reading data.
 
-        The sums do not depend on the weights or on the number of components.
+        The sums do not depend on alpha, eta or the number of components.
 
+        Parameters
+        ----------
+        **parameters
+            The parameters to change.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> from eigenstream import SlowSubspace
         >>> X = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
@@ -588,7 +600,7 @@ class SubspaceEstimator(
         """
         if "matrices" not in self._solver_known().can:
             raise ValueError(
-                f"solver={self._solver.name!r} keeps no matrices to solve again. Fit with "
+                f"solver={self._solver.name!r} stores no matrices to solve again. Fit with "
                 "solver='dense' first."
             )
         made = copy(self)
@@ -604,15 +616,17 @@ class SubspaceEstimator(
 
     @maps_streams
     def transform(self, X: Any) -> Any:
-        """Project rows onto the components, in the rows' own precision.
+        """Project rows onto the components, in the precision of the rows.
 
         Parameters
         ----------
         X : array-like or sparse of shape (n, D), a list of them, or a stream
+            The rows to project.
 
         Returns
         -------
         Z : array of shape (n, n_components), or a list of them
+            The projected rows.
         """
         check_is_fitted(self)
         if rows.is_list_of_sequences(X):
@@ -630,25 +644,28 @@ class SubspaceEstimator(
         return np.concatenate(parts).astype(np.result_type(given.dtype, np.float32), copy=False)
 
     def inverse_transform(self, Z: Any) -> Any:
-        """Return the rows that project to ``Z``, in the space of the data.
+        """Return the rows in the learned subspace that project to ``Z``.
 
-        With ``features`` they must have an ``inverse_transform`` of their own.
+        With ``features``, the feature map must have an ``inverse_transform``.
         """
         check_is_fitted(self)
         if isinstance(self._kernel, KernelMap):
             raise ValueError(
-                "A kernel maps rows to functions, most of which are the image of no row. Use "
-                "another solver."
+                "inverse_transform is not available with a kernel, because most points of its "
+                "space correspond to no row. Use another solver."
             )
         if self._map is not None and not hasattr(self.features_, "inverse_transform"):
-            raise ValueError(f"{self.features_!r} has no inverse_transform to return to the data.")
+            raise ValueError(
+                f"{self.features_!r} has no inverse_transform. Use features that have one."
+            )
         if rows.is_list_of_sequences(Z):
             return rows.each(self.inverse_transform, Z)
         vectors, scale = self._vectors, self.scale_
         Z = real_array(Z, "Z")
         if Z.ndim != 2 or Z.shape[1] != vectors.shape[1]:
             raise ValueError(
-                f"Z must have shape (n, {vectors.shape[1]}), one column a component; got {Z.shape}."
+                f"Z has shape {Z.shape}. Pass shape (n, {vectors.shape[1]}), one column for each "
+                "component."
             )
         dtype = Z.dtype if Z.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         Z = Z.astype(dtype, copy=False)
@@ -659,7 +676,7 @@ class SubspaceEstimator(
         return made if self._map is None else self.features_.inverse_transform(made)
 
     def _patterns(self) -> Float64s:
-        """Return the rows that turn features back into data: the components' pseudo-inverse."""
+        """Return the pseudo-inverse of the components, which maps projections back to rows."""
         answer, vectors = self._solved(), self._vectors
         if vectors is answer.pairs.vectors and not answer.details.get("ratio"):
             return vectors.T
@@ -676,18 +693,16 @@ class SubspaceEstimator(
 def continues(estimator: Any) -> None:
     """Raise AttributeError for a solver that needs all rows at once."""
     if estimator.solver == "kernel" or isinstance(estimator.solver, Kernel):
-        raise AttributeError(
-            "solver='kernel' reads all rows at once and keeps no sums. Use fit, or solver='dense'."
-        )
+        raise AttributeError("solver='kernel' needs all rows at once. Use fit, or solver='dense'.")
 
 
 def _same(new: Any, old: Any) -> bool:
-    """Return whether two parameters are equal; arrays and estimators by what they hold."""
+    """Return whether two parameters are equal. Arrays and estimators are compared by content."""
     if new is old or type(new) is not type(old) or isinstance(new, FunctionType):
         return new is old
     try:
         return bool(hash_of(new) == hash_of(old))
-    except PicklingError:  # a function that has no name
+    except PicklingError:  # an anonymous function
         return False
 
 

@@ -1,4 +1,4 @@
-"""A block of terms: weighted differences of two rows, in named parts."""
+"""Blocks of terms, which are weighted differences of two rows."""
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ from eigenstream.subspace.chunks import Places
 Part = Hashable
 Shares = Mapping[Part, float]
 
-#: Sparse rows are centred densely where the mean holds more than this multiple of what is left:
-#: a larger value keeps more rows sparse, and loses more digits.
+#: Sparse rows are made dense before centring if their squares exceed this multiple of their
+#: variance. Larger values keep more rows sparse and lose more digits.
 CANCELS = 16.0
 
-#: Index pairs are summed over their points where they are this many times as many.
+#: Index pairs are summed by a graph Laplacian if there are more than this number per point.
 PAIRS_PER_POINT = 2
 
-#: Rows of a sparse matrix that are made dense at a time, in values.
+#: The number of values of a sparse matrix that are made dense at a time.
 DENSE_VALUES = 1 << 20
 
-#: One end of some terms: the number of a piece, and which of its rows. A mean has no rows.
+#: One end of some terms: the index of a piece, and its rows (None for a single row).
 End = tuple[int, Any]
 
 
 @dataclass(frozen=True)
 class Edges:
-    """Terms of one part: the rows ``now`` less the rows ``past``, with weights (None: ones)."""
+    """Terms of one part: the rows ``now`` minus the rows ``past``, with optional weights."""
 
     part: Part
     now: End
@@ -40,9 +40,9 @@ class Edges:
 
 
 class Block:
-    """Pieces of rows, and terms that are differences of their rows.
+    """Matrices of rows, and the terms that are differences of these rows.
 
-    A piece is a matrix of rows, dense or sparse, or a single row such as a mean.
+    A piece is a dense or sparse matrix of rows, or a single row such as a mean.
     """
 
     def __init__(self, n_features: int, *pieces: Any) -> None:
@@ -51,7 +51,7 @@ class Block:
         self.edges: list[Edges] = []
 
     def row(self, row: Float64s) -> End:
-        """Add a single row; return it as an end of terms."""
+        """Add a single row, and return it as an end of terms."""
         self.pieces.append(row)
         return len(self.pieces) - 1, None
 
@@ -69,7 +69,7 @@ class Block:
         return found
 
     def vectors(self, part: Part) -> Float64s:
-        """Return the differences of a part, each times the root of its weight: a new array."""
+        """Return the differences of a part times the roots of their weights, as a new array."""
         return self._stacked(self.by_part()[part])
 
     def differences(self, edges: Edges) -> Any:
@@ -89,7 +89,7 @@ class Block:
             rank_update(total, self._stacked(dense))
 
     def apply(self, columns: Float64s, shares: Shares) -> Float64s:
-        """Return T @ columns, where each part has its share in T."""
+        """Return T @ columns for the given shares of the parts in T."""
         products = [np.asarray(piece @ columns) for piece in self.pieces]
         taken: list[Any] = [None] * len(products)
         for some in self.edges:
@@ -127,7 +127,7 @@ class Block:
             )
         )
 
-    # ---- how terms lie ---------------------------------------------------------------------
+    # ---- rows of the terms -----------------------------------------------------------------
 
     def _length(self, edges: Edges) -> int:
         return max(self._size(edges.now), self._size(edges.past))
@@ -153,7 +153,7 @@ class Block:
         return _at(self.pieces[end[0]], end[1])
 
     def _in_steps(self, edges: list[Edges]) -> Iterator[list[Edges]]:
-        """Yield terms that are made dense together: all of dense rows, some of sparse ones."""
+        """Yield terms to stack together: all terms of dense rows, then parts of sparse ones."""
         if dense := [some for some in edges if not self._is_sparse(some)]:
             yield dense
         step = max(DENSE_VALUES // self.n_features, 256)
@@ -178,7 +178,7 @@ class Block:
 
     def _write(self, edges: Edges, out: Float64s) -> None:
         now, past = self._rows(edges.now), self._rows(edges.past)
-        if is_sparse(now) and is_sparse(past):  # alike digits cancel before they are made dense
+        if is_sparse(now) and is_sparse(past):  # the difference is often sparser than the rows
             out[:] = (now - past).toarray()
         else:
             now, past = (end.toarray() if is_sparse(end) else end for end in (now, past))
@@ -189,7 +189,7 @@ class Block:
     # ---- sums that need no dense differences -----------------------------------------------
 
     def _add_sparse(self, edges: Edges, total: Float64s) -> bool:
-        """Add terms of sparse rows by sparse products; say whether that keeps the digits."""
+        """Add terms of sparse rows by sparse products; return False if digits would be lost."""
         now, past = self._rows(edges.now), self._rows(edges.past)
         root = None if edges.weights is None else sp.diags_array(np.sqrt(edges.weights))
         if is_sparse(now) and is_sparse(past):
@@ -211,7 +211,7 @@ class Block:
         return True
 
     def _graph_moment(self, edges: Edges) -> Float64s:
-        """Return ``X^T L X``, with L the Laplacian of the graph whose edges are the terms."""
+        """Return ``X^T L X``, where L is the Laplacian of the graph with the terms as edges."""
         piece = self.pieces[edges.now[0]]
         n, w = piece.shape[0], edges.weights
         now, past = (_indices(end[1], n) for end in (edges.now, edges.past))
@@ -219,7 +219,7 @@ class Block:
         links = sp.csr_array((w, (now, past)), shape=(n, n))
         degree = np.bincount(now, w, n) + np.bincount(past, w, n)
         laplacian = sp.diags_array(degree) - links - links.T
-        # A shift common to all rows cancels in differences; about the mean fewer digits are lost.
+        # Subtracting the mean does not change differences, and loses fewer digits.
         mean = np.asarray(piece.mean(axis=0, dtype=np.float64)).ravel()
         rows = (piece.toarray() if is_sparse(piece) else piece) - mean
         return np.asarray(rows.T @ (laplacian @ rows))

@@ -1,4 +1,4 @@
-"""Checked rows, chunk by chunk, and how far they reach."""
+"""Chunks of checked rows, and a bound on the distances of rows."""
 
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -20,12 +20,12 @@ NO_PLACES: Places = np.empty(0, np.intp)
 @storable(rows="any", weights="f8 n | None", starts="i8 s", targets="any", pairs="i8 n 2 | None")
 @dataclass(frozen=True)
 class Chunk:
-    """Rows (n, D) in their order, dense or sparse, without NaN; or pairs of such rows."""
+    """Rows of shape (n, D) in time order, or pairs of such rows, dense or sparse, without NaN."""
 
     rows: Any
-    #: One number a row, or a pair; None: all weigh one.
+    #: The weight of each row, or pair. None means that all weights are 1.
     weights: Float64s | None = None
-    #: The places at which a new sequence begins.
+    #: The indices at which a new sequence begins.
     starts: Places = field(default_factory=lambda: NO_PLACES)
     #: The class of each row, or the sign of each pair.
     targets: NDArray[Any] | None = None
@@ -41,7 +41,7 @@ class Chunk:
         return replace(self.chosen(slice(first, last)), starts=starts)
 
     def chosen(self, places: Any) -> Self:
-        """Return some of the rows, or of the pairs, without their order in time."""
+        """Return some of the rows or pairs, without sequence starts."""
         rows, pairs = self.rows, self.pairs
         if pairs is None:
             rows = rows[places]
@@ -51,7 +51,7 @@ class Chunk:
         return type(self)(rows, weights, NO_PLACES, targets, pairs)
 
     def kept(self) -> "Chunk":
-        """Return a copy that holds only the rows it needs: the caller may reuse its memory."""
+        """Return a copy of the required rows, since callers may reuse their memory."""
         if self.pairs is None:
             return replace(self, rows=self.rows.copy())
         used, pairs = np.unique(self.pairs, return_inverse=True)
@@ -62,19 +62,19 @@ class Chunk:
         return np.ones(len(self)) if self.weights is None else self.weights
 
     def heavy(self) -> Self:
-        """Return the rows, or pairs, of positive weight."""
+        """Return the rows or pairs of positive weight."""
         if self.weights is None or (self.weights > 0).all():
             return self
         return self.chosen(np.flatnonzero(self.weights > 0))
 
     def faded(self, keep: float) -> Self:
-        """Return the chunk with weights that fall by the factor ``keep`` from a row to the last."""
+        """Return the chunk with weights that decay by ``keep`` per row, counted from the last."""
         fading = keep ** np.arange(len(self) - 1, -1, -1.0)
         return replace(self, weights=self.each_weight() * fading)
 
 
 def joined(chunks: list[Chunk]) -> Chunk:
-    """Return chunks that follow each other as one."""
+    """Return consecutive chunks as one chunk."""
     chunks = [chunk for chunk in chunks if len(chunk)] or chunks[:1]
     if len(chunks) == 1:
         return chunks[0]
@@ -95,9 +95,9 @@ def joined(chunks: list[Chunk]) -> Chunk:
 
 @storable(first="f8 W | None", about_origin="number", about_first="number")
 class RadiusBound:
-    """The smallest balls about the origin and about the first row that hold all rows.
+    """Radii of two balls that contain all rows, about the origin and about the first row.
 
-    The first is small for rows from all sides, the second for rows with a large common offset.
+    The second ball is smaller for rows with a large common offset.
     """
 
     def __init__(self) -> None:
@@ -118,14 +118,14 @@ class RadiusBound:
         squares = row_squares(rows)
         origin, size = float(np.sqrt(squares.max())), float(np.linalg.norm(self.first))
         self.about_origin = max(self.about_origin, origin)
-        # |x - c|^2 by its three terms needs no matrix of differences; the rounding is added.
+        # Expanding |x - c|^2 avoids a matrix of differences. A bound on its rounding is added.
         squares = squares - 2.0 * (rows @ self.first)
         rounding = 2.0 * (rows.shape[1] + 2) * float(np.finfo(np.float64).eps)
         largest = squares.max() + size**2 + rounding * (origin + size) ** 2
         self.about_first = max(self.about_first, float(np.sqrt(largest)))
 
     def merged(self, later: "RadiusBound") -> "RadiusBound":
-        """Return balls that hold the rows of both."""
+        """Return balls that contain the rows of both."""
         if self.first is None or later.first is None:
             return copy(later if self.first is None else self)
         both = copy(self)
@@ -134,7 +134,7 @@ class RadiusBound:
         return both
 
     def reach(self, point: Any) -> float:
-        """Return a bound on the distance of any row from the point; exact at the origin."""
+        """Return an upper bound on the distance of rows from a point, exact at the origin."""
         if self.first is None:
             return 0.0
         return min(
@@ -144,5 +144,5 @@ class RadiusBound:
 
     @property
     def diameter(self) -> float:
-        """A bound on the distance of any two rows."""
+        """An upper bound on the distance of any two rows."""
         return 2.0 * min(self.about_first, self.about_origin)

@@ -1,4 +1,4 @@
-"""Contrastive principal components: directions in which X varies more than a background."""
+"""Contrastive principal component analysis."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -23,55 +23,84 @@ from eigenstream.subspace.time import scale_of
 
 @dataclass(frozen=True)
 class ContrastPath:
-    """Contrast subspaces of the same data at several alphas; every array has one entry an alpha."""
+    """Contrast subspaces of the same data at several alphas.
+
+    Attributes
+    ----------
+    alphas : array of shape (n_alphas,)
+        The weights of the background.
+    eigenvalues : array of shape (n_alphas, n_components)
+        The eigenvalues at each alpha, descending.
+    components : array of shape (n_alphas, n_components, n_features)
+        The components at each alpha.
+    """
 
     alphas: Float64s
-    #: (n_alphas, n_components), descending in each row.
     eigenvalues: Float64s
-    #: (n_alphas, n_components, n_features)
     components: Float64s
 
 
 @storable()
 @documented
 class ContrastSubspace(SubspaceEstimator):
-    """The subspace in which X varies and a background does not: contrastive PCA [CPCA].
-
-    Maximises ``L(P) = mean of |P (x - mean)|^2 - alpha * mean of |P (y - mean')|^2`` over
-    orthogonal projections P, for rows x of X and y of the background, each about the mean of its
-    own set: the top eigenspace of ``T = A - alpha B`` with the covariances A and B.
+    """Subspace in which X varies more than a background: contrastive PCA.
 
     Parameters
     ----------
     n_components : int or None, default=2
-        How many directions (one where there is one feature only). None keeps all directions with a
+        The number of components (1 if there is only one feature). None keeps all directions with a
         positive eigenvalue.
     alpha : float, default=1.0
-        The weight of the background's variance; 0 is PCA of X. Directions in which the background
-        has more than 1 / alpha of the variance of X get negative eigenvalues.
+        The weight of the background's variance; 0 is PCA of X. A direction has a negative
+        eigenvalue if the background's variance there exceeds 1 / alpha of the variance of X.
     <solver>
     center : bool, default=True
-        Subtract the mean of X from X and that of the background from the background.
+        Subtract from X and from the background their own means.
     scale : bool, default=False
-        Divide each feature by its standard deviation in X (``scale_``).
+        Divide each feature by its standard deviation in X.
     <features, missing>
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
+        Orthonormal rows, by descending eigenvalue.
     eigenvalues_ : array of shape (n_components,)
-        Signed, descending.
+        The largest eigenvalues of T, which may be negative.
     mean_ : array of shape (n_features,)
         The mean of X.
-    scale_, objective_, rank_, solver_
-    n_samples_seen_, n_samples_skipped_ : int
-        The rows of both sets.
+    scale_ : array of shape (n_features,) or None
+        The divisor of each feature. None without ``scale``.
+    objective_ : float
+        The sum of the eigenvalues. Not available for "sketch" and "flow".
+    rank_ : int
+        The numerical rank of A.
+    solver_ : str
+        The name of the solver in use.
+    n_samples_seen_ : int
+        The number of rows learned from, in both sets.
+    n_samples_skipped_ : int
+        The number of rows of both sets that ``missing="skip"`` left out.
     operator_ : MatrixOperator
         A and B (``reward`` and ``penalty``), solved for any alpha. Only with solver="dense".
 
+    See Also
+    --------
+    StreamPCA : Principal components of one set of rows.
+
+    Notes
+    -----
+    The projection P maximises ``mean |P(x - mean_x)|^2 - alpha * mean |P(y - mean_y)|^2`` over the
+    rows x of X and y of the background [1]_. It spans the largest eigenvectors of
+    ``T = A - alpha B``, where A and B are the two covariance matrices.
+
+    References
+    ----------
+    .. [1] A. Abid, M. J. Zhang, V. K. Bagaria and J. Zou, "Exploring Patterns Enriched in a Dataset
+       with Contrastive Principal Component Analysis", Nature Communications, vol. 9, 2134, 2018.
+
     Examples
     --------
-    Two groups differ in the first column. The second one varies most, also in the background:
+    Two groups differ in the first column. The second column varies most, also in the background:
 
     >>> import numpy as np
     >>> from eigenstream import ContrastSubspace, StreamPCA
@@ -114,13 +143,14 @@ class ContrastSubspace(SubspaceEstimator):
     # ---- learning --------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, background: Any = None) -> Self:
-        """Learn from all of X and of a background, forgetting what was learned before.
+        """Learn from X and a background, forgetting what was learned before.
 
         Parameters
         ----------
         X : array-like or sparse of shape (n, D), or a stream
             The rows whose variance is rewarded.
         y : ignored
+            Accepted for compatibility with scikit-learn.
         background : array-like or sparse of shape (m, D), or a stream
             The rows whose variance is penalised. For ``Kernel("precomputed")``, X and the
             background are the rows of one Gram matrix, X first.
@@ -129,8 +159,8 @@ class ContrastSubspace(SubspaceEstimator):
             self._check_parameters()
             if background is None:
                 raise ValueError(
-                    "ContrastSubspace needs a background. Pass background=, rows whose variance is "
-                    "penalised, or use StreamPCA."
+                    "ContrastSubspace needs a background. Pass background=, the rows whose "
+                    "variance is penalised, or use StreamPCA."
                 )
             self._learn_all(self._source(X, background, reset=True))
             forget_source(self)
@@ -139,14 +169,18 @@ class ContrastSubspace(SubspaceEstimator):
     def partial_fit(self, X: Any = None, y: Any = None, *, background: Any = None) -> Self:
         """Learn from more rows of X, of the background, or of both.
 
-        Any chunking, in any order, gives the result of one pass; with "sketch" and "flow", which
-        start with the first rows, chunks of X and of the background should alternate.
+        With solver="dense" the result does not depend on the order or the chunking. With "sketch"
+        and "flow", alternate chunks of X and of the background, since the first rows determine
+        where the solver starts.
 
         Parameters
         ----------
         X : array-like or sparse of shape (n, D), optional
+            The rows whose variance is rewarded.
         y : ignored
+            Accepted for compatibility with scikit-learn.
         background : array-like or sparse of shape (m, D), optional
+            The rows whose variance is penalised.
         """
         with unchanged_on_error(self):
             self._check_parameters()
@@ -155,9 +189,10 @@ class ContrastSubspace(SubspaceEstimator):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Return an estimator that has learned from the rows of both; neither is changed.
+        """Return an estimator that has learned from the rows of both.
 
-        Exact with solver="dense"; with "sketch" the directions that either has dropped are lost.
+        Neither estimator is changed. The result is exact with solver="dense". With "sketch", the
+        directions that either estimator discarded are lost.
         """
         return self._merged(other)
 
@@ -169,7 +204,7 @@ class ContrastSubspace(SubspaceEstimator):
                 begins = reset and not found
                 found[target] = rows.source_of(self, given[target], name, reset=begins)
         if not found:
-            raise ValueError("There are no rows to learn from. Pass X, background, or both.")
+            raise ValueError("Neither X nor a background was given. Pass at least one of them.")
         return rows.source_of_sets(self, found)
 
     def _terms(self, width: int) -> ContrastTerms:
@@ -181,7 +216,7 @@ class ContrastSubspace(SubspaceEstimator):
     def _check_enough(self, learner: Learner) -> None:
         for name, weight in zip(("X", "background"), learner.terms.totals(), strict=True):
             if weight == 0.0:
-                raise ValueError(f"No row of {name} has been learned from. Pass complete rows.")
+                raise ValueError(f"No complete row of {name} was given yet. Pass complete rows.")
         self._check_size(learner)
 
     def _solve(self, learner: Learner) -> Answer:
@@ -198,11 +233,17 @@ class ContrastSubspace(SubspaceEstimator):
     # ---- results ---------------------------------------------------------------------------
 
     def path(self, alphas: Any) -> ContrastPath:
-        """Solve for several alphas from the sums, without another look at the data.
+        """Solve for several alphas without reading the data again.
 
         Parameters
         ----------
         alphas : array-like of numbers of at least 0
+            The weights of the background.
+
+        Returns
+        -------
+        ContrastPath
+            The eigenvalues and components at each alpha.
         """
         given = [check_number(alpha, "alpha", least=0) for alpha in np.ravel(alphas).tolist()]
         operator, n = self.operator_, self.n_components_
@@ -211,7 +252,7 @@ class ContrastSubspace(SubspaceEstimator):
         return ContrastPath(np.array(given), np.array(values), np.array(vectors))
 
     def score(self, X: Any, y: Any = None, *, background: Any) -> float:
-        """Return the objective L that the subspace reaches on other rows, about the same means."""
+        """Return the objective of the subspace on other rows, with the means learned in ``fit``."""
         learned: Any = self._known().ahead().terms
         apart = (self.mean_ - learned.centers[PENALISED].mean) @ self._columns
         rewarded, penalised = self.transform(X), self.transform(background) + apart

@@ -1,4 +1,4 @@
-"""What a learned distance between pairs is used for: decisions, thresholds, risks."""
+"""Decisions, thresholds and risks from a learned distance between pairs."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -20,21 +20,21 @@ from eigenstream.evaluation.base import (
 )
 from eigenstream.subspace import pair_input as _pair_input
 
-#: Rows projected at a time, where pairs come by index.
+#: Pairs projected at a time. More pairs take more memory.
 PAIRS_AT_A_TIME = 1 << 16
 
 
 class PairDecisions(ABC):
-    """Distances of pairs after a learned map, and decisions by a threshold on them.
+    """Distances of pairs after a learned map, and decisions by a threshold.
 
-    ``threshold_`` is where the balanced risk on the training pairs is least, until
+    ``threshold_`` minimises the balanced risk on the training pairs, unless
     ``calibrate_threshold`` sets another one.
     """
 
     missing: Any
     preprocessor: Any = None
 
-    #: The distances of the training pairs, once they are counted, and a threshold that was set.
+    #: The counted distances of the training pairs, and the threshold of calibrate_threshold.
     _counted: PairCounts | None = None
     _calibrated: float | None = None
 
@@ -44,17 +44,17 @@ class PairDecisions(ABC):
 
     @abstractmethod
     def _training_counts(self) -> PairCounts:
-        """Return the distances of the training pairs, or of a sample of them, counted."""
+        """Return the counted distances of the training pairs, or of a sample of them."""
 
     def _counts(self) -> PairCounts:
-        """Return the counts, made once for as long as nothing more is learned."""
+        """Return the counts of the training pairs, which are cached until more is learned."""
         check_is_fitted(self)
         if self._counted is None:
             self._counted = self._training_counts()
         return self._counted
 
     def _forget_counts(self) -> None:
-        """Forget what was found out about other pairs."""
+        """Discard the cached counts and the calibrated threshold."""
         self._counted = self._calibrated = None
 
     # ---- distances -------------------------------------------------------------------------
@@ -65,9 +65,14 @@ class PairDecisions(ABC):
         Parameters
         ----------
         pairs : array of shape (n, 2, n_features), or index pairs (n, 2) with a ``preprocessor``
+            The two rows of each pair, or their row numbers.
         preprocessor : array of shape (m, n_features), optional
-            The rows that index pairs refer to. Each row is mapped once. By default those that the
-            estimator was given.
+            The rows that index pairs refer to. By default those of the estimator.
+
+        Returns
+        -------
+        array of shape (n,)
+            The distances.
         """
         check_is_fitted(self)
         raw = _pair_input.checked_pairs(
@@ -80,7 +85,7 @@ class PairDecisions(ABC):
 
     def _distances(self, rows: Any, pairs: Any) -> Float64s:
         with warnings.catch_warnings():
-            # Members of pairs have no column names, whatever the rows that were learned from had.
+            # Pairs have no column names, even if the training rows had some.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             if pairs is not None:
                 used, index = np.unique(pairs, return_inverse=True)
@@ -96,11 +101,11 @@ class PairDecisions(ABC):
             return out
 
     def pair_score(self, pairs: Any, *, preprocessor: Any = None) -> Float64s:
-        """Return minus the distance of each pair: the larger, the likelier of the same class."""
+        """Return minus the distance of each pair. Larger means more likely the same class."""
         return -self.pair_distance(pairs, preprocessor=preprocessor)
 
     def pair_predict(self, pairs: Any, *, preprocessor: Any = None) -> NDArray[np.int64]:
-        """Return +1 for pairs nearer than ``threshold_`` (same class), else -1."""
+        """Return +1 (same class) for distances below ``threshold_``, else -1."""
         near = self.pair_distance(pairs, preprocessor=preprocessor) < self.threshold_
         return np.where(near, 1, -1).astype(np.int64)
 
@@ -108,21 +113,25 @@ class PairDecisions(ABC):
 
     @property
     def pair_counts_(self) -> PairCounts:
-        """The training pairs, or a sample of them, by learned distance: what risks are made of.
+        """The training pairs, or a sample of them, counted by learned distance.
 
-        ``ends`` ascend; ``same`` and ``different`` are the weights of the pairs of either kind that
-        are at most so far apart.
+        ``ends`` are ascending distances. ``same`` and ``different`` are the weights of the pairs of
+        each kind up to that distance.
         """
         return self._counts()
 
     @property
     def threshold_(self) -> float:
-        """The distance below which a pair is said to be of the same class."""
+        """The distance below which a pair is predicted to be of the same class."""
         return self.risk_curve_.threshold if self._calibrated is None else self._calibrated
 
     @property
     def risk_(self) -> float:
-        """The least balanced risk of a threshold on the training pairs ([HPCA] section 3)."""
+        """The smallest balanced risk of a threshold on the training pairs.
+
+        The balanced risk is the mean of the error rates on same and on different pairs (Maurer
+        2006, section 3).
+        """
         return self.risk_curve_.risk
 
     @property
@@ -203,10 +212,10 @@ class PairDecisions(ABC):
 
 
 class FitsPairs(PairDecisions):
-    """scikit-learn's methods of a classifier of pairs, for estimators whose ``fit`` takes pairs."""
+    """The scikit-learn methods of a classifier, for estimators that are fitted to pairs."""
 
     def decision_function(self, pairs: Any) -> Float64s:
-        """Return ``pair_score``: positive pairs have the larger values."""
+        """Return ``pair_score``, which is larger for positive pairs."""
         return self.pair_score(pairs)
 
     def predict(self, pairs: Any) -> NDArray[np.int64]:

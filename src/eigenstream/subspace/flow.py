@@ -1,4 +1,4 @@
-"""Rows in time by the Oja-Karhunen flow: one step a row, and an answer at any moment."""
+"""Learners by the Oja-Karhunen flow, with one step for each row or pair."""
 
 from copy import deepcopy
 from itertools import pairwise
@@ -29,38 +29,38 @@ from eigenstream.subspace.terms import (
 
 
 class FlowOperator:
-    """What the flow knows of T: the eigenpairs along its frame, and the trace of A."""
+    """The flow's estimates of the eigenpairs of T and of the trace of A."""
 
     def __init__(self, solver: FlowSolver, floor: float) -> None:
         found = solver.solution()
         self.pairs, self.trace, self.floor = found.pairs, found.total, floor
 
     def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
-        """Return the eigenpairs at the weights that the flow was given."""
+        """Return the eigenpairs at the weights of the flow."""
         return self.pairs.first(n_components)
 
 
 @storable(solver="FlowSolver", exact="any")
 class FlowLearner(Learner):
-    """A learner that hands rows, not terms, to the flow; terms are only counted."""
+    """A learner that passes rows to the flow and only counts the terms."""
 
     def __init__(self, terms: TimeTerms, solver: FlowSolver, *, exact: bool = False) -> None:
         super().__init__(terms, None)
         self.solver = solver
-        #: Exact sums beside the flow, for a hook that asks how far the answer is.
+        #: Exact sums for a hook that records the angle to the exact answer.
         self.exact = Moments(terms.n_features) if exact else None
 
     @property
     def stopped(self) -> bool:
-        """Whether a hook has ended the last call."""
+        """True if a hook has stopped the last call."""
         return self.solver.stopped
 
     def ahead(self, *, copied: bool = False) -> "FlowLearner":
-        """Return the learner: the flow reads its waiting rows itself."""
+        """Return the learner itself, since the flow handles its pending rows."""
         return self
 
     def operator(self, held: Parts = NOTHING) -> FlowOperator:
-        """Return what the flow knows of T."""
+        """Return the flow's estimates."""
         return FlowOperator(self.solver, self.terms.floor)
 
     def _learn(self, block: Chunk) -> None:
@@ -97,16 +97,16 @@ class FlowLearner(Learner):
         return self.exact.operator(self.terms).largest(plan.weights, plan.n_components).vectors
 
 
-#: Couples that the flow learns together, and vectors that wait for the other kind at most.
+#: The number of couples in a block, and the largest number of vectors buffered for the other kind.
 COUPLES, WAITING = 64, 4096
 
 
 @storable()
 class CoupleLearner(Learner):
-    """A learner that hands chunks of pairs, or of labelled rows, to the flow."""
+    """A learner that passes chunks of pairs or labelled rows to the flow."""
 
     def add(self, chunk: Chunk) -> None:
-        """Learn from checked rows. Rows that are left out leave no gaps in the blocks."""
+        """Learn from checked rows. Rows of weight 0 do not count in the blocks."""
         kept = chunk.chosen(np.flatnonzero(chunk.each_weight() > 0.0))
         self.terms.n_rows += len(chunk) - len(kept)
         super().add(kept)
@@ -118,15 +118,15 @@ class CoupleLearner(Learner):
 
 @storable(solver="FlowSolver", rewarded="f8 p W", penalised="f8 q W")
 class CoupleFlow:
-    """The flow on couples of a rewarded and a penalised vector.
+    """The flow on couples of a rewarded vector u and a penalised vector v.
 
-    A step has the term ``w_0 u u^T - w_1 v v^T``. To the flow v is a velocity: the difference of
-    the rows u and u - v, which are a sequence of their own.
+    A step has the term ``w_0 u u^T - w_1 v v^T``. The flow receives the sequence of the two rows
+    u - v and u, whose velocity is v.
     """
 
     def __init__(self, n_features: int, solver: FlowSolver) -> None:
         self.solver = solver
-        #: Vectors of either kind that wait for the other.
+        #: Buffered vectors of one kind, until there are vectors of the other kind.
         self.rewarded = self.penalised = np.empty((0, n_features))
 
     def add(self, chunk: Chunk, terms: Terms) -> None:
@@ -148,7 +148,7 @@ class CoupleFlow:
         self.rewarded, self.penalised = self.rewarded[n:][-WAITING:], self.penalised[n:][-WAITING:]
 
     def operator(self, terms: Terms, held: Parts = NOTHING) -> FlowOperator:
-        """Return what the flow knows of T."""
+        """Return the flow's estimates."""
         solver = self.solver
         if solver.n_terms == 0 and len(self.rewarded):
             solver, first = deepcopy(solver), self.rewarded[:COUPLES]
@@ -167,7 +167,7 @@ def _dense(rows: Any) -> Float64s:
 
 
 def _of_pairs(chunk: Chunk) -> tuple[Float64s, Float64s]:
-    """Return the differences of unlike and of like pairs."""
+    """Return the differences of negative and of positive pairs."""
     assert chunk.pairs is not None
     apart = _dense(chunk.rows[chunk.pairs[:, 0]] - chunk.rows[chunk.pairs[:, 1]])
     apart *= np.sqrt(chunk.each_weight())[:, None]
@@ -177,7 +177,7 @@ def _of_pairs(chunk: Chunk) -> tuple[Float64s, Float64s]:
 
 
 def _of_sets(chunk: Chunk, terms: ContrastTerms) -> tuple[Float64s, Float64s]:
-    """Return the rows of two sets, each less the mean of its set so far."""
+    """Return the rows of two sets, minus the mean of their set so far."""
     heavy = chunk.heavy()
     root, targets = np.sqrt(heavy.each_weight())[:, None], np.asarray(heavy.targets)
     found = [
@@ -188,10 +188,10 @@ def _of_sets(chunk: Chunk, terms: ContrastTerms) -> tuple[Float64s, Float64s]:
 
 
 def _of_classes(chunk: Chunk, terms: ClassTerms, weights: Weights) -> tuple[Float64s, Float64s]:
-    """Return each row less the mean of its task, and less that of its class, in units of T.
+    """Return each row minus the mean of its task, and minus that of its class, scaled for T.
 
-    With S the scatter of a task and S_c that of a class, ``T = b S - sum_c (b - share_c) S_c``,
-    where b is the share of the terms between class means.
+    Let S be the scatter of a task, S_c that of a class, and b the share of the terms between class
+    means. Then ``T = b S - sum_c (b - share_c) S_c``.
     """
     shares, rows = terms.shares(weights), _dense(chunk.rows)
     n = sum(center.weight for center in terms.centers.values())

@@ -1,4 +1,4 @@
-"""The online solver: the Oja-Karhunen flow of a contrast, with canonical answers at any time."""
+"""The online solver: the Oja-Karhunen flow for the largest eigenvectors of T."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ __all__ = ["FlowMonitor", "FlowSolution", "FlowSolver", "Progress", "check_optio
 
 @dataclass(frozen=True)
 class FlowSolution:
-    """What the flow knows at one moment, pending rows included."""
+    """The state of the flow after all rows so far, pending rows included."""
 
     pairs: Eigenpairs
     mean: Float64s
@@ -30,7 +30,7 @@ class FlowSolution:
 
     @property
     def components(self) -> Float64s:
-        """The directions, one a row, in canonical order and sign."""
+        """The directions as rows, in canonical order and sign."""
         return self.pairs.vectors.T
 
     @property
@@ -40,21 +40,22 @@ class FlowSolution:
 
 
 class FlowMonitor:
-    """A hook that records the course of an online fit, and may end it.
+    """Hook that records the progress of an online fit, and may stop it.
 
     Parameters
     ----------
-    every : int
-        Steps between two records.
-    exact : bool
-        Keep the scatters beside the flow and record the principal angle to their exact answer:
-        a diagnostic that costs what solver="dense" costs, and one eigensolve a record.
+    every : int, default=1000
+        The number of steps between two records.
+    exact : bool, default=False
+        Record the principal angle to the exact answer. This diagnostic costs as much as
+        solver="dense", and one eigendecomposition for each record.
     stop : function of a Progress, optional
-        A true answer ends the running ``fit`` or ``partial_fit``.
+        ``fit`` or ``partial_fit`` stops if it returns True.
 
     Attributes
     ----------
     history : list of Progress
+        The records.
 
     Examples
     --------
@@ -63,6 +64,8 @@ class FlowMonitor:
     >>> monitor = FlowMonitor(every=500, exact=True)
     >>> X = np.random.default_rng(0).standard_normal((3000, 8)) * np.arange(8, 0, -1)
     >>> pca = StreamPCA(2, solver=Flow(hook=monitor)).fit(X)
+    >>> [record.step for record in monitor.history]
+    [500, 1000, 1500, 2000, 2500, 3000]
     >>> monitor.history[0].angle > monitor.history[-1].angle
     True
     """
@@ -77,49 +80,54 @@ class FlowMonitor:
         self.every = check_whole(every, "every")
         self.exact = check_flag(exact, "exact")
         if stop is not None and not callable(stop):
-            raise TypeError(f"stop must be a function of one Progress, got {stop!r}.")
+            raise TypeError(f"stop={stop!r} is not callable. Pass a function of one Progress.")
         self.stop = stop
         self.history: list[Progress] = []
 
     def __call__(self, progress: Progress) -> bool:
-        """Record; say whether to stop."""
+        """Store a record, and return True to stop the fit."""
         self.history.append(progress)
         return bool(self.stop is not None and self.stop(progress))
 
 
-#: Warn of a row with this share of the rewarded terms that is also this many times as large as the
-#: mean. Smaller, and heavy tails give warnings; larger, and outliers mislead in silence.
+#: Warn if the largest row has more than this share of the sum of squares, and is this many times as
+#: large as the mean. Smaller values warn of heavy tails; larger ones miss outliers.
 OUTLIER_SHARE, OUTLIER_SIZE = 0.05, 50.0
 
 
 @storable(_learner="OnlineLearner")
 class FlowSolver:
-    """Learns the top eigenspace of a contrast from a stream, one observation at a time.
+    """Online solver for the largest eigenvectors of T, one observation at a time.
 
     Parameters
     ----------
     n_components : int
-    weights : (reward, penalty)
+        The number of components.
+    weights : (reward, penalty), default=(1.0, 0.0)
         T = reward * E[x x^T] - penalty * E[v v^T] with the velocity v = x_t - x_(t - lag).
-    lag : int
-        Rows between an observation and its past. The first ``lag`` rows of a sequence serve only
-        as pasts. 0 without a penalty.
-    center : bool
-        Centre each observation by the mean of those before it, so weighted that the terms add
-        up to the exact scatter about the final mean.
+    lag : int, default=0
+        The number of rows between an observation and its past. The first ``lag`` rows of a sequence
+        have no terms. Use 0 without a penalty.
+    center : bool, default=True
+        Subtract the running mean. The terms are weighted so that their sum is the exact scatter
+        about the final mean.
     learning_rate : number, "auto", schedule or function of the step, default="auto"
-    init : "data", "random" or array of shape (n_components, n_features)
-        "data": the first observations, orthonormalised.
+        The step size.
+    init : {"data", "random"} or array of shape (n_components, n_features), default="data"
+        The initial components. "data" orthonormalises the first observations.
     forgetting : float in (0, 1), optional
-        The share by which the past loses weight at each step: in the mean, the eigenvalues, the
-        adaptive gain and the average. For streams that drift.
+        The relative loss of weight of earlier observations at each step, for streams that drift. It
+        applies to the mean, the eigenvalues, the adaptive gain and the average.
     random_state : int, RandomState or None
+        The seed of initial components that the data do not determine.
     block_size : int, optional
-        Steps between two lifts; chosen from the shapes by default. It changes nothing but rounding
-        and, at the scale of one block, when the averaged iterate is brought up to date.
+        The number of steps between two updates of the full vectors. It changes the result only by
+        rounding, and the times at which the average is updated.
     hook : function of a Progress, optional
-        Called every ``hook_every`` steps; a true answer stops the running ``update``, whose
-        remaining rows are dropped.
+        Called every ``hook_every`` steps. If it returns True, ``update`` stops and drops the
+        remaining rows.
+    hook_every : int, default=1000
+        The number of steps between two calls of the hook.
 
     Examples
     --------
@@ -171,40 +179,39 @@ class FlowSolver:
         new_sequence: bool = False,
         exact: Callable[[], Any] | None = None,
     ) -> Self:
-        """Learn from a chunk of rows that follows the rows seen so far; return the solver.
+        """Learn from the next rows, and return the solver.
 
-        Any chunking gives the same result. A step that is not finite raises
-        ``UnstableStepError`` and leaves what the last good block had learned. ``exact`` returns
-        columns whose angle to the learned ones the hook is shown.
+        The result does not depend on the chunking. A step that is not finite raises
+        ``UnstableStepError`` and restores the state before its block. ``exact`` is a function that
+        returns reference columns; the hook receives their angle to the learned ones.
         """
         check_flag(new_sequence, "new_sequence")
         self._learner.update(rows, weights, new_sequence=new_sequence, exact=exact)
         return self
 
     def solution(self) -> FlowSolution:
-        """Return the subspace after all rows seen; the solver is not changed."""
+        """Return the subspace after all rows so far, without changing the solver."""
         learner = self._learner.ahead()
         if not learner.steps:
             raise ValueError(
-                f"no terms yet: {learner.n_rows} row(s) seen, none with a past "
-                f"{self.plan.lag} row(s) back."
+                f"After {learner.n_rows} row(s) there are no terms yet, because lag="
+                f"{self.plan.lag}. Pass more rows."
             )
         vectors = np.asarray(learner.vectors, np.float64).T
-        # The frame is orthonormal to the rounding of the data's precision; make it so in double.
+        # The vectors are orthonormal in the precision of the data. Correct them to float64.
         vectors = vectors @ (1.5 * np.eye(vectors.shape[1]) - 0.5 * (vectors.T @ vectors))
         if learner.answer.lags:
             warn_user(
-                f"the stream is too short for learning_rate='auto': after {learner.steps} steps "
-                "the average is still far from the last subspace, which is returned. Give more "
-                "rows, make more passes, or use solver='dense'."
+                f"learning_rate='auto' did not converge in {learner.steps} steps, so the result "
+                "may be inaccurate. Pass more rows or make more passes, or use solver='dense'."
             )
         values, rotation = np.linalg.eigh(learner.answer.estimate())
         power, weight = learner.sums
         share = learner.largest / power if power > 0 else 0.0
         if share > OUTLIER_SHARE and share * learner.steps > OUTLIER_SIZE:
             warn_user(
-                f"one row is {share * learner.steps:.0f} times as large as the mean row, and the "
-                "flow may have followed it. Remove outliers, or use solver='dense'."
+                f"The square of one row is {share * learner.steps:.0f} times the mean, so the "
+                "result may follow this row. Remove outliers, or use solver='dense'."
             )
         return FlowSolution(
             canonical(values, vectors @ rotation),
@@ -228,24 +235,24 @@ class FlowSolver:
 
     @property
     def sequence_rows(self) -> int:
-        """The number of rows of the running sequence."""
+        """The number of rows of the current sequence."""
         return self._learner.sequence_rows
 
     @property
     def n_velocities(self) -> int:
-        """The number of terms whose pasts had a positive weight."""
+        """The number of velocities of positive weight."""
         return self._learner.n_velocities
 
     @property
     def n_terms(self) -> int:
-        """The number of terms seen: steps taken and pending."""
+        """The number of terms so far, including pending ones."""
         return self._learner.n_terms
 
     @property
     def stopped(self) -> bool:
-        """Whether the hook has stopped the last ``update``."""
+        """True if the hook has stopped the last ``update``."""
         return self._learner.stopped
 
     def _loaded(self) -> None:
         if self._learner.rule is not OJA_FLOW:
-            raise ValueError("the learner of a flow has another rule.")
+            raise ValueError("The stored flow has a different update rule. Save the model again.")

@@ -1,17 +1,18 @@
 """The sketch: the sums of each part along a few vectors, in one pass and bounded memory.
 
-With U the orthonormal rows of the frame, the sum of a part p is approximated by
+Let U be the orthonormal rows of the frame. The sum of a part p is approximated by
 
-    S_p ~ U^T F_p U + s_p (I - U^T U),
+    S_p ~ U^T F_p U + s_p (I - U^T U).
 
-where s_p follows from the trace of S_p, which is exact. A block adds its terms exactly in a larger
-space span[U, G]. The frame is then cut to the ends of the spectrum of T. To first order the terms
-of a block move an eigenvector of T by a multiple of its gradient, so G holds the gradients of the
-largest eigenvectors, and the gradients of these gradients. In the first blocks G holds all rows.
+The coefficient s_p follows from the exact trace of S_p. A block adds its terms exactly in a larger
+space span[U, G]. The frame is then cut to the ends of the spectrum of T. To first order, a block
+moves an eigenvector of T by a multiple of its gradient. G therefore contains the gradients of the
+largest eigenvectors, and the gradients of these gradients. In the first blocks, G contains all
+rows.
 
-A direction outside the frame has the eigenvalue ``sigma`` on the average. If that is negative, the
-direction starts at half the gap between ``sigma`` and the last wanted eigenvalue: the frame turns
-faster, and what the early blocks have missed fades as 1 / n^2.
+A direction outside the frame has the mean eigenvalue ``sigma``. If ``sigma`` is negative, a new
+direction starts halfway between ``sigma`` and the smallest eigenvalue of the components. The frame
+then turns faster, and errors of the early blocks decay as 1 / n^2.
 """
 
 from copy import copy, deepcopy
@@ -32,37 +33,40 @@ from eigenstream.subspace.terms import NOTHING, Parts, Terms, Weights
 #: Larger blocks cost memory; smaller ones find penalised directions less well.
 LEAST_BLOCK, BLOCK_PER_VECTOR, BLOCK_VALUES = 192, 2, 200_000
 
-#: In this many blocks all rows are new directions: more take longer, fewer find less early on.
+#: The number of first blocks in which all rows are new directions. More blocks take more time;
+#: fewer blocks give less accurate early results.
 FULL_BLOCKS = 8
 
-#: Gradients are taken of the wanted eigenvectors and this many more.
+#: Gradients of n_components + EXTRA eigenvectors are included. More take more time.
 EXTRA = 10
 
-#: The part of the gap below the last wanted eigenvalue at which a new direction starts.
+#: Where a new direction starts between the last eigenvalue (0) and ``sigma`` (1). Smaller values
+#: turn the frame faster.
 GAP_SHARE = 0.5
 
-#: Blocks between two corrections of the orthonormality that rounding takes from the frame.
+#: The number of blocks between two corrections of the orthonormality of the frame.
 CORRECT_EVERY = 8
 
-#: A direction of this relative length outside the span of others is rounding.
+#: A direction of smaller relative length outside the span of others is a rounding error.
 INSIDE = 1e-6
 
-#: The least length of a new direction, in roundings of the rows that it is made of.
+#: The smallest length of a new direction, in rounding errors of its rows.
 SOUND = 100.0
 
-#: Parts with a sum of their own. Further parts share these sums: exact if their shares are equal.
+#: The number of parts with separate sums. Further parts share these sums, which is exact for equal
+#: shares in T. More sums take more memory.
 MOST_SUMS = 16
 
-#: Directions of the closing terms, such as those between class means, that always stay.
+#: The number of directions of closing terms, such as class means, that are always kept.
 MOST_CLOSING = 64
 
-#: The sums that belong to no part: the rewarded and the penalised sum of an earlier pass, and that
+#: Sums that belong to no part: the rewarded and the penalised sum of an earlier pass, and the sum
 #: of the starting values.
 BEFORE, START = (("an earlier pass", 1), ("an earlier pass", -1)), "starting values"
 
 
 def block_rows(n_features: int, n_vectors: int) -> int:
-    """Return how many rows a frame learns at a time.
+    """Return the number of rows in a block.
 
     >>> block_rows(784, 60), block_rows(100_000, 60)
     (255, 192)
@@ -87,9 +91,9 @@ def block_rows(n_features: int, n_vectors: int) -> int:
     concentration="number",
 )
 class Frame:
-    """The sums of all parts along the ends of the spectrum of T, at weights given beforehand.
+    """The sums of all parts along the ends of the spectrum of T, for given weights.
 
-    ``highest`` and ``lowest`` are the numbers of the largest and of the lowest eigenvectors kept.
+    ``highest`` and ``lowest`` are the numbers of the largest and smallest eigenvectors to keep.
     """
 
     def __init__(
@@ -98,13 +102,13 @@ class Frame:
         self.n_features, self.weights, self.n_components = n_features, weights, n_components
         self.highest, self.lowest = highest, lowest
         self.basis: Any = None
-        #: The sum that each part belongs to, the form of each sum, and the trace of each part.
+        #: The sum of each part, the matrix F of each sum, and the trace of each part.
         self.sums: dict[Part, Part] = {START: START}
         self.forms: dict[Part, Float64s] = {}
         self.traces: dict[Part, float] = {START: 0.0}
-        #: The parts of terms that are known only when a question is asked.
+        #: The parts of closing terms, which depend on the final means.
         self.closing: list[Part] = []
-        #: The blocks so far, and the rows of an earlier pass.
+        #: The number of blocks so far, and the number of rows of an earlier pass.
         self.n_blocks = self.n_before = 0
         self.forgets = False
         #: The mean of ``_Rows.concentration`` over the blocks.
@@ -128,7 +132,7 @@ class Frame:
             self.basis = _corrected(self.basis)
 
     def merge(self, later: "Frame") -> None:
-        """Add another accumulator, in the span of both frames. The next block cuts it."""
+        """Add another accumulator in the span of both frames, which the next block cuts."""
         if later.basis is None:
             return
         if self.basis is None:
@@ -161,7 +165,7 @@ class Frame:
         self.traces = {part: share * trace for part, trace in self.traces.items()}
 
     def again(self, terms: Terms) -> "Frame":
-        """Return a frame for another pass. What is known says only which directions to look at."""
+        """Return a frame for another pass, which starts with the directions of this one."""
         fresh = Frame(self.n_features, self.weights, self.n_components, self.highest, self.lowest)
         fresh.basis, fresh.n_blocks = self.basis, self.n_blocks
         fresh.concentration = self.concentration
@@ -182,7 +186,7 @@ class Frame:
     # ---- the answer ------------------------------------------------------------------------
 
     def operator(self, terms: Terms, held: Parts = NOTHING) -> MatrixOperator:
-        """Return A and B along the frame; directions that it lacks count for their mean."""
+        """Return A and B along the frame, with mean eigenvalues in all other directions."""
         known, closing = copy(self), terms.closing(held)
         known.sums, known.traces = dict(self.sums), dict(self.traces)
         known.forms = {name: form for name, form in self.forms.items() if name not in BEFORE}
@@ -200,7 +204,7 @@ class Frame:
         return MatrixOperator(reward, penalty, basis=known.basis, trace=trace, floor=terms.floor)
 
     def _pad(self) -> None:
-        """Include directions outside the frame: the best ones known may be worse."""
+        """Add directions outside the frame, whose eigenvalues may be larger than those inside."""
         r, outer = len(self.basis), {name: self._outside(name) for name in self.forms}
         extra = min(self.n_components, self.n_features - r)
         rest = np.eye(r + extra, self.n_features)
@@ -216,7 +220,7 @@ class Frame:
     ) -> tuple[Any, Float64s, Float64s]:
         """Add terms along the frame and the new directions T @ G.
 
-        Return G, T, and the closing terms along the wider frame.
+        Return G, T, and the closing terms along the enlarged frame.
         """
         self.closing = [] if closing is None else [*closing.by_part()]
         rows = _Rows([block] if closing is None else [block, closing], self._dtype(block))
@@ -246,7 +250,7 @@ class Frame:
         return G, T, np.concatenate(last)
 
     def _dtype(self, block: Block) -> Any:
-        """Return single precision if all rows so far have it."""
+        """Return float32 if all rows so far have this precision, else float64."""
         single = self.basis is None or self.basis.dtype == np.float32
         rows = [piece for piece in block.pieces if np.ndim(piece) == 2 and piece.shape[0]]
         single = single and all(piece.dtype == np.float32 for piece in rows)
@@ -280,7 +284,7 @@ class Frame:
         return outer | {name: outer.get(name, 0.0) + start}
 
     def _cut(self, G: Any, T: Float64s, last: Float64s, terms: Terms) -> None:
-        """Keep the ends of the spectrum of T, and the closing terms, of the wider frame."""
+        """Cut the enlarged frame to the ends of the spectrum of T and the closing terms."""
         total = self._combined(self._scaled(terms))
         Z = np.linalg.eigh(total)[1]
         size, r, dtype = len(Z), len(self.basis), self.basis.dtype
@@ -305,7 +309,7 @@ class Frame:
         return found
 
     def _of_sums(self, shares: Shares) -> dict[Part, float]:
-        """Return the share of each sum: the mean over its parts, by their traces."""
+        """Return the share of each sum, which is the mean over its parts weighted by trace."""
         found = {}
         for name, parts in self._members().items():
             weights = np.array([self.traces.get(part, 0.0) for part in parts]) + 1e-300
@@ -315,7 +319,7 @@ class Frame:
     def _of_parts(self, terms: Terms) -> dict[Part, float]:
         """Return the share of each part in T, times the number of rows.
 
-        Closing terms stand for the rows of all passes.
+        Closing terms count the rows of all passes.
         """
         n, before = max(terms.n_rows, 1), dict.fromkeys(self.closing, self.n_before)
         shares = terms.shares(self.weights).items()
@@ -341,7 +345,7 @@ class Frame:
         return left / max(self.n_features - len(self.basis), 1)
 
     def _extend(self, outer: dict[Part, float], n_new: int) -> None:
-        """Give each sum ``n_new`` more directions, along which it has these eigenvalues."""
+        """Extend each sum by ``n_new`` directions with the given eigenvalue."""
         r = len(self.basis)
         for name, value in outer.items():
             form = np.zeros((r + n_new, r + n_new))
@@ -362,7 +366,7 @@ class Frame:
 
 
 class _Ends(NamedTuple):
-    """Terms of one part, as rows of a matrix less other rows of it."""
+    """Terms of one part, as differences of rows of one matrix."""
 
     part: Part
     now: Any
@@ -375,13 +379,13 @@ class _Ends(NamedTuple):
         return np.atleast_2d(C[self.now] - C[self.past])
 
     def weighted(self, C: Any) -> Any:
-        """Return the same, each times the root of its weight."""
+        """Return the differences of the rows of C, times the roots of their weights."""
         apart = self.of(C)
         return apart if self.weights is None else np.sqrt(self.weights)[:, None] * apart
 
 
 class _Rows:
-    """The rows of blocks as one matrix, about a point near their mean."""
+    """The rows of blocks as one matrix, minus a point near their mean."""
 
     def __init__(self, blocks: list[Block], dtype: Any) -> None:
         n_features = blocks[0].n_features
@@ -400,10 +404,10 @@ class _Rows:
                         places[i], n = n, n + len(found[-1])
                 now, past = (_placed(end, places) for end in (edges.now, edges.past))
                 self.edges.append(_Ends(edges.part, now, past, edges.weights, k > 0))
-        # Terms are differences: about a point near the rows they lose no digits.
+        # Subtracting a common point does not change differences, and loses fewer digits.
         some = max(found, key=len)
         reference = some.mean(axis=0, dtype=np.float64)
-        for block, edges, closes in of_pairs:  # the differences themselves, of fewer rows
+        for block, edges, closes in of_pairs:  # store the differences, which are fewer rows
             apart.append(block.differences(edges))
             now = slice(n, n + len(apart[-1]))
             self.edges.append(_Ends(edges.part, now, 0, edges.weights, closes))
@@ -417,7 +421,7 @@ class _Rows:
         self.squares = np.einsum("ij,ij->i", self.values, self.values).astype(float)
 
     def laplacian(self, shares: Shares) -> Any:
-        """Return H with ``values^T H values`` the sum of all terms by their shares."""
+        """Return H such that ``values^T H values`` is the sum of all terms times their shares."""
         n = len(self.values)
         data, places = [np.empty(0)], [np.empty((2, 0), np.intp)]
         for edges in self.edges:
@@ -429,9 +433,9 @@ class _Rows:
         return sp.csr_array((np.concatenate(data), np.concatenate(places, axis=1)), (n, n))
 
     def residual(self, H: Any, K: Float64s, basis: Any) -> Any:
-        """Return ``H^T values`` outside the frame, each row in units of the rows it is made of.
+        """Return ``H^T values`` outside the frame, scaled by the size of the combined rows.
 
-        Without H these are the rows themselves.
+        If H is None, it is the identity.
         """
         if H is None:
             scale = _inverse(np.sqrt(self.squares))[:, None]
@@ -442,15 +446,15 @@ class _Rows:
             G, inside = H.astype(basis.dtype) @ self.values, H @ K
         G -= inside.astype(basis.dtype) @ basis
         if (np.einsum("ij,ij->i", inside, inside) > np.einsum("ij,ij->i", G, G)).any():
-            G -= (G @ basis.T) @ basis  # the rounding of the larger part
+            G -= (G @ basis.T) @ basis  # again, to remove rounding errors
         return G
 
     def concentration(self, shares: Shares, K: Float64s, basis: Any) -> tuple[float, int]:
-        """Return in how small a part of the directions outside the frame penalised terms lie.
+        """Return the concentration of penalised terms outside the frame, and their number.
 
-        That is the mean square of a term along another one, over its mean square along all
-        directions: k if the terms lie in a k-th of the directions, and at least 1. The second
-        value is the number of terms.
+        The concentration is the mean square of a term along another term, divided by its mean
+        square along all directions. It is k if the terms span a fraction 1 / k of the directions,
+        and at least 1.
         """
         some = [e for e in self.edges if not e.closes and shares.get(e.part, 0.0) < 0.0]
         Y = [e.of(self.values) - e.of(K).astype(basis.dtype) @ basis for e in some]
@@ -471,7 +475,7 @@ class _Rows:
 
 
 def _placed(end: Any, places: dict[int, int]) -> Any:
-    """Return an end of terms as rows of the stacked pieces."""
+    """Return an end of terms as indices into the stacked pieces."""
     k, where = end
     if where is None:
         return places[k]
@@ -485,20 +489,20 @@ def _each(weights: Float64s | None, n: int) -> Float64s:
 
 
 def _inverse(sizes: Float64s) -> Float64s:
-    """Return one over the sizes, and zero for zero."""
+    """Return the reciprocals of the sizes, and 0 for 0."""
     return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
 
 
 def _corrected(basis: Any) -> Any:
-    """Return the rows (U U^T)^(-1/2) U, nearly: orthonormal again after rounding."""
+    """Return nearly (U U^T)^(-1/2) U, which removes rounding errors of orthonormal rows."""
     near = 1.5 * np.eye(len(basis)) - 0.5 * (basis @ basis.T)
     return near.astype(basis.dtype) @ basis
 
 
 def _orthonormal(G: Any, most: int) -> Float64s:
-    """Return T so that T @ G are at most ``most`` orthonormal rows, by pivoted Cholesky.
+    """Return T such that T @ G has at most ``most`` orthonormal rows, by pivoted Cholesky.
 
-    Rows of G no longer than rounding, and rows in the span of others, are left out.
+    Rows of G that are rounding errors, or in the span of others, are excluded.
     """
     double = G.astype(float, copy=False)
     inner, eps = double @ double.T, float(np.finfo(G.dtype).eps)

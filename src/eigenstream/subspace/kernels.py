@@ -1,4 +1,4 @@
-"""The space of a kernel as a feature map whose prototypes are all rows."""
+"""Kernels as feature maps whose prototypes are all training rows."""
 
 from typing import Any
 
@@ -13,31 +13,43 @@ from eigenstream._machine import check_fits
 from eigenstream._storable import storable
 from eigenstream.subspace.terms import row_hashes
 
-#: Rows whose distances stand for all when their median is taken.
+#: The number of rows for the median distance. More rows take more time.
 MEDIAN_ROWS = 1000
 
-#: A good product of gamma and the median squared distance; above the second value the Gram matrix
-#: is nearly the identity.
+#: The default product of gamma and the median squared distance. Above the second value the Gram
+#: matrix is nearly the identity.
 GOOD_PRODUCT, IDENTITY_ABOVE = 0.7, 5.0
 
-#: Pivots below this share of the largest are rounding.
+#: Pivots below this share of the largest pivot are rounding errors.
 RANK_TOLERANCE = 1e-12
 
-#: A factor that misses this share of the trace shows that a kernel is indefinite.
+#: A kernel is indefinite if its Cholesky factor misses this share of the trace.
 INDEFINITE = 1e-8
 
-#: n x n matrices that a fit in the space of a kernel holds at once.
+#: The number of n x n matrices that a kernel fit holds in memory.
 MATRICES = 8
 
-#: Kernel values made at a time: 32 MB.
+#: Kernel values computed at a time (32 MB).
 KERNEL_VALUES = 1 << 22
 
 
 def median_square(rows: Any) -> float:
-    """Return the median squared distance between distinct rows (of up to 1000).
+    """Return the median squared distance between up to 1000 distinct rows.
 
-    A kernel ``exp(-gamma |x - y|^2)`` is neither flat nor sharp where gamma times this is near 1.
+    A kernel ``exp(-gamma |x - y|^2)`` works best if gamma times this median is near 1.
 
+    Parameters
+    ----------
+    rows : array or sparse matrix of shape (n, D)
+        The rows.
+
+    Returns
+    -------
+    float
+        The median, or 0.0 if all rows are equal.
+
+    Examples
+    --------
     >>> median_square(np.array([[0.0], [1.0], [3.0], [3.0]]))
     4.0
     """
@@ -48,17 +60,16 @@ def median_square(rows: Any) -> float:
 
 
 def check_sharpness(gamma: float, median: float, other: str = "gamma=None") -> None:
-    """Warn of a kernel so sharp that the Gram matrix is nearly the identity."""
+    """Warn if gamma is so large that the Gram matrix is nearly the identity."""
     if gamma * median > IDENTITY_ABOVE:
         warn_user(
             f"gamma * median|x - x'|^2 = {gamma * median:.3g}, so the Gram matrix is nearly the "
-            f"identity. Values from 0.5 to 2 work best: try gamma={GOOD_PRODUCT / median:.3g}, or "
-            f"{other}."
+            f"identity. Use gamma={GOOD_PRODUCT / median:.3g} or {other}."
         )
 
 
 def check_map(features: Any) -> None:
-    """Warn of a map by prototypes, such as RBFNetwork, whose kernel is too sharp."""
+    """Warn if the gamma of a map with prototypes, such as RBFNetwork, is too large."""
     gamma, prototypes = (getattr(features, name, None) for name in ("gamma_", "prototypes_"))
     if gamma is not None and prototypes is not None:
         check_sharpness(gamma, median_square(prototypes), "gamma='median'")
@@ -66,7 +77,7 @@ def check_map(features: Any) -> None:
 
 @storable(rows_="any?", gamma_="number?", order_="i8 r?", factor_="f8 r r?", n_rows_="int?")
 class KernelMap(TransformerMixin, BaseEstimator):
-    """Rows as coordinates whose inner products are the kernel's values.
+    """Map of rows to coordinates whose inner products are the kernel values.
 
     The coordinates are the rows of a pivoted Cholesky factor of the Gram matrix.
     """
@@ -75,7 +86,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         self.kernel, self.gamma = kernel, gamma
 
     def fit(self, X: Any, y: Any = None) -> "KernelMap":
-        """Factor the Gram matrix of the rows (which the rows are, if it is precomputed)."""
+        """Factor the Gram matrix of the rows. A precomputed kernel passes the matrix as rows."""
         check_fits(
             8.0 * MATRICES * X.shape[0] ** 2,
             f"The space of a kernel on {X.shape[0]} rows",
@@ -98,7 +109,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         lost = abs(trace - float((np.tril(factor)[:, :rank] ** 2).sum()))
         if lost > INDEFINITE * abs(trace) or (rank == 0 and gram.any()):
             raise ValueError(
-                "The kernel is not positive semidefinite. Pass a Gram matrix, such as K @ K.T."
+                "The kernel is not positive semidefinite. Pass a Gram matrix such as K @ K.T."
             )
         self.order_ = (order - 1)[:rank].astype(np.intp)
         self.factor_ = np.tril(factor[:rank, :rank])
@@ -120,7 +131,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         return out
 
     def coefficients(self, columns: Float64s) -> Float64s:
-        """Return columns of the coordinates as sums over the rows that were learned from."""
+        """Return the coefficients of columns over the training rows."""
         found = solve_triangular(self.factor_, columns, lower=True, trans=1, check_finite=False)
         out = np.zeros((self.n_rows_, columns.shape[1]))
         out[self.order_] = found
@@ -129,7 +140,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
     def _values(self, X: Any) -> Float64s:
         if self.kernel == "precomputed":
             return _dense(X)
-        # Squares about the rows' mean, so that little cancels.
+        # Subtract the mean first, to limit cancellation.
         mean = self.rows_.mean(axis=0)
         some, fixed = _dense(X) - mean, self.rows_ - mean
         squares = (some**2).sum(axis=1)[:, None] + (fixed**2).sum(axis=1) - 2.0 * (some @ fixed.T)
@@ -138,17 +149,17 @@ class KernelMap(TransformerMixin, BaseEstimator):
 
 @storable(basis_="f8 r D?", roots_="f8 n r?")
 class RowSpan(TransformerMixin, BaseEstimator):
-    """Rows as coordinates in the space that they span: the linear kernel."""
+    """Map of rows to coordinates in their span, which is the linear kernel."""
 
     def fit(self, X: Any, y: Any = None) -> "RowSpan":
-        """Find an orthonormal basis of the rows: first that of the rows about their mean."""
+        """Find an orthonormal basis of the span of the rows, beginning with the centred rows."""
         rows = _dense(X)
         mean = rows.mean(axis=0)
         left, values, basis = svd(rows - mean, full_matrices=False)
         eps = float(np.finfo(np.float64).eps)
         rank = int((values > max(rows.shape) * eps * values.max(initial=0.0)).sum())
         basis, roots = basis[:rank], left[:, :rank] / values[:rank]
-        # One more direction, in which all rows are equal, for rows that are not centred.
+        # Add the direction of the mean, in which all rows are equal.
         inside = basis @ mean
         offset = mean - inside @ basis
         size = length(offset)
@@ -167,7 +178,7 @@ class RowSpan(TransformerMixin, BaseEstimator):
         return np.asarray(Z @ self.basis_)
 
     def coefficients(self, columns: Float64s) -> Float64s:
-        """Return columns of the coordinates as sums over the rows that were learned from."""
+        """Return the coefficients of columns over the training rows."""
         return np.asarray(self.roots_ @ columns)
 
 
@@ -178,11 +189,11 @@ def _dense(X: Any) -> Float64s:
 def check_gram(values: Any) -> None:
     """Reject a precomputed kernel that is not square or not symmetric."""
     if values.shape[0] != values.shape[1]:
-        raise ValueError(f"A precomputed kernel must be square, (n, n); got {values.shape}.")
+        raise ValueError(f"A precomputed kernel must be square, got shape {values.shape}.")
     apart = np.abs(values - values.T)
     if apart.max() > 1e-8 * max(np.abs(values).max(), np.finfo(float).tiny):
         i, j = np.unravel_index(int(apart.argmax()), values.shape)
         raise ValueError(
             f"The precomputed kernel is not symmetric: entries ({i}, {j}) and ({j}, {i}) differ. "
-            "Pass a symmetric one, such as (K + K.T) / 2."
+            "Pass a symmetric matrix such as (K + K.T) / 2."
         )

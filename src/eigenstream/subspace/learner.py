@@ -1,4 +1,4 @@
-"""The learner: cuts rows into blocks, makes terms of them, and adds the terms up."""
+"""The learner, which cuts rows into blocks and adds their terms."""
 
 from copy import copy, deepcopy
 from typing import Any
@@ -10,12 +10,12 @@ from eigenstream.subspace.chunks import Chunk, joined
 from eigenstream.subspace.sample import Sample
 from eigenstream.subspace.terms import NOTHING, Parts, Terms
 
-#: Values in a block: 8 MB, so that its differences stay in the cache.
+#: The number of values in a block (8 MB). Larger blocks do not fit in the cache.
 BLOCK_VALUES = 1 << 20
 
 
 def rows_in_cache(n_features: int) -> int:
-    """Return how many rows make a block of exact sums."""
+    """Return the number of rows in a block of exact sums."""
     return int(np.clip(BLOCK_VALUES // max(n_features, 1), 256, 8192))
 
 
@@ -31,10 +31,10 @@ def rows_in_cache(n_features: int) -> int:
     further="Learner | None",
 )
 class Learner:
-    """The same for every kind of data and for every solver.
+    """Learner for every kind of data and every solver.
 
-    With ``block_rows`` blocks are counted from the first row, and rows wait until their block is
-    whole. So any chunking gives the same blocks. Exact sums (``block_rows=None``) wait for nothing.
+    With ``block_rows``, rows are buffered until a block is complete, so the blocks do not depend on
+    the chunking. Exact sums (``block_rows=None``) need no buffer.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class Learner:
     ) -> None:
         self.n_features = terms.n_features
         self.terms, self.sums, self.block_rows = terms, sums, block_rows
-        #: Rows that weights are tried on and errors are counted on.
+        #: The sample on which weights are compared and errors are counted.
         self.sample = sample
         self.forgetting = forgetting
         self.waiting: list[Chunk] = []
         self.n_waiting = 0
-        #: What learns in a further pass over the same rows.
+        #: The learner of a further pass over the same rows.
         self.further: Learner | None = None
 
     def add(self, chunk: Chunk) -> None:
@@ -80,7 +80,7 @@ class Learner:
             self._wait(whole[complete:])
 
     def repeat(self) -> "Learner":
-        """Return the learner of a further pass: one that has begun, or a new one."""
+        """Return the learner of a further pass, which a resumed fit may have begun."""
         if self.further is None:
             self._finish()
             self.further = copy(self)
@@ -90,7 +90,7 @@ class Learner:
         return self.further
 
     def adopt(self) -> None:
-        """Replace the sums by those of the further pass, which is complete."""
+        """Replace the sums by those of the completed further pass."""
         assert self.further is not None
         self.further._finish()
         self.sums, self.further = self.further.sums, None
@@ -98,7 +98,8 @@ class Learner:
     def merge(self, later: "Learner", *, new_sequence: bool = False) -> "Learner":
         """Return a learner of these rows and then the later ones; neither is changed.
 
-        The sums are added, and the terms across the border: velocities, and steps between means.
+        The result includes the terms across the border, which are velocities and steps between
+        means.
         """
         merged, later = self.ahead(copied=True), later.ahead()
         crossing = merged.terms.join(later.terms, new_sequence=new_sequence)
@@ -109,7 +110,7 @@ class Learner:
         return merged
 
     def ahead(self, *, copied: bool = False) -> "Learner":
-        """Return a learner that has learned the waiting rows: a copy where there are any."""
+        """Return a learner that has learned the pending rows, as a copy if there are any."""
         if not self.waiting and not copied:
             return self
         ready = copy(self)
@@ -119,18 +120,18 @@ class Learner:
         return ready
 
     def operator(self, held: Parts = NOTHING) -> Any:
-        """Return A and B, without the parts held out."""
+        """Return A and B, without the held-out parts."""
         ready = self.ahead()
         return ready.sums.operator(ready.terms, held)
 
     @property
     def stopped(self) -> bool:
-        """Whether a hook has ended the last call."""
+        """True if a hook has stopped the last call."""
         return False
 
     @property
     def n_rows(self) -> int:
-        """The number of rows, or pairs, seen."""
+        """The number of rows or pairs seen."""
         return self.terms.n_rows + self.n_waiting
 
     def _wait(self, chunk: Chunk) -> None:
@@ -138,7 +139,7 @@ class Learner:
         self.n_waiting += len(chunk)
 
     def _finish(self) -> None:
-        """Learn the waiting rows."""
+        """Learn the pending rows."""
         waiting, self.waiting, self.n_waiting = self.waiting, [], 0
         if waiting:
             self._learn(joined(waiting))

@@ -19,20 +19,20 @@ from eigenstream.subspace.chunks import Chunk
 
 @storable(transformer="any", waiting="list[Chunk]")
 class FeatureMap:
-    """A clone of a transformer. Rows wait until it has learned enough to be applied."""
+    """A clone of a transformer, and the rows that are buffered until it is fitted."""
 
     def __init__(self, features: Any) -> None:
         if not hasattr(features, "transform"):
             raise TypeError(
-                f"features must be a transformer, such as RBFNetwork(500), or None, got "
-                f"{features!r}."
+                f"features={features!r} is not a transformer. Pass one such as RBFNetwork(500), or "
+                "None."
             )
         self.transformer = clone(features)
         self.waiting: list[Chunk] = []
 
     @property
     def ready(self) -> bool:
-        """Whether the map can be applied."""
+        """True if the map is fitted."""
         try:
             check_is_fitted(self.transformer)
         except NotFittedError:
@@ -40,7 +40,7 @@ class FeatureMap:
         return True
 
     def fit(self, parts: list[Any]) -> None:
-        """Learn from all rows; a map that has learned is left as it is."""
+        """Fit the map to all rows, unless it is fitted already."""
         if self.ready:
             return
         rows = parts[0]
@@ -54,7 +54,7 @@ class FeatureMap:
         self.transformer.fit(rows, None)
 
     def fit_stream(self, stream: Any) -> None:
-        """Learn from all complete rows of a stream, in memory where the map reads no streams."""
+        """Fit the map to all complete rows of a stream, in memory if it does not read streams."""
         if self.ready:
             return
         if getattr(type(self.transformer).fit, "takes_streams", False):
@@ -64,7 +64,7 @@ class FeatureMap:
             self.transformer.fit(found.rows, None)
 
     def mapped(self, chunk: Chunk) -> Iterator[Chunk]:
-        """Yield the chunks that can be mapped by now: none, or all that waited and this one."""
+        """Yield the mapped chunks: none while the map is not fitted, then all buffered ones."""
         if not self.ready:
             self._collect(chunk)
             if not self.ready:
@@ -77,13 +77,12 @@ class FeatureMap:
             yield replace(some, rows=made)
 
     def _collect(self, chunk: Chunk) -> None:
-        """Let the map learn from the rows that it still needs, so that chunks do not matter."""
+        """Fit the map to exactly the rows that it still needs, whatever the chunking."""
         learning = self.transformer
         if not (hasattr(learning, "partial_fit") and hasattr(learning, "n_rows_needed_")):
             raise ValueError(
-                f"{learning!r} does not report how many rows it needs (as RBFNetwork does by "
-                "n_rows_needed_), so the chunks would change the result. Fit it first and pass "
-                "features=FrozenEstimator(...), or use fit."
+                f"{learning!r} has no n_rows_needed_, so the chunking would change the result. Fit "
+                "it first and pass features=FrozenEstimator(...), or use fit."
             )
         heavy = chunk.heavy()
         rows = heavy.rows if chunk.pairs is None else heavy.kept().rows
@@ -92,10 +91,10 @@ class FeatureMap:
 
 
 def check_same_map(left: FeatureMap | None, right: FeatureMap | None) -> None:
-    """Reject two maps that have learned something different."""
+    """Raise if two feature maps differ."""
     found = [None if one is None else one.transformer for one in (left, right)]
     if hash_of(found[0]) != hash_of(found[1]):
         raise ValueError(
-            "The two estimators have learned different feature maps. Fit one map first, and pass "
+            "The two estimators have different feature maps. Fit one map first, and pass "
             "features=FrozenEstimator(map) to both."
         )

@@ -1,4 +1,4 @@
-"""Classification from one example of each class, with the right to say nothing."""
+"""Classification from one example of each class, with an undecided label."""
 
 from typing import Any, Self
 
@@ -18,26 +18,32 @@ from eigenstream._streams import fits_streams, maps_streams
 
 @storable(**FITTED, examples_="f8 n D?", classes_="names c?", _codes="i8 n?")
 class ThresholdClassifier(ClassifierMixin, BaseEstimator):
-    """Decide by the distance to the examples of each class ([HPCA] section 2).
+    """Classifier by the distance to a few examples of each class [1]_.
 
-    Of one example (x, y) alone, a row is of type y if it is nearer than the threshold, not of type
-    y if it is farther, and undecided at exactly the threshold. With an example of each class, a row
-    takes the class of the nearest example. Behind a learned subspace one example of a class may be
-    enough.
+    ``predict`` returns the class of the nearest example. ``decide`` compares the distance to each
+    class with the threshold. After a learned subspace, one example per class may be enough.
 
     Parameters
     ----------
     threshold : float, optional
-        Such as the ``threshold_`` of a PairSubspace; by default nothing is too far.
+        The distance from which on a row does not belong to a class, such as the ``threshold_`` of
+        a PairSubspace. By default infinite.
     undecided : label, optional
-        What ``predict`` says of rows that no class decides for: those nearer than the threshold to
-        no example, or as near to another class's. By default the nearest class is said anyway
-        (of several as near, the first).
+        The prediction for rows that are not within the threshold of any example, and for ties
+        between classes. By default the nearest class is predicted (the first one of a tie).
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        The class labels, sorted.
     examples_ : array of shape (n_examples, n_features)
+        The examples given to ``fit``.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", in
+       Subspace, Latent Structure and Feature Selection, LNCS 3940, pp. 185-197, Springer, 2006,
+       section 2.
 
     Examples
     --------
@@ -55,12 +61,14 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
 
     @fits_streams
     def fit(self, X: Any, y: Any) -> Self:
-        """Remember the examples: one row of each class, or more.
+        """Store the examples, one or more rows of each class.
 
         Parameters
         ----------
         X : array-like of shape (n_examples, n_features)
+            The examples.
         y : array-like of shape (n_examples,)
+            Their class labels.
         """
         with unchanged_on_error(self):
             self._limit()
@@ -92,12 +100,12 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
 
     @maps_streams
     def decide(self, X: Any) -> NDArray[np.int64]:
-        """Return for each row and class +1 (of the class), -1 (not), or 0 (undecided)."""
+        """Return +1 (member), -1 (not a member) or 0 (at the threshold) for each row and class."""
         return np.sign(self._limit() - self.distances(X)).astype(np.int64)
 
     @maps_streams
     def decision_function(self, X: Any) -> Float64s:
-        """Return minus the distance to each class; for two classes, the second's lead."""
+        """Return minus the distance to each class, or the difference of the two for two classes."""
         distances = self.distances(X)
         if len(self.classes_) == 2:
             return np.asarray(distances[:, 0] - distances[:, 1])
@@ -119,13 +127,13 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
         return np.where(open_, np.asarray(self.undecided, kind), names.astype(kind))
 
     def _limit(self) -> float:
-        """Return the distance from which on a row is too far."""
+        """Return the checked threshold, infinite by default."""
         if self.threshold is None:
             return np.inf
         return float(check_number(self.threshold, "threshold", above=0))
 
     def _check_undecided(self, labels: NDArray[Any]) -> None:
-        """Refuse a label that would turn the others into another kind, such as numbers to text."""
+        """Raise if ``undecided`` and the labels are not both numbers or both text."""
         if self.undecided is None or labels.dtype == object:
             return
         own = np.asarray(self.undecided)
@@ -133,6 +141,6 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
             kind = "numbers" if labels.dtype.kind in "biuf" else "text"
             remedy = "a number, such as -1" if kind == "numbers" else "text, such as '?'"
             raise ValueError(
-                f"undecided={self.undecided!r} cannot stand among labels that are {kind}: use "
+                f"undecided={self.undecided!r} does not match the labels, which are {kind}. Use "
                 f"{remedy}."
             )

@@ -1,4 +1,4 @@
-"""A and B of ``T = reward * A - penalty * B``: as matrices, or by passes over rows."""
+"""The operators A and B of ``T = reward * A - penalty * B``, as matrices or by passes over rows."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,14 +16,15 @@ from eigenstream.subspace.block import Block
 from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.terms import NOTHING, Parts, Terms, Weights
 
-#: alpha="auto" goes this share of the way from the threshold to 1: larger, and fast directions
-#: weigh more; smaller, and rounding decides about the last eigenvalue.
+#: alpha="auto" is this share of the way from the threshold to 1. Larger values admit faster
+#: directions; with smaller values the sign of the last eigenvalue depends on rounding.
 AUTO_STEP = 0.01
 
-#: Warn where rounding may move alpha by this share of it.
+#: Warn if rounding may change alpha by this share.
 UNSURE = 0.1
 
-#: Lanczos vectors beside the wanted ones, and restarts before the larger number is tried.
+#: The numbers of Lanczos vectors in addition to n_components, and the number of restarts with the
+#: smaller one. More vectors take memory and converge in fewer passes.
 BESIDE, RESTARTS = (40, 100), 60
 
 
@@ -41,7 +42,7 @@ class Eigenpairs:
 
 
 def canonical(values: Any, vectors: Any) -> Eigenpairs:
-    """Return eigenpairs in descending order; the first largest entry of each vector is positive."""
+    """Return eigenpairs in descending order, with a positive largest entry in each vector."""
     order = np.argsort(-values, kind="stable")
     found = canonical_signs(vectors[:, order])
     return Eigenpairs(np.asarray(values[order], np.float64), np.asarray(found, np.float64))
@@ -72,7 +73,7 @@ def whitener(matrix: Float64s, rounding: float, floor: float = 0.0) -> Float64s:
     """Return W with ``W^T matrix W = I`` on the range of a positive semidefinite matrix."""
     unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
     matrix = matrix / unit
-    # The Cholesky factor keeps the digits of small directions, where no eigenvalue is to be cut.
+    # If no eigenvalue is dropped, Cholesky is more accurate in directions of small variance.
     least = max(rounding * float(np.abs(matrix).sum(axis=0).max(initial=0.0)), floor / unit)
     if lapack.dpotrf(matrix - least * np.eye(len(matrix)), lower=1)[1] == 0:
         inverse = lapack.dtrtri(lapack.dpotrf(matrix, lower=1)[0], lower=1)[0]
@@ -83,7 +84,7 @@ def whitener(matrix: Float64s, rounding: float, floor: float = 0.0) -> Float64s:
 
 
 class MatrixOperator:
-    """A and B as matrices: of all directions, or along the rows of an orthonormal ``basis``."""
+    """A and B as matrices, in all directions or along the rows of an orthonormal ``basis``."""
 
     def __init__(
         self,
@@ -97,9 +98,9 @@ class MatrixOperator:
         self.reward, self.penalty, self.basis = reward, penalty, basis
         #: The trace of A in all directions.
         self.trace = float(np.trace(reward)) if trace is None else trace
-        #: How large an eigenvalue of A can be from rounding of the mean alone.
+        #: The largest eigenvalue of A that rounding of the mean can cause.
         self.floor = floor
-        #: The weights in use, where they are known.
+        #: The weights in use, or None.
         self.weights: Weights | None = None
 
     @property
@@ -111,7 +112,7 @@ class MatrixOperator:
         """Return T, by default at the weights in use."""
         weights = self.weights if weights is None else weights
         if weights is None:
-            raise ValueError("No weights are in use. Pass weights=(reward, penalty).")
+            raise ValueError("The operator has no weights. Pass weights=(reward, penalty).")
         return weights[0] * self.reward - weights[1] * self.penalty
 
     def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
@@ -137,13 +138,13 @@ class MatrixOperator:
         return numerical_rank(eigenvalues_of(self.reward), self.rounding, self.floor)
 
     def automatic_alpha(self, n_components: int) -> float:
-        """Return an alpha a step above the least one; warn where rounding may decide about it."""
+        """Return an alpha slightly above the smallest one; warn if it depends on rounding."""
         least, error = self._least_weight(n_components)
         alpha = least + AUTO_STEP * (1.0 - least)
         if error > UNSURE * alpha:
             warn_user(
                 f"alpha={alpha:.3g} depends on eigenvalues below rounding error. Use center=True, "
-                "bring columns to similar sizes, or give alpha as a number."
+                "scale the columns to similar sizes, or pass alpha as a number."
             )
         return alpha
 
@@ -166,9 +167,10 @@ class MatrixOperator:
         return float(np.clip(1.0 - found.values[-1], 0.0, 1.0)), error
 
     def ratios(self, n_components: int) -> Eigenpairs:
-        """Return the largest ratios of A to B; vectors have length one along B.
+        """Return the largest ratios of A to B, with vectors v of v^T B v = 1.
 
-        Directions in which B vanishes up to rounding are left out, so there may be fewer.
+        Directions in which B is zero up to rounding are excluded, so there may be fewer than
+        ``n_components``.
         """
         white = whitener(self.penalty, self.rounding)
         n = min(n_components, white.shape[1])
@@ -185,7 +187,7 @@ class MatrixOperator:
         return MatrixOperator(self.reward, penalty, floor=self.floor)
 
     def scaled(self, scale: Float64s) -> "MatrixOperator":
-        """Return the operator of features divided by these numbers."""
+        """Return the operator of features divided by ``scale``."""
         reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
         return MatrixOperator(reward, penalty, floor=self.floor / float((scale**2).min()))
 
@@ -207,7 +209,7 @@ class PassOperator:
         self.rows, self.terms, self.tol = rows, terms, tol
 
     def _blocks(self) -> Iterator[Block]:
-        """Start a pass over the terms, now that the means are known."""
+        """Yield the terms in a pass over the rows, about the final means."""
         settled = self.terms.settled()
         for chunk in self.rows:
             yield settled._take(chunk)
@@ -236,7 +238,7 @@ class PassOperator:
 
     @property
     def floor(self) -> float:
-        """How large an eigenvalue of A can be from rounding of the mean alone."""
+        """The largest eigenvalue of A that rounding of the mean can cause."""
         return self.terms.floor
 
     def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
@@ -273,26 +275,26 @@ class PassOperator:
             except ArpackNoConvergence as failure:
                 found = len(failure.eigenvalues)
         raise RuntimeError(
-            f"The Krylov solver found {found} of {n_components} eigenvectors. "
+            f"The Krylov solver converged for only {found} of {n_components} eigenvectors. "
             "Use fewer components, or solver='dense'."
         )
 
 
 @storable(tol="number", rows="-")
 class Passes:
-    """The accumulator of the Krylov solver: it keeps nothing, and reads the rows again."""
+    """The accumulator of the Krylov solver, which stores nothing and reads the rows again."""
 
-    #: The rows, for as long as a fit lasts.
+    #: The rows, during a fit.
     rows: Iterable[Chunk] | None = None
 
     def __init__(self, tol: float = 0.0) -> None:
         self.tol = tol
 
     def add(self, block: Block, terms: Terms) -> None:
-        """Leave the terms to later passes."""
+        """Do nothing, since later passes read the terms again."""
 
     def operator(self, terms: Terms, held: Parts = NOTHING) -> PassOperator:
-        """Return A and B as they are applied to vectors."""
+        """Return A and B as operators that read the rows."""
         if self.rows is None or held:
-            raise ValueError("solver='krylov' keeps no rows. Call fit again.")
+            raise ValueError("solver='krylov' stores no rows. Call fit again.")
         return PassOperator(self.rows, terms, self.tol)

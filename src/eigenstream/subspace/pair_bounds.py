@@ -1,4 +1,4 @@
-"""What [HPCA] promises for fresh pairs, from the pairs or the rows that were learned from."""
+"""Risk bounds of [HPCA] for new pairs, from training pairs or labelled rows."""
 
 from dataclasses import replace
 from math import ceil, log, sqrt
@@ -13,18 +13,18 @@ from eigenstream.theory import RiskBound, operator_bound, pair_bound
 
 
 def check_delta(delta: float) -> float:
-    """Return the probability that a bound may fail with; refuse all that is none."""
+    """Return the checked probability that a bound fails."""
     return check_number(delta, "delta", above=0, below=1)
 
 
 def gap_of(
     kind: Kind, norms: tuple[float, float], margin: float, delta: float
 ) -> tuple[int, float]:
-    """Return the number of pairs that a bound rests on, and its gap.
+    """Return the number of pairs in a bound, and its gap.
 
-    The theorem holds for all maps at once, so for a sample of the pairs as for any others; or it is
-    taken for all pairs, and what their empirical risk may be above that of the sample is paid for.
-    Which gap is the smaller one does not depend on the risks.
+    For a sample there are two valid bounds, and the smaller gap is returned. The first applies the
+    theorem to the sample. The second applies it to all pairs, and adds the difference between their
+    empirical risk and that of the sample.
     """
     m = _whole(kind.m)
     gap = operator_bound(m, *norms, margin, delta).gap
@@ -48,9 +48,8 @@ def bound_of_pairs(
 ) -> RiskBound:
     """Bound the risk from independent pairs ([HPCA] Theorem 3).
 
-    ``norms`` are the largest Hilbert-Schmidt and operator norm of the class. Balanced: each kind
-    with its own number of pairs and half of delta, so that both hold together. Else all pairs
-    count, each by its weight.
+    ``norms`` are the largest Hilbert-Schmidt and operator norm of the class. The balanced bound is
+    a union bound over the two kinds of pairs, with half of delta for each.
     """
     counts, kinds = pairs.counts, pairs.kinds
     risk = _empirical(counts, margin, unit, balanced=balanced, largest=norms[1])
@@ -63,15 +62,15 @@ def bound_of_pairs(
 
 
 def _together(counts: PairCounts, kinds: tuple[Kind, Kind]) -> Kind:
-    """Return both kinds of pairs as one: (sum w)^2 / (sum w^2) over all of them."""
+    """Return both kinds of pairs as one kind, of size (sum w)^2 / (sum w^2)."""
     totals = np.array([counts.same[-1], counts.different[-1]])
     there = np.flatnonzero(totals)
     known = np.array([kind.m for kind in kinds])[there]
     if all(kinds[k].m_all is None for k in there):
         squares = totals[there] ** 2 / known
         return Kind(float(totals.sum() ** 2 / squares.sum()))
-    # The kinds were drawn at rates of their own: as few as the scarcer one would leave in a sample
-    # in true proportions.
+    # The two kinds were sampled at different rates. A sample in true proportions would be limited
+    # by the scarcer kind.
     shares = totals[there] / totals.sum()
     m = float((known / shares).min())
     every = [kinds[k].m_all or kinds[k].m for k in there]
@@ -87,35 +86,35 @@ def _empirical(
 
 
 def sampling_price(n_sampled: int, change: float, delta: float) -> float:
-    """Return how much larger a margin risk of all pairs may be than that of a sample of them.
+    """Return the largest excess of the margin risk of all pairs over that of a sample.
 
-    With probability > 1 - delta, for one projection and all thresholds at once. As a function of
-    c^2 a margin risk is a falling function (same pairs) plus a rising one (different pairs), which
-    vary by 1 in all. Cut at J places between which they vary by 1 / J: with the falling part taken
-    at the end of its stretch and the rising one at the start, the sample's means are known to
-    within McDiarmid's inequality for random subsets, J of them at once. One sampled row or pair
-    changes such a mean by ``change / n_sampled`` at most.
+    It holds with probability > 1 - delta, for one projection and all thresholds at once. As a
+    function of the squared threshold, the margin risk is a falling function (same pairs) plus a
+    rising one (different pairs). Both vary by at most 1 in total. Divide the thresholds at J places
+    between which they vary by 1 / J. McDiarmid's inequality for random subsets, with a union bound
+    over the J places, bounds the error of the sample's means. One sampled row or pair changes a
+    mean by at most ``change / n_sampled``.
     """
     places = ceil(sqrt(n_sampled))
     return change * sqrt(log(places / delta) / (2 * n_sampled)) + 1.0 / places
 
 
 def bound_of_rows(rows: TrainingRows, margin: float, delta: float, diameter: float) -> RiskBound:
-    """Bound the risk on pairs of fresh rows from all pairs of n independent ones, of one task.
+    """Bound the risk on pairs of new rows from all pairs of n independent rows of one task.
 
-    The average over all pairs is one over all ways to part the rows into n // 2 disjoint pairs
-    (Hoeffding), so it is as good as that many independent pairs; in their own proportion, since the
-    numbers of same and of different pairs hang together.
+    The mean over all pairs is a mean over all partitions of the rows into n // 2 disjoint pairs
+    (Hoeffding). It is therefore as accurate as n // 2 independent pairs. The bound is not balanced,
+    since the numbers of same and of different pairs are dependent.
 
-    Rows that came k times may be copies, or rows that are often drawn: the bound holds for either.
-    An average with weights w is one over random sets of rows, row i being in it with the chance
-    w_i / max w, so that only W / max w rows count; the pairs of a row with its copies are left out,
-    and their share, which is what they could add, is added to the risk.
+    The bound also holds for repeated rows, whether they are copies or frequent values. A mean with
+    weights w is a mean over random subsets that contain row i with probability w_i / max w. The
+    bound therefore counts sum(w) / max(w) rows. It excludes pairs of a row with its own copies, and
+    adds their share to the risk.
     """
     if len(np.unique(rows.tasks)) > 1:
         raise ValueError(
-            "rows of several tasks (groups) are not drawn alike, and the bound is about rows that "
-            "are: fit one task."
+            "The bound assumes rows of one distribution, but there are several tasks (groups). Fit "
+            "one task."
         )
     apart, every = rows.counts(repeats=0.0), rows.counts()
     pairs, n_pairs = (float(c.same[-1] + c.different[-1]) for c in (apart, every))
@@ -133,5 +132,5 @@ def bound_of_rows(rows: TrainingRows, margin: float, delta: float, diameter: flo
 
 
 def _whole(m: float) -> int:
-    """Return a number of pairs, rounded down but for what rounding took from it."""
+    """Return a number of pairs rounded down, with a tolerance for rounding errors."""
     return max(int(np.floor(m * (1 + 1e-12))), 1)

@@ -1,4 +1,4 @@
-"""Pairs of rows and labelled rows, as users pass them."""
+"""Checks of pairs of rows and of labelled rows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,16 +22,15 @@ from eigenstream._refusals import refuse_unread
 from eigenstream.subspace.rows import Raw, Source, finite_rows, refuse_columns
 
 SHAPES = (
-    "pairs must have shape (n, 2, n_features); or (n, 2), whole numbers, with preprocessor=X, the "
-    "rows that they index"
+    "pairs must have shape (n, 2, n_features), or shape (n, 2) with row numbers and preprocessor=X"
 )
 
-#: Index pairs taken at a time.
+#: Index pairs in a chunk. More pairs take more memory.
 PAIRS_AT_A_TIME = 1 << 20
 
 
 def pair_tags(tags: Any, preprocessor: Any) -> Any:
-    """Return scikit-learn's tags of an estimator that learns from pairs with signs."""
+    """Return scikit-learn tags for an estimator that learns from pairs with signs."""
     given = tags.input_tags
     given.three_d_array, given.two_d_array = True, preprocessor is not None
     given.sparse = given.pairwise = False
@@ -46,12 +45,12 @@ def checked_points(preprocessor: Any) -> Any:
     points: Any = preprocessor if is_sparse(preprocessor) else np.asarray(unmasked(preprocessor))
     if points.ndim != 2 or 0 in points.shape:
         raise ValueError(
-            f"preprocessor must hold rows, shape (n, n_features), got {points.shape}; index pairs "
-            "then refer to its rows."
+            f"preprocessor has shape {points.shape}. Pass the rows that index pairs refer to, of "
+            "shape (n, n_features)."
         )
     if np.iscomplexobj(points) or not np.issubdtype(points.dtype, np.number):
         refuse_columns(preprocessor, "preprocessor")
-        raise TypeError(f"preprocessor must hold real numbers, got dtype {points.dtype}.")
+        raise TypeError(f"preprocessor has dtype {points.dtype}. Pass real numbers.")
     rows = points.tocsr() if is_sparse(points) else points
     return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
 
@@ -63,32 +62,36 @@ def checked_pairs(
     sample_weight: Any = None,
     n_features: int | None = None,
 ) -> Raw:
-    """Return pairs with their signs (all positive without ``y``), checked but for NaN.
+    """Return checked pairs with their signs, which are all positive without ``y``.
 
-    The rows are those of the preprocessor, or the two members of each pair side by side.
+    The rows are those of the preprocessor, or the two members of each pair side by side. With ``y``
+    they may still contain NaN.
     """
     refuse_unread(pairs, "pairs")
     points = None if preprocessor is None else checked_points(preprocessor)
     given = np.asarray(unmasked(pairs))
     if given.dtype.kind not in "biuf":
-        raise TypeError(f"{SHAPES}: got dtype {given.dtype}, which are not real numbers.")
+        raise TypeError(f"pairs have dtype {given.dtype}. Pass real numbers: {SHAPES}.")
     index = None
     if given.ndim == 2 and given.shape[1] == 2:
         if points is None:
-            raise ValueError(f"{SHAPES}; got {given.shape} and no preprocessor.")
+            raise ValueError(f"{SHAPES}. Got {given.shape} and no preprocessor.")
         rows, width = points, points.shape[1]
         index = check_index_pairs(given, points.shape[0], "the preprocessor")
     elif given.ndim == 3 and given.shape[1] == 2 and given.shape[2] > 0:
         width = given.shape[2]
         rows = given.reshape(len(given), 2 * width)
     else:
-        raise ValueError(f"{SHAPES}; got {given.shape}.")
+        raise ValueError(f"{SHAPES}. Got {given.shape}.")
     if len(given) == 0:
-        raise ValueError(f"pairs is empty: 0 sample(s) (shape {given.shape}); give some.")
+        raise ValueError(f"pairs is empty: 0 sample(s) (shape {given.shape}). Pass some pairs.")
     signs = np.ones(len(given), np.int64) if y is None else checked_signs(y, len(given))
     weights = None if sample_weight is None else check_weights(sample_weight, len(given))
     if n_features is not None and width != n_features:
-        raise ValueError(f"pairs have {width} features, but {n_features} were learned from.")
+        raise ValueError(
+            f"pairs have {width} features, but the estimator was fitted with {n_features}. Pass "
+            f"rows of {n_features} features."
+        )
     name = "pairs" if index is None else "preprocessor"
     if y is None:
         check_finite(rows, name=name)
@@ -119,7 +122,7 @@ def source_of_pairs(estimator: Any, raw: Raw, given: Any = None) -> Source:
 
 
 def remember_names(estimator: Any, raw: Raw, preprocessor: Any) -> None:
-    """Keep the width, and the names of a data frame's columns."""
+    """Store the number of features, and the column names of a data frame."""
     estimator.n_features_in_ = raw.rows.shape[1] // (1 if raw.pairs is not None else 2)
     _check_feature_names(estimator, np.empty((0, 0)), reset=True)
     if raw.pairs is not None and hasattr(preprocessor, "columns"):
@@ -130,8 +133,8 @@ def check_no_pairs(X: Any) -> None:
     """Reject pairs where rows are expected."""
     if getattr(X, "ndim", 2) == 3:
         raise ValueError(
-            f"transform takes rows, (n, n_features), and got pairs, {np.shape(X)}. Transform the "
-            "rows of each, such as pairs[:, 0], or call pair_distance(pairs)."
+            f"transform needs rows, shape (n, n_features), but got pairs, {np.shape(X)}. Transform "
+            "pairs[:, 0] and pairs[:, 1], or call pair_distance(pairs)."
         )
 
 
@@ -141,18 +144,18 @@ def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
     >>> checked_signs([0, 1], 2)
     Traceback (most recent call last):
         ...
-    ValueError: y must be +1 (same class) or -1 (different), got 0 and 1; use 2 * y - 1.
+    ValueError: y must be +1 (same class) or -1 (different), got 0 and 1. Use 2 * y - 1.
     """
     check_unmasked(y, "y")
     signs = np.asarray(y)
     if signs.shape != (n_pairs,):
         remedy = " Use y.ravel()." if signs.shape == (n_pairs, 1) else ""
         raise ValueError(
-            f"y must hold one sign a pair, {n_pairs} in all; got shape {signs.shape}.{remedy}"
+            f"y must have shape ({n_pairs},), one sign a pair; got shape {signs.shape}.{remedy}"
         )
     if signs.dtype == bool:
         raise TypeError(
-            "y must be +1 (same class) or -1 (different), got booleans; use np.where(y, 1, -1)."
+            "y must be +1 (same class) or -1 (different), got booleans. Use np.where(y, 1, -1)."
         )
     if signs.dtype.kind not in "iuf":
         listed = signs.tolist()
@@ -160,12 +163,12 @@ def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
         if words:
             raise TypeError(
                 f"y must be +1 (same class) or -1 (different), got {listed[words[0]]!r} at row "
-                f"{words[0]}; use np.where(y == 'same', 1, -1), or whatever your label for same is."
+                f"{words[0]}. Use np.where(y == 'same', 1, -1), with your label for same pairs."
             )
-        signs = np.array(listed)  # numbers, as out of a table with mixed columns
+        signs = np.array(listed)  # an object column of numbers
     wrong = np.flatnonzero((signs != 1) & (signs != -1))
     if wrong.size and set(np.unique(signs).tolist()) <= {0, 1}:
-        raise ValueError("y must be +1 (same class) or -1 (different), got 0 and 1; use 2 * y - 1.")
+        raise ValueError("y must be +1 (same class) or -1 (different), got 0 and 1. Use 2 * y - 1.")
     if wrong.size:
         raise ValueError(
             f"y must be +1 (same class) or -1 (different), got {signs[wrong[0]]} at row "
@@ -175,17 +178,17 @@ def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
 
 
 def check_stream_of_pairs(stream: Any) -> None:
-    """Reject a stream whose rows are no pairs beside each other."""
+    """Reject a stream with an odd number of columns."""
     width = stream.n_features
     if width is not None and width % 2:
         raise ValueError(
-            f"a pair is two rows side by side, and the stream has {width} columns, an odd number. "
-            "Choose them, open_stream(..., columns=...), or give index pairs with a preprocessor."
+            f"The stream has {width} columns, but two rows side by side need an even number. Use "
+            "open_stream(..., columns=...), or pass index pairs with a preprocessor."
         )
 
 
 def pairs_of(rows: Any, preprocessor: Any) -> Any:
-    """Return the pairs that rows of a stream hold: two numbers of rows, or two rows in a line.
+    """Return the pairs in rows of a stream: two row numbers, or two rows side by side.
 
     >>> pairs_of(np.array([[1.0, 2.0, 3.0, 4.0]]), None).tolist()
     [[[1.0, 2.0], [3.0, 4.0]]]
@@ -196,12 +199,12 @@ def pairs_of(rows: Any, preprocessor: Any) -> Any:
 
 
 def index_pairs_of(rows: Any) -> Any:
-    """Return the index pairs that rows of a stream hold."""
+    """Return the index pairs in rows of a stream."""
     whole = np.rint(rows)
     if rows.shape[1] != 2 or not (whole == rows).all():
         raise ValueError(
-            f"index pairs are two whole numbers a row, and the stream has {rows.shape[1]} columns. "
-            "Choose two, open_stream(..., columns=...)."
+            f"Index pairs need two columns of whole numbers, got {rows.shape[1]} columns. Use "
+            "open_stream(..., columns=...)."
         )
     return whole.astype(np.int64)
 
@@ -210,11 +213,11 @@ def index_pairs_of(rows: Any) -> Any:
 
 
 def checked_labels(estimator: Any, y: Any, n_rows: int | None = None) -> NDArray[Any]:
-    """Return class labels as one array; reject what names no classes."""
+    """Return class labels as an array, or raise for invalid labels."""
     if y is None:
         raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None: give "
-            "one class label a row."
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass "
+            "one class label for each row."
         )
     check_unmasked(y, "y")
     labels = column_or_1d(y, warn=True)
@@ -231,7 +234,7 @@ def checked_labels(estimator: Any, y: Any, n_rows: int | None = None) -> NDArray
 
 
 def targets_of(estimator: Any, y: Any, groups: Any, n_rows: int) -> NDArray[Any]:
-    """Return the labels of rows; with groups, the label and the task of each."""
+    """Return the label of each row, or its label and task with ``groups``."""
     labels = checked_labels(estimator, y, n_rows)
     if groups is None:
         return labels

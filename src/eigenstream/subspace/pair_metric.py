@@ -1,4 +1,4 @@
-"""A metric instead of a subspace: positive operators and the hinge loss."""
+"""A learned metric: positive operators and the hinge loss."""
 
 from typing import Any, Self
 
@@ -41,44 +41,64 @@ class PairMetric(
     BaseEstimator,
     FitsPairs,
 ):
-    """The positive operator M that separates like from unlike pairs by ``<(x - x'), M (x - x')>``.
+    """Metric that separates positive from negative pairs.
 
-    The convex problem that [HPCA] section 6 names beside its own: minimise the mean hinge loss of
-    ``r (t - <M, Q_{x - x'}>)`` at a margin, over thresholds t and positive operators M with a
-    bounded Hilbert-Schmidt norm, to which Theorem 3 applies. Solved by projected gradient steps,
-    each with an eigendecomposition; PairSubspace needs one in all. It is here for comparison.
-
-    Differences are taken in units of the largest of them, as the theory wants. Memory: those of all
-    pairs, also of pairs by index.
+    It is solved by projected gradient steps with one eigendecomposition each. PairSubspace needs a
+    single eigendecomposition, so this class serves mainly for comparison. The differences of all
+    pairs are held in memory.
 
     Parameters
     ----------
     norm : float, default=3.0
-        The largest Hilbert-Schmidt norm of M; a projection of rank d has sqrt(d).
+        The largest Hilbert-Schmidt norm of M. A projection of rank d has the norm sqrt(d).
     margin : float in (0, 1), default=0.1
+        The margin of the hinge loss.
     balanced : bool, default=True
-        Either kind of pair has the total weight 1/2.
+        Give positive and negative pairs the total weight 1/2 each.
     preprocessor : array of shape (n, D), optional
         The rows that index pairs refer to.
     diameter : float, optional
-        What no two rows can be farther apart than: the unit of length. By default the largest
-        distance of a pair.
+        An upper bound on the distance of any two rows, used as the unit of length. By default the
+        largest distance of a training pair.
     max_iter : int, default=300
+        The largest number of gradient steps.
     tol : float, default=1e-4
-        Stop when the best objective gains less than this, relatively, in 30 steps.
+        Stop when the objective improves by less than this relative amount in 30 steps.
     missing : {"raise", "skip"}, default="raise"
+        "skip" leaves out pairs with NaN or infinity.
 
     Attributes
     ----------
     metric_ : array of shape (n_features, n_features)
-        M, for differences as they are given.
+        M in the units of the data.
     components_ : array of shape (rank, n_features)
-        Rows c_k with ``sum c_k c_k^T = M``: ``transform`` maps to a space whose euclidean distance
-        is the learned one.
+        Rows c_k with ``sum c_k c_k^T = M``. ``transform`` maps rows to a space in which the
+        Euclidean distance is the learned one.
     objective_ : float
-        The hinge loss reached on the training pairs.
+        The hinge loss on the training pairs.
     n_iter_ : int
-    threshold_, risk_, risk_curve_
+        The number of gradient steps.
+    threshold_ : float
+        The distance below which two rows count as the same class.
+    risk_ : float
+        The smallest balanced risk of a threshold on the training pairs.
+    risk_curve_ : BalancedRisk
+        The balanced risk of every threshold.
+
+    See Also
+    --------
+    PairSubspace : A subspace instead of a metric, by one eigendecomposition.
+
+    Notes
+    -----
+    The problem is convex [1]_: minimise the mean hinge loss of ``r (t - (x - x')^T M (x - x'))``
+    over thresholds t and positive semidefinite M of bounded Hilbert-Schmidt norm, where r is the
+    sign of the pair. Theorem 3 of the paper bounds the risk on new pairs.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", in
+       Subspace, Latent Structure and Feature Selection, LNCS 3940, pp. 185-197, Springer, 2006.
 
     Examples
     --------
@@ -86,9 +106,8 @@ class PairMetric(
     >>> from eigenstream import PairMetric
     >>> pairs = np.array([[[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 0.0]]])
     >>> learned = PairMetric().fit(pairs, [1, -1])
-    >>> near, far = learned.pair_distance(pairs)
-    >>> bool(near < 0.01 < far)
-    True
+    >>> learned.pair_predict(pairs)
+    array([ 1, -1])
     """
 
     def __init__(
@@ -113,7 +132,17 @@ class PairMetric(
         self.missing = missing
 
     def fit(self, pairs: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from pairs, as PairSubspace does; both signs are needed."""
+        """Learn from positive and negative pairs.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, D), or index pairs (n, 2) with a ``preprocessor``
+            Or a stream of pairs, which is read into memory.
+        y : array of shape (n,)
+            +1 for pairs of the same class, -1 for pairs of different ones. Both must occur.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights of the pairs.
+        """
         norm = check_number(self.norm, "norm", above=0)
         margin = check_number(self.margin, "margin", above=0, below=1)
         tol = check_number(self.tol, "tol", least=0)
@@ -131,7 +160,7 @@ class PairMetric(
             pairs = pair_input.pairs_of(pairs, self.preprocessor)
         if y is None:
             raise ValueError(
-                "PairMetric requires y to be passed, but the target y is None: give +1 and -1."
+                "PairMetric requires y to be passed, but the target y is None. Pass +1 and -1."
             )
         raw = pair_input.checked_pairs(pairs, y, self.preprocessor, sample_weight)
         source = pair_input.source_of_pairs(self, raw)
@@ -144,8 +173,7 @@ class PairMetric(
         totals = [float(weights[signs == sign].sum()) for sign in (1, -1)]
         if min(totals) == 0.0:
             raise ValueError(
-                "a metric that separates two kinds of pairs needs both: give some with y = +1 and "
-                "some with y = -1."
+                "PairMetric needs pairs of both signs. Pass some with y = +1 and some with y = -1."
             )
         if self.balanced:
             for sign, total in zip((1, -1), totals, strict=True):
@@ -157,16 +185,15 @@ class PairMetric(
         longest = float(np.sqrt(np.einsum("ij,ij->i", apart, apart).max()))
         if self.diameter is not None and longest > self.diameter * (1 + 1e-9):
             raise ValueError(
-                f"diameter={self.diameter:g} is to bound the distance of any two rows, but two of "
-                f"these are {longest:g} apart. Give a larger one."
+                f"diameter={self.diameter:g} is smaller than the largest distance of a pair, "
+                f"{longest:g}. Use a larger diameter."
             )
         unit = (longest or 1.0) if self.diameter is None else float(self.diameter)
         problem = _Hinge(apart / unit, signs.astype(np.float64), weights, margin)
         metric, self.objective_, self.n_iter_ = problem.minimise(norm, most, tol)
         if self.n_iter_ == most:
             warn_user(
-                f"PairMetric stopped after max_iter={most} steps and was still gaining; raise "
-                "max_iter, or tol."
+                f"PairMetric did not converge in max_iter={most} steps. Raise max_iter or tol."
             )
         self._forget_counts()
         self._skipped = skipped
@@ -191,20 +218,27 @@ class PairMetric(
 
     @maps_streams
     def transform(self, X: Any) -> Any:
-        """Map rows to where the euclidean distance is the learned one."""
+        """Map rows to a space in which the Euclidean distance is the learned one."""
         check_is_fitted(self)
         pair_input.check_no_pairs(X)
         given = rows.as_floats(rows.validated(self, X, reset=False))
         return given @ self.components_.T.astype(given.dtype)
 
     def bound(self, delta: float = 0.05) -> RiskBound:
-        """Bound the risk on fresh pairs at the margin learned with ([HPCA] Theorem 3).
+        """Bound the risk on new pairs at the margin used in ``fit`` (Maurer 2006, Theorem 3).
 
-        The balanced risk, each kind with its own number of pairs and half of delta; with
-        ``balanced=False`` the risk in the proportions that pairs came in. Pairs are taken as
-        independent; one that came k times, or with a weight, counts as one of that weight. The
-        class is that of positive operators with Hilbert-Schmidt norm up to ``norm``, whose operator
-        norms are no larger.
+        The bound assumes independent pairs. Repeated pairs count once, with their total weight.
+
+        Parameters
+        ----------
+        delta : float in (0, 1), default=0.05
+            The probability that the bound fails. With ``balanced=True``, each sign has half of it.
+
+        Returns
+        -------
+        RiskBound
+            A bound on the balanced risk. With ``balanced=False`` it bounds the risk at the training
+            proportions of the two signs.
         """
         delta = check_delta(delta)
         check_is_fitted(self)
@@ -225,7 +259,7 @@ class PairMetric(
 
 
 class _Hinge:
-    """The mean hinge loss, and its projected gradient."""
+    """The mean hinge loss and its minimisation by projected gradient steps."""
 
     def __init__(
         self, differences: Float64s, signs: Float64s, weights: Float64s, margin: float
@@ -233,16 +267,16 @@ class _Hinge:
         self.u, self.r, self.w, self.margin = differences, signs, weights, margin
 
     def threshold(self, q: Float64s) -> float:
-        """Return the t with the least loss: one of the corners q + r * margin."""
+        """Return the t with the smallest loss, one of the corners q + r * margin."""
         corners = q + self.r * self.margin
         order = np.argsort(corners)
-        # From the far left on, the slope in t is minus the weight of the positive pairs, and each
-        # corner passed adds a pair's weight.
+        # Left of all corners the slope in t is minus the weight of the positive pairs. Each corner
+        # adds the weight of its pair.
         slope = np.cumsum(self.w[order]) - self.w[self.r > 0].sum()
         return max(float(corners[order][np.searchsorted(slope, 0.0)]), 0.0)
 
     def loss(self, q: Float64s, t: float) -> tuple[float, Float64s]:
-        """Return the loss, and the weight that each pair pulls with."""
+        """Return the loss and its derivative by each squared distance, with the sign reversed."""
         slack = self.margin - self.r * (t - q)
         active = self.w * (slack > 0)
         return float(active @ slack) / self.margin, active * self.r / self.margin
@@ -262,7 +296,7 @@ class _Hinge:
             if loss == 0.0 or (step > 30 and marks[-31] - best_loss <= tol * marks[-31]):
                 return best, best_loss, step
             gradient = (self.u.T * pull) @ self.u
-            # Steps of the size that the norm and the gradients so far call for (AdaGrad's).
+            # AdaGrad's step size: the norm over the root of the summed squared gradients.
             squares += float((gradient**2).sum())
             if squares == 0.0:
                 return best, best_loss, step
@@ -271,7 +305,7 @@ class _Hinge:
 
 
 def _projected(matrix: Float64s, norm: float) -> Float64s:
-    """Return the nearest positive operator in the ball: first the cone, then the ball."""
+    """Return the nearest positive semidefinite matrix of Frobenius norm at most ``norm``."""
     values, vectors = eigh(matrix)
     values = np.maximum(values, 0.0)
     length = float(np.linalg.norm(values))

@@ -1,4 +1,4 @@
-"""What learning from pairs and learning from labels have in common."""
+"""Base of the estimators that learn from pairs and from labels."""
 
 from abc import abstractmethod
 from numbers import Real
@@ -32,7 +32,7 @@ PAPER_MARGIN = 0.01
 
 @storable(_trained="any?", _counted="PairCounts | None?", _calibrated="number | None?")
 class PairwiseEstimator(SubspaceEstimator, PairDecisions):
-    """Base of the estimators that reward unlike pairs and penalise like ones [HPCA]."""
+    """Base of the estimators that reward negative pairs and penalise positive ones."""
 
     eta: Any
     criterion: str
@@ -53,9 +53,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         "shrinkage": ("criterion", "ratio"),
     }
 
-    #: The size of the sample that errors are counted on; None is the default.
+    #: The size of the sample that errors are counted on. None is the default size.
     SAMPLE_SIZE: ClassVar[int | None] = None
-    #: The pairs, or rows, that were learned from, by learned distance.
+    #: The cached training pairs (or rows) after projection.
     _trained: Any = None
 
     def _fit_maps(self, source: Any) -> None:
@@ -69,7 +69,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     @abstractmethod
     def _training(self) -> Any:
-        """Return the pairs (or rows) that were learned from, as they lie after the solution."""
+        """Return the training pairs (or rows) after projection."""
 
     @abstractmethod
     def _risk_bound(
@@ -111,7 +111,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         if not self._searches():
             eta = float(self.eta)
         elif totals[1] == 0.0:
-            eta = 1.0  # nothing to weigh against
+            eta = 1.0  # without positive pairs the weight has no effect
         else:
             choice = self._chosen(learner, operator, n, scale)
             eta = choice.eta
@@ -125,8 +125,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         etas: Any = ETAS if isinstance(self.eta, str) else np.ravel(self.eta)
         if len(etas) == 0 or not (np.asarray(etas, np.float64) > 0).all():
             raise ValueError(
-                f"eta={self.eta!r} must hold positive numbers, and at least one. The signs are "
-                "understood."
+                f"eta={self.eta!r} is empty or contains numbers that are not positive. Pass one or "
+                "more positive numbers."
             )
         if not (isinstance(self.eta, str) and self.eta == "margin_risk"):
 
@@ -152,10 +152,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     @abstractmethod
     def _counts_after(self, learner: Learner, columns: Float64s) -> Any:
-        """Return the counts of a sample of the training pairs after these columns."""
+        """Return the counts of a sample of the training pairs after projection by ``columns``."""
 
     def _count(self, operator: Any, pairs: Eigenpairs, weights: Weights) -> int:
-        """Return how many of the eigenvalues are positive beyond rounding."""
+        """Return the number of eigenvalues that are positive beyond rounding."""
         if hasattr(operator, "cut"):
             least = operator.cut(weights)
         else:
@@ -177,17 +177,17 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         return float(choice.etas[choice.losses <= choice.losses.min() + 1e-12].min())
 
     def _ratios(self, operator: Any, n: int) -> Eigenpairs:
-        """Return the largest ratios; vectors have a like pairs' mean square of one."""
+        """Return the largest ratios, with vectors of mean square 1 over positive pairs."""
         pairs: Eigenpairs = operator.ratios(n)
         if len(pairs.values) == 0:
             raise ValueError(
-                "criterion='ratio' divides by the scatter of the positive pairs, and all of them "
-                "are pairs of equal rows. Use criterion='difference'."
+                "criterion='ratio' divides by the scatter of positive pairs, but all positive "
+                "pairs have equal rows. Use criterion='difference'."
             )
         if self.n_components is not None and len(pairs.values) < n:
             warn_user(
-                f"The positive pairs span {len(pairs.values)} directions only, so "
-                f"n_components={n} gives {len(pairs.values)}."
+                f"n_components={n} gives only {len(pairs.values)} components, the number of "
+                "directions that the positive pairs span."
             )
         return pairs
 
@@ -197,15 +197,15 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         if positive == 0:
             how = "Raise eta, or use eta='auto'."
             if self._searches():
-                how = "The data chose this eta: give a larger one, unless rows hardly differ."
+                how = "This eta was selected on held-out data. Pass a larger eta."
             warn_user(
-                f"no eigenvalue of T is positive at eta={eta:.3g}: no direction tells unlike pairs "
-                f"apart more than it moves like ones. The best one is returned. {how}"
+                f"No eigenvalue of T is positive at eta={eta:.3g}, so no direction separates the "
+                f"negative from the positive pairs. One component is returned. {how}"
             )
         elif n is not None and positive < n:
             warn_user(
-                f"n_components={n} was asked for, but only {positive} eigenvalue(s) of T are "
-                f"positive at eta={eta:.3g}. Only these are returned. Raise eta for more."
+                f"n_components={n}, but only {positive} eigenvalue(s) of T are positive at "
+                f"eta={eta:.3g}. Only these components are returned. Raise eta for more."
             )
         return pairs.first(positive)
 
@@ -213,13 +213,13 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     @property
     def eta_(self) -> float | None:
-        """The weight of negative pairs in use, that of positive ones being 1 (None for ratios)."""
+        """The weight of negative pairs in use, or None with ``criterion="ratio"``."""
         found: float | None = self._solved().details.get("eta")
         return found
 
     @property
     def eta_choice_(self) -> Choice | None:
-        """The weights tried and the mean loss of each; None where eta was given."""
+        """The weights compared and the mean loss of each, or None if eta was given."""
         found: Choice | None = self._solved().details.get("choice")
         return found
 
@@ -231,7 +231,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     @property
     def n_positive_(self) -> int:
-        """How many eigenvalues of T are positive: of all, or of the components without matrices."""
+        """The number of positive eigenvalues of T.
+
+        Without matrices, only the eigenvalues of the components are counted.
+        """
         details = self._solved().details
         found, weights = int(details["n_positive"]), details.get("weights")
         full = self.n_components is not None and found >= self.n_components_ > 0
@@ -240,7 +243,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         return max(found, self.operator_.count_positive(weights))
 
     def _diameter(self, learner: Learner) -> float:
-        """Return a bound on the distance of two rows."""
+        """Return an upper bound on the distance of two rows."""
         if getattr(self._kernel, "gamma_", 0.0):
             return float(np.sqrt(2.0))
         terms: Any = learner.terms
@@ -251,11 +254,11 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     @property
     def diameter_(self) -> float:
-        """No two members of a training pair are farther apart: the unit of margins and bounds.
+        """An upper bound on the distance within a training pair, the unit of margins and bounds.
 
-        From labelled rows, twice the radius of the smaller of two balls that hold all rows; for
-        index pairs twice the largest distance of a row from the mean; for other pairs the largest
-        distance. For the "rbf" kernel it is sqrt(2).
+        It is the largest distance for given pairs, and twice the largest distance from the mean for
+        index pairs. For labelled rows it is twice the radius of a ball that contains all rows. For
+        the "rbf" kernel it is sqrt(2).
         """
         return self._diameter(self._known().ahead())
 
@@ -263,28 +266,28 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     @property
     def risk_standard_error_(self) -> float:
-        """The standard error of ``risk_`` from having kept a sample; 0 where all pairs are kept."""
+        """The standard error of ``risk_`` due to sampling, or 0 if all pairs are used."""
         return float(self._training().risk_error(self.risk_curve_.threshold))
 
     @property
     def margin_risk_(self) -> float:
-        """The least balanced margin risk on the training pairs at the margin 0.01 ([HPCA] sec. 7).
+        """The smallest balanced risk on the training pairs at margin 0.01, as in Maurer (2006).
 
         Distances are in units of ``diameter_``.
         """
         return self._margin_risk().risk
 
     def margin_risk(self, margin: float) -> float:
-        """Return the least balanced margin risk on the training pairs at another margin."""
+        """Return the smallest balanced risk on the training pairs at another margin."""
         return self._margin_risk(check_number(margin, "margin", above=0, below=1)).risk
 
     @property
     def margin_risk_error_(self) -> float:
-        """The error of ``margin_risk_`` from counting distances in bins: 0 up to 2^20 pairs."""
+        """The error of ``margin_risk_`` due to binned distances, which is 0 up to 2^20 pairs."""
         return self._margin_risk().error
 
     def _margin_risk(self, margin: float = PAPER_MARGIN) -> pair_risk.MarginRisk:
-        # Ratios are scaled freely: their own largest distance is the unit.
+        # With criterion="ratio" the components are not orthonormal: use the largest distance.
         ratio = self._solved().details.get("ratio")
         unit = float(self._counts().ends[-1]) if ratio else self.diameter_
         return pair_risk.margin_risk(self._counts(), margin, unit)
@@ -297,30 +300,41 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         diameter: float | None = None,
         balanced: bool = True,
     ) -> RiskBound:
-        """Bound the risk of the learned projection on fresh pairs ([HPCA] Theorem 1).
+        """Bound the risk of the learned projection on new pairs (Maurer 2006, Theorem 1).
 
-        From pairs, taken as independent: the balanced risk, each kind with half of delta. A pair
-        that came k times counts as one of that weight. From labels: the risk on two fresh rows, in
-        the proportion in which pairs arise; all pairs of m rows count as m // 2 independent ones.
-        If the risk is estimated from a sample, the bound adds a term that uses part of delta.
+        Learned from pairs, it bounds the balanced risk and assumes that the pairs are independent.
+        Repeated pairs count once, with their total weight. Learned from labels, it bounds the risk
+        on two new rows. All pairs of m rows count as m // 2 independent pairs. If the risk is
+        estimated from a sample, the bound adds a term that uses part of delta.
 
         Parameters
         ----------
-        delta : float in (0, 1)
-            The statement may fail with this probability.
-        margin : float in (0, 1)
-            Must have been chosen before looking at the data.
+        delta : float in (0, 1), default=0.05
+            The probability that the bound fails.
+        margin : float in (0, 1), default=0.1
+            The margin of the empirical risk. Choose it before looking at the data.
         diameter : float, optional
-            No two rows, fresh ones included, are farther apart. By default ``diameter_``, which
-            only holds for the training rows.
-        balanced : bool
-            With pairs: bound the balanced risk, else the risk in the proportions of the pairs.
+            An upper bound on the distance of any two rows, including new ones. The default is
+            ``diameter_``, which holds only for the training rows.
+        balanced : bool, default=True
+            For pairs: bound the balanced risk. If False, bound the risk at the training
+            proportions of the two signs.
+
+        Returns
+        -------
+        RiskBound
+            The empirical risk, the gap and their sum.
+
+        References
+        ----------
+        A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", in Subspace,
+        Latent Structure and Feature Selection, LNCS 3940, pp. 185-197, Springer, 2006.
         """
         delta = check_delta(delta)
         if self._solved().details.get("ratio"):
             raise ValueError(
-                "[HPCA] Theorem 1 is about projections, and criterion='ratio' stretches "
-                "directions. Use criterion='difference', or PairMetric with Theorem 3."
+                "The bound holds only for orthogonal projections, not for criterion='ratio'. Use "
+                "criterion='difference' or PairMetric."
             )
         margin = check_number(margin, "margin", above=0, below=1)
         unit = self.diameter_
@@ -332,16 +346,18 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     @maps_streams
     def transform(self, X: Any) -> Any:
-        """Project rows onto the components, in the rows' own precision.
+        """Project rows onto the components, in the precision of the rows.
 
         Parameters
         ----------
         X : array-like of shape (n, D)
-            With a precomputed kernel, (n, m): its values with the m rows learned from.
+            The rows to project. With a precomputed kernel, the kernel values with the m training
+            rows, shape (n, m).
 
         Returns
         -------
         Z : array of shape (n, n_components)
+            The projected rows.
         """
         check_is_fitted(self)
         check_no_pairs(X)
@@ -356,5 +372,5 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
 
 def _at(eta: float, totals: Weights) -> Weights:
-    """Return the weights of the mean unlike and the mean like pair ([HPCA] section 6)."""
+    """Return the weights of the mean negative and the mean positive pair ([HPCA] section 6)."""
     return 0.5 * eta * (totals[0] > 0.0), 0.5 * (totals[1] > 0.0)

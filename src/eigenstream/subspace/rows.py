@@ -1,4 +1,4 @@
-"""From arrays, lists, sparse matrices, frames and streams to checked chunks."""
+"""Checked chunks from arrays, lists, sparse matrices, data frames and streams."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -26,32 +26,32 @@ try:
 except ImportError:  # scikit-learn < 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands where scikit-learn has no callbacks yet."""
+        """Replacement for the class of scikit-learn >= 1.9."""
 
     def with_callbacks(method: Any) -> Any:
-        """Return the method as it is."""
+        """Return the method unchanged."""
         return method
 
 
 SKIP_REMEDY = "Remove or impute such rows, or pass missing='skip'."
 
-#: Warn when this share of the rows is skipped, once so many rows were seen.
+#: Warn if this share of the rows is skipped, after at least FIRST rows.
 MUCH, FIRST = 0.1, 10
-#: The warning names a column that alone has this share of the missing values.
+#: The warning names a column that causes this share of the skipped rows.
 CAUSE = 0.9
 
 
 @storable(n_rows="int", alone="i8 D | None", warned="bool")
 @dataclass
 class Skipped:
-    """How many rows were skipped, and how often a column alone was the reason."""
+    """The number of skipped rows, and for each column the rows skipped because of it alone."""
 
     n_rows: int = 0
     alone: NDArray[np.intp] | None = None
     warned: bool = False
 
     def add(self, bad: NDArray[np.bool_]) -> None:
-        """Count rows by which of their columns lack a value."""
+        """Count rows with missing values; ``bad`` marks the missing values."""
         spoiled = bad.sum(axis=1)
         single = bad.argmax(axis=1)[spoiled == 1]
         alone = np.bincount(single, minlength=bad.shape[1]).astype(np.intp)
@@ -78,14 +78,12 @@ class Skipped:
         if self.n_rows and alone[column] >= CAUSE * self.n_rows:
             names = getattr(estimator, "feature_names_in_", None)
             name = f"column {column}" if names is None else f"column {names[column]!r}"
-            message += (
-                f" In {alone[column]} of them {name} alone is missing. Leave it out, or impute it."
-            )
+            message += f" In {alone[column]} of them only {name} is missing. Drop or impute it."
         warn_user(message)
 
 
 class Raw(NamedTuple):
-    """Rows that are not checked yet."""
+    """Rows before the check of their values."""
 
     rows: Any
     weights: Any = None
@@ -100,9 +98,9 @@ class Raw(NamedTuple):
 
 
 class Source:
-    """Checked rows, behind a feature map, that can be iterated over several times.
+    """Checked and mapped rows that can be iterated over several times.
 
-    ``members`` is 2 where a row holds the two rows of a pair side by side.
+    ``members`` is 2 if a row contains the two rows of a pair side by side.
     """
 
     def __init__(
@@ -119,17 +117,17 @@ class Source:
     ) -> None:
         self.estimator, self.raws, self.members = estimator, raws, members
         self.missing = estimator.missing
-        #: The number of features of a row, and of rows in memory (None: a stream).
+        #: The number of features, and the number of rows (None for a stream).
         self.n_features, self.n_rows = width, n_rows
         self.rereadable, self.given, self.n_chunks = rereadable, given, n_chunks
         self.map: FeatureMap | None = None
         #: The complete rows that index pairs refer to.
         self.points: Any = None
-        #: All rows that index pairs refer to, behind the map.
+        #: All rows that index pairs refer to, after the map.
         self.mapped_points: Any = None
-        #: The number of sequences that the first pass has begun.
+        #: The number of sequences in the first pass so far.
         self.n_sequences = 0
-        #: What the first pass has skipped, and what it had skipped up to a checkpoint.
+        #: The skipped rows of the first pass, and those before a checkpoint.
         self.skipped, self.before = Skipped(), Skipped()
         self.keeper: Keeper | None = None
         self.learned: Callable[[], Any] | None = None
@@ -139,14 +137,14 @@ class Source:
     def resume(
         self, feature_map: FeatureMap | None, skipped: Skipped, skip: int, turn: int
     ) -> None:
-        """Continue where a checkpoint stands."""
+        """Continue from the position of a checkpoint."""
         self.map, self.turn = feature_map, turn
         self.skipped = self.before = skipped
         assert self.reader is not None
         self.reader.skip = skip
 
     def fit_map(self, features: Any) -> None:
-        """Let a feature map learn from all rows, in a pass of its own."""
+        """Fit a feature map to all rows, in a separate pass."""
         if features is None:
             return
         self.map = FeatureMap(features)
@@ -162,14 +160,14 @@ class Source:
 
     @property
     def width(self) -> int:
-        """The number of features behind the map."""
+        """The number of features after the map."""
         if self.map is None:
             return self.n_features
         first = next(iter(self._checked())).rows[:1]
         return int(self.map.transformer.transform(first).shape[1])
 
     def __iter__(self) -> Iterator[Chunk]:
-        """Start a pass; the callbacks of the estimator follow the first one."""
+        """Start the first or a later pass, which the estimator's callbacks observe."""
         self.skipped, self.before, first = self.before, Skipped(), True
         turn, self.turn = self.turn, self.turn + 1
         for raw in reported(self.estimator, self.raws(), self.n_chunks, self.given):
@@ -180,12 +178,12 @@ class Source:
             self._keep(raw, turn)
         if self.map is not None and not self.map.ready:
             raise ValueError(
-                f"{self.given!r} ends before {self.map.transformer!r} has learned enough from it. "
-                "Fit the map first."
+                f"{self.given!r} has too few rows to fit {self.map.transformer!r}. Fit the map "
+                "first, or pass more rows."
             )
 
     def further(self, turn: int) -> Iterator[Chunk]:
-        """Start a further pass of the fit, over rows that are counted already."""
+        """Start a further pass of the fit, without counting skipped rows again."""
         for raw in self.raws():
             counted, self.skipped = self.skipped, Skipped()
             chunk = self._clean(raw)
@@ -194,7 +192,7 @@ class Source:
             self._keep(raw, turn)
 
     def _mapped(self, chunk: Chunk, raw: Raw) -> Iterable[Chunk]:
-        """Return the chunks behind the map; the rows that index pairs refer to are mapped once."""
+        """Return the mapped chunks. The rows that index pairs refer to are mapped only once."""
         if self.map is None:
             return [chunk]
         if raw.pairs is None or not self.map.ready:
@@ -204,26 +202,26 @@ class Source:
         return [replace(chunk, rows=self.mapped_points)]
 
     def _keep(self, raw: Raw, turn: int) -> None:
-        """Let a checkpoint be written, now that a chunk has been learned."""
+        """Write a checkpoint after a learned chunk, if one is required."""
         if self.keeper is not None and raw.chunk is not None:
             assert self.learned is not None
             self.keeper.learning = True
             self.keeper.after(raw.chunk, self.learned, turn)
 
     def once(self) -> Iterator[Chunk]:
-        """Start a pass that no callback follows."""
+        """Start a pass without callbacks."""
         for raw in self.raws():
             chunk = self._clean(raw)
             yield from self._mapped(chunk, raw)
 
     def again(self) -> Iterator[Chunk]:
-        """Start a pass over rows that are counted already."""
+        """Start another pass, without counting skipped rows again."""
         before, self.skipped = self.skipped, Skipped()
         yield from self.once()
         self.skipped = before
 
     def _checked(self) -> Iterator[Chunk]:
-        """Start a pass in front of the map."""
+        """Start a pass over the rows before the map."""
         before, self.skipped = self.skipped, Skipped()
         yield from map(self._clean, self.raws())
         self.skipped = before
@@ -241,7 +239,7 @@ class Source:
                 if self.members == 2:
                     bad = bad.reshape(len(bad), 2, -1).any(axis=1)
                 self.skipped.add(bad)
-                # Zeros that weigh nothing; a velocity weighs as its lighter row.
+                # Replace such rows by zeros of weight 0. Their velocities then have weight 0 too.
                 weights = (np.ones(len(finite)) if weights is None else weights) * finite
                 rows = without(rows, finite)
             check_finite(rows, name=raw.name, first_row=raw.first_row, members=self.members)
@@ -263,7 +261,7 @@ class Source:
         return Chunk(rows.reshape(2 * n, -1), weights, NO_PLACES, raw.targets, pairs)
 
     def _clean_pairs(self, raw: Raw, rows: Any) -> Chunk:
-        """Return index pairs; a pair weighs nothing where a member lacks values."""
+        """Return index pairs, with weight 0 for pairs with missing values."""
         weights, pairs = raw.weights, raw.pairs
         if self.missing == "raise":
             check_finite(rows, name=raw.name)
@@ -278,9 +276,9 @@ class Source:
 
 
 def reported(estimator: Any, chunks: Iterable[Any], n_chunks: int | None, X: Any) -> Iterator[Any]:
-    """Yield the chunks of a fit, telling the estimator's callbacks of each one.
+    """Yield the chunks of a fit, and call the estimator's callbacks for each one.
 
-    A callback that asks to stop ends the pass after the chunk at hand.
+    A callback can stop the pass after the current chunk.
     """
     if not getattr(estimator, "_skl_callbacks", None):
         yield from chunks
@@ -300,14 +298,14 @@ def reported(estimator: Any, chunks: Iterable[Any], n_chunks: int | None, X: Any
 
 
 def is_list_of_sequences(X: Any) -> bool:
-    """Tell a list of 2-D arrays from one array written as nested lists."""
+    """Return whether X is a list of 2-D arrays, not one array as nested lists."""
     if not isinstance(X, list | tuple) or len(X) == 0:
         return False
     return all(getattr(part, "ndim", None) == 2 or hasattr(part, "columns") for part in X)
 
 
 def each(project: Callable[[Any], Any], X: Any) -> list[Any]:
-    """Return what is made of each sequence of a list; an error names the sequence."""
+    """Apply a function to each sequence of a list. Errors name the sequence."""
     made = []
     for index, part in enumerate(X):
         try:
@@ -316,14 +314,14 @@ def each(project: Callable[[Any], Any], X: Any) -> list[Any]:
             raise type(error)(f"sequence {index}: {error}") from error
     if any(hasattr(part, "columns") for part in made):
         raise TypeError(
-            "set_output asks for one data frame, and a list of sequences gives several. Transform "
-            "them one at a time."
+            "set_output cannot return several data frames for a list of sequences. Transform the "
+            "sequences separately."
         )
     return made
 
 
 class Sequence(NamedTuple):
-    """Rows in time order, validated but for NaN, with weights."""
+    """Rows in time order with weights. They may still contain NaN."""
 
     rows: Any
     weights: Float64s | None
@@ -331,12 +329,12 @@ class Sequence(NamedTuple):
 
 
 def sequences_of(estimator: Any, X: Any, sample_weight: Any, *, reset: bool) -> list[Sequence]:
-    """Return the sequences in X, validated by scikit-learn's rules but for NaN."""
+    """Return the sequences in X, validated by scikit-learn except for NaN."""
     if not is_list_of_sequences(X):
         if isinstance(X, list | tuple) and any(getattr(part, "ndim", None) == 1 for part in X):
             raise ValueError(
-                "X is a list of 1-D arrays, which may be rows or sequences. Pass np.array(X) if "
-                "each is a row, or [x[:, None] for x in X] if each is a sequence of one feature."
+                "X is a list of 1-D arrays, which is ambiguous. Pass np.array(X) if each is a row, "
+                "or [x[:, None] for x in X] if each is a sequence of one feature."
             )
         rows = validated(estimator, X, reset=reset)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
@@ -371,7 +369,7 @@ def source_of_sequences(
     begins: bool = True,
     given: Any = None,
 ) -> Source:
-    """Return the rows of sequences; ``begins`` says whether the first row begins one."""
+    """Return the rows of sequences; if ``begins``, the first row begins a new sequence."""
     steps = [_step(sequence.rows) for sequence in sequences]
 
     def raws() -> Iterator[Raw]:
@@ -390,27 +388,27 @@ def source_of_sequences(
 
 
 def _step(rows: Any) -> int:
-    """Return how many rows make one chunk: by what is stored, for sparse rows."""
+    """Return the number of rows in a chunk, by the stored values for sparse rows."""
     if is_sparse(rows):
         return chunk_rows(-(-rows.nnz // max(rows.shape[0], 1)))
     return chunk_rows(rows.shape[1])
 
 
 class StreamReader:
-    """Passes over a stream, from where a checkpoint stands; the first chunk is read once."""
+    """Passes over a stream, from a checkpoint if there is one. The first chunk is read once."""
 
     def __init__(self, stream: Any) -> None:
         self.stream, self.skip = stream, 0
         self.begun: Iterator[Any] | None = None
 
     def first(self) -> Any:
-        """Return the first chunk that has rows; the next pass begins with it."""
+        """Return the first chunk with rows. The next pass begins with it."""
         passing = iter(self.stream.chunks())
         for chunk in passing:
             if len(chunk):
                 self.begun = chain([chunk], passing)
                 return chunk
-        raise ValueError(f"{self.stream!r} holds no rows.")
+        raise ValueError(f"{self.stream!r} has no rows. Pass a stream with rows.")
 
     def __iter__(self) -> Iterator[Any]:
         begun, skip = self.begun, self.skip
@@ -430,7 +428,7 @@ def source_of_stream(
 ) -> Source:
     """Return the rows of a stream; ``targets`` checks its labels.
 
-    With ``points`` the rows are index pairs of these, as ``pairs`` reads them.
+    With ``points``, the rows are index pairs into them, which ``pairs`` converts.
     """
     reader = StreamReader(stream)
 
@@ -438,8 +436,8 @@ def source_of_stream(
         for chunk in reader:
             if chunk.rows.shape[1] != width:
                 raise ValueError(
-                    f"{chunk.source} has rows of {chunk.rows.shape[1]} features, and {width} came "
-                    "before."
+                    f"{chunk.source} has {chunk.rows.shape[1]} features, but earlier rows had "
+                    f"{width}. Select the same columns in all files."
                 )
             labels = None if targets is None else targets(chunk.labels)
             where = chunk.new_sequence, chunk.source, chunk.first_row
@@ -467,13 +465,13 @@ def source_of_stream(
 
 # ---- several sets of rows ------------------------------------------------------------------
 
-#: Rows of each set that are read in turn: with more, the first blocks of a sketch hold one set
-#: only; with fewer, exact sums take longer.
+#: The number of rows of each set to read in turn. With more, the first blocks of a sketch contain
+#: only one set; with fewer, exact sums take longer.
 TURN = 512
 
 
 def source_of(estimator: Any, X: Any, name: str, *, reset: bool) -> Source:
-    """Return the rows of one set, an array or a stream; errors name the set."""
+    """Return the rows of one set, an array or a stream. Errors name the set."""
     if is_stream(X) and (estimator.features is not None or estimator._in_memory(X)):
         X = all_rows(X, f"fit of {type(estimator).__name__}").rows
     try:
@@ -486,7 +484,8 @@ def source_of(estimator: Any, X: Any, name: str, *, reset: bool) -> Source:
             note_columns(estimator, X)
         elif source.n_features != estimator.n_features_in_:
             raise ValueError(
-                f"rows have {source.n_features} features; {estimator.n_features_in_} came before."
+                f"rows have {source.n_features} features, but the estimator was fitted with "
+                f"{estimator.n_features_in_}. Pass rows of {estimator.n_features_in_} features."
             )
     except (ValueError, TypeError) as error:
         raise type(error)(f"{name}: {error}" if name != "X" else str(error)) from error
@@ -494,7 +493,7 @@ def source_of(estimator: Any, X: Any, name: str, *, reset: bool) -> Source:
 
 
 def source_of_sets(estimator: Any, sources: dict[int, Source]) -> Source:
-    """Return the rows of several sets in turns; the targets are the keys."""
+    """Return the rows of several sets in turns, with the keys as targets."""
     in_order = getattr(estimator.solver, "kernel", None) == "precomputed"
 
     def raws() -> Iterator[Raw]:
@@ -529,12 +528,12 @@ def _turns(raws: Iterator[Raw], target: int) -> Iterator[Raw]:
 
 
 def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as a numeric 2-D array or CSR matrix of the fitted width, not copied."""
+    """Return X as a numeric 2-D array or CSR matrix of the fitted width, without copying."""
     if not reset and known_rows(estimator, X):
         return X
     refuse_unread(X)
     if hasattr(X, "collect_schema") and not hasattr(X, "__len__"):
-        raise TypeError("X is a lazy frame, which holds no rows yet. Pass X.collect().")
+        raise TypeError("X is a lazy data frame without rows. Pass X.collect().")
     how = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
     try:
         return numbers(validate_data(estimator, unmasked(X), reset=reset, **how))
@@ -544,17 +543,17 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def numbers(values: Any) -> Any:
-    """Return values that are numbers, or objects that hold numbers; reject dates."""
+    """Return numeric values, converting objects to numbers; raise for dates."""
     if values.dtype.kind in "mM":
         raise TypeError(
-            f"X holds dates or times (dtype {values.dtype}), not numbers. Convert them first, such "
-            "as to seconds."
+            f"X contains dates or times (dtype {values.dtype}). Convert them to numbers, such as "
+            "seconds."
         )
     return values.astype(np.float64) if values.dtype.kind == "O" else values
 
 
 def refuse_columns(X: Any, name: str) -> None:
-    """Reject a data frame with columns that are not numbers, by their names."""
+    """Raise if a data frame has columns that are not numbers, and name them."""
     named = []
     for column in getattr(X, "columns", ()):
         try:
@@ -569,7 +568,7 @@ def refuse_columns(X: Any, name: str) -> None:
 
 
 def finite_rows(rows: Any) -> NDArray[np.bool_]:
-    """Return for each row, dense or sparse, whether all its values are finite."""
+    """Return True for each dense or sparse row whose values are all finite."""
     if not is_sparse(rows):
         return np.asarray(np.isfinite(rows).all(axis=1))
     entries = rows.tocoo()
@@ -579,12 +578,12 @@ def finite_rows(rows: Any) -> NDArray[np.bool_]:
 
 
 def bad_values(rows: Any) -> NDArray[np.bool_]:
-    """Return which values are NaN or infinite."""
+    """Return True for each value that is NaN or infinite."""
     return np.asarray(~np.isfinite(rows.toarray() if is_sparse(rows) else rows))
 
 
 def without(rows: Any, kept: NDArray[np.bool_]) -> Any:
-    """Return rows with zeros in place of those that are not kept."""
+    """Return rows with zeros in place of the rows that are not kept."""
     if not is_sparse(rows):
         return np.where(kept[:, None], rows, np.zeros((), rows.dtype))
     entries = rows.tocoo()
@@ -594,16 +593,16 @@ def without(rows: Any, kept: NDArray[np.bool_]) -> Any:
 
 
 def as_floats(X: Any) -> Any:
-    """Return rows to project as float32 or float64; reject NaN and infinity."""
+    """Return rows as float32 or float64; raise for NaN and infinity."""
     rows = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     check_finite(rows)
     return rows
 
 
 def projected(rows: Any, mean: Float64s, columns: Float64s) -> Any:
-    """Return ``(rows - mean) @ columns`` in the rows' precision, in blocks.
+    """Return ``(rows - mean) @ columns`` in the precision of the rows, in blocks.
 
-    The mean is subtracted before the product: afterwards float32 would have lost what remains.
+    The mean is subtracted before the product, because float32 would lose digits afterwards.
     """
     dtype = rows.dtype
     out = np.empty((rows.shape[0], columns.shape[1]), dtype)

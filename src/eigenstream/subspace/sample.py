@@ -1,6 +1,6 @@
-"""The rows and pairs that errors are counted on: a bounded sample, and their learned distances.
+"""Bounded samples of rows and pairs, on which errors are counted.
 
-No order, chunking or merging changes a sample.
+A sample does not depend on the order, the chunking or the merging of the rows.
 """
 
 from collections.abc import Iterable
@@ -19,18 +19,18 @@ from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.subspace.chunks import Chunk, joined
 from eigenstream.subspace.terms import chunk_keys, mixed, pair_hashes, row_hashes
 
-#: Values that a sample holds at most: 64 MB.
+#: The largest number of values in a sample (64 MB). More take memory and reduce sampling errors.
 SAMPLE_VALUES = 1 << 23
 
-#: Rows, or pairs of either sign, that a sample holds at most.
+#: The largest numbers of rows, and of pairs of each sign, in a sample.
 MOST_ROWS, MOST_PAIRS = 10_000, 8192
 
 
 @storable(size="int", hashes="u8 h", kept="Chunk | None", total="number", complete="bool")
 class Sample:
-    """The distinct rows (or pairs of a sign) with the smallest hashes, with their total weights.
+    """The distinct rows (or pairs of one sign) with the smallest hashes, and their weights.
 
-    ``total`` is the weight of all rows added, and ``complete`` says whether they are all held.
+    ``total`` is the weight of all added rows. ``complete`` is True while the sample holds them all.
     """
 
     def __init__(self, n_features: int, most: int = MOST_ROWS) -> None:
@@ -52,7 +52,7 @@ class Sample:
         self._take(hashes, heavy)
 
     def merge(self, later: "Sample") -> None:
-        """Add what another sample holds."""
+        """Add the rows of another sample."""
         self.total += later.total
         self.complete = self.complete and later.complete
         if later.kept is not None:
@@ -70,7 +70,7 @@ class Sample:
 
     @property
     def n_distinct(self) -> float:
-        """About how many distinct rows have been added."""
+        """The estimated number of distinct rows added."""
         if self.complete:
             return float(len(self.hashes))
         return (len(self.hashes) - 1) / ((float(self.hashes[-1]) + 1.0) * 2.0**-64)
@@ -78,7 +78,7 @@ class Sample:
 
 @storable(signs="dict[Sample]")
 class PairSample:
-    """A sample of the pairs of either sign."""
+    """One sample of pairs for each sign."""
 
     def __init__(self, n_features: int, most: int = MOST_PAIRS) -> None:
         self.signs = {sign: Sample(n_features, most) for sign in (1, -1)}
@@ -89,13 +89,13 @@ class PairSample:
             sample.add(chunk.chosen(np.flatnonzero(chunk.targets == sign)))
 
     def merge(self, later: "PairSample") -> None:
-        """Add what another sample holds."""
+        """Add the pairs of another sample."""
         for sign, sample in self.signs.items():
             sample.merge(later.signs[sign])
 
     @property
     def kept(self) -> Chunk | None:
-        """The pairs of both signs; the weights of each add up to that of all its pairs."""
+        """The sampled pairs, weighted to the total weight of all pairs of their sign."""
         found = []
         for sample in self.signs.values():
             if sample.kept is not None:
@@ -105,7 +105,7 @@ class PairSample:
 
 
 def hashes_of(chunk: Chunk) -> Any:
-    """Return what the rows, with their classes, or the pairs are known by."""
+    """Return a hash of each pair, or of each row and its class."""
     if chunk.pairs is not None:
         return pair_hashes(chunk)
     found = row_hashes(chunk.rows)
@@ -120,16 +120,16 @@ def _of_keys(keys: list[Any]) -> Any:
     return np.array([crc32(repr(key).encode()) for key in keys], np.uint64)
 
 
-# ---- what was learned from, by learned distance ----------------------------------------------
+# ---- training pairs by learned distance --------------------------------------------------------
 
 
 @storable(m="number", m_all="number | None")
 @dataclass(frozen=True)
 class Kind:
-    """How many independent pairs of one kind there are.
+    """The number of independent pairs of one kind.
 
-    ``m`` is the number of those whose distances are known; ``m_all`` that of all pairs they were
-    drawn from, where they are a sample and all pairs weigh alike.
+    ``m`` counts the pairs with known distances. If they are a sample of equally weighted pairs,
+    ``m_all`` is the number of all pairs.
     """
 
     m: float
@@ -139,18 +139,18 @@ class Kind:
 @storable(counts="PairCounts", kinds="tuple[Kind]", sample="any")
 @dataclass(frozen=True)
 class TrainingPairs:
-    """Pairs that were learned from, all of them or a sample: by distance, and how many there are.
+    """All training pairs or a sample of them, counted by distance.
 
-    ``kinds`` are the like and the unlike ones.
+    ``kinds`` are the numbers of positive and of negative pairs.
     """
 
     counts: PairCounts
     kinds: tuple[Kind, Kind]
-    #: Of a sample: the distances, signs, weights, and how many different pairs there are of a sign.
+    #: For a sample: distances, signs and weights, and the number of distinct pairs of each sign.
     sample: Any = None
 
     def risk_error(self, threshold: float) -> float:
-        """Return the standard error of the balanced risk at a threshold: 0 from all pairs."""
+        """Return the standard error of the balanced risk at a threshold, 0 for all pairs."""
         if self.sample is None:
             return 0.0
         distances, signs, weights, distinct = self.sample
@@ -158,7 +158,7 @@ class TrainingPairs:
 
     @classmethod
     def of_all(cls, chunks: Iterable[Chunk], columns: Float64s) -> "TrainingPairs":
-        """Return all pairs of chunks after these columns; equal pairs are one."""
+        """Return all pairs of chunks after projection, where equal pairs count as one."""
         lengths: list[Any] = []
         signs: list[Any] = []
         weights: list[Any] = []
@@ -174,7 +174,7 @@ class TrainingPairs:
 
     @classmethod
     def of_sample(cls, sample: PairSample, columns: Float64s) -> "TrainingPairs":
-        """Return the pairs of a sample after these columns."""
+        """Return the pairs of a sample after projection."""
         kept = sample.kept
         assert kept is not None
         lengths, signs, weights = lengths_of(kept, columns), kept.targets, kept.each_weight()
@@ -186,7 +186,7 @@ class TrainingPairs:
 
 
 def training_rows(sample: Sample, columns: Float64s) -> TrainingRows:
-    """Return the labelled rows of a sample after these columns."""
+    """Return the labelled rows of a sample after projection."""
     kept = sample.kept
     assert kept is not None
     keys, codes = chunk_keys(kept)
@@ -199,7 +199,7 @@ def training_rows(sample: Sample, columns: Float64s) -> TrainingRows:
 
 
 def lengths_of(chunk: Chunk, columns: Float64s) -> Float64s:
-    """Return the distance of the members of each pair after these columns."""
+    """Return the distance of the members of each pair after projection."""
     assert chunk.pairs is not None
     Z = np.asarray(chunk.rows @ columns, np.float64)
     apart = Z[chunk.pairs[:, 0]] - Z[chunk.pairs[:, 1]]
@@ -207,7 +207,7 @@ def lengths_of(chunk: Chunk, columns: Float64s) -> Float64s:
 
 
 def kinds_of(hashes: Any, signs: Any, weights: Float64s) -> tuple[Kind, Kind]:
-    """Return the like and the unlike ones of all pairs; equal hashes are one pair."""
+    """Return the kinds of positive and of negative pairs, where equal hashes count as one pair."""
     kinds = []
     for sign in (1, -1):
         mine = (signs == sign) & (weights > 0)
@@ -218,9 +218,9 @@ def kinds_of(hashes: Any, signs: Any, weights: Float64s) -> tuple[Kind, Kind]:
 
 
 def all_alike(weights: Float64s, total: float, n_distinct: float) -> float | None:
-    """Return how many pairs (or rows) a sample is of, None where some weigh more than others."""
+    """Return the number of pairs (or rows) sampled from, or None if their weights differ."""
     n = total / float(weights[0])
-    # Those that were not drawn may have come more often: then there are fewer different ones.
+    # If pairs outside the sample are repeated, there are fewer distinct pairs than n.
     spread = 5.0 / sqrt(len(weights))
     if np.ptp(weights) <= 1e-12 * weights[0] and n_distinct >= n * (1.0 - spread):
         return n
@@ -228,10 +228,10 @@ def all_alike(weights: Float64s, total: float, n_distinct: float) -> float | Non
 
 
 def _kind_of(total: float, squares: float) -> Kind:
-    """Return the kind of distinct pairs by the sum of their weights and of the squares of these.
+    """Return the kind of pairs with a given sum of weights and of squared weights.
 
-    Pairs with weights count as (sum w)^2 / (sum w^2): with weights p that add up to 1, McDiarmid's
-    inequality and the Rademacher average both have sum p^2 in the place of 1 / m.
+    Weighted pairs count as (sum w)^2 / (sum w^2) independent ones. For weights p that sum to 1,
+    McDiarmid's inequality and the Rademacher average have sum p^2 in place of 1 / m.
     """
     return Kind(total**2 / squares if squares > 0 else 0.0)
 

@@ -1,4 +1,4 @@
-"""What the theory promises of a slow subspace: its objective, and telling classes by it."""
+"""Theoretical bounds for slow subspaces: the objective, and classification by distance."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,24 +18,38 @@ from eigenstream.theory import (
     slow_bound,
 )
 
-#: Equal rows seem to differ by up to so many times the rounding of their mean.
+#: Rows count as equal up to this multiple of the rounding error of their mean.
 SAME = 64.0
 
-#: The part of delta spent on the mean, which is learned too: it enters squared and needs little.
+#: The share of delta for the error of the mean, which enters squared and is small.
 MEAN_SHARE = 0.1
 
 
 @dataclass(frozen=True)
 class SubspaceBound:
-    """How far the measured objective of a fit can be from the true one.
+    """Bound on the difference between the objective on the data and its expectation.
 
-    With probability > 1 - ``delta``, for every projection on as many directions (the learned one
-    included), the objective on the data and the true one differ by at most ``gap``, in the units
-    of the data. ``scale`` is the factor that shrinks the data to the norm 1/2 that the theorem
-    wants, ``radius`` the norm it was taken from; ``deviations`` are the theorem's own statements in
-    that unit: one, or two where alpha was chosen by the data (of the variance and of the velocity).
-    ``largest`` is what the gap cannot exceed anyway. ``empirical``: ``radius`` comes from the rows
-    seen, and the statement assumes that no other row is farther from the expectation.
+    The bound holds with probability > 1 - ``delta``, for all projections on the same number of
+    directions at once. ``gap``, ``objective``, ``radius`` and ``largest`` are in units of the data.
+
+    Attributes
+    ----------
+    gap : float
+        The largest difference between the two objectives.
+    delta : float
+        The probability that the bound fails.
+    objective : float
+        The objective of the learned subspace on the data.
+    radius : float
+        The largest distance of a row from the expectation.
+    largest : float
+        The largest possible gap. A bound that reaches it is vacuous.
+    deviations : tuple of Deviation
+        The bounds of the theorem for data rescaled to norm 1/2. If alpha was estimated from the
+        data, there is one bound for the variance and one for the velocity.
+    empirical : bool
+        True if ``radius`` was estimated from the rows seen. The bound then assumes that no other
+        row is farther from the expectation.
     """
 
     gap: float
@@ -53,16 +67,16 @@ class SubspaceBound:
 
     @property
     def lower(self) -> float:
-        """What the true objective of the learned subspace is at least."""
+        """The lower bound on the expected objective of the learned subspace."""
         return self.objective - self.gap
 
     @property
     def vacuous(self) -> bool:
-        """True if the statement says nothing: no gap can be larger anyway."""
+        """True if the gap is not smaller than the largest possible one."""
         return self.gap >= self.largest
 
     def __str__(self) -> str:
-        """Return the statement and its condition."""
+        """Return the bound and its condition as text."""
         last = self.deviations[-1]
         text = (
             f"objective {self.objective:.4g} +- {self.gap:.3g} with probability > "
@@ -71,18 +85,36 @@ class SubspaceBound:
         )
         text = f"{text}, which is vacuous" if self.vacuous else text
         text = f"{text}, if no possible row is farther than {self.radius:.4g} from the expectation"
-        return f"{text}. Pass radius= if rows not seen can be." if self.empirical else f"{text}."
+        return f"{text}. Pass radius= if other rows can be." if self.empirical else f"{text}."
 
 
 @dataclass(frozen=True)
 class PairRule:
-    """Two observations are of one class iff their features are nearer than ``distance``.
+    """Rule that assigns two observations to the same class if their features are close.
 
-    [SLOW] Theorem 5: with probability > 1 - ``delta`` over the data, the rule errs on two
-    independent observations with a probability of at most ``error``, which is vacuous from 1 on.
-    Answering always alike errs with probability 1 - ``same_class``, always different with
-    ``same_class``. ``bound`` is what is known of the objective, in the units of the data.
+    The bound on its error is that of Maurer (2006), Theorem 5. For comparison, always answering
+    "same" has the error 1 - ``same_class``, and always answering "different" has ``same_class``.
 
+    Attributes
+    ----------
+    distance : float
+        The distance of the features below which two observations count as the same class.
+    error : float
+        The largest error probability on two independent observations. It is vacuous from 1 on.
+    delta : float
+        The probability that the bound fails.
+    same_class : float
+        The probability that two independent observations are of the same class.
+    bound : SubspaceBound
+        The bound on the objective that the error follows from.
+
+    References
+    ----------
+    A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic Learning
+    Theory (ALT), LNCS 4264, Springer, 2006.
+
+    Examples
+    --------
     >>> rule = PairRule(0.5, 0.2, 0.05, 0.4, None)
     >>> rule.alike([[0.0, 0.0]], [[0.3, 0.3]])
     array([ True])
@@ -96,28 +128,34 @@ class PairRule:
 
     @property
     def vacuous(self) -> bool:
-        """True if the statement says nothing, as every probability of an error is at most 1."""
+        """True if the bound on the error is not below 1."""
         return self.error >= 1.0
 
     def alike(self, Z: object, other: object) -> NDArray[np.bool_]:
-        """Decide on pairs of rows that ``transform`` has made."""
+        """Return True for pairs of transformed rows that are of the same class.
+
+        Parameters
+        ----------
+        Z, other : array-like of shape (n, n_components)
+            The two rows of each pair, as returned by ``transform``.
+        """
         apart = real_array(Z, "Z").astype(np.float64) - real_array(other, "other")
         return np.asarray(row_squares(apart) < self.distance**2)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What the theorems ask of one fit."""
+    """The properties of a fit that enter the theorems."""
 
     m: int
     d: int
     alpha: float
     lag: int
     objective: float
-    #: What no row is farther than from their middle.
+    #: The largest distance of a row from the mean.
     radius: float
     empirical: bool
-    #: Whether the data chose alpha, and whether they gave the mean.
+    #: True if alpha, and if the mean, was estimated from the data.
     chosen: bool
     center: bool
 
@@ -125,10 +163,10 @@ class Measured:
 def slow_subspace_bound(
     fit: Measured, delta: float, mixing: MixingProfile, *, tight: bool
 ) -> SubspaceBound:
-    """Apply [SLOW] Theorem 2 to data within ``radius`` of their middle.
+    """Apply [SLOW] Theorem 2 to data within ``radius`` of their mean.
 
-    About the learned mean the objective is short of the one about the true mean by
-    alpha |P(mean - true mean)|^2, which [SLOW] Corollary 1 bounds.
+    The objective about the learned mean is smaller than the one about the true mean by
+    alpha |P(mean - true mean)|^2. [SLOW] Corollary 1 bounds this difference.
     """
     m, d, alpha, lag = fit.m, fit.d, fit.alpha, fit.lag
     for_mean = MEAN_SHARE * delta if fit.center else 0.0
@@ -138,10 +176,9 @@ def slow_subspace_bound(
         fixed = slow_bound(m, d, left, mixing, lag=lag, tight=tight, alpha=alpha)
         deviations, gap, largest = (fixed,), fixed.value, fixed.largest
     else:
-        # Theorem 2 wants an alpha from before the data. But L^ - L = alpha (V^ - V) - (1 - alpha)
-        # (W^ - W), with V and W the mean squares of Px and of its velocity, where no alpha is. Each
-        # is off by more than its gap for some P with probability < left / 2, so with probability
-        # > 1 - left, for all P and all alpha at once, |L^ - L| <= alpha gap_V + (1 - alpha) gap_W.
+        # Theorem 2 needs an alpha that does not depend on the data. Bound the mean squares V of Px
+        # and W of its velocity separately, each with probability left / 2. For all P and alpha,
+        # |L^ - L| <= alpha |V^ - V| + (1 - alpha) |W^ - W|.
         variance = slow_bound(m, d, left / 2, mixing, lag=0, tight=tight, alpha=1.0)
         velocity = slow_bound(m, d, left / 2, mixing, lag=lag, tight=tight, alpha=0.0)
         deviations = (variance, velocity)
@@ -156,16 +193,16 @@ def slow_subspace_bound(
 
 
 def pair_rule(alpha: float, same_class: float, bound: SubspaceBound) -> PairRule:
-    """Turn what is known of the objective at this alpha into the rule of [SLOW] Theorem 5."""
+    """Return the rule of [SLOW] Theorem 5 from a bound on the objective at this alpha."""
     unit = (2.0 * bound.radius) ** 2
-    # L >= alpha - 1 whatever the data; and no measured one exceeds alpha / 4 but by rounding.
+    # L >= alpha - 1 for all data, and L <= alpha / 4 up to rounding.
     lower = min(max(bound.lower / unit, alpha - 1.0), alpha / 4.0)
     error = metric_rule_error(lower, alpha, same_class).value
     return PairRule(float(np.sqrt(alpha * unit)), error, bound.delta, same_class, bound)
 
 
 class SlowBounds(TimeEstimator):
-    """The methods of SlowSubspace that ask the theory."""
+    """The theoretical bounds of SlowSubspace."""
 
     criterion: str
 
@@ -177,37 +214,40 @@ class SlowBounds(TimeEstimator):
         radius: float | None = None,
         tight: bool = False,
     ) -> SubspaceBound:
-        """Bound how far the objective on these data is from the true one ([SLOW] Theorem 2).
-
-        The theorem wants data of norm at most 1/2 about their expectation. They are rescaled to it,
-        and the result says by which factor.
+        """Bound the difference between the objective on the data and its expectation [1]_.
 
         Parameters
         ----------
         delta : float in (0, 1)
-            The statement may fail with this probability.
+            The probability that the bound fails.
         mixing : MixingProfile
-            How fast the process forgets (``eigenstream.theory``).
+            The mixing coefficients of the process (``eigenstream.theory``).
         radius : float, optional
-            The largest possible distance of a row from the mean. By default a bound for the rows
-            seen. It is no bound for other rows: pass a number if rare rows can be larger.
-        tight : bool
-            Leave out the last rounding of the proof; as valid, and smaller.
+            The largest possible distance of a row from the mean. By default it is estimated from
+            the rows seen. Pass a number if other rows can be larger.
+        tight : bool, default=False
+            Omit the last estimate of the proof, which gives a smaller bound.
 
         Returns
         -------
         SubspaceBound
+            The gap, and the conditions under which it holds.
 
         Notes
         -----
-        Assumes a stationary process whose beta is at most ``mixing``, and that no row, seen or not,
-        is farther than ``radius`` from the expectation. Separate sequences count as one, as if they
-        were no more dependent than distant parts of it. The learned mean's own error is paid for
-        with a tenth of delta. The theorem fixes alpha before the data: where "auto" or "bound"
-        chose it, variance and velocity are bounded each with half of delta, which holds for all
-        alpha at once. (A number that you chose by these data, such as from ``path``, is one that
-        the data chose: fit with the rule, or on other data.) With ``n_components=None`` the bound
-        is that for projections on any number of directions.
+        The bound assumes a stationary process with beta coefficients of at most ``mixing``. It also
+        assumes that no row is farther than ``radius`` from the expectation. Separate sequences
+        count as distant parts of one sequence. A tenth of delta covers the error of the mean.
+
+        The theorem requires an alpha that does not depend on the data. For "auto" and "bound", the
+        variance and the velocity are bounded separately, which holds for all alpha at once. If you
+        selected a number on these data, such as from ``path``, fit on other data before calling
+        ``bound``. With ``n_components=None`` the bound holds for any number of directions.
+
+        References
+        ----------
+        .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes",
+           Algorithmic Learning Theory (ALT), LNCS 4264, Springer, 2006, Theorem 2.
 
         Examples
         --------
@@ -216,27 +256,26 @@ class SlowBounds(TimeEstimator):
         >>> from eigenstream.theory import Independent
         >>> X = np.random.default_rng(0).uniform(-1, 1, (100_000, 3))
         >>> bound = SlowSubspace(1, alpha=0.9).fit(X).bound(0.05, Independent())
-        >>> bound.vacuous, bool(abs(bound.lower - (0.9 - 0.1 * 2) / 3) < 2 * bound.gap)
-        (False, True)
+        >>> round(bound.objective, 2), round(bound.gap, 2), round(bound.largest, 2)
+        (0.24, 0.23, 3.87)
         """
         if self.criterion == "ratio":
             raise ValueError(
-                "the theory bounds criterion='difference' only: a ratio of averages has no such "
-                "bound. Fit with criterion='difference'."
+                "The bound does not hold for criterion='ratio'. Fit with criterion='difference'."
             )
         if self.scale:
             raise ValueError(
-                "the theory bounds projections of the data, and scale=True divides by what the "
-                "data say first: fit with scale=False, on data scaled by constants."
+                "The bound does not hold for scale=True, where the divisors are estimated from the "
+                "same data. Fit with scale=False, on data scaled by constants."
             )
         if "matrices" not in self._solver_known().can:
-            raise ValueError("bound needs the matrices. Fit with solver='dense' first.")
+            raise ValueError("bound needs matrices. Fit with solver='dense' first.")
         learner = self._known().ahead()
         terms: Any = learner.terms
         if not terms.plain:
             raise ValueError(
-                "the theory bounds plain averages only. Fit without sample_weight, forgetting and "
-                "missing='skip'."
+                "The bound holds only for unweighted means. Fit without sample_weight, forgetting "
+                "and missing='skip'."
             )
         delta, tight = check_number(delta, "delta", above=0, below=1), check_flag(tight, "tight")
         fit = Measured(
@@ -261,31 +300,43 @@ class SlowBounds(TimeEstimator):
         radius: float | None = None,
         tight: bool = False,
     ) -> PairRule:
-        """Return the rule that tells whether two observations are of one class, and its error.
-
-        [SLOW] Theorem 5: alike iff the squared distance of the features is below alpha, in the unit
-        in which no row is farther than 1/2 from the mean. It errs with a probability of at most
-        (1 - 2 L / alpha) / (1 - alpha) - R, for every partition into classes that is continuous
-        with respect to the process ([SLOW] Definition 2; see ``theory.class_continuity``). For L
-        stands the least value that ``bound`` leaves.
+        """Return a rule for whether two observations are of the same class, with its error.
 
         Parameters
         ----------
         same_class : float in (0, 1]
-            R, the probability that two independent observations are of one class: the sum of the
-            squared class frequencies.
+            The probability R that two independent observations are of the same class, which is the
+            sum of the squared class frequencies.
         delta : float in (0, 1)
-            The statement may fail with this probability.
+            The probability that the bound fails.
         mixing : MixingProfile
-            How fast the process forgets (``eigenstream.theory``).
+            The mixing coefficients of the process (``eigenstream.theory``).
         radius : float, optional
             The largest possible distance of a row from the mean; see ``bound``.
-        tight : bool
-            Leave out the last rounding of the proof; as valid, and smaller.
+        tight : bool, default=False
+            Omit the last estimate of the proof, which gives a smaller bound.
+
+        Returns
+        -------
+        PairRule
+            The distance threshold and the bound on the error.
+
+        Notes
+        -----
+        Scale the data so that no row is farther than 1/2 from the mean. Two observations count as
+        the same class if the squared distance of their features is below alpha [1]_. The error
+        probability is at most ``(1 - 2 L / alpha) / (1 - alpha) - R``, where L is the lower bound
+        on the objective. It holds for all partitions into classes that are continuous with respect
+        to the process (Definition 2 of the paper; see ``theory.class_continuity``).
+
+        References
+        ----------
+        .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes",
+           Algorithmic Learning Theory (ALT), LNCS 4264, Springer, 2006, Theorem 5.
 
         Examples
         --------
-        Two states that hardly ever change:
+        Two states that rarely change:
 
         >>> import numpy as np
         >>> from eigenstream import SlowSubspace
@@ -295,7 +346,7 @@ class SlowBounds(TimeEstimator):
         >>> mixing = markov_mixing([[0.99, 0.01], [0.01, 0.99]])
         >>> slow = SlowSubspace(1, alpha=0.2, basis="eigenvalue").fit(states[:, None])
         >>> rule = slow.pair_rule(0.5, 0.05, mixing)
-        >>> rule.vacuous  # the promise takes many more rows than the rule
+        >>> rule.vacuous  # the bound needs many more rows than the rule itself
         True
         >>> Z = slow.transform(states[:, None])
         >>> bool((rule.alike(Z[1:], Z[:-1]) == (states[1:] == states[:-1])).all())
@@ -310,25 +361,24 @@ class SlowBounds(TimeEstimator):
             )
         if alpha is None or alpha >= 1.0:
             raise ValueError(
-                f"the rule of [SLOW] Theorem 5 needs an alpha below 1, got alpha_={alpha!r}: at 1 "
-                "nothing is known of velocities. Fit with a smaller one."
+                f"pair_rule needs an alpha below 1, but alpha_={alpha!r}. Fit with a smaller alpha."
             )
         return pair_rule(alpha, same_class, bound)
 
     def _radius(self, learner: Learner, radius: float | None) -> float:
-        """Return the norm to rescale by, not below what the rows are known to reach."""
+        """Return the radius for rescaling, and raise if it is too small for the rows seen."""
         operator, terms = learner.operator(), learner.terms
         moved = float(np.trace(operator.penalty))
-        # Equal rows have no velocity, and a variance from rounding of the mean alone.
+        # Equal rows have velocity 0. Their variance is the rounding error of the mean.
         if moved == 0.0 and operator.trace <= (SAME * SAME) * operator.floor:
-            raise ValueError("all rows are the same: there is nothing to bound.")
+            raise ValueError("All rows are equal, so the bound is undefined. Pass rows that vary.")
         spread = float(np.sqrt(max(operator.trace, 0.0)))
         if radius is None:
             return terms.radius.reach(terms.mean)
         radius = check_number(radius, "radius", above=0)
         if radius < spread:
             raise ValueError(
-                f"radius={radius:g} is smaller than the rows' root mean square distance from "
-                f"their mean, {spread:.6g}. Give the largest distance, which is at least that."
+                f"radius={radius:g} is smaller than the root mean square distance of the rows from "
+                f"their mean, {spread:.6g}. Pass the largest possible distance."
             )
         return radius

@@ -1,7 +1,7 @@
-"""The solvers: what each keeps of the terms, and which questions it can answer.
+"""The solvers and the table of their abilities.
 
-A solver object holds its own parameters: ``SlowSubspace(solver=Sketch(oversampling=4))``. A grid
-search calls them ``solver__oversampling``.
+A solver object has its own parameters, as in ``SlowSubspace(solver=Sketch(oversampling=4))``. In a
+grid search their names are ``solver__oversampling`` and so on.
 """
 
 from collections.abc import Callable
@@ -28,11 +28,11 @@ from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Passes
 from eigenstream.subspace.terms import Terms, TimeTerms, Weights
 
-#: The share of the memory that D x D matrices may take before "auto" avoids them, and how many such
-#: matrices a dense solve holds at once.
+#: The share of the memory that D x D matrices may take before "auto" avoids them, and the number of
+#: such matrices that a dense solve holds at once.
 MEMORY_SHARE, DENSE_MATRICES = 0.25, 4
 
-#: How many times as many penalised directions a sketch of classes keeps: more cost time and memory.
+#: The factor of penalised directions that a sketch of classes keeps. More cost time and memory.
 OF_CLASSES = 3
 
 COUNT = Interval(Integral, 1, None, closed="left")
@@ -47,7 +47,7 @@ def fits_dense(n_features: int) -> bool:
 
 @dataclass(frozen=True)
 class Task:
-    """What an estimator asks of a solver; ``weights`` is None where the data choose them."""
+    """The task of a solver. ``weights`` is None if they are estimated from the data."""
 
     n_components: Any
     weights: Weights | None
@@ -60,17 +60,17 @@ class Solver(BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
     #: The name of the solver with its default parameters.
     name: ClassVar[str]
-    #: The abilities of ``ASKS``.
+    #: The solver's abilities, as named in ``LACKS``.
     can: ClassVar[frozenset[str]] = frozenset()
     forgetting: float = 0.0
     passes: int = 1
 
     def fits(self, n_features: int, n_rows: int | None) -> bool:
-        """Return whether "auto" may take this solver; ``n_rows`` is None for rows read once."""
+        """Return whether "auto" may use this solver; ``n_rows`` is None for rows read once."""
         return False
 
     def own_map(self) -> Any:
-        """Return the map that the solver brings with it, or None."""
+        """Return the feature map of the solver, or None."""
         return None
 
     def begin(self, terms: Terms, task: Task) -> Learner:
@@ -84,7 +84,7 @@ class Solver(BaseEstimator):
         )
 
     def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
-        """Learn from all of a source; return the learner."""
+        """Learn from all of a source, and return the learner."""
         for chunk in source:
             learner.add(chunk)
             if learner.stopped:
@@ -100,13 +100,17 @@ class Solver(BaseEstimator):
 
 @storable()
 class Dense(Solver):
-    """A D x D matrix for each part: exact, mergeable, and any weights afterwards.
+    """Exact solver that stores a D x D matrix for each part.
+
+    It can merge, and it can solve for other weights without reading the data again.
 
     Parameters
     ----------
     forgetting : float in [0, 1), default=0.0
-        The share by which the past loses weight with each row.
+        The relative loss of weight of earlier rows with each new row.
 
+    Examples
+    --------
     >>> from eigenstream import Dense, StreamPCA
     >>> StreamPCA(2, solver=Dense(forgetting=0.01)).solver.get_params()["forgetting"]
     0.01
@@ -129,18 +133,23 @@ class Dense(Solver):
 
 @storable()
 class Sketch(Solver):
-    """A few vectors and exact traces, in one pass: near the best answer on long streams.
+    """Approximate solver that stores a few vectors and exact traces.
+
+    It reads the rows once and is accurate on long stationary streams.
 
     Parameters
     ----------
     oversampling : float, default=3.0
-        How many directions to keep of each end of the spectrum, in units of n_components.
+        The number of directions kept at each end of the spectrum, in units of n_components.
     block_size : int, optional
-        Rows learned at a time.
+        The number of rows learned at a time.
     passes : int, default=1
-        How many times ``fit`` reads the rows.
+        The number of times that ``fit`` reads the rows.
     forgetting : float in [0, 1), default=0.0
+        The relative loss of weight of earlier rows with each new row.
 
+    Examples
+    --------
     >>> from eigenstream import Sketch, StreamPCA
     >>> StreamPCA(2, solver=Sketch(passes=2)).solver.get_params()["passes"]
     2
@@ -176,7 +185,7 @@ class Sketch(Solver):
             super().learn(learner, source, task)
         if self.passes == 1 or not isinstance(learner.sums, Frame):
             return learner
-        # A checkpoint may stand in a further pass.
+        # A resumed fit may start in a later pass.
         for turn in range(max(source.turn, 1), self.passes):
             again = learner.repeat()
             for chunk in source.further(turn):
@@ -198,7 +207,7 @@ class Sketch(Solver):
         return Frame(terms.n_features, task.weights, task.n_components, *n_vectors)
 
     def _vectors(self, terms: Terms, task: Task) -> tuple[int, int]:
-        """Return how many of the largest and of the lowest eigenvectors are kept."""
+        """Return the numbers of the largest and of the smallest eigenvectors to keep."""
         assert task.weights is not None
         d, c = task.n_components, self.oversampling
         highest = d + int(np.clip((c - 1.0) * d, 8, max(20 * (c - 1.0), 8)))
@@ -208,7 +217,7 @@ class Sketch(Solver):
         return highest, lowest if task.weights[1] else 0
 
     def _whole(self, terms: Terms, task: Task) -> bool:
-        """Return whether whole matrices are no larger than a frame and its block."""
+        """Return whether full matrices are no larger than a frame and its block."""
         assert task.weights is not None
         n = terms.n_features
         small = (2 if task.weights[1] else 1) * n**2 <= BLOCK_VALUES and not terms.closes
@@ -217,13 +226,15 @@ class Sketch(Solver):
 
 @storable()
 class Krylov(Solver):
-    """No matrix: T is applied to vectors by reading the rows again and again.
+    """Iterative solver that reads the rows several times and forms no matrix.
 
     Parameters
     ----------
     tol : float, default=0.0
-        The relative error of the eigenvalues at which iterations stop; 0 is rounding.
+        The relative error of the eigenvalues at which the iterations stop; 0 is machine precision.
 
+    Examples
+    --------
     >>> from eigenstream import Krylov, StreamPCA
     >>> StreamPCA(2, solver=Krylov(tol=1e-6)).solver.get_params()["tol"]
     1e-06
@@ -252,7 +263,7 @@ class Krylov(Solver):
 
 
 class _Again:
-    """A source that is read again."""
+    """A source whose rows can be iterated over again."""
 
     def __init__(self, source: Any) -> None:
         self.source = source
@@ -263,24 +274,26 @@ class _Again:
 
 @storable()
 class Flow(Solver):
-    """The Oja-Karhunen flow: a step for each observation, and an answer at any moment.
+    """Online solver with one step of the Oja-Karhunen flow for each observation.
 
     Parameters
     ----------
     learning_rate : number, "auto", a schedule of ``eigenstream.schedules`` or a function
-        The size of the steps. "auto" does not depend on the scale; see docs/online.md.
+        The step size. "auto" does not depend on the scale of the data; see docs/online.md.
     init : {"data", "random"} or array of shape (n_components, n_features), default="data"
-        Where it starts: at the first observations, orthonormalised, by default.
+        The initial components. "data" orthonormalises the first observations.
     forgetting : float in [0, 1), default=0.0
-        The share by which the past loses weight at each step.
+        The relative loss of weight of earlier observations at each step.
     block_size : int, optional
-        Observations taken together; it changes nothing but rounding.
+        The number of observations processed together. It changes the result only by rounding.
     hook : callable, optional
-        Called with the state about every 1000 steps, or every ``hook.every``; a true answer ends
-        the call. See ``eigenstream.subspace.FlowMonitor``.
+        A function of the state, called every 1000 steps or every ``hook.every`` steps. Learning
+        stops if it returns True. See ``eigenstream.subspace.FlowMonitor``.
     random_state : int, optional
-        For the start, where the data do not determine it.
+        The seed of initial components that the data do not determine.
 
+    Examples
+    --------
     >>> from eigenstream import Flow, StreamPCA
     >>> StreamPCA(2, solver=Flow(block_size=8)).solver.get_params()["block_size"]
     8
@@ -322,7 +335,7 @@ class Flow(Solver):
         return FlowLearner(terms, solver, exact=bool(getattr(self.hook, "exact", False)))
 
     def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
-        """Learn from all of a source. Labelled rows in memory come in random order."""
+        """Learn from all of a source, in random order for labelled rows in memory."""
         if not learner.terms.closes or is_stream(source.given):
             return super().learn(learner, source, task)
         whole = joined([*source])
@@ -348,22 +361,24 @@ class Flow(Solver):
         )
 
     def _sums(self, terms: Terms, task: Task) -> CoupleFlow:
-        # Couples are independent, so long steps are not needed.
+        # Couples are independent, so a smaller step size suffices.
         rate = Auto(c=2.0) if isinstance(self.learning_rate, str) else self.learning_rate
         return CoupleFlow(terms.n_features, self._solver(task, rate, COUPLES, False))
 
 
 @storable()
 class Kernel(Solver):
-    """The exact answer in the space of a kernel, of up to about 10^4 rows.
+    """Exact solver in the space of a kernel, for up to about 10^4 rows.
 
     Parameters
     ----------
     kernel : {"rbf", "linear", "precomputed"}, default="rbf"
-        "rbf" is exp(-gamma |x - y|^2). "linear" is exact for many more features than rows.
+        "rbf" is exp(-gamma |x - y|^2). "linear" suits rows with many more features than rows.
     gamma : float, optional
-        By default 0.7 over the median squared distance of the rows.
+        The coefficient of "rbf". By default 0.7 over the median squared distance of the rows.
 
+    Examples
+    --------
     >>> from eigenstream import Kernel, PairSubspace
     >>> PairSubspace(2, solver=Kernel("rbf", 0.1)).solver.get_params()["gamma"]
     0.1
@@ -387,17 +402,17 @@ class Kernel(Solver):
         return Moments(terms.n_features)
 
 
-#: The solvers by name; "auto" takes the first that fits and that can do what is asked.
+#: The solvers by name. "auto" uses the first that fits and has the required abilities.
 SOLVERS: dict[str, type[Solver]] = {
     kind.name: kind for kind in (Dense, Sketch, Krylov, Flow, Kernel)
 }
 
 
-# ---- the one table of what each solver can answer ------------------------------------------
+# ---- the abilities that parameters require ---------------------------------------------------
 
 
 class Ask(NamedTuple):
-    """A question that parameters put to a solver, and the ability that it takes."""
+    """A parameter or call, when it is in use, and the ability that it requires of the solver."""
 
     words: Callable[[Any], str]
     asked: Callable[[Any], bool]
@@ -435,8 +450,8 @@ ASKS = (
 
 #: Why a solver lacks an ability.
 LACKS = {
-    "continues": "reads all rows at once and keeps no sums",
-    "merges": "keeps no sums that add up",
+    "continues": "reads all rows at once",
+    "merges": "keeps no sums that can be added",
     "weights": "learns at one given weight",
     "ratios": "never forms both matrices",
     "matrices": "never forms both matrices",
@@ -446,9 +461,10 @@ LACKS = {
 
 
 def chosen(estimator: Any, n_features: int, n_rows: int | None, *calls: tuple[str, str]) -> Solver:
-    """Return the solver for so many rows (None: they are read once); reject what it cannot do.
+    """Return the estimator's solver, or raise if it lacks a required ability.
 
-    ``calls`` are further questions, such as ("partial_fit", "continues").
+    ``n_rows`` is None for rows that can be read only once. ``calls`` are further requirements, such
+    as ("partial_fit", "continues").
     """
     asks = [(ask.words(estimator), ask.ability) for ask in ASKS if ask.asked(estimator)]
     asks += calls
@@ -469,7 +485,7 @@ def chosen(estimator: Any, n_features: int, n_rows: int | None, *calls: tuple[st
         if ability not in solver.can:
             able = [repr(name) for name, kind in SOLVERS.items() if ability in kind.can]
             raise ValueError(
-                f"{words} is not for solver={solver.name!r}, which {LACKS[ability]}. "
+                f"{words} is not supported by solver={solver.name!r}, which {LACKS[ability]}. "
                 f"Use solver={' or '.join(able)}{_number(ability, words)}."
             )
     return solver
@@ -483,5 +499,5 @@ def _number(ability: str, words: str) -> str:
 
 def _remedy(asks: list[tuple[str, str]]) -> str:
     if any(ability == "weights" for _, ability in asks):
-        return "Give the weight as a number, such as that of a fit to a random subset of columns."
+        return "Pass the weight as a number, such as that of a fit to a random subset of columns."
     return "Use fewer columns."

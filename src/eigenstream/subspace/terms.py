@@ -1,7 +1,7 @@
-"""The terms of T that rows contribute. Kinds of data differ in this module only.
+"""The terms of T for each kind of data.
 
 Each term is the difference of two rows: a row and an earlier row, a row and the mean, the members
-of a pair, a row and the mean of its class, or two means. Terms of one part have a common share in
+of a pair, a row and the mean of its class, or two means. All terms of a part have the same share in
 T. Other weights, held-out classes and held-out pairs are other shares of the same sums.
 """
 
@@ -27,15 +27,15 @@ NOTHING: Parts = frozenset()
 @storable(mean="f8 W", weight="number", fixed="bool")
 @dataclass
 class Center:
-    """A running mean that rows are taken about [CHAN].
+    """A running mean [CHAN].
 
-    The sum of squares about the final mean is the sum about each block's own mean, plus one term
-    for each step between means. So accumulators need to know nothing about means.
+    The sum of squares about the final mean is the sum about the mean of each block, plus one term
+    for each step between means. Accumulators therefore need not handle means.
     """
 
     mean: Float64s
     weight: float = 0.0
-    #: The mean is given: zero, or that of an earlier pass.
+    #: True for a mean that does not change: zero, or the mean of an earlier pass.
     fixed: bool = False
 
     def add(self, block: Block, part: Part, chunk: Chunk, now: End, weights: Any) -> None:
@@ -55,7 +55,7 @@ class Center:
         self.join(block, part, own)
 
     def join(self, block: Block, part: Part, later: "Center") -> None:
-        """Include the mean of other rows whose terms about it are known."""
+        """Merge the mean of other rows, and add the term of the step between the means."""
         both = self.weight + later.weight
         if self.weight and later.weight and not self.fixed:
             between = self.weight * later.weight / both
@@ -67,11 +67,11 @@ class Center:
 
 @storable(n_features="int=W", n_rows="int", radius="RadiusBound")
 class Terms(ABC):
-    """Makes the terms of one kind of data, and keeps what later terms need."""
+    """Base of the classes that make the terms of one kind of data."""
 
-    #: Whether rows follow each other in time, so that neighbours are alike.
+    #: True if rows are in time order, so that neighbours are similar.
     in_time = False
-    #: Whether some terms are known only when a question is asked; see ``closing``.
+    #: True if some terms depend on the final means; see ``closing``.
     closes = False
 
     def __init__(self, n_features: int) -> None:
@@ -86,7 +86,7 @@ class Terms(ABC):
         return block
 
     def join(self, later: Self, *, new_sequence: bool) -> Block:
-        """Include what came after these rows; return the terms across the border."""
+        """Merge the state of later rows, and return the terms across the border."""
         self.radius = self.radius.merged(later.radius)
         block = self._join(later, new_sequence)
         self.n_rows += later.n_rows
@@ -100,11 +100,11 @@ class Terms(ABC):
 
     @abstractmethod
     def forget(self, share: float) -> None:
-        """Multiply the weight of everything seen by this share."""
+        """Multiply the weights of all terms so far by a share."""
 
     @abstractmethod
     def totals(self, held: Parts = NOTHING) -> Weights:
-        """Return the weights of all rewarded and of all penalised terms, without some parts."""
+        """Return the total weights of rewarded and of penalised terms, without held-out parts."""
 
     @abstractmethod
     def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
@@ -112,20 +112,20 @@ class Terms(ABC):
 
     @abstractmethod
     def settled(self) -> "Terms":
-        """Return what makes the same terms in a further pass, with the means known."""
+        """Return an object that makes the same terms in a further pass, about the final means."""
 
     def closing(self, held: Parts = NOTHING) -> Block | None:
-        """Return the terms that are known only when a question is asked."""
+        """Return the terms that depend on the final means, or None."""
         return None
 
     @property
     def mean(self) -> Float64s:
-        """The mean that rows are taken about; zeros where there is none."""
+        """The mean of the rows, or zeros for rows that are not centred."""
         return np.zeros(self.n_features)
 
     @property
     def floor(self) -> float:
-        """How large eigenvalues of A can be from rounding of the mean alone."""
+        """The largest eigenvalue of A that rounding of the mean can cause."""
         return rounding_of_mean(self.mean)
 
     @property
@@ -154,9 +154,10 @@ VARIANCE, VELOCITY = "variance", "velocity"
     unbroken="bool",
 )
 class TimeTerms(Terms):
-    """Rows in time: ``x_t - mean`` and ``x_t - x_(t - lag)``, for every row with a past.
+    """Terms of a time series: ``x_t - mean`` and the velocity ``x_t - x_(t - lag)``.
 
-    A velocity weighs as the lighter of its two rows. With ``lag=0`` there are no velocities.
+    The first ``lag`` rows of a sequence have no terms. The weight of a velocity is the smaller
+    weight of its two rows. With ``lag=0`` there are no velocities.
     """
 
     in_time = True
@@ -165,11 +166,11 @@ class TimeTerms(Terms):
         super().__init__(n_features)
         self.lag = lag
         self.center = Center(np.zeros(n_features), fixed=not center)
-        #: The weight of the velocities; the numbers of rows and of velocities that weigh anything.
+        #: The weight of the velocities, and the numbers of rows and velocities of positive weight.
         self.velocity, self.n_variances, self.n_velocities = 0.0, 0, 0
-        #: The first rows of the first sequence and the last rows of the running one, ``lag`` each.
+        #: The first rows of the first sequence and the last rows of the current one, ``lag`` each.
         self.head = self.tail = Chunk(np.empty((0, n_features)))
-        #: The number of rows of the running sequence, and whether it is the first one.
+        #: The number of rows of the current sequence, and True while it is the first one.
         self.age, self.unbroken = 0, True
 
     def _take(self, chunk: Chunk) -> Block:
@@ -191,7 +192,7 @@ class TimeTerms(Terms):
         return block
 
     def _add(self, block: Block, chunk: Chunk, now: Places | None) -> None:
-        """Add the terms of the rows with a past: ``now`` (None: all rows)."""
+        """Add the terms of the rows ``now``, or of all rows if it is None."""
         weights = chunk.weights
         if now is None or len(now) == len(chunk):
             chosen: Any = slice(0, len(chunk))
@@ -228,7 +229,7 @@ class TimeTerms(Terms):
         self.n_velocities += count
 
     def _remember(self, chunk: Chunk) -> None:
-        """Keep the last rows of the running sequence."""
+        """Store the last rows of the current sequence."""
         keep = min(self.lag, self.age)
         if not self.lag or not len(chunk):
             return
@@ -265,7 +266,7 @@ class TimeTerms(Terms):
         return block
 
     def forget(self, share: float) -> None:
-        """Multiply the weight of everything seen by this share."""
+        """Multiply the weights of all terms so far by a share."""
         self.center.weight *= share
         self.velocity *= share
 
@@ -279,7 +280,7 @@ class TimeTerms(Terms):
         return {VARIANCE: reward, VELOCITY: -penalty}
 
     def settled(self) -> "TimeTerms":
-        """Return what makes the same terms in a further pass."""
+        """Return an object that makes the same terms in a further pass."""
         again = TimeTerms(self.n_features, lag=self.lag, center=False)
         again.center.mean = self.center.mean
         return again
@@ -296,12 +297,12 @@ class TimeTerms(Terms):
 
     @property
     def plain(self) -> bool:
-        """Whether all terms weigh one, as the theory's averages do."""
+        """True if all terms have weight 1."""
         return self.center.weight == self.n_variances == self.n_velocities == self.velocity
 
 
 def _as_slice(places: Places) -> Any:
-    """Return ascending places as a slice where they follow each other."""
+    """Return ascending indices, as a slice if they are consecutive."""
     if len(places) and int(places[-1]) - int(places[0]) + 1 == len(places):
         return slice(int(places[0]), int(places[-1]) + 1)
     return places
@@ -309,17 +310,17 @@ def _as_slice(places: Places) -> Any:
 
 @storable(n_folds="int", weights="dict[number]", longest="number")
 class PairTerms(Terms):
-    """Pairs of rows: unlike ones (sign -1) are rewarded, like ones (+1) penalised.
+    """Terms of pairs: negative pairs (sign -1) are rewarded, positive pairs (+1) penalised.
 
-    A part is a sign in a fold, so that each fold can be held out. The fold of a pair follows from
-    its values, whatever the order of the pairs.
+    A part is a sign in a fold, so that each fold can be held out. The fold of a pair depends only
+    on its values, not on the order of the pairs.
     """
 
     def __init__(self, n_features: int, *, n_folds: int = 1) -> None:
         super().__init__(n_features)
         self.n_folds = n_folds
         self.weights = {(sign, fold): 0.0 for sign in (-1, 1) for fold in range(n_folds)}
-        #: No two members of a pair are farther apart; exact for pairs beside each other.
+        #: An upper bound on the distance within a pair, exact for pairs given side by side.
         self.longest = 0.0
 
     def folds(self, chunk: Chunk) -> Any:
@@ -349,7 +350,7 @@ class PairTerms(Terms):
         return Block(self.n_features)
 
     def forget(self, share: float) -> None:
-        """Multiply the weight of everything seen by this share."""
+        """Multiply the weights of all terms so far by a share."""
         self.weights = {part: share * weight for part, weight in self.weights.items()}
 
     def totals(self, held: Parts = NOTHING) -> Weights:
@@ -365,12 +366,12 @@ class PairTerms(Terms):
         return {part: signed[part[0]] for part in self.weights if part[1] not in held}
 
     def settled(self) -> "PairTerms":
-        """Return what makes the same terms in a further pass."""
+        """Return an object that makes the same terms in a further pass."""
         return PairTerms(self.n_features, n_folds=self.n_folds)
 
 
 def _longest(chunk: Chunk) -> float:
-    """Return a bound on the distance of the members of a pair."""
+    """Return an upper bound on the distance of the members of a pair."""
     heavy = chunk.heavy()
     rows, pairs = heavy.rows, heavy.pairs
     if len(heavy) == 0:
@@ -378,26 +379,28 @@ def _longest(chunk: Chunk) -> float:
     if 2 * len(heavy) <= rows.shape[0]:
         apart = rows[pairs[:, 0]] - rows[pairs[:, 1]]  # type: ignore[index]
         return float(np.sqrt(row_squares(apart).max()))
-    # Of all rows that pairs may refer to: they are fewer than the pairs.
+    # There are fewer rows than pairs: bound the distance by twice the radius of the rows.
     mean = mean_of(rows, None)
     squares = row_squares(rows) - 2.0 * (rows @ mean) + mean @ mean
     return 2.0 * float(np.sqrt(squares.max()))
 
 
-#: The parts of the terms between class means, one for each task; no label is called so.
+#: The part of the terms between class means, with one part for each task.
 BETWEEN = "between means"
 
 
 @storable(centers="dict[Center]", n_heavy="int")
 class ClassTerms(Terms):
-    """Labelled rows, for all pairs that the labels imply, in time linear in the rows.
+    """Terms of labelled rows, for all implied pairs, in time linear in the number of rows.
 
-    A class is a (task, label) pair, and pairs are formed inside tasks. With S_c the scatter of
-    class c about its mean and m_c its weight, the sum over like pairs is ``sum_c m_c S_c``. With
-    d_c the mean of the class less that of its task, of weight M, the sum over unlike pairs is
+    A class is a (task, label) pair, and pairs are formed within tasks. Let S_c be the scatter of
+    class c about its mean, and m_c its weight. The sum over pairs of the same class is
+    ``sum_c m_c S_c``. Let d_c be the mean of the class minus that of its task, and M the weight of
+    the task. The sum over pairs of different classes is
     ``sum_c (M - m_c) S_c + M sum_c m_c d_c d_c^T``.
-    So a part is a class. The numbers of rows only enter the shares, and leaving classes out is
-    another set of shares. Every task has the same weight, as in [HPCA].
+
+    Each class is therefore a part. The numbers of rows enter only the shares, and held-out classes
+    are another set of shares. Every task has the same weight, as in [HPCA].
     """
 
     closes = True
@@ -439,9 +442,9 @@ class ClassTerms(Terms):
         return found
 
     def _numbers(self, held: Parts) -> dict[Hashable, tuple[float, float, float]]:
-        """Return the weight of each pair of a task, and its numbers of unlike and of like pairs.
+        """Return the weight of a pair, and the numbers of different and same pairs, of each task.
 
-        Tasks have equal weights, whose total is the number of all pairs.
+        All tasks have equal weights, which sum to the number of all pairs.
         """
         found = {}
         for task, sizes in self._tasks(held).items():
@@ -475,13 +478,13 @@ class ClassTerms(Terms):
         for task, sizes in self._tasks(held).items():
             each, whole = numbers[task][0], sum(sizes.values())
             for key, size in sizes.items():
-                # A class of weight one or less has no pair of two rows.
+                # A class of weight 1 or less has no pairs.
                 shares[key] = each * (reward * (whole - size) - penalty * size * (size > 1.0))
             shares[BETWEEN, task] = each * reward * whole
         return shares
 
     def closing(self, held: Parts = NOTHING) -> Block | None:
-        """Return the terms between the means."""
+        """Return the terms between the class means and the means of their tasks."""
         block = Block(self.n_features)
         for task, sizes in self._tasks(held).items():
             means = np.array([self.centers[key].mean for key in sizes])
@@ -493,7 +496,7 @@ class ClassTerms(Terms):
         return block
 
     def settled(self) -> "ClassTerms":
-        """Return what makes the same terms in a further pass."""
+        """Return an object that makes the same terms in a further pass."""
         again = ClassTerms(self.n_features)
         again.centers = {c: Center(found.mean, fixed=True) for c, found in self.centers.items()}
         return again
@@ -513,7 +516,7 @@ REWARDED, PENALISED = "rewarded", "penalised"
 
 @storable(centers="dict[Center]")
 class ContrastTerms(Terms):
-    """Two sets of rows, the second a background: each row less the mean of its own set."""
+    """Terms of two sets of rows, the second a background: rows minus the mean of their set."""
 
     def __init__(self, n_features: int, *, center: bool) -> None:
         super().__init__(n_features)
@@ -522,7 +525,7 @@ class ContrastTerms(Terms):
         }
 
     def _take(self, chunk: Chunk) -> Block:
-        """Return the terms of rows whose targets are 1 for the background, else 0."""
+        """Return the terms of rows with the target 1 for the background, else 0."""
         block = Block(self.n_features, chunk.rows)
         for code, part in enumerate((REWARDED, PENALISED)):
             mine = np.flatnonzero(chunk.targets == code)
@@ -552,7 +555,7 @@ class ContrastTerms(Terms):
         return {REWARDED: reward, PENALISED: -penalty}
 
     def settled(self) -> "ContrastTerms":
-        """Return what makes the same terms in a further pass."""
+        """Return an object that makes the same terms in a further pass."""
         again = ContrastTerms(self.n_features, center=False)
         again.centers = {k: Center(c.mean, fixed=True) for k, c in self.centers.items()}
         return again
@@ -563,13 +566,13 @@ class ContrastTerms(Terms):
         return self.centers[REWARDED].mean
 
 
-# ---- what rows and pairs are known by ------------------------------------------------------
+# ---- classes and hashes of rows and pairs --------------------------------------------------
 
 
 def chunk_keys(chunk: Chunk) -> tuple[list[tuple[Any, Any]], Places]:
-    """Return the (task, label) classes of a chunk, and the number of each row's class.
+    """Return the (task, label) classes of a chunk, and the index of each row's class.
 
-    Targets are labels (n,), or labels and tasks, shape (n, 2) of objects.
+    Targets are labels of shape (n,), or labels and tasks of shape (n, 2).
     """
     targets = np.asarray(chunk.targets)
     if targets.ndim == 1:
@@ -584,9 +587,9 @@ def chunk_keys(chunk: Chunk) -> tuple[list[tuple[Any, Any]], Places]:
 
 
 def row_hashes(rows: Any) -> Any:
-    """Return a hash of the values of each row, rounded to 23 binary places.
+    """Return a hash of the values of each row, rounded to 23 significant bits.
 
-    The output of a feature map may differ in the last bits from one chunk size to another.
+    The rounding is needed because the last bits of a feature map may depend on the chunk size.
     """
     dense = rows.toarray() if hasattr(rows, "toarray") else rows
     odd = np.random.default_rng(20060).integers(0, 2**63, dense.shape[1], np.uint64) * 2 + 1
@@ -596,14 +599,14 @@ def row_hashes(rows: Any) -> Any:
 
 
 def pair_hashes(chunk: Chunk) -> Any:
-    """Return a hash of the values of each pair, whichever member comes first."""
+    """Return a hash of the values of each pair, which does not depend on the order in it."""
     assert chunk.pairs is not None
     found = row_hashes(chunk.rows)[chunk.pairs]
     return mixed(found[:, 0] + found[:, 1])
 
 
 def mixed(h: Any) -> Any:
-    """Return hashes all of whose bits depend on all bits (splitmix64)."""
+    """Return hashes in which each bit depends on all input bits (splitmix64)."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)
     return h

@@ -1,4 +1,4 @@
-"""The weights that data choose: alpha from the sums alone, eta by what is held out."""
+"""Weights estimated from the data: alpha from the sums, eta on held-out classes or pairs."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import MatrixOperator
 from eigenstream.subspace.terms import ClassTerms, Parts, Weights, chunk_keys
 
-#: The weights of unlike pairs that "auto" compares, that of like pairs being 1.
+#: The weights of negative pairs that "auto" compares. Positive pairs have the weight 1.
 ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032)
 
-#: Folds, and rows or pairs of a fold that a loss is taken from at most.
+#: The number of folds, and the largest number of rows of a fold that a loss is computed on.
 FOLDS, FOLD_ROWS = 5, 1000
 
-#: The shares of the identity in the like pairs' scatter that shrinkage="auto" compares.
+#: The shares of the identity in the scatter of same pairs that shrinkage="auto" compares.
 SHRINKAGES = (0.7, 0.5, 0.3, 0.2, 0.1)
 
-#: Classes are dealt to folds several times, until this many are held out. Of few classes, which
-#: ones are held out together decides as much as the weight.
+#: Classes are split into folds repeatedly until this many classes were held out. More take time;
+#: with few classes a single split has a large variance.
 HELD_OUT = 40
 
 #: No further groupings are tried once another one moves the mean place by less than this. Larger
@@ -42,7 +42,7 @@ STEADY = 0.25
 def error_bound(alpha: float, objective: float, radius: float) -> float:
     """Return ``(1 - (2 / alpha) L) / (1 - alpha)`` of [SLOW] Theorem 5, infinite at alpha = 1.
 
-    The theorem wants |x - mean| <= 1/2; L scales with the square of the data.
+    The objective L is rescaled to data with |x - mean| <= 1/2, as the theorem requires.
     """
     if alpha == 1.0:
         return float("inf")
@@ -53,7 +53,7 @@ def error_bound(alpha: float, objective: float, radius: float) -> float:
 def alpha_of_bound(
     operator: MatrixOperator, n_components: int | None, radius: float
 ) -> tuple[float, float]:
-    """Return the alpha at which the bound of [SLOW] Theorem 5 is least, and the bound."""
+    """Return the alpha that minimises the bound of [SLOW] Theorem 5, and the bound."""
     wanted = len(operator.reward) if n_components is None else n_components
 
     def bound(alpha: float) -> float:
@@ -70,38 +70,51 @@ def alpha_of_bound(
     )
     if found.fun >= 1.0:
         warn_user(
-            f"The bound of Theorem 5 is vacuous on these data: {found.fun:.3g} >= 1 at alpha="
-            f"{found.x:.3g}. Prefer alpha='auto'."
+            f"alpha='bound' selects alpha={found.x:.3g}, where the error bound is vacuous: "
+            f"{found.fun:.3g} >= 1. Use alpha='auto'."
         )
     return float(found.x), float(found.fun)
 
 
 @dataclass(frozen=True)
 class AlphaPath:
-    """Slow subspaces of the same data at several alphas; every array has one entry an alpha."""
+    """Slow subspaces of the same data at several alphas.
+
+    Attributes
+    ----------
+    alphas : array of shape (n_alphas,)
+        The weights of the variance.
+    eigenvalues : array of shape (n_alphas, n_components)
+        The eigenvalues at each alpha, descending.
+    components : array of shape (n_alphas, n_components, n_features)
+        The components at each alpha.
+    objective : array of shape (n_alphas,)
+        The sum of the eigenvalues.
+    n_positive : array of shape (n_alphas,)
+        The number of positive eigenvalues of T.
+    error_bound : array of shape (n_alphas,)
+        The error bound that ``alpha="bound"`` minimises, without its last term. Values of 1 or more
+        are vacuous.
+    auto : float
+        The alpha that ``alpha="auto"`` selects.
+    """
 
     alphas: Float64s
-    #: (n_alphas, n_components), descending in each row.
     eigenvalues: Float64s
-    #: (n_alphas, n_components, n_features)
     components: Float64s
-    #: The sum of the eigenvalues.
     objective: Float64s
-    #: How many eigenvalues of T are positive, of all.
     n_positive: NDArray[np.int64]
-    #: What alpha="bound" minimises: [SLOW] Theorem 5 without its last term; vacuous from 1 on.
     error_bound: Float64s
-    #: What alpha="auto" takes.
     auto: float
 
 
 def alpha_path(
     operator: MatrixOperator, n_components: int, alphas: Any, radius: float
 ) -> AlphaPath:
-    """Solve for several alphas, without another look at the data."""
+    """Solve for several alphas without reading the data again."""
     given = [check_number(alpha, "alpha", above=0, most=1) for alpha in np.ravel(alphas).tolist()]
     if not given:
-        raise ValueError("alphas is empty: give at least one number in (0, 1].")
+        raise ValueError("alphas is empty. Pass at least one number in (0, 1].")
     weights = [(alpha, 1.0 - alpha) for alpha in given]
     found = [operator.largest(both, n_components) for both in weights]
     values = np.array([pairs.values for pairs in found])
@@ -124,7 +137,7 @@ def alpha_path(
 @storable(eta="number", etas="f8 e", losses="f8 e")
 @dataclass(frozen=True)
 class Choice:
-    """The weight chosen, the weights compared, and the mean loss of each."""
+    """The selected weight, the weights compared, and the mean loss of each."""
 
     eta: float
     etas: Float64s
@@ -137,7 +150,7 @@ def choose(
     columns: Callable[[MatrixOperator, float, Weights], Float64s],
     scale: Float64s | None = None,
 ) -> Choice | None:
-    """Return the value that tells held-out classes, or pairs, apart best; None without any.
+    """Return the value that best separates held-out classes or pairs, or None without any.
 
     Each fold is another set of shares of the same sums. ``columns`` solves for one value.
     """
@@ -162,10 +175,10 @@ def choose(
 
 
 def _place(losses: Float64s) -> float:
-    """Return the mean place of the weights, each counting by how near the best one it is.
+    """Return the average index of the good weights.
 
-    A row is a fold. A weight whose mean loss is z standard errors above the least counts
-    exp(-z^2 / 2). Which of several good weights is the best one is chance.
+    A row of losses is a fold. A weight whose mean loss is z standard errors above the smallest mean
+    loss counts exp(-z^2 / 2). Averaging reduces the effect of chance among good weights.
 
     >>> _place(np.array([[0.5, 0.2, 0.2, 0.2, 0.6], [0.4, 0.1, 0.1, 0.1, 0.5]]))
     2.0
@@ -181,7 +194,7 @@ def _place(losses: Float64s) -> float:
 
 
 def margin_risk_eta(etas: Any, loss: Callable[[float], float]) -> Choice:
-    """Return the weight with the least loss on the training pairs: the paper's rule."""
+    """Return the weight with the smallest loss on the training pairs, as in [HPCA]."""
     ordered = np.sort(np.asarray(etas, np.float64))[::-1]
     losses = np.array([loss(float(eta)) for eta in ordered])
     close = np.flatnonzero(losses <= losses.min() + 1e-12)
@@ -189,7 +202,7 @@ def margin_risk_eta(etas: Any, loss: Callable[[float], float]) -> Choice:
 
 
 def _groupings(learner: Learner) -> Iterator[list[tuple[Parts, Chunk]]]:
-    """Yield folds: the parts that are held out, and the rows or pairs of the sample in them."""
+    """Yield lists of folds, each with its held-out parts and their sampled rows or pairs."""
     terms, sample = learner.terms, learner.sample
     kept = None if sample is None else sample.kept
     if kept is None:
@@ -226,7 +239,7 @@ def _groupings(learner: Learner) -> Iterator[list[tuple[Parts, Chunk]]]:
 
 
 def _in_order(terms: ClassTerms) -> Callable[[Any], Any]:
-    """Return the key by which classes are dealt to folds: their size, then where they lie."""
+    """Return the sort key of classes before the split: their weight, then the norm of the mean."""
     sizes: dict[Any, float] = {}
     lengths: dict[Any, float] = {}
     for key, center in terms.centers.items():
@@ -241,7 +254,7 @@ def _scaled(rows: Chunk, scale: Float64s) -> Chunk:
 
 
 def _loss(rows: Chunk, vectors: Float64s) -> float:
-    """Return how badly the subspace tells the rows or the pairs apart."""
+    """Return the error of the subspace on held-out rows or pairs."""
     if vectors.shape[1] == 0:
         return 1.0
     Z = np.asarray(rows.rows @ vectors, np.float64)

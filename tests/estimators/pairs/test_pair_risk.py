@@ -206,5 +206,5 @@ class TestDiameter:
         assert wide.empirical_risk >= own.empirical_risk
         with pytest.raises(ValueError, match="diameter must be a number"):
             model.bound(diameter=0.0)
-        with pytest.raises(ValueError, match=r"two of these are .* apart"):
+        with pytest.raises(ValueError, match=r"smaller than the largest distance of a pair"):
             PairMetric(diameter=0.1).fit(POINTS[INDEX], SIGNS)

@@ -42,7 +42,7 @@ class TestWhoTakesPairs:
             np.mean(far[same][:, None] < far[~same]) + np.mean(far[same][:, None] == far[~same]) / 2
         )
         assert learned.score(ROWS, LABELS) == pytest.approx(area, abs=1e-12)
-        with pytest.raises(ValueError, match=r"takes rows, \(n, n_features\), and got pairs"):
+        with pytest.raises(ValueError, match=r"needs rows, shape \(n, n_features\), but got pairs"):
             learned.score(ROWS[PAIRS], Y)
 
     @pytest.mark.parametrize("learner", [PairSubspace(eta=0.5), PairMetric()])
@@ -140,9 +140,9 @@ class TestOneShot:
     def test_labels_stay_what_they_are(self):
         numbers = [[0.0], [2.0], [9.0]], [3, 4, 5]
         for undecided in ("?", ["?"], [-1]):
-            with pytest.raises(ValueError, match="cannot stand among labels that are numbers"):
+            with pytest.raises(ValueError, match="does not match the labels, which are numbers"):
                 ThresholdClassifier(undecided=undecided).fit(*numbers)
-        with pytest.raises(ValueError, match="cannot stand among labels that are text"):
+        with pytest.raises(ValueError, match="does not match the labels, which are text"):
             ThresholdClassifier(undecided=-1).fit(numbers[0], ["a", "b", "c"])
         said = ThresholdClassifier(undecided=-1).fit(*numbers).predict([[1.0], [8.0]])
         assert said.tolist() == [-1, 5]

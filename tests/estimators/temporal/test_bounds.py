@@ -99,7 +99,7 @@ def test_equal_rows_leave_nothing_to_bound():
     for value in (0.0, 1.0, 0.1, 1e6 / 3):
         for dtype in (np.float64, np.float32):
             rows = np.full((1000, 2), value, dtype)
-            with pytest.raises(ValueError, match="all rows are the same"):
+            with pytest.raises(ValueError, match="All rows are equal"):
                 SlowSubspace(1, alpha=1.0).fit(rows).bound(0.1, Independent())
 
 
@@ -141,5 +141,5 @@ def test_a_bound_states_what_it_assumes_of_rows_not_seen():
     slow = SlowSubspace(1, alpha=0.9).fit(sample())
     seen, given = (str(slow.bound(0.1, Independent(), radius=one)) for one in (None, 6.0))
     assert "if no possible row is farther than" in seen
-    assert seen.endswith("Pass radius= if rows not seen can be.")
+    assert seen.endswith("Pass radius= if other rows can be.")
     assert given.endswith("if no possible row is farther than 6 from the expectation.")

@@ -38,9 +38,9 @@ def test_what_can_be_read_once(tmp_path):
     whole = SlowSubspace(2).fit(ROWS)
     once = SlowSubspace(2).fit(open_stream(chunks()))
     np.testing.assert_allclose(once.components_, whole.components_, atol=1e-9)
-    with pytest.raises(ValueError, match="can be read once only"):
+    with pytest.raises(ValueError, match="can be read only once"):
         StreamPCA(2, solver="krylov").fit(open_stream(chunks()))
-    with pytest.raises(ValueError, match="can be read once only"):
+    with pytest.raises(ValueError, match="can be read only once"):
         SlowSubspace(2, alpha=0.5, solver=Sketch(passes=2)).fit(open_stream(chunks()))
 
 
@@ -55,7 +55,7 @@ def test_behind_a_map_that_says_what_it_needs():
     assert once.n_samples_seen_ == len(ROWS)
     grown = SlowSubspace(2, features=network).partial_fit(ROWS)
     np.testing.assert_allclose(once.components_, grown.components_, atol=1e-9)
-    with pytest.raises(ValueError, match=r"ends before .* has learned enough"):
+    with pytest.raises(ValueError, match=r"has too few rows to fit"):
         SlowSubspace(2, features=network).fit(open_stream(iter([ROWS[:10]])))
 
 

@@ -183,7 +183,7 @@ def test_lists_of_data_frames_go_in_and_come_out_one_at_a_time():
     pandas = pytest.importorskip("pandas")
     frames = [pandas.DataFrame(ROWS[:50]), pandas.DataFrame(ROWS[50:])]
     model = StreamPCA(2).set_output(transform="pandas").fit(frames)
-    with pytest.raises(TypeError, match="Transform them one at a time"):
+    with pytest.raises(TypeError, match="Transform the sequences separately"):
         model.transform(frames)
     assert isinstance(model.transform(frames[1]), pandas.DataFrame)
     plain = StreamPCA(2).fit(frames)
