@@ -1,4 +1,4 @@
-"""Reading while learning: a file larger than memory, and a text table beside Arrow's bare rate.
+"""Speed and memory of fits of a file larger than memory, and of a text table compared with Arrow.
 
 ``python -c "from benchmarks.streams import main; main(1, 0.2)"`` takes 1 GB of rows and 0.2 GB of
 text instead of 12 and 2. ``from benchmarks.streams import written; written(12)`` takes a file that
@@ -27,7 +27,7 @@ WIDTH = 125
 #: would come out of the cache, as no chunk of a file does, and takes 3 to 8 % less.
 DISTINCT = 48
 
-#: What is learned in a process of its own, whose memory is then looked at.
+#: The program of a separate process whose memory is measured.
 LEARN = """
 import resource, sys
 from eigenstream import StreamPCA
@@ -50,8 +50,8 @@ def timed(
 ) -> dict[str, tuple[float, float]]:
     """Return each one's best seconds by the clock and of the processor, taken in turns.
 
-    Two threads, reading and learning, share the work of one pass: the clock says how well they
-    overlap (on a machine with a free core for each), the processor what the sharing costs.
+    Two threads share the work of one pass: reading and learning. The wall-clock time shows how
+    well they overlap on two free cores. The processor time shows the cost of sharing.
     """
     best = dict.fromkeys(contestants, (float("inf"), float("inf")))
     with threadpool_limits(1):
@@ -93,20 +93,19 @@ def out_of_core(
     write: Callable[[Path, int], None] = sparse_file,
     before: Callable[[], object] = lambda: None,
 ) -> None:
-    """Compare a fit of a file with reading it, and with learning as many rows that are there.
+    """Compare a fit of a file with reading it, and with learning the same number of rows in memory.
 
-    Those are ``DISTINCT`` chunks of the file, in memory, one after the other and then from the
-    first again, by ``partial_fit``.
+    The rows in memory are ``DISTINCT`` chunks of the file, which ``partial_fit`` learns repeatedly.
     """
     path = folder / "large.npy"
     write(path, int(gigabytes * 1e9 / 8 / WIDTH))
-    # First of all: the system counts the memory of who starts a process as the process's, too.
+    # This runs first, because the memory of the parent counts for the child process.
     done = subprocess.run(
         [sys.executable, "-c", LEARN, str(path)], check=True, capture_output=True, text=True
     )
     first = open_stream(path).chunks()
     chunks = [chunk.rows.copy() for chunk in islice(first, DISTINCT)]
-    del first  # which would go on reading ahead
+    del first  # ends the reading thread
     count = round(gigabytes * 1e9 / chunks[0].nbytes)
     rows = []
     for model in (StreamPCA(3), SlowSubspace(3)):

@@ -1,4 +1,4 @@
-"""Sources that cannot be read: a maker of each, and words of its error.
+"""Functions that make unreadable sources, and words of the errors.
 
 ``tests/streams/test_bad_input.py`` opens them from Python, ``tests/cli/test_cli.py`` some of them
 from the command line.
@@ -21,7 +21,7 @@ CASES = {}
 
 
 def case(words, *packages, options=None, name=None):
-    """Register a maker of something bad, and what its refusal has to say."""
+    """Register a function that makes an unreadable source, and words of the error."""
 
     def register(make):
         label = name or make.__name__
@@ -32,7 +32,7 @@ def case(words, *packages, options=None, name=None):
 
 
 class Bomb:
-    """A pickle that says so if it is ever loaded."""
+    """A pickle that sets an environment variable if it is loaded."""
 
     def __reduce__(self):
         return (exec, ("import os; os.environ['EIGENSTREAM_TEST_BOMB'] = 'went off'",))
@@ -60,7 +60,7 @@ def header(shape, descr="'<f8'", fortran="False"):
 
 NPY = {
     "empty": (b"", "is empty"),
-    "cut off in the magic": (b"\x93NUM", "not an .npy file, or it is damaged"),
+    "cut off in the magic": (b"\x93NUM", "damaged or not an .npy file"),
     "cut off in the numbers": (npy(ROWS)[:-1], "cut off: its header promises 192 bytes.*191"),
     "a pickle in disguise": (pickle.dumps(Bomb()), "not an .npy file"),
     "2^60 bytes promised": (

@@ -1,6 +1,6 @@
-"""Every estimator takes a stream as it takes an array; what goes on in between is in memory or not.
+"""Every estimator learns the same from a stream as from an array.
 
-Readers have tests of their own in ``tests/streams``; here streams are of arrays, and small files.
+``tests/streams`` tests the readers. Here streams are of arrays and small files.
 """
 
 import tracemalloc
@@ -61,7 +61,7 @@ def determined(member):
 
 
 def in_order_of_arrival(own, once):
-    """Whether ``fit`` of an array shuffles, or maps by all, what a stream gives as it comes."""
+    """Return whether ``fit`` of an array uses another order of the rows, or another feature map."""
     if once and isinstance(getattr(own, "features", None), RBFNetwork):
         return True
     return isinstance(own, ClassSubspace) and own.solver in ("flow", "sketch")
@@ -92,7 +92,7 @@ def test_a_stream_is_learned_as_its_array(name, once):
     assert model.fit(streamed(rows, y, source)) is model
     found, due = answers(model, member, rows), answers(whole, member, rows)
     if due.dtype.kind == "f":
-        # What differs is the rounding of sums in other chunks: some 120 additions.
+        # Sums of about 120 numbers in other chunks round differently.
         scale = max(float(np.abs(due).max()), 1.0)
         np.testing.assert_allclose(found, due, atol=1e-10 * scale)
     else:
@@ -356,5 +356,5 @@ def test_memory_does_not_grow_with_the_stream(own, y, tmp_path, monkeypatch):
         clone(own).set_params(random_state=0).fit(labelled)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    # All rows would take 6 times as much.
+    # All rows would take 6 times the memory.
     assert peaks[1] < 2 * peaks[0]

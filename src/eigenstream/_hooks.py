@@ -91,9 +91,7 @@ def keeper_of(checkpoint: Any, every: Any, resume: Any) -> Keeper | None:
         return None
     if hasattr(checkpoint, "begin"):
         if every is not None or resume:
-            raise ValueError(
-                "every= and resume= cannot be combined with a Checkpoint. Pass them to Checkpoint."
-            )
+            raise ValueError("fit has a Checkpoint. Pass every= and resume= to this Checkpoint.")
         keeper: Keeper = checkpoint
         return keeper
     return make_keeper(checkpoint, every, resume)

@@ -120,9 +120,8 @@ def note_columns(estimator: Any, stream: Any) -> None:
     names = name_columns(estimator, stream)
     if names and names[0] in UNNAMED:
         warn_user(
-            f"the first feature is called {names[0]!r}, which is how pandas names an index. If it "
-            "is an index, select the other columns with columns=[...], or write the table with "
-            "index=False."
+            f"the first feature is called {names[0]!r}, like an index of pandas. If it is one, "
+            "select the others with columns=[...], or write the table with index=False."
         )
 
 
@@ -139,10 +138,7 @@ def name_columns(estimator: Any, stream: Any) -> tuple[str, ...] | None:
 def refuse_keeping(X: Any) -> NoReturn:
     """Raise an error for checkpoints of an array."""
     refuse_unread(X)
-    raise ValueError(
-        "checkpoint= requires a stream, and X is an array. Pass open_stream(X), or omit "
-        "checkpoint=."
-    )
+    raise ValueError("checkpoint= requires a stream, and X is an array. Pass open_stream(X).")
 
 
 #: The largest fraction of the memory for all rows of a stream. A larger one risks swapping.

@@ -1,4 +1,4 @@
-"""Tables beside the data: labels and pairs, with names of columns or without."""
+"""Short tables of labels and pairs, with or without column names."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
-"""Files and streams that cannot be read: refused in one line that names the file and the place.
+"""Unreadable files and streams raise an error of one line that names the file and the row.
 
-Nothing in them is executed, and no header makes memory be taken for what is not there.
+No code in them is executed, and memory is not allocated for rows that a header only promises.
 """
 
 import io
@@ -17,7 +17,7 @@ from bad_sources import CASES, ROWS
 from eigenstream.streams import Standardize, open_stream
 from eigenstream.streams.files import READERS
 
-#: What every refusal may take; the corpus has headers that promise 2^60 bytes.
+#: The most bytes that an error may allocate. Some headers promise 2^60 bytes.
 MEMORY = 100 << 20
 
 
@@ -50,7 +50,7 @@ def test_is_refused_in_one_line(label, tmp_path):
 def test_no_permission(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", ROWS)
     (tmp_path / "x.npy").chmod(0)
-    # Who may read everything, as root does, is told that he may not.
+    # Tests may run as root, who can read every file.
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(PermissionError, match=r"x\.npy: Permission denied"):
         open_stream(tmp_path / "x.npy")

@@ -1,4 +1,4 @@
-"""Steps beside their slow twins: any chunks, sequences, missing values; saved and gone on with."""
+"""Steps compared with slow twins, for any chunks, sequences and missing values."""
 
 import numpy as np
 import pytest
@@ -138,7 +138,7 @@ def test_steps_follow_each_other_and_learn_in_order():
     apart = np.diff(RUNS[0], axis=0)
     scaled = (apart - apart.mean(axis=0)) / apart.std(axis=0)
     np.testing.assert_allclose(got, np.hstack([scaled[1:], scaled[:-1]]), atol=1e-9)
-    # What has been learned goes with a model: other data are scaled by these.
+    # The fitted steps scale other data.
     other = open_stream(RUNS[2], chunk_rows=9).prepared(stream.preprocessing)
     (got,), _ = read(other)
     saved = stream.preprocessing.fresh()

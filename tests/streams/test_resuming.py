@@ -117,7 +117,7 @@ def test_sequences_gaps_holes_labels_and_steps(seed, skip, steps, missing, joine
     how = {"time": 0, "gap": 2.5} if timed else {"columns": [2, 3, 4]}
     how |= {"sequence": False if joined else 1, "labels": 5, "missing": missing}
     source = {"a": table, "b": table[:40]}
-    # A row that was interpolated, or follows a file of the same sequence, is told its own file.
+    # The source of an interpolated row, or of a row after a file border, is not compared.
     assert_resumes(
         lambda: open_stream(source, chunk_rows=size, **how).through(*steps), skip, places=False
     )

@@ -1,4 +1,4 @@
-"""Sequences, gaps and missing values: beside slow twins, for every chunking."""
+"""Sequences, gaps and missing values: compared with slow twins, for every chunking."""
 
 import datetime
 

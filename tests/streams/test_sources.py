@@ -246,7 +246,7 @@ def test_what_netcdf_never_wrote_is_missing(tmp_path, kind):
             list(open_stream(source))
         got = read(open_stream(source, missing="interpolate"))
         np.testing.assert_array_equal(got, [[1, 2], [3, 4], [5, 6]])
-    # Of a plain HDF5 file nobody says so.
+    # A plain HDF5 file has no default fill value.
     with h5py.File(tmp_path / "plain.h5", "w") as file:
         file["heat"] = np.array([[1, -32767]], "i2")
     np.testing.assert_array_equal(read(open_stream(tmp_path / "plain.h5")), [[1, -32767]])

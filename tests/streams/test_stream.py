@@ -1,4 +1,4 @@
-"""What a stream promises its readers: reading ahead, ending, going on, and bounded memory."""
+"""Streams read ahead, end, continue and use bounded memory."""
 
 import gc
 import io
@@ -223,7 +223,7 @@ def test_a_cut_while_reading_is_refused(tmp_path):
 
 @given(st.data())
 def test_no_header_is_believed(data):
-    """Whatever is changed in an .npy file: it is refused, or says what it said, or as much less."""
+    """A changed .npy file raises an error, or gives the same rows or fewer."""
     file = io.BytesIO()
     np.save(file, ROWS)
     raw = bytearray(file.getvalue())

@@ -146,7 +146,7 @@ def test_dates_in_any_zone_are_times(zone, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert [len(chunk) for chunk in stream] == [2, 1]
-    # The clock goes back an hour, and time goes on.
+    # The end of daylight-saving time is not a step back.
     text = "when,v\n2024-10-27T02:30+02:00,1\n2024-10-27T02:10+01:00,2\n2024-10-27T02:20+01:00,3\n"
     assert [len(c) for c in opened(tmp_path, text, time="when")] == [3]
 

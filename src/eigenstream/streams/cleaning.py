@@ -163,10 +163,7 @@ class Labels:
         check_unmasked(values, "y")
         self.values = np.asarray(values)
         if self.values.ndim not in (1, 2) or self.values.shape[1:] == (0,):
-            raise StreamError(
-                f"y has shape {self.values.shape}. Pass one label for each row, or one column for "
-                "each target."
-            )
+            raise StreamError(f"y has shape {self.values.shape}. Pass one label for each row.")
 
     def check(self, n_rows: int, *, at_least: bool = False) -> None:
         """Raise an error if the number of rows differs from the number of labels."""

@@ -87,9 +87,7 @@ class Images(Pictures):
                     check_width(gray.width * gray.height * 4, f"{file.name} is large")
                     yield np.asarray(gray, np.float32)
         except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-            raise StreamError(
-                f"{file.name} may be a decompression bomb: it has too many pixels. Shrink it first."
-            ) from None
+            raise StreamError(f"{file.name} may be a decompression bomb. Shrink it.") from None
         except (PermissionError, StreamError):
             raise
         except (OSError, SyntaxError, ValueError, EOFError) as error:
@@ -194,9 +192,7 @@ class _Spectra:
         self.sound.seek(rows.start * hop)
         samples = self.sound.read(count, dtype="float64", always_2d=True).mean(axis=1)
         if len(samples) < count:
-            raise StreamError(
-                f"{self.table.name} is cut off: it has fewer samples than its header promises."
-            )
+            raise StreamError(f"{self.table.name} is cut off. Copy or convert it again.")
         windows = np.lib.stride_tricks.sliding_window_view(samples, window)[:: hop * rows.step]
         power = np.abs(np.fft.rfft(windows * self.taper)) ** 2 / (self.taper.sum() / 2) ** 2
         return (10 * np.log10(np.maximum(power, SILENCE))).astype(np.float32)

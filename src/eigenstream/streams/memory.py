@@ -62,13 +62,10 @@ class Chunks(ColumnTable):
             rows = rows_of(chunk, name)
             if hasattr(rows, "columns"):
                 if set(names_of(rows)) != set(self.columns):
-                    raise StreamError(
-                        f"{name} has other columns than the first chunk. Use equal columns."
-                    )
+                    raise StreamError(f"{name} has other columns than the first chunk.")
             elif prod(rows.shape[1:]) != self.width:
                 raise StreamError(
-                    f"{name} has {prod(rows.shape[1:])} columns, and the first chunk has "
-                    f"{self.width}. Use equal columns."
+                    f"{name} has {prod(rows.shape[1:])} columns, and the first has {self.width}."
                 )
             yield rows
 

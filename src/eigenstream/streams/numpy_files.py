@@ -69,9 +69,7 @@ def read_header(stream: Any, name: str, size: int | None) -> Header:
         if any(isinstance(one, bool) or one < 0 for one in shape):
             raise ValueError(f"shape {shape}")
     except Exception as error:  # a damaged header may raise anything
-        raise StreamError(
-            f"{name} is not an .npy file, or it is damaged: {one_line(error)}."
-        ) from None
+        raise StreamError(f"{name} is damaged or not an .npy file: {one_line(error)}.") from None
     check_kind(dtype, name)
     offset, n_bytes = whole.tell(), dtype.itemsize * prod(shape)
     if size is not None and size - offset < n_bytes:

@@ -74,9 +74,7 @@ def write_rows(file: Any, ending: str, names: Sequence[str] | None, blocks: Iter
         raise StreamError("the stream has no rows. Nothing was written.")
     names = list(map(str, range(first.shape[1]))) if names is None else list(names)
     if len(names) != first.shape[1]:
-        raise ValueError(
-            f"names has {len(names)} items. Pass one for each of {first.shape[1]} columns."
-        )
+        raise ValueError(f"names has {len(names)} items. Pass {first.shape[1]} names.")
     n_rows = 0
 
     def counted() -> Iterator[Any]:

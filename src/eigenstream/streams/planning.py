@@ -50,9 +50,7 @@ class Reading:
         if left_out := set(places(self.exclude, table)):
             features = [one for one in features if one not in left_out]
         if len(features) == 0:
-            raise StreamError(
-                f"{table.name} has no column for features. Select some with columns=."
-            )
+            raise StreamError(f"{table.name} has no column for features. Add a column.")
         rows = self.rows.start, self.rows.stop, self.rows.step
         request = Request(side_by_side(features), sequence, time, labels, self.several, *rows)
         for one in request.places if table.lacking else ():

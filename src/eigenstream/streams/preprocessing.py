@@ -272,9 +272,7 @@ def preprocessing_of(model: Any) -> Preprocessing:
     Preprocessing([])
     """
     if not hasattr(model, "fit"):
-        raise TypeError(
-            f"model is a {type(model).__name__}. Pass a fitted estimator or a Preprocessing."
-        )
+        raise TypeError(f"model is a {type(model).__name__}. Pass a fitted estimator.")
     found: Preprocessing = getattr(model, "preprocessing_", None) or Preprocessing()
     return found
 
