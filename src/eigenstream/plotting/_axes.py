@@ -44,8 +44,21 @@ STYLE: Any = {
 
 
 def axes(width: float = 5.0, height: float = 3.6, title: str = "") -> Axes:
-    """Return the empty axes of a new figure of pyplot, its size in inches.
+    """Return the empty axes of a new pyplot figure.
 
+    Parameters
+    ----------
+    width, height : float, default=5.0 and 3.6
+        The size in inches.
+    title : str, default=""
+        The title of the axes.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
     >>> axes(3, 2).figure.get_size_inches().tolist()
     [3.0, 2.0]
     """
@@ -64,10 +77,23 @@ def _figure(width: float, height: float) -> Any:
 
 
 def panels(rows: Sequence[int], heights: Sequence[float], width: float = 8.6) -> list[Axes]:
-    """Return the empty axes of a new figure, for a number of axes in each row.
+    """Return the empty axes of a new figure with rows of panels.
 
-    ``heights`` of the rows and ``width`` are in inches.
+    Parameters
+    ----------
+    rows : sequence of int
+        The number of axes in each row.
+    heights : sequence of float
+        The heights of the rows in inches.
+    width : float, default=8.6
+        The width of the figure in inches.
 
+    Returns
+    -------
+    list of Axes
+
+    Examples
+    --------
     >>> len(panels([2, 1], [3.0, 2.0]))
     3
     """
@@ -101,7 +127,7 @@ def dashes(count: int) -> Sequence[Any]:
 def thinned(
     across: NDArray[np.float64], up: NDArray[np.float64], points: int = 400
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return about ``2 * points`` points of a curve at most, evenly spread along it."""
+    """Return at most about ``2 * points`` points, evenly spread along a curve."""
     if len(across) <= 2 * points:
         return across, up
     # Half of the points evenly over each axis: a curve that rises steeply keeps its corner.
@@ -114,8 +140,17 @@ def thinned(
 def save(ax: Axes, file: Any, kind: str | None = None) -> None:
     """Write the figure of ``ax`` into a file.
 
-    ``kind`` is "png", "svg" or "pdf". The default is the ending of the file's name.
+    Parameters
+    ----------
+    ax : Axes
+        Any axes of the figure.
+    file : str, path or binary file
+        The file to write.
+    kind : {"png", "svg", "pdf"}, default=None
+        The format. By default the ending of the file name.
 
+    Examples
+    --------
     >>> from eigenstream.plotting import axes
     >>> save(axes(), "figure.xyz")
     Traceback (most recent call last):
@@ -156,9 +191,21 @@ def _close(ax: Axes) -> None:
 def svg(ax: Axes, name: str) -> str:
     """Return the figure of ``ax`` as SVG in the text colour of a page, and close it.
 
-    The title of a new figure is left out: pages have their own titles. ``name`` makes identifiers
-    unique on a page with several figures.
+    The title of a new figure is omitted, because pages have their own titles.
 
+    Parameters
+    ----------
+    ax : Axes
+        Any axes of the figure.
+    name : str
+        A unique name on the page, which makes the identifiers unique.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> from eigenstream.plotting import axes
     >>> picture = svg(axes(), "empty")
     >>> picture[:4], "currentColor" in picture, "http" in picture.replace("http://www.w3.org", "")

@@ -22,10 +22,33 @@ def bounds(
     ax: Axes | None = None,
     **known: Any,
 ) -> Axes:
-    """Draw the bound of [SLOW] Theorem 2 against the number of rows, a curve for each profile.
+    """Draw the bound on the gap of the objective against the number of rows ([1]_ Theorem 2).
 
-    Above the dotted line the bound is vacuous. ``known`` goes to ``theory.slow_bound``: alpha,
-    lag, tight.
+    Above the dotted line the bound is vacuous.
+
+    Parameters
+    ----------
+    profiles : MixingProfile or mapping from a name to a MixingProfile
+        Each profile is a curve.
+    d : int
+        The dimension of the projections.
+    delta : float, default=0.05
+        The probability of failure.
+    rows : (float, float), default=(1e3, 1e9)
+        The range of the numbers of rows.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
+    **known
+        Options of ``theory.slow_bound``: alpha, lag, tight.
+
+    Returns
+    -------
+    Axes
+
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
+           Learning Theory, 2006.
 
     Examples
     --------
@@ -133,7 +156,22 @@ def sweep(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the ROC area (of one curve, or several by name) against alpha, and the alphas chosen.
+    """Draw the ROC area against alpha, and mark the chosen values of alpha.
+
+    Parameters
+    ----------
+    alphas : array-like of shape (n_alphas,)
+        The values of alpha.
+    areas : array-like of shape (n_alphas,), or mapping from a name to such an array
+        The areas of one or several curves.
+    chosen : mapping from a name to float
+        Values of alpha to mark by vertical lines.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
@@ -190,10 +228,21 @@ def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def lags(path: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the time scale of each feature that ``lag_path`` found, against the lag.
+    """Draw the time scale of each feature against the lag.
 
     A feature with exponential autocorrelation has a horizontal line. Time scales in the shaded
     area are below their lag, so their estimates are unreliable. A line ends at half the lag.
+
+    Parameters
+    ----------
+    path : LagPath
+        The result of ``lag_path``.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
@@ -357,7 +406,24 @@ def courses(
     scales: tuple[str, str] = ("linear", "linear"),
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a line (x, y) for each name, and points (x, y, error) in the colour of the same name.
+    """Draw lines by name, and points with error bars in the colour of the same name.
+
+    Parameters
+    ----------
+    lines : mapping from a name to (x, y)
+        The lines.
+    points : mapping from a name to (x, y, error), default=None
+        The points.
+    labels : (str, str)
+        The labels of the axes.
+    scales : (str, str), default=("linear", "linear")
+        The scales of the axes.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------

@@ -28,10 +28,21 @@ def png_uri(picture: ArrayLike) -> str:
 
 
 def gray(images: ArrayLike, size: int | tuple[int, int]) -> NDArray[np.uint8]:
-    """Return rows of pixels as gray images, all on the same scale of gray.
+    """Return rows of pixels as gray images, all with the same scale.
 
-    ``size`` is the side of square images, or (height, width).
+    Parameters
+    ----------
+    images : array-like of shape (n, height * width)
+        Finite gray values.
+    size : int or (int, int)
+        The side of square images, or (height, width).
 
+    Returns
+    -------
+    array of uint8, shape (n, height, width)
+
+    Examples
+    --------
     >>> gray([[0.0, 1.0, 2.0, 4.0]], 2).tolist()
     [[[0, 64], [128, 255]]]
     """
@@ -42,10 +53,23 @@ def gray(images: ArrayLike, size: int | tuple[int, int]) -> NDArray[np.uint8]:
 
 
 def signed(filters: ArrayLike, size: int | tuple[int, int]) -> NDArray[np.uint8]:
-    """Return rows of weights as colour images (n, height, width, 3): blue minus, white 0, red plus.
+    """Return rows of weights as colour images: negative blue, zero white, positive red.
 
-    Each filter has a separate scale. ``size`` is the side of square images, or (height, width).
+    Each row has a separate scale.
 
+    Parameters
+    ----------
+    filters : array-like of shape (n, height * width)
+        Finite weights.
+    size : int or (int, int)
+        The side of square images, or (height, width).
+
+    Returns
+    -------
+    array of uint8, shape (n, height, width, 3)
+
+    Examples
+    --------
     >>> signed([[-1.0, 0.0, 0.5, 1.0]], 2).shape
     (1, 2, 2, 3)
     """
@@ -57,8 +81,23 @@ def signed(filters: ArrayLike, size: int | tuple[int, int]) -> NDArray[np.uint8]
 
 
 def mosaic(images: ArrayLike, *, columns: int = 10, ax: Axes | None = None) -> Axes:
-    """Draw small images side by side, as ``gray`` and ``signed`` return them.
+    """Draw small images side by side.
 
+    Parameters
+    ----------
+    images : array-like of shape (n, height, width) or (n, height, width, 3)
+        The result of ``gray`` or ``signed``.
+    columns : int, default=10
+        The number of images in a row.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
     >>> mosaic(signed([[-1.0, 0.0, 0.5, 1.0]], 2)).images[0].get_size()
     (3, 3)
     """
@@ -140,7 +179,20 @@ def loadings(model: Any, names: Sequence[str] | None = None, *, ax: Axes | None 
 
 
 def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None) -> Axes:
-    """Draw the first two features of labelled examples, the name of each class at its median.
+    """Draw the first two features of labelled examples, with class names at the medians.
+
+    Parameters
+    ----------
+    features : array-like of shape (n, n_features)
+        At least two features.
+    labels : array-like of shape (n,)
+        The class of each example.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------

@@ -32,7 +32,7 @@ class CompetitiveDynamics(Dynamics):
 
     An example comes from cluster n with probability w_n. It is
     xi = sum_m D_nm B_m + sqrt(v_n) noise in N dimensions, with orthonormal B_m. The vector p
-    selects the nearest prototype, or is soft ([1]_ eq. 2.2).
+    selects the nearest prototype, or is soft ([DYN]_ eq. 2.2).
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ class CompetitiveDynamics(Dynamics):
 
     Notes
     -----
-    The equations close on R_km = J_k.B_m and Q_kl = J_k.J_l ([1]_ eq. 2.6), for any numbers of
+    The equations close on R_km = J_k.B_m and Q_kl = J_k.J_l ([DYN]_ eq. 2.6), for any numbers of
     prototypes and clusters. Averages are exact to 1e-10 for up to five winners and two soft
     prototypes, and to 1e-7 for three. More prototypes use fixed quasi-random sets, with an error
     of about 3e-4 for six winners or four soft prototypes.
 
     References
     ----------
-    .. [1] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of On-line
+    .. [DYN] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of On-line
            Learning by Competitive and by Principal Component Methods", 1998.
 
     Examples

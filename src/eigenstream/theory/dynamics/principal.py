@@ -41,29 +41,36 @@ ROUNDING = 36.0
 
 
 class PrincipalDynamics(Dynamics):
-    """M units learn principal components: J_l += (lr_l / N) x_l (xi - sum_k x_k J_k).
+    """M units learn principal components: J_l += (rate_l / N) x_l (xi - sum_k x_k J_k).
 
     The data are white noise with larger variance (1 + b_j)^2 along m orthonormal directions B_j
-    ([DYN] sec. 3). Sanger's rule sums over k <= l, and the subspace rule over all k. With one unit
-    both are Oja's rule. Unless ``normalize=False``, J_l is divided by its length after each step.
+    ([DYN]_ section 3). Sanger's rule sums over k <= l, and the subspace rule over all k. With one
+    unit both are Oja's rule.
 
     Parameters
     ----------
-    strengths : array (directions,)
-        The b_j > 0, largest first; beta_j = b_j (b_j + 2) is the excess variance.
-    learning_rate : float or array (units,)
+    strengths : array-like of shape (n_directions,)
+        The b_j > 0, in descending order. beta_j = b_j (b_j + 2) is the excess variance.
+    learning_rate : float or array-like of shape (n_units,), default=1.0
         The learning rates times N.
-    n_units : int, optional
+    n_units : int, default=None
         By default the number of directions.
-    rule : "sanger" or "subspace"
-    normalize : bool
-    annealing : Annealing, optional
-        A schedule's rates, which multiply ``learning_rate``.
+    rule : {"sanger", "subspace"}, default="sanger"
+        The range of the sum over k.
+    normalize : bool, default=True
+        Divide J_l by its length after each step.
+    annealing : Annealing, default=None
+        The rates of a schedule, which multiply ``learning_rate``.
 
     Attributes
     ----------
-    excess : array (directions,)
+    excess : array of shape (n_directions,)
         The beta_j.
+
+    References
+    ----------
+    .. [DYN] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of
+           On-line Learning by Competitive and by Principal Component Methods", 1998.
 
     Examples
     --------
@@ -249,12 +256,7 @@ class PrincipalDynamics(Dynamics):
         -----
         gamma_k = lr_k (beta_k - lr_k / 2) is the rate at which unit k leaves the plateau on which
         the previous units have settled. The length of the plateau is -ln X(0) / gamma_k. gamma
-        ([1]_ eq. 3.12) is the growth rate of the determinant of the first two units before that.
-
-        References
-        ----------
-        .. [1] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of On-
-               line Learning by Competitive and by Principal Component Methods", 1998.
+        ([DYN] eq. 3.12) is the growth rate of the determinant of the first two units before that.
 
         Examples
         --------

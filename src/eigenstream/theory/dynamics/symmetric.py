@@ -78,12 +78,17 @@ def _s(lr: float) -> float:
 
 @dataclass(frozen=True)
 class SymmetricPair:
-    """Winner-takes-all learning of two equal clusters at centres b B_1 and b B_2.
+    """Winner-takes-all learning of two clusters at centres b B_1 and b B_2 ([DYN]_ section 2).
 
     Parameters
     ----------
     b : float
         The distance of a centre from the origin, in standard deviations of a cluster.
+
+    References
+    ----------
+    .. [DYN] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of
+           On-line Learning by Competitive and by Principal Component Methods", 1998.
 
     Examples
     --------
