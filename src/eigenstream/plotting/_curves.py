@@ -109,6 +109,10 @@ def spectrum(eigen: Any, n_kept: int | None = None, *, ax: Axes | None = None) -
     n_kept : int, optional
         The number of learned eigenvalues in an array. The default is all.
 
+    Returns
+    -------
+    Axes
+
     Examples
     --------
     >>> from eigenstream import StreamPCA
@@ -202,6 +206,10 @@ def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     path : fitted SlowSubspace, or the result of its ``path``
 
+    Returns
+    -------
+    Axes
+
     Examples
     --------
     >>> from eigenstream import SlowSubspace
@@ -284,6 +292,10 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
         ``evaluation.pair_roc`` returns a PairROC. The curve of an estimator is that of its training
         pairs.
 
+    Returns
+    -------
+    Axes
+
     Examples
     --------
     >>> from eigenstream.evaluation import pair_roc
@@ -321,6 +333,10 @@ def risks(model: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     model : fitted pair or class estimator, or PairCounts
         The risks of an estimator are those of its training pairs. Its threshold is marked.
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
@@ -365,6 +381,10 @@ def distances(
     model : fitted pair or class estimator, or PairCounts
     threshold : float, optional
         The default is that of the estimator.
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
@@ -455,6 +475,10 @@ def overlaps(course: Any, recorded: Any = None, *, ax: Axes | None = None) -> Ax
     recorded : OrderParameters, optional
         Such as ``order_parameters_`` of a ``CompetitiveLearning``, as points.
 
+    Returns
+    -------
+    Axes
+
     Examples
     --------
     >>> from eigenstream.theory import PrincipalDynamics
@@ -492,6 +516,10 @@ def runs(
         Of the features.
     step : int
         The number of rows of the data from one row to the next.
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------

@@ -147,6 +147,10 @@ def loadings(model: Any, names: Sequence[str] | None = None, *, ax: Axes | None 
     names : list of str, optional
         Of the columns, written below up to 24 bars. The default is ``feature_names_in_``.
 
+    Returns
+    -------
+    Axes
+
     Examples
     --------
     >>> len(loadings([[0.6, 0.8], [-0.8, 0.6]], ["heat", "wind"]).patches)
@@ -238,6 +242,10 @@ def sizes(model: Any, dead: Sequence[int] | None = None, *, ax: Axes | None = No
     dead : list of int, optional
         The dead prototypes. The default is ``dead_`` of the estimator.
 
+    Returns
+    -------
+    Axes
+
     Examples
     --------
     >>> ax = sizes([3.0, 9.0, 0.5], dead=[2])
@@ -276,6 +284,10 @@ def map_plane(
     values : array in the shape of the grid, optional
         The default is the U-matrix: the mean distance of each unit to its neighbours.
 
+    Returns
+    -------
+    Axes
+
     Examples
     --------
     >>> from eigenstream.prototypes import Grid
@@ -307,6 +319,10 @@ def map_classes(som: Any, found: Any, *, ax: Axes | None = None) -> Axes:
     som : fitted SelfOrganizingMap, or its ``grid_``
     found : ClassMap
         The result of ``SelfOrganizingMap.class_map``.
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------

@@ -40,14 +40,15 @@ class Style:
 
     Parameters
     ----------
-    size : int
+    size : int, default=28
         An image has ``size`` x ``size`` pixels with the character at the centre.
-    height : float
+    height : float, default=18.0
         The height of the digit 0 in pixels at magnification 1.
-    polarity : "black_on_white" or "white_on_black"
-    supersample : int
+    polarity : {"black_on_white", "white_on_black"}, default="black_on_white"
+        The colours.
+    supersample : int, default=6
         The factor by which drawings are larger before pixels are averaged.
-    unit_norm : bool
+    unit_norm : bool, default=True
         Divide each image by its Euclidean norm. Otherwise gray values are in [0, 1].
 
     Examples

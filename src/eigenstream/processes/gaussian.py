@@ -24,22 +24,22 @@ class GaussianMixture(Process):
 
     Parameters
     ----------
-    means : array (k, n_features)
+    means : array-like of shape (k, n_features)
         The centres.
-    spread : float or array (k,)
+    spread : float or array-like of shape (k,), default=1.0
         The standard deviation of each component along every axis.
-    weights : array (k,), optional
+    weights : array-like of shape (k,), default=None
         The probabilities of the components; equal by default.
-    random_state : int, generator or None
-        None draws one seed; reading again gives the same rows.
+    random_state : int, generator or None, default=None
+        The seed. None draws one seed; every reading gives the same rows.
 
     Attributes
     ----------
     means, spread, weights : arrays
         As given, one entry for each component.
-    mean : array (n_features,)
+    mean : array of shape (n_features,)
         The mean of a row.
-    covariance : array (n_features, n_features)
+    covariance : array of shape (n_features, n_features)
         The covariance of a row, exactly.
 
     Examples

@@ -115,14 +115,14 @@ class ImageViews(ViewProcess):
 
     Parameters
     ----------
-    image : array (height, width)
+    image : array-like of shape (height, width)
         Finite gray values; the image continues periodically beyond its borders.
-    size : int
+    size : int, default=28
         A view has ``size`` x ``size`` pixels; the image must be at least as large.
-    bounds : (float, float)
+    bounds : (float, float), default=(0.5, 1.5)
         The interval of scales.
-    random_state : int, generator or None
-        None draws one seed; reading again gives the same views.
+    random_state : int, generator or None, default=None
+        The seed. None draws one seed; every reading gives the same views.
 
     Examples
     --------
@@ -160,21 +160,21 @@ class ImageWalk(ViewProcess):
 
     Parameters
     ----------
-    image : array (height, width)
+    image : array-like of shape (height, width)
         Finite gray values; the image continues periodically beyond its borders.
-    size : int
+    size : int, default=28
         A view has ``size`` x ``size`` pixels; the image must be at least as large.
-    rotation : float
+    rotation : float, default=pi
         Increments of the angle are uniform on [-rotation, rotation].
-    scale : float
+    scale : float, default=0.01
         Increments of the scale are uniform on [-scale, scale].
-    translation : float or callable
-        Increments of the position are normal, with this standard deviation in pixels; or a function
-        ``(rng, n) -> increments`` of shape (n, 2).
-    bounds : (float, float)
+    translation : float or callable, default=0.5
+        The standard deviation of the normal increments of the position, in pixels. A function
+        ``(rng, n) -> increments`` of shape (n, 2) draws other increments.
+    bounds : (float, float), default=(0.5, 1.5)
         The scale is clipped to this interval.
-    random_state : int, generator or None
-        None draws one seed; reading again gives the same views.
+    random_state : int, generator or None, default=None
+        The seed. None draws one seed; every reading gives the same views.
 
     Examples
     --------
