@@ -47,7 +47,7 @@ def test_profiles_are_compared_and_drawn(capsys, tmp_path):
         ([*SLOW, "--m", "10000000", "--picture", "no/such/folder/x.png"], "no/such/folder"),
         ([*PAIRS[:5], "--margin", "1.5", "--m", "9"], "margin must be a number in (0, 1), got 1.5"),
         ([*PAIRS, "--m", "9", "--risk", "-1"], "empirical_risk must be a number in [0, 1]"),
-        ([*SLOW, "--m", "10000000", "--picture", "x.xyz"], "no picture of the kind 'xyz'"),
+        ([*SLOW, "--m", "10000000", "--picture", "x.xyz"], "No figure of kind 'xyz'"),
         (["research", "bound"], "bound --help"),
         (["research", "bound", "fast"], "fast"),
     ],

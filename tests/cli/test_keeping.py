@@ -66,7 +66,8 @@ def test_a_signal_leaves_a_checkpoint_and_says_so(folder, monkeypatch):
     assert sorted(os.listdir(folder)) == ["fit.eigs", "x.csv", "x.npy"]
     code, _, said = run(*kept)
     assert (code, "resume=True" in said) == (2, True)
-    assert run(*kept, "--resume")[0] == 0
+    code, _, said = run(*kept, "--resume")
+    assert (code, "resuming at row 150" in said) == (0, True)
     resumed = load("model.eigs")
     assert run(*fit)[0] == 0
     whole = load("model.eigs")

@@ -259,3 +259,45 @@ def test_text_with_decimal_commas(files):
 
 
 # ---- what it refuses ---------------------------------------------------------------------------
+
+
+# ---- columns, stored options, lags ---------------------------------------------------------------
+
+TABLE = "t,s1,s2,raw,who\n" + "".join(f"{k},{k % 7},{k % 5},{k % 3},ann\n" for k in range(60))
+
+
+def test_columns_by_pattern_and_range_and_columns_of_text(files):
+    (files / "t.csv").write_text(TABLE)
+    for given, names in {
+        ("--columns", "s*,3:4"): ["s1", "s2", "raw"],
+        ("--exclude", "t,r*"): ["s1", "s2"],
+    }.items():
+        told("fit", "pca", "t.csv", *given, "-o", "m.eigs")
+        assert eigenstream.load("m.eigs").feature_names_in_.tolist() == names
+    result = run("fit", "pca", "t.csv", "--exclude", "t")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (0, 1)
+    assert "who: text ('ann' in row 0)" in result.stderr
+    assert "has no column 'q*'" in run("fit", "pca", "t.csv", "--columns", "q*").stderr
+
+
+def test_a_model_stores_how_its_data_were_read(files):
+    (files / "t.csv").write_text(TABLE.replace("\n30,2,", "\n90,,"))
+    given = ("--time", "t", "--gap", 5, "--missing", "skip", "--through", "differences")
+    told("fit", "slow", "t.csv", *given, "-o", "m.eigs")
+    result = run("transform", "m.eigs", "t.csv", "-o", "f.npy")
+    assert (result.exit_code, result.stderr) == (0, "")
+    # Row 30 lacks a value and ends a sequence: times go back behind it.
+    assert np.flatnonzero(np.isnan(np.load("f.npy")[:, 0])).tolist() == [0, 30, 31]
+    assert "NaN" in run("transform", "m.eigs", "t.csv", "-o", "f.npy", "--missing", "raise").stderr
+
+
+def test_lags_are_those_of_python(files, rows):
+    found = told("lags", "all.npy", "--lag", "1,4", "-d", 2, "--plot", "lags.png")
+    path = eigenstream.lag_path(SlowSubspace(2, criterion="ratio"), rows, [1, 4])
+    assert found["lags"] == [1, 4]
+    shown = np.array(found["timescales"], float)
+    assert np.allclose(
+        shown, np.where(np.isinf(path.timescales), np.nan, path.timescales), equal_nan=True
+    )
+    assert Path("lags.png").stat().st_size > 1000
+    assert len(run("lags", "all.npy", "--lag", "1,4").stdout.splitlines()) == 3

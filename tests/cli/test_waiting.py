@@ -3,10 +3,13 @@
 import io
 import time
 
+import numpy as np
 import pytest
 from rich.console import Console
 
-from eigenstream.cli._output import waiting
+from eigenstream.cli import _output
+from eigenstream.cli._output import Watched, waiting
+from eigenstream.streams import open_stream
 
 
 @pytest.mark.parametrize("refused", [False, True])
@@ -30,3 +33,11 @@ def test_pipes_show_nothing(capfd):
     with waiting("merging"):
         pass
     assert capfd.readouterr().err == ""
+
+
+def test_pipes_get_a_line_from_time_to_time(capfd, monkeypatch):
+    monkeypatch.setattr(_output, "LINE_SECONDS", 0.0)
+    with Watched(open_stream(np.zeros((6, 2)), chunk_rows=3)) as watched:
+        list(watched.chunks())
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines] == ["eigenstream: 3 rows", "eigenstream: 6 rows"]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -29,7 +29,6 @@ __all__ = [
     "ReadingOptions",
     "RunOptions",
     "column",
-    "flag",
     "grouped",
     "image_size",
     "value",
@@ -49,15 +48,25 @@ PANELS = {
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 
 
+def option(name: str, annotation: Any, rest: str | None) -> Any:
+    """Return the annotation of a parameter with an option in its panel; a text is its help."""
+    kind, how = get_args(annotation)
+    if isinstance(how, str):
+        own = f"--{name.replace('_', '-')}"
+        how = typer.Option(own, help=how, metavar="" if kind is bool else None)
+    how.rich_help_panel = PANEL_OF.get(name, rest)
+    return Annotated[kind, how]
+
+
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with a parameter for each field of its dataclasses, as typer reads them.
 
     >>> @dataclass
     ... class Place:
-    ...     x: int
-    ...     y: int = 3
+    ...     x: Annotated[int, "Across."]
+    ...     y: Annotated[int, "Up."] = 3
     >>> @grouped
-    ... def show(name: str, place: Place) -> None:
+    ... def show(name: Annotated[str, "A name."], place: Place) -> None:
     ...     print(name, place)
     >>> show(name="a", x=1, y=2)
     a Place(x=1, y=2)
@@ -65,15 +74,17 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     keyword = inspect.Parameter.KEYWORD_ONLY
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    rest = "Model" if command.__name__.startswith("fit") else None
     parameters = []
     for name, parameter in inspect.signature(command).parameters.items():
         if name not in groups:
-            parameters.append(parameter.replace(kind=keyword, annotation=hints[name]))
+            kind = option(name, hints[name], rest)
+            parameters.append(parameter.replace(kind=keyword, annotation=kind))
             continue
         own = get_type_hints(groups[name], include_extras=True)
         for field in fields(groups[name]):
             default = inspect.Parameter.empty if field.default is MISSING else field.default
-            kind = own[field.name]
+            kind = option(field.name, own[field.name], rest)
             one = inspect.Parameter(field.name, keyword, default=default, annotation=kind)
             parameters.append(one)
 
@@ -83,10 +94,6 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         command(**given)
 
-    rest = "Model" if command.__name__.startswith("fit") else None
-    for one in parameters:
-        for option in getattr(one.annotation, "__metadata__", ()):
-            option.rich_help_panel = PANEL_OF.get(one.name, rest)
     typed: Any = run
     typed.__signature__ = inspect.Signature(parameters)
     typed.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -197,23 +204,15 @@ def parsed(parser: Callable[[str], Any], text: str, *names: str) -> Any:
     return typer.Option(*names, parser=parser, metavar=parser.__name__.upper(), help=text)
 
 
-def flag(name: str, text: str) -> Any:
-    """Return an option without a value."""
-    return typer.Option(name, help=text, metavar="")
-
-
 # ---- options -----------------------------------------------------------------------------------
 
 Data = Annotated[
     list[str], typer.Argument(help="Files, folders, globs, file::part, or - (standard input).")
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A file that fit -o has written.")]
-Missing = Annotated[str, typer.Option(help="Missing values: raise, skip or interpolate.")]
-MissingAsFitted = Annotated[
-    str | None,
-    typer.Option(help="Missing values: raise, skip or interpolate; by default as in the fit."),
-]
-Json = Annotated[bool, flag("--json", "Print one JSON object.")]
+Missing = Annotated[str, "Missing values: raise, skip or interpolate."]
+MissingAsFitted = Annotated[str | None, "raise, skip or interpolate; by default as in the fit."]
+Json = Annotated[bool, "Print one JSON object."]
 ImageShape = Annotated[Any, parsed(image_size, "Show rows as images of 28x28 pixels, say.")]
 
 
@@ -242,13 +241,11 @@ class ReadingOptions:
         parsed(column, "A new value of this column begins a sequence; none joins files."),
     ] = None
     time: Annotated[Any, parsed(column, "The column of times.")] = None
-    gap: Annotated[
-        float | None, typer.Option(help="A longer step in time (dates: seconds) begins a sequence.")
-    ] = None
-    dtype: Annotated[str | None, typer.Option(help="float32 or float64; else as stored.")] = None
+    gap: Annotated[float | None, "A longer step in time (dates: seconds) begins a sequence."] = None
+    dtype: Annotated[str | None, "float32 or float64; else as stored."] = None
     size: Annotated[Any, parsed(image_size, "Shrink video frames or images to 24x32, say.")] = None
-    delimiter: Annotated[str | None, typer.Option(help="Of text; found by default.")] = None
-    decimal: Annotated[str | None, typer.Option(help="The decimal mark of text: . or ,")] = None
+    delimiter: Annotated[str | None, "Of text; found by default."] = None
+    decimal: Annotated[str | None, "The decimal mark of text: . or ,"] = None
     header: Annotated[
         bool | None,
         typer.Option(help="The first row of text names the columns, or not.", metavar=""),
@@ -294,17 +291,11 @@ class RunOptions(ReadingOptions):
     missing: Missing = "raise"
     seed: Annotated[int, typer.Option(min=0, help="The seed of everything drawn at random.")] = 0
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The model (.eigs).")] = None
-    report: Annotated[Path | None, typer.Option(help="A page about the result (.html).")] = None
+    report: Annotated[Path | None, "A page about the result (.html)."] = None
     image_shape: ImageShape = None
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Keep the fit in this file, for --resume.")
-    ] = None
-    resume: Annotated[bool, flag("--resume", "Continue from the checkpoint, if there is one.")] = (
-        False
-    )
-    every: Annotated[
-        int | None, typer.Option(help="Rows between checkpoints; by default it goes by time.")
-    ] = None
+    checkpoint: Annotated[Path | None, "Keep the fit in this file, for --resume."] = None
+    resume: Annotated[bool, "Continue from the checkpoint, if there is one."] = False
+    every: Annotated[int | None, "Rows between checkpoints; by default it goes by time."] = None
     json: Json = False
 
     def started(self, data: list[str], *beside: Any, **more: Any) -> Any:
@@ -357,15 +348,9 @@ class LearningOptions:
             *("--n-components", "-d"),
         ),
     ] = "2"
-    solver: Annotated[str, typer.Option(help="auto, dense, sketch, krylov, flow or kernel.")] = (
-        "auto"
-    )
-    passes: Annotated[
-        int | None, typer.Option(help="Passes of --solver sketch; each one improves the answer.")
-    ] = None
-    features: Annotated[
-        str | None, typer.Option(help="A map in front: rbf:SIZE:GAMMA or gradients:CELLS.")
-    ] = None
+    solver: Annotated[str, "auto, dense, sketch, krylov, flow or kernel."] = "auto"
+    passes: Annotated[int | None, "Passes of --solver sketch; each one improves the answer."] = None
+    features: Annotated[str | None, "A map in front: rbf:SIZE:GAMMA or gradients:CELLS."] = None
 
     def made(self, kind: Any, stream: Any, run: RunOptions, **parameters: Any) -> Any:
         """Return an estimator with these options."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from eigenstream.cli._options import Json, parsed
+from eigenstream.cli._options import Json, grouped, parsed
 from eigenstream.cli._output import say
 
 #: The words in front of each example.
@@ -26,14 +26,12 @@ Rate = Annotated[
     "prototypes",
     epilog=f"{EXAMPLE} prototypes --separation 2 --n-features 99 --learning-rate 0.5",
 )
+@grouped
 def advise_prototypes(
-    separation: Annotated[
-        float,
-        typer.Option(help="The distance of the two clusters' centres, in standard deviations."),
-    ],
+    separation: Annotated[float, "The distance of the clusters, in standard deviations."],
     n_features: Width,
     learning_rate: Rate,
-    length: Annotated[float, typer.Option(help="The length of the first prototypes.")] = 1.0,
+    length: Annotated[float, "The length of the first prototypes."] = 1.0,
     json: Json = False,
 ) -> None:
     """Predict when two prototypes separate on two equal clusters."""
@@ -55,16 +53,14 @@ def numbers(text: str) -> list[float]:
     "components",
     epilog=f"{EXAMPLE} components --eigenvalues 4,2 --n-features 99 --learning-rate 0.1",
 )
+@grouped
 def advise_components(
     eigenvalues: Annotated[
         Any, parsed(numbers, "The variances along the components, as 4,2.25: largest first.")
     ],
     n_features: Width,
     learning_rate: Rate,
-    noise: Annotated[
-        float,
-        typer.Option(help="The variance along every other direction; it multiplies the rate."),
-    ] = 1.0,
+    noise: Annotated[float, "The variance along every other direction."] = 1.0,
     json: Json = False,
 ) -> None:
     """Predict when the last unit of Sanger's rule finds its component."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenstream._files import replacing
-from eigenstream.cli._options import Json, flag
+from eigenstream.cli._options import Json, grouped
 from eigenstream.cli._output import print_json, say
 
 #: The default probability of failing.
@@ -19,9 +19,7 @@ app = typer.Typer(
 )
 
 Directions = Annotated[int, typer.Option("--d", help="The number of directions.")]
-Precision = Annotated[
-    float | None, typer.Option(help="The gap to reach: how many rows? With --m: how sure?")
-]
+Precision = Annotated[float | None, "The gap to reach: how many rows? With --m: how sure?"]
 Delta = Annotated[
     float | None, typer.Option(help="The probability of failing.", show_default=str(DELTA))
 ]
@@ -31,27 +29,22 @@ Delta = Annotated[
     "slow",
     epilog="Example: eigenstream research bound slow --d 3 --m 1000000 --mixing geometric:1,0.9",
 )
+@grouped
 def bound_slow(
     d: Directions,
     mixing: Annotated[
         list[str],
-        typer.Option(
-            help="The mixing of the process: independent, finite:a0, geometric:c,rho, "
-            "algebraic:c,r, table:beta(0),beta(1),... or a sum of these. Repeat it to compare."
-        ),
+        "The mixing of the process: independent, finite:a0, geometric:c,rho, "
+        "algebraic:c,r, table:beta(0),beta(1),... or a sum of these. Repeat it to compare.",
     ],
     m: Annotated[int | None, typer.Option("--m", help="The number of rows.")] = None,
     *,
     precision: Precision = None,
     delta: Delta = None,
-    alpha: Annotated[
-        float | None, typer.Option(help="An alpha fixed before the data gives a sharper bound.")
-    ] = None,
-    lag: Annotated[int, typer.Option(help="The time step of the velocity.")] = 1,
-    tight: Annotated[bool, flag("--tight", "Skip the proof's last rounding.")] = False,
-    picture: Annotated[
-        Path | None, typer.Option(help="Draw the gap against m into this file (.png, .svg).")
-    ] = None,
+    alpha: Annotated[float | None, "An alpha fixed before the data gives a sharper bound."] = None,
+    lag: Annotated[int, "The time step of the velocity."] = 1,
+    tight: Annotated[bool, "Skip the proof's last rounding."] = False,
+    picture: Annotated[Path | None, "Draw the gap against m into this file (.png, .svg)."] = None,
     json: Json = False,
 ) -> None:
     """Bound the gap between a slow subspace's objective on the data and the true one."""
@@ -82,14 +75,15 @@ def bound_slow(
     "pairs",
     epilog="Example: eigenstream research bound pairs --d 3 --margin 0.1 --precision 0.1",
 )
+@grouped
 def bound_pairs(
     d: Directions,
-    margin: Annotated[float, typer.Option(help="In (0, 1), chosen before seeing the data.")],
+    margin: Annotated[float, "In (0, 1), chosen before seeing the data."],
     m: Annotated[int | None, typer.Option("--m", help="The number of independent pairs.")] = None,
     *,
     precision: Precision = None,
     delta: Delta = None,
-    risk: Annotated[float, typer.Option(help="The margin risk on the data.")] = 0.0,
+    risk: Annotated[float, "The margin risk on the data."] = 0.0,
     json: Json = False,
 ) -> None:
     """Bound the risk of a projection learned from pairs by its margin risk on the data."""

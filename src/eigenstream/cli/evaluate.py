@@ -25,15 +25,9 @@ def evaluate(
     model: ModelFile,
     data: Data,
     *,
-    labels: Annotated[
-        str | None, typer.Option(help="The column of class labels, or a file of them.")
-    ] = None,
-    pairs: Annotated[
-        Path | None, typer.Option(help="A table of pairs instead, as fit pairs takes.")
-    ] = None,
-    names: Annotated[
-        str | None, typer.Option(help="With --pairs: the column that holds the rows' names.")
-    ] = None,
+    labels: Annotated[str | None, "The column of class labels, or a file of them."] = None,
+    pairs: Annotated[Path | None, "A table of pairs instead, as fit pairs takes."] = None,
+    names: Annotated[str | None, "With --pairs: the column that holds the rows' names."] = None,
     max_rows: Annotated[int, typer.Option(min=3, help="Sample at most this many rows.")] = 4000,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the sample.")] = 0,
     reading: ReadingOptions,

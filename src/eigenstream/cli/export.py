@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
-from eigenstream.cli._options import Json, ModelFile
+from eigenstream.cli._options import Json, ModelFile, grouped
 from eigenstream.cli._output import check_output, say
 
 
+@grouped
 def export(
     model: ModelFile,
     out: Annotated[

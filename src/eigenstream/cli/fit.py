@@ -12,7 +12,6 @@ from eigenstream.cli._options import (
     LearningOptions,
     RunOptions,
     column,
-    flag,
     grouped,
     image_size,
     parsed,
@@ -26,9 +25,7 @@ app = typer.Typer(
     epilog="Example: eigenstream fit slow runs/*.csv -d 3 -o model.eigs",
 )
 
-Standardize = Annotated[
-    bool, flag("--standardize", "Every column in units of its standard deviation.")
-]
+Standardize = Annotated[bool, "Every column in units of its standard deviation."]
 Eta = Annotated[Any, parsed(value, "The weight of unequal pairs: auto, margin_risk or > 0.")]
 
 
@@ -43,7 +40,10 @@ def fit_slow(
     alpha: Annotated[
         Any, parsed(value, "The weight of the variance: auto, bound or a number.")
     ] = "auto",
-    lag: Annotated[int, typer.Option(help="The time step of the velocity, in rows.")] = 1,
+    lag: Annotated[int, "The time step of the velocity, in rows."] = 1,
+    basis: Annotated[
+        str, "slowness (unit variance, slowest first) or eigenvalue (best for distances)."
+    ] = "slowness",
     standardize: Standardize = False,
     learning: LearningOptions,
     run: FitOptions,
@@ -52,7 +52,7 @@ def fit_slow(
     from eigenstream import SlowSubspace
 
     stream = run.started(data)
-    given = {"alpha": alpha, "lag": lag, "scale": standardize}
+    given = {"alpha": alpha, "lag": lag, "scale": standardize, "basis": basis}
     fitted(learning.made(SlowSubspace, stream, run, **given), stream, run, learning.passes or 1)
 
 
@@ -80,7 +80,7 @@ def fit_pca(
 def fit_classes(
     data: Data,
     *,
-    labels: Annotated[str, typer.Option(help="The column of class labels, or a file of them.")],
+    labels: Annotated[str, "The column of class labels, or a file of them."],
     eta: Eta = "auto",
     standardize: Standardize = False,
     learning: LearningOptions,
@@ -107,9 +107,7 @@ def fit_pairs(
         Path, typer.Argument(help="A table: two rows (from 0) or names, and equal or unequal.")
     ],
     *,
-    items: Annotated[
-        list[str], typer.Option(help="The rows that the pairs are of: a file; may be repeated.")
-    ],
+    items: Annotated[list[str], "The rows that the pairs are of: a file; may be repeated."],
     names: Annotated[Any, parsed(column, "The column of the items that holds their names.")] = None,
     eta: Eta = "auto",
     learning: LearningOptions,
@@ -137,14 +135,12 @@ def fit_kmeans(
     *,
     prototypes: Annotated[int, typer.Option("-k", "--prototypes", help="How many.")] = 8,
     assignment: Annotated[
-        str, typer.Option(help="The prototypes that a row updates: winner, soft or rank.")
+        str, "The prototypes that a row updates: winner, soft or rank."
     ] = "winner",
     learning_rate: Annotated[
         Any, parsed(value, "count (1 / count) or a constant, at most 1.")
     ] = "count",
-    forgetting: Annotated[
-        float | None, typer.Option(help="The share of the counts that each row removes.")
-    ] = None,
+    forgetting: Annotated[float | None, "The share of the counts that each row removes."] = None,
     run: FitOptions,
 ) -> None:
     """Find prototypes that stand for clusters of rows, in one pass (on-line k-means)."""
@@ -164,9 +160,7 @@ def fit_kmeans(
 class MapOptions(FitOptions):
     """The same for a map, which can compare rows by their known values."""
 
-    missing: Annotated[
-        str, typer.Option(help="raise, skip, interpolate, or partial: use the known values.")
-    ] = "raise"
+    missing: Annotated[str, "raise, skip, interpolate, or partial: use the known values."] = "raise"
 
 
 def grid_size(text: str) -> int | tuple[int, int]:
@@ -183,12 +177,10 @@ def fit_som(
         Any,
         parsed(grid_size, "Rows and columns of the grid, as 20x20; 50 is a chain."),
     ] = "20x20",
-    topology: Annotated[str, typer.Option(help="rectangular or hexagonal.")] = "rectangular",
-    periodic: Annotated[bool, flag("--periodic", "Close the grid to a ring or a torus.")] = False,
-    training: Annotated[
-        str, typer.Option(help="sequential, a step a row, or batch, a step a pass.")
-    ] = "sequential",
-    max_iter: Annotated[int, typer.Option(help="The number of passes over the rows.")] = 10,
+    topology: Annotated[str, "rectangular or hexagonal."] = "rectangular",
+    periodic: Annotated[bool, "Close the grid to a ring or a torus."] = False,
+    training: Annotated[str, "sequential, a step a row, or batch, a step a pass."] = "sequential",
+    max_iter: Annotated[int, "The number of passes over the rows."] = 10,
     run: MapOptions,
 ) -> None:
     """Lay rows out on a map: a grid of units, on which neighbours stand for similar rows."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from eigenstream.cli._options import Data, Json, ReadingOptions, column, flag, grouped, parsed
+from eigenstream.cli._options import Data, Json, ReadingOptions, column, grouped, parsed
 from eigenstream.cli._output import Watched, print_json, show
 
 
@@ -15,7 +15,7 @@ def info(
     data: Data,
     reading: ReadingOptions,
     labels: Annotated[Any, parsed(column, "A column of labels.")] = None,
-    quick: Annotated[bool, flag("--quick", "Read headers only.")] = False,
+    quick: Annotated[bool, "Read headers only."] = False,
     json: Json = False,
 ) -> None:
     """Show the rows, columns, types, sequences and missing values of data, and the reading speed.

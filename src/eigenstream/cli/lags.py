@@ -31,7 +31,7 @@ def lags(
     n_components: Annotated[
         int, typer.Option("--n-components", "-d", help="The number of features.")
     ] = 3,
-    plot: Annotated[Path | None, typer.Option(help="Draw the time scales (.png, .svg).")] = None,
+    plot: Annotated[Path | None, "Draw the time scales (.png, .svg)."] = None,
     reading: ReadingOptions,
     missing: Missing = "raise",
     json: Json = False,

@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 
 from eigenstream._files import replacing
-from eigenstream.cli._options import ImageShape, Json, ModelFile
+from eigenstream.cli._options import ImageShape, Json, ModelFile, grouped
 from eigenstream.cli._output import check_output, say, waiting
 
 #: The kinds of figures; a page (.html) has tables, too.
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 
 
+@grouped
 def plot(
     model: ModelFile,
     out: Annotated[
