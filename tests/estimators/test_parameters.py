@@ -142,3 +142,12 @@ def test_the_operator_knows_the_weights_that_were_chosen(learner):
         T = model.operator_.matrix()
         kept = np.linalg.eigvalsh(T)[::-1][: model.n_components_]
         np.testing.assert_allclose(kept, model.eigenvalues_, rtol=1e-9)
+
+
+def test_parameters_of_a_solver_need_its_object():
+    with pytest.raises(ValueError, match=r"Use solver=Sketch\(passes=2\)"):
+        StreamPCA(2, solver="sketch").set_params(solver__passes=2)
+    learner = StreamPCA(2).set_params(solver=Sketch(), solver__passes=2)
+    assert learner.solver.passes == 2
+    with pytest.raises(ValueError, match=r"Use solver=Dense\(\) or Kernel\(\), or give alpha"):
+        SlowSubspace(2, solver="sketch").fit(np.ones((9, 3)))

@@ -38,7 +38,7 @@ from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.mapping import FeatureMap, check_same_map
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator, Passes
 from eigenstream.subspace.rows import Skipped, Source
-from eigenstream.subspace.solvers import COUNT, SOLVERS, Kernel, Solver, Task, chosen
+from eigenstream.subspace.solvers import COUNT, SOLVERS, Kernel, Sketch, Solver, Task, chosen
 from eigenstream.subspace.terms import Terms
 
 FLAG = Options(bool, {True, False})
@@ -159,6 +159,21 @@ class SubspaceEstimator(
     def _check_enough(self, learner: Learner) -> None:
         """Raise ValueError if the learner has too few rows for an answer."""
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``solver__passes`` and the like need a solver object."""
+        name = params.get("solver", self.solver)
+        nested = next((key for key in params if key.startswith("solver__")), None)
+        if nested is not None and isinstance(name, str):
+            own = nested.removeprefix("solver__")
+            kinds = [kind for kind in SOLVERS.values() if own in kind().get_params()]
+            kind = next((one for one in kinds if one.name == name), (*kinds, Sketch)[0])
+            raise ValueError(
+                f"solver={name!r} is a name, and {nested} needs an object. Use "
+                f"solver={kind.__name__}({own}={params[nested]!r})."
+            )
+        found: Self = super().set_params(**params)
+        return found
+
     # ---- learning --------------------------------------------------------------------------
 
     def _begin(self, width: int, n_rows: int | None, *calls: tuple[str, str]) -> Learner:
@@ -193,7 +208,7 @@ class SubspaceEstimator(
         if again and not source.rereadable:
             raise ValueError(
                 f"{source.given!r} can be read only once, but solver={self._solver!r} reads it "
-                "several times. Write it to a file first, or use another solver."
+                "several times. Write it to a file first, or use solver=Dense() or Sketch()."
             )
         try:
             self._learner = learner = self._solver.learn(learner, passing, task)
@@ -378,8 +393,8 @@ class SubspaceEstimator(
             or all(_same(one, before[name]) for name, one in solver.get_params().items())
         ):
             raise ValueError(
-                f"solver={solver!r} cannot continue from the result of solver={begun!r}. Use the "
-                "same solver, or call fit to start again."
+                f"solver={solver!r} cannot continue from the result of another solver. "
+                f"Use solver={begun!r}, or call fit to start again."
             )
 
     def _wanted(self, width: int) -> Any:

@@ -483,7 +483,7 @@ def chosen(estimator: Any, n_features: int, n_rows: int | None, *calls: tuple[st
     solver._validate_params()
     for words, ability in asks:
         if ability not in solver.can:
-            able = [repr(name) for name, kind in SOLVERS.items() if ability in kind.can]
+            able = [f"{kind.__name__}()" for kind in SOLVERS.values() if ability in kind.can]
             raise ValueError(
                 f"{words} is not supported by solver={solver.name!r}, which {LACKS[ability]}. "
                 f"Use solver={' or '.join(able)}{_number(ability, words)}."
