@@ -186,3 +186,19 @@ def numerical_rank(eigenvalues: Floats, cut: float, floor: float = 0.0) -> int:
     """
     size = np.abs(eigenvalues)
     return int((size > max(cut * size.max(initial=0.0), floor)).sum())
+
+
+def brief(result: Any) -> str:
+    """Return the ``repr`` of a result, with the shapes of its arrays in place of their values.
+
+    >>> from collections import namedtuple
+    >>> brief(namedtuple("Answer", "values")(np.zeros((100, 3))))
+    'Answer(values=array (100, 3))'
+    """
+    names = getattr(result, "_fields", None) or result.__dataclass_fields__
+    values = {name: getattr(result, name) for name in names}
+    shown = (
+        f"{name}=array {value.shape}" if isinstance(value, np.ndarray) else f"{name}={value!r:.80}"
+        for name, value in values.items()
+    )
+    return f"{type(result).__name__}({', '.join(shown)})"

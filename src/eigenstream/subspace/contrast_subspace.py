@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from eigenstream._checks import check_number
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, brief
 from eigenstream._provenance import forget_source
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._storable import storable
@@ -38,6 +38,8 @@ class ContrastPath:
     alphas: Float64s
     eigenvalues: Float64s
     components: Float64s
+
+    __repr__ = brief
 
 
 @storable()

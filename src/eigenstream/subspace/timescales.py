@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from sklearn.base import clone
 
 from eigenstream._checks import check_lags
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, brief
 from eigenstream._streams import is_stream
 from eigenstream.subspace import rows
 from eigenstream.subspace.chunks import Chunk
@@ -139,6 +139,8 @@ class LagPath:
     alphas: Float64s | None
     #: What a fit at each lag would have given.
     estimators: tuple[Any, ...]
+
+    __repr__ = brief
 
 
 def lag_path(estimator: Any, X: Any, lags: Any, sample_weight: Any = None) -> LagPath:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from eigenstream._checks import check_number, warn_user
-from eigenstream._linalg import Float64s, length
+from eigenstream._linalg import Float64s, brief, length
 from eigenstream._storable import storable
 from eigenstream.evaluation import one_shot_error, pair_risk
 from eigenstream.evaluation.base import counts_of_classes, counts_of_pairs
@@ -106,6 +106,8 @@ class AlphaPath:
     n_positive: NDArray[np.int64]
     error_bound: Float64s
     auto: float
+
+    __repr__ = brief
 
 
 def alpha_path(

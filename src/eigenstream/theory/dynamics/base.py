@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import check_number, check_numbers, check_whole, real_array
+from eigenstream._linalg import brief
 from eigenstream.theory.dynamics.states import POSSIBLE, check_state
 from eigenstream.theory.mixing import Float64s
 
@@ -109,6 +110,8 @@ class Trajectory:
     error: Float64s
     dynamics: "Dynamics"
 
+    __repr__ = brief
+
     def when(self, values: Any, level: float) -> float:
         """Return the first time at which values cross a level; NaN if they do not.
 
@@ -200,6 +203,8 @@ class SimulatedRuns:
     R: Float64s
     Q: Float64s
     n_features: int
+
+    __repr__ = brief
 
     @property
     def mean(self) -> tuple[Float64s, Float64s]:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenstream._checks import check_number, check_whole, real_array
+from eigenstream._linalg import brief
 from eigenstream.theory.mixing import Float64s
 
 __all__ = ["OrderParameters", "random_overlaps", "students_with"]
@@ -164,6 +165,10 @@ class OrderParameters(NamedTuple):
     t: Float64s
     R: Float64s  # (times, students, directions)
     Q: Float64s  # (times, students, students)
+
+    def __repr__(self) -> str:
+        """Return the shapes of the arrays."""
+        return brief(self)
 
     @classmethod
     def of_history(cls, history: Any, directions: Any) -> "OrderParameters":
