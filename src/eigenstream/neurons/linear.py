@@ -219,20 +219,20 @@ class Perceptron(LinearClassifying):
     w += y x, b += y. Two classes take one unit, more take one each against the rest. There is no
     learning rate: from a start at zero it would only scale the weights.
 
-    If some plane through the origin of (x, 1) leaves all rows on their side, at a distance of at
-    least gamma, and R is the length of the longest, a unit makes at most (R / gamma)^2 mistakes,
-    in whatever order and however often the rows come [NOVIKOFF]. A pass without a mistake ends the
-    fit: ``converged_``. If there is none among ``max_iter``, a warning says so, and whether the
-    rows are inseparable where that is quickly found out.
+    Suppose that a plane through the origin separates the rows (x, 1) with margin gamma, and that
+    the longest row has length R. Then a unit makes at most (R / gamma)^2 mistakes, in any order of
+    the rows and in any number of passes [1]_. A pass without a mistake ends the fit and sets
+    ``converged_``. After ``max_iter`` passes with mistakes the fit warns. For small data the
+    warning also reports whether the rows are inseparable.
 
     Parameters
     ----------
     average : bool, default=False
         Answer by the average of the weights over all steps; learning is the same.
     pocket : bool, default=False
-        Answer by the weights that were right for the longest run of rows; in ``fit`` they are
-        exchanged only for weights with fewer mistakes on all rows [GALLANT]. For inseparable data.
-        A stream of more than 64 MB is not read again to count them.
+        Answer by the weights with the longest run of right answers, for inseparable data [2]_.
+        ``fit`` replaces them only by weights with fewer mistakes on all rows. Streams of more than
+        64 MB are not read again for this count.
     fit_intercept : bool, default=True
     max_iter : int, default=1000
         Largest number of passes in ``fit``.
@@ -253,16 +253,24 @@ class Perceptron(LinearClassifying):
     radius_ : float
         R, the length of the longest row (x, 1).
     mistake_bound_ : array of shape (n_units,)
-        (R / margin)^2 with the margin of the plane found, infinite where there is none. Any plane
-        that separates will do for the theorem, so ``n_mistakes_ <= mistake_bound_``. With weights,
-        times the square of the largest over the smallest.
+        (R / margin)^2 for the learned plane, or infinity if that plane does not separate the rows.
+        ``n_mistakes_ <= mistake_bound_``. Sample weights multiply the bound by the square of the
+        largest weight over the smallest.
     loss_curve_ : list of float
         Mistakes a row in each pass (or chunk), summed over the units.
     converged_ : bool
-        Whether the last pass, or chunk, had no mistake.
+        True if the last pass, or chunk, had no mistake.
     separable_ : bool or None
-        Whether all units could be right about all rows; None where that is not known.
-    n_iter_, n_steps_, history_
+        True if planes separate all classes, False if not, None if unknown.
+    n_iter_, n_steps_ : int
+    history_ : History
+
+    References
+    ----------
+    .. [1] A. B. J. Novikoff, "On convergence proofs on perceptrons", Symposium on the Mathematical
+       Theory of Automata, 1962.
+    .. [2] S. I. Gallant, "Perceptron-based learning algorithms", IEEE Transactions on Neural
+       Networks 1, 1990.
 
     Examples
     --------

@@ -47,18 +47,18 @@ FEWEST = 2.0
 class SelfOrganizingMap(MapReading, PrototypeEstimator):
     """A map: units on a grid learn to stand for rows, and neighbours for similar ones [KOHONEN].
 
-    With the nearest unit c of a row x, every unit takes the step ``w_k += h_kc (x - w_k)``, where
-    h falls with the distance of k and c on the grid: at first whole regions move together, in the
-    end each unit nearly alone.
+    A row x with the nearest unit c moves every unit k by ``w_k += h_kc (x - w_k)``. The factor h
+    falls with the distance of k and c on the grid. Its radius shrinks: at first whole regions move
+    together, and in the end single units.
 
     Parameters
     ----------
     shape : (int, int) or int, default=(20, 20)
-        Rows and columns of the grid; a single number is a chain of so many units.
+        Rows and columns of the grid. A single number n is a chain of n units.
     topology : {"rectangular", "hexagonal"}
         Of eight or of six neighbours.
     periodic : bool
-        Whether the grid closes on itself, as a ring or a torus.
+        If true, the grid closes on itself, as a ring or a torus.
     neighborhood : {"gaussian", "bubble", "cut-gaussian"}
         How far a step reaches: ``exp(-d^2 / (2 radius^2))`` at distance d on the grid; all within
         the radius alike; or the Gaussian within the radius only.
@@ -66,31 +66,31 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         A step a row, exactly; or a pass at a time, in which each unit becomes the mean of the rows
         near its place.
     radius : "auto", float, (first, last), schedule or function
-        "auto" goes from a tenth of the grid's longer side, at least 1, to 0.43 where units begin on
-        the plane (with few steps a little less far), from half of the side to 0.36 where they do
-        not, to 0.7 in batch training and where the number of steps is not known. A pair falls by
-        the same factor a step, over ``n_steps``. With radius 0 the nearest unit moves alone.
+        "auto" with init="pca" falls from a tenth of the longer side, at least 1, to about 0.43.
+        With other starts it falls from half of the side to 0.36. In batch training, or if the
+        number of steps is unknown, the last radius is 0.7. A pair falls by the same factor a step,
+        over ``n_steps``. With radius 0 only the nearest unit moves.
         Schedules and functions go by the number of the step; in batch training, of the pass.
     learning_rate : "auto", float, (first, last), schedule or function
         Of sequential training: how far the nearest unit goes. "auto" is (0.5, 0.06), more in the
         end where there are few steps, or (0.5, 0.01) where their number is not known.
     n_steps : int, optional
-        How many steps radius and rate take to their last values, where they then stay. ``fit``
+        The number of steps after which radius and rate stay at their last values. ``fit``
         knows it: ``max_iter`` times the number of rows. For ``partial_fit`` it is the length of
         the stream; without it they fall as ``first / (1 + t / tau)``, with tau five rows a unit.
     init : "pca", "random" or array of shape (units, n_features)
-        Where units begin: evenly on the plane of the first rows' two principal components, or on
-        some of the rows.
+        The first units: evenly on the plane of two principal components of the first rows, or at
+        random rows.
     init_size : int, optional
         How many first rows those are; in a stream they wait until they are complete. By default
         1000, or as many as there are units.
     max_iter : int, default=10
         Passes of ``fit`` over the rows.
     shuffle : bool, default=True
-        Whether ``fit`` takes the rows in a new order in each pass. A stream keeps its order.
+        Draw a new order of the rows for each pass of ``fit``. A stream keeps its order.
     missing : {"raise", "skip", "partial"}
-        What to do about rows with missing values: "partial" compares and moves units by those that
-        are there.
+        The treatment of rows with missing values. "partial" compares and moves units by the values
+        that are present.
     random_state : int, RandomState or None
 
     Attributes
