@@ -522,7 +522,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         try:
             check_unchanged(self._begun, other._begun)
         except ValueError as error:
-            what = str(error).split(" comes too late")[0]
+            what = str(error).split(" cannot change now")[0]
             raise ValueError(
                 f"the other one has learned with {what}, and this one with "
                 f"{self._begun[what.split('=')[0]]!r}. Use the same parameters for both."
