@@ -12,7 +12,7 @@ from markdown import Markdown
 
 HERE = Path(__file__).parent
 OUT = HERE / "_build"
-#: Pages beside those in docs/, and what they are called there.
+#: Pages outside docs/, and their names inside.
 OTHERS = {"README.md": "readme", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog"}
 
 PAGE = """<!doctype html>
@@ -58,20 +58,21 @@ def sources() -> dict[str, Path]:
 
 
 def relinked(html: str, pages: dict[str, Path]) -> str:
-    """Let links lead to the pages made from their sources; refuse those that lead nowhere."""
+    """Point links to the HTML pages; raise SystemExit for a missing target."""
     names = {path.name: name for name, path in pages.items()}
 
     def page(match: re.Match[str]) -> str:
         target = Path(match["path"])
         if target.name in names:
-            return f'{match["kind"]}="{names[target.name]}.html"'
+            return f'{match["kind"]}="{names[target.name]}.html{match["anchor"]}"'
         if target.parent.name == "pictures":
             return f'{match["kind"]}="pictures/{target.name}"'
         if (HERE.parent / target).exists():
             return f'{match["kind"]}="../../{target}"'
         raise SystemExit(f"docs: a link leads nowhere: {target}")
 
-    return re.sub(r'(?P<kind>href|src)="(?!https?:|#)(?P<path>[^"#]+)"', page, html)
+    link = r'(?P<kind>href|src)="(?!https?:|#)(?P<path>[^"#]+)(?P<anchor>[^"]*)"'
+    return re.sub(link, page, html)
 
 
 #: The packages whose public names the reference lists.
@@ -143,7 +144,7 @@ def unbroken(cell: re.Match[str]) -> str:
 
 
 def main() -> None:
-    """Write all pages anew."""
+    """Write all pages."""
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir()
     shutil.copytree(HERE / "pictures", OUT / "pictures")
@@ -152,7 +153,7 @@ def main() -> None:
     nav = " ".join(f'<a href="{name}.html">{name.replace("-", " ")}</a>' for name in order)
     for name, path in pages.items():
         text = path.read_text(encoding="utf-8")
-        body = Markdown(extensions=["tables", "fenced_code", "sane_lists"]).convert(text)
+        body = Markdown(extensions=["tables", "fenced_code", "sane_lists", "toc"]).convert(text)
         body = body.replace("<table>", '<div class="table"><table>')
         body = body.replace("</table>", "</table></div>")
         body = re.sub(r"<td.*?</td>", unbroken, body, flags=re.DOTALL)

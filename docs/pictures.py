@@ -43,7 +43,7 @@ def strip(figure: Figure, images: np.ndarray, row: float, height: float, title: 
 
 
 def make_demo() -> None:
-    """What the demo watches, learns and then sees."""
+    """Draw the views, the filters and the test digits of the demo."""
     found = demo.run()
     figure = Figure(figsize=(8.4, 7.0))
     views = plotting.gray(found.watched[:10], demo.SIZE)
