@@ -345,6 +345,11 @@ class PairTerms(Terms):
         return block
 
     def _join(self, later: "PairTerms", new_sequence: bool) -> Block:
+        if later.n_folds != self.n_folds:
+            raise ValueError(
+                "Only one of the estimators stores folds, which eta='auto' and shrinkage='auto' "
+                "need. Fit both with the same parameters."
+            )
         self.weights = {part: w + later.weights[part] for part, w in self.weights.items()}
         self.longest = max(self.longest, later.longest)
         return Block(self.n_features)

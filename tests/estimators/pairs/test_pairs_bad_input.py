@@ -242,3 +242,12 @@ def test_merging_other_columns_is_rejected(learner):
     )
     with pytest.raises(ValueError, match="column 'a', the other to 'b'"):
         one.merge(other)
+
+
+def test_merging_pairs_with_and_without_folds_is_rejected():
+    """The folds of ``eta="auto"`` cannot be found afterwards."""
+    rows = np.random.default_rng(0).standard_normal((40, 2, 3))
+    signs = np.resize([1, -1], 40)
+    folds = PairSubspace(1).partial_fit(rows, signs)
+    with pytest.raises(ValueError, match="Only one of the estimators stores folds"):
+        folds.merge(PairSubspace(1, eta=1.0).partial_fit(rows, signs))
