@@ -87,7 +87,11 @@ add("pca/variances", lambda: (PCA.explained_variance_, PCA.explained_variance_ra
 add("pca/likelihood", lambda: (PCA.noise_variance_, PCA.score(X), PCA.score_samples(X[:9])))
 add("pca/transformed", lambda: (np.abs(PCA.transform(X[:9])), PCA.mean_, PCA.n_samples_seen_))
 add("pca/back", lambda: PCA.inverse_transform(PCA.transform(X[:9])))
-add("pca/advice", lambda: (lambda a: (a.eta, a.critical_rate, a.examples))(PCA.advise(0.05)), 1e-3)
+add(
+    "pca/advice",
+    lambda: (lambda a: (a.learning_rate, a.critical_rate, a.examples))(PCA.advise(0.05)),
+    1e-3,
+)
 for d in (2, 5):
     T = scatter_of(WIDE)
     quality(

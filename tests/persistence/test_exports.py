@@ -115,7 +115,7 @@ def test_steps_come_along_where_they_are_asked_for(steps):
 )
 def test_steps_that_look_at_other_rows_are_refused(step):
     model = StreamPCA(1).fit(open_stream(ROWS).through(step))
-    with pytest.raises(StreamError, match="has no form in scikit-learn"):
+    with pytest.raises(StreamError, match="has no equivalent in scikit-learn"):
         model.to_sklearn(preprocessing=True)
 
 
@@ -155,7 +155,7 @@ def test_what_is_refused_writes_nothing(tmp_path):
         (ThresholdClassifier(1.0), "c.npy", "has no components"),
         (OjaNeuron(random_state=0).fit(ROWS), "c.onnx", "cannot be written as ONNX"),
         (mapped, "c.onnx", "cannot be written as ONNX"),
-        (lagged, "c.onnx", "has no form in scikit-learn"),
+        (lagged, "c.onnx", "has no equivalent in scikit-learn"),
     ]:
         with pytest.raises(ValueError, match=words):
             export(model, tmp_path / name)

@@ -406,7 +406,7 @@ def test_weights_and_parts_of_rows_that_are_evaluated():
     assert weighted.quantization_error == pytest.approx(repeated.quantization_error)
     np.testing.assert_allclose(weighted.hits, repeated.hits)
     for given, weights, words in (
-        (rows, np.ones(3), "one number a row, 40"),
+        (rows, np.ones(3), "one number a row; got"),
         (rows, np.zeros(40), "every weight is zero"),
         (iter(parts[:1]), None, "no row to look at"),
     ):

@@ -52,8 +52,8 @@ INDEX, SIGNS = sample_pairs(LABELS, 6000, random_state=0)
 CASES = {
     "pca": (StreamPCA(3), (ROWS * np.geomspace(3.0, 1.0, WIDTH),), 0.95),
     "pca, not centred": (StreamPCA(3, center=False), (ROWS,), 0.98),
-    "slow": (SlowSubspace(3, alpha=0.4), (ROWS,), 0.9),
-    "slow, lag 4": (SlowSubspace(3, alpha=0.6, lag=4), (ROWS,), 0.95),
+    "slow": (SlowSubspace(3, basis="eigenvalue", alpha=0.4), (ROWS,), 0.9),
+    "slow, lag 4": (SlowSubspace(3, basis="eigenvalue", alpha=0.6, lag=4), (ROWS,), 0.95),
     "pairs": (PairSubspace(3, eta=1.0), (X[INDEX], SIGNS), 0.87),
     "index pairs": (PairSubspace(3, eta=0.5, preprocessor=X), (INDEX, SIGNS), 0.8),
     "labels": (ClassSubspace(3, eta=1.0), (X, LABELS), 0.99),
@@ -122,7 +122,7 @@ def test_narrow_rows_are_learned_exactly(name):
 
 
 def test_rows_of_any_kind():
-    learner = SlowSubspace(2, alpha=0.5, solver="sketch")
+    learner = SlowSubspace(2, basis="eigenvalue", alpha=0.5, solver="sketch")
     parts, weights = np.split(ROWS, 3), np.repeat([1.0, 2.0, 0.5], 1000)
     dense = clone(learner).set_params(solver="dense").fit(parts, sample_weight=weights)
     model = clone(learner).fit(parts, sample_weight=weights)
@@ -144,8 +144,12 @@ def test_rows_of_any_kind():
 
 def test_what_is_forgotten_is_the_past():
     rows = np.concatenate([slow_rows(3000, seed=1), slow_rows(6000, seed=2)])
-    model = SlowSubspace(3, alpha=0.4, solver=Sketch(forgetting=0.001)).fit(rows)
-    assert share(model, best_of(SlowSubspace(3, alpha=0.4), (rows[-4000:],))) > 0.9
+    model = SlowSubspace(3, basis="eigenvalue", alpha=0.4, solver=Sketch(forgetting=0.001)).fit(
+        rows
+    )
+    assert (
+        share(model, best_of(SlowSubspace(3, basis="eigenvalue", alpha=0.4), (rows[-4000:],))) > 0.9
+    )
 
 
 def test_many_classes_share_sums():
@@ -170,7 +174,9 @@ DEGENERATE = {
 
 @pytest.mark.parametrize("name", DEGENERATE)
 @pytest.mark.parametrize(
-    "learner", [StreamPCA(3), SlowSubspace(3, alpha=0.4), ClassSubspace(3, eta=2.0)], ids=repr
+    "learner",
+    [StreamPCA(3), SlowSubspace(3, basis="eigenvalue", alpha=0.4), ClassSubspace(3, eta=2.0)],
+    ids=repr,
 )
 def test_degenerate_rows(name, learner):
     """In one block nothing is cut off that matters."""

@@ -198,12 +198,21 @@ class SlowSubspace(SlowBounds):
             details |= self._sorted(operator, pairs)
         return Answer(pairs, terms.mean, scale, details)
 
+    def _loaded(self) -> None:
+        if self._answer is None or "basis" not in self._answer.details:
+            return
+        details, d = self._answer.details, len(self._answer.pairs.values)
+        for name in ("variance", "velocity", "turn"):
+            found = np.asarray(details.get(name))
+            if found.shape != (d, d) or found.dtype != np.float64:
+                raise ValueError(f"{name} is no matrix of the {d} features")
+
     def _sorted(self, operator: MatrixOperator, pairs: Eigenpairs) -> dict[str, Any]:
         """Return the features' second moments, and what sorts the features from slow to fast."""
         variance, velocity = operator.forms(pairs.vectors)
         turn = np.eye(len(variance))
         if self.criterion == "difference":
-            turn = _timescales.slowest_first(variance, velocity)
+            turn = _timescales.slowest_first(variance, velocity, operator.floor)
             vectors = pairs.vectors @ turn
             turn = turn * np.where((canonical_signs(vectors) * vectors).sum(axis=0) < 0, -1.0, 1.0)
         return {"variance": variance, "velocity": velocity, "turn": turn, "basis": self.basis}

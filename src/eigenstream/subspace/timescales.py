@@ -36,11 +36,11 @@ def autocorrelations(variance: Float64s, velocity: Float64s, noise: Any) -> Floa
     return np.where(there, np.maximum(1.0 - ratio, -1.0), 0.0)
 
 
-def slowest_first(variance: Float64s, velocity: Float64s) -> Float64s:
+def slowest_first(variance: Float64s, velocity: Float64s, noise: float = 0.0) -> Float64s:
     """Return the columns that turn features into uncorrelated ones, the slowest first.
 
     ``variance`` and ``velocity`` are the features' second moments. The new features have variance
-    1. Directions without variance come last, with length 1.
+    1. Directions whose variance is not above ``noise`` come last, with length 1.
 
     >>> abs(slowest_first(np.diag([4.0, 1.0]), np.diag([4.0, 0.1]))).round(3)
     array([[0. , 0.5],
@@ -48,7 +48,7 @@ def slowest_first(variance: Float64s, velocity: Float64s) -> Float64s:
     """
     values, vectors = eigh(variance)
     rounding = len(values) * float(np.finfo(np.float64).eps)
-    varies = values > rounding * float(values.max(initial=0.0))
+    varies = values > max(rounding * float(values.max(initial=0.0)), noise)
     white = vectors[:, varies] / np.sqrt(values[varies])
     turn = white @ eigh(white.T @ velocity @ white)[1]
     return np.asarray(np.hstack([turn, vectors[:, ~varies]]), np.float64)

@@ -31,10 +31,6 @@ SHRINKAGES = (0.7, 0.5, 0.3, 0.2, 0.1)
 #: with few classes a single split has a large variance.
 HELD_OUT = 40
 
-#: No further groupings are tried once another one moves the mean place by less than this. Larger
-#: values save time and make the choice less sure.
-STEADY = 0.25
-
 
 # ---- alpha ---------------------------------------------------------------------------------
 
@@ -158,7 +154,6 @@ def choose(
     """
     ordered = np.sort(np.asarray(values, np.float64))[::-1]
     losses: list[list[float]] = []
-    places = [np.inf]
     for grouping in _groupings(learner):
         for held, rows in grouping:
             operator, totals = learner.operator(held), learner.terms.totals(held)
@@ -167,13 +162,10 @@ def choose(
             if scale is not None:
                 operator, rows = operator.scaled(scale), _scaled(rows, scale)
             losses.append([_loss(rows, columns(operator, float(one), totals)) for one in ordered])
-        if losses:
-            places.append(_place(np.array(losses)))
-            if abs(places[-1] - places[-2]) < STEADY:
-                break
     if not losses:
         return None
-    return Choice(float(ordered[round(places[-1])]), ordered, np.array(losses).mean(axis=0))
+    place = _place(np.array(losses))
+    return Choice(float(ordered[round(place)]), ordered, np.array(losses).mean(axis=0))
 
 
 def _place(losses: Float64s) -> float:

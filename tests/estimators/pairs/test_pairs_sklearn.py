@@ -42,8 +42,7 @@ class TestWhoTakesPairs:
             np.mean(far[same][:, None] < far[~same]) + np.mean(far[same][:, None] == far[~same]) / 2
         )
         assert learned.score(ROWS, LABELS) == pytest.approx(area, abs=1e-12)
-        with pytest.raises(ValueError, match=r"needs rows, shape \(n, n_features\), but got pairs"):
-            learned.score(ROWS[PAIRS], Y)
+        assert learned.score(ROWS[PAIRS], Y) == pytest.approx(roc_auc_score(Y, -distances))
 
     @pytest.mark.parametrize("learner", [PairSubspace(eta=0.5), PairMetric()])
     def test_from_pairs(self, learner):
