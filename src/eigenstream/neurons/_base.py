@@ -150,7 +150,7 @@ class Block(NamedTuple):
     weights: Float64s
     #: The learning rate of each row, relative to that of its step.
     factors: Float64s
-    #: Whether these are all rows of a fit.
+    #: True if the rows are all rows of a fit.
     whole: bool = False
 
     def chosen(self, places: Any) -> "Block":

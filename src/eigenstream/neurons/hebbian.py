@@ -34,7 +34,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         "center": ["boolean"],
         "init": "no_validation",
     }
-    #: What learning_rate="auto" is: single units need another rate than the flow's frames.
+    #: The schedule of learning_rate="auto". Single units need another rate than frames of a flow.
     AUTO: ClassVar[Auto]
 
     n_components: int = 1
@@ -85,7 +85,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         return self
 
     def _fit_stream(self, course: Course) -> None:
-        """Learn from as many passes as ``fit`` makes over an array, chunk by chunk."""
+        """Learn from a stream in ``max_iter`` passes, chunk by chunk."""
         made, first = course.learned, not course.goes_on
         if first:
             made._start()

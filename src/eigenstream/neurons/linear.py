@@ -594,7 +594,7 @@ class Adaline(LinearClassifying, _WidrowHoff):
     A step on the row x with target d moves the weights against the error e = d - <w, x> - b of
     the response before the threshold. Two classes take one unit, more take one each against the
     rest. Where the data are inseparable it settles near the least-squares solution, unlike a
-    perceptron; where they are separable it may still err.
+    perceptron. On separable data it may still make mistakes.
 
     Parameters
     ----------

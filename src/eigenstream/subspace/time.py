@@ -37,7 +37,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     }
 
     def _given_weights(self) -> Weights | None:
-        """Return the weights of T, or None where the data choose them."""
+        """Return the weights of T, or None if they are estimated from the data."""
         return 1.0, 0.0
 
     def _terms(self, width: int) -> TimeTerms:
@@ -267,7 +267,7 @@ def scale_of(learner: Learner, operator: Any) -> Float64s:
     return np.where(squares > noise, np.sqrt(np.maximum(squares, 0.0)), 1.0)
 
 
-#: A constant feature seems to vary by up to so many times the rounding of its mean.
+#: A feature counts as constant if its deviation is below this multiple of its mean's rounding.
 CONSTANT = 64.0
 
 

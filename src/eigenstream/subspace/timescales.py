@@ -1,4 +1,4 @@
-"""How long features are remembered, and slow subspaces at several lags from one pass."""
+"""Autocorrelations, implied time scales, and slow subspaces at several lags from one pass."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ DISAGREE, SURE = 5.0, 4.0
 def autocorrelations(variance: Float64s, velocity: Float64s, noise: Any) -> Float64s:
     """Return ``1 - velocity / (2 variance)`` of each feature; 0 where there is no variance.
 
-    Where the process is stationary, E|v|^2 = 2 (C(0) - C(lag)). Variances up to ``noise`` are none.
+    For a stationary process, E|v|^2 = 2 (C(0) - C(lag)). Variances up to ``noise`` count as zero.
 
     >>> autocorrelations(np.array([1.0, 0.0]), np.array([0.5, 0.0]), 0.0).tolist()
     [0.75, 0.0]
@@ -137,7 +137,7 @@ class LagPath:
     eigenvalues: Float64s
     #: The alpha in use at each lag; None with ``criterion="ratio"``.
     alphas: Float64s | None
-    #: What a fit at each lag would have given.
+    #: The fitted estimator of each lag.
     estimators: tuple[Any, ...]
 
     __repr__ = brief
@@ -152,7 +152,7 @@ def lag_path(estimator: Any, X: Any, lags: Any, sample_weight: Any = None) -> La
     Parameters
     ----------
     estimator : SlowSubspace
-        With the parameters wanted; its own lag is not used, and it is not changed.
+        The parameters of the fits. Its own lag is not used, and it is not changed.
     X : array-like of shape (n, D), a list of them, or a stream
         Rows in time order, separate sequences in a list.
     lags : whole numbers of rows
