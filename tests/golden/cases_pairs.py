@@ -209,9 +209,10 @@ quality(
     lambda: -one_shot_error(PairSubspace(2).fit(PAIRS, SIGNS).transform(FRESH), FRESH_LABELS).error,
     0.02,
 )
-METRIC = PairMetric(max_iter=100).fit(PAIRS, SIGNS)
-add("metric/distances", lambda: (METRIC.pair_distance(OTHERS), METRIC.threshold_), 1e-5)
-add("metric/risk", lambda: (METRIC.risk_, METRIC.bound(0.05).gap), 1e-5)
+# Subgradient steps enlarge rounding errors, so only the quality of the answer is fixed.
+METRIC = PairMetric().fit(PAIRS, SIGNS)
+quality("metric/objective", lambda: -METRIC.objective_, 1e-3)
+quality("metric/risk", lambda: (-METRIC.risk_, -METRIC.bound(0.05).gap), 0.01)
 NAMES = np.array(["a", "b", "c", "d", "e", "f"])
 ONE = ThresholdClassifier(3.0, undecided="?").fit(X[:6], NAMES)
 add("one example/predicted", lambda: ONE.predict(X[6:80])[:, None] == [*NAMES, "?"])
