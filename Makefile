@@ -58,8 +58,8 @@ bench: $(VENV)/.installed-bench ## the time of a dozen pieces of work, beside th
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.installed-docs ## the documentation as HTML pages in docs/_build
-	$(BIN)/python docs/build.py
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
 
 clean: ## remove all that the other commands made
-	rm -rf $(VENV) docs/_build report.html reports .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/gallery docs/reference/generated report.html reports .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

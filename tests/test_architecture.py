@@ -1,4 +1,4 @@
-"""docs/architecture.md: the way of a row, traced, and the floors, by walking the syntax trees."""
+"""docs/development/architecture.md: the way of a row, traced, and the floors, by walking the syntax trees."""
 
 import ast
 import re
@@ -199,7 +199,7 @@ def handlers(call):
     ids=lambda one: type(one).__name__,
 )
 def test_the_way_of_a_row_is_the_documented_one(model, given, own, method):
-    page = Path(__file__).parents[1] / "docs" / "architecture.md"
+    page = Path(__file__).parents[1] / "docs" / "development" / "architecture.md"
     stops = re.findall(r"^\d\. `subspace/(\w+)\.py`", page.read_text("utf-8"), re.MULTILINE)
     assert len(stops) == 6
     way = handlers(lambda: getattr(model, method)(**given).components_)

@@ -12,7 +12,7 @@ from eigenstream.subspace.solvers import SOLVERS
 
 PACKAGE = Path(eigenstream.__file__).parent
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -22,7 +22,7 @@ def test_files_that_a_page_names_are_there(page):
         assert any(place.exists() for place in places), f"{page.name} names {path}"
 
 
-ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+ARCHITECTURE = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
 
 
 def test_the_table_of_abilities_is_that_of_the_solvers():

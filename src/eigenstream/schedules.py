@@ -37,7 +37,7 @@ class Schedule(ABC):
 
     @abstractmethod
     def gains(self, first: int, n: int) -> Float64s:
-        """Return the learning rates of the steps ``first .. first + n - 1``, counted from 0."""
+        """Return the learning rates of the steps ``first`` to ``first + n - 1``, counted from 0."""
 
     @abstractmethod
     def converges(self) -> Verdict:

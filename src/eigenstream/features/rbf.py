@@ -68,7 +68,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     Attributes
     ----------
-    prototypes_ : array (n_prototypes, n_features_in_)
+    prototypes_ : array (n_prototypes, n_features)
         In the order of the rows they were.
     gamma_ : float
     whitening_ : array (n_prototypes, n_prototypes)

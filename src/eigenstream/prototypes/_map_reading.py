@@ -176,7 +176,7 @@ class MapReading:
         return np.array(found.reshape(self.grid_.shape))
 
     def component_planes(self) -> Float64s:
-        """Return each feature's values at the units, (n_features, *shape of the grid)."""
+        """Return the units' values of each feature, of shape ``(n_features, *grid_.shape)``."""
         return np.asarray(self.prototypes_.T.reshape(-1, *self.grid_.shape))
 
     def class_map(self, X: Any, y: Any = None) -> ClassMap:

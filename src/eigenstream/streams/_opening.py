@@ -107,7 +107,7 @@ def open_stream(
 
     See Also
     --------
-    write_stream : Write a stream to a file.
+    eigenstream.streams.write_stream : Write a stream to a file.
 
     Examples
     --------

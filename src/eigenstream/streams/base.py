@@ -93,7 +93,7 @@ class Chunk:
 
     See Also
     --------
-    open_stream : Open a stream of chunks.
+    eigenstream.open_stream : Open a stream of chunks.
 
     Examples
     --------

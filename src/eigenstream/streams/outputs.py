@@ -114,7 +114,7 @@ def write_stream(stream: Any, path: str | PathLike[str], names: Sequence[str] | 
 
     See Also
     --------
-    open_stream : Read such a file.
+    eigenstream.open_stream : Read such a file.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Stream:
 
     See Also
     --------
-    open_stream : Open a stream.
+    eigenstream.open_stream : Open a stream.
     write_stream : Write a stream to a file.
 
     Examples

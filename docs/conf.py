@@ -1,0 +1,171 @@
+"""The documentation as a site: ``make docs``."""
+
+import inspect
+import pkgutil
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pybtex.plugin
+from pybtex.style.formatting.unsrt import Style
+from pybtex.style.labels import BaseLabelStyle
+from sphinx.application import Sphinx
+from typer import Context
+from typer.cli import get_docs_for_click
+from typer.main import get_command
+
+import eigenstream
+
+HERE = Path(__file__).parent
+GENERATED = HERE / "reference" / "generated"
+
+project = "eigenstream"
+author = copyright = "The eigenstream developers"
+version = release = eigenstream.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "sphinxcontrib.bibtex",
+]
+# Old pages: the pages in folders replace them.
+old = [path.name for path in HERE.glob("*.md") if path.name != "index.md"]
+exclude_patterns = ["_build", "reference/generated/command-line.md", *old]
+nitpicky = True
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+
+bibtex_bibfiles = ["../references.bib"]
+bibtex_default_style = "keys"
+
+autodoc_typehints = "none"
+autosummary_generate = False
+numpydoc_class_members_toctree = False
+numpydoc_xref_param_type = False
+nitpick_ignore_regex = [("py:.*", r"sklearn\..*")]
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "eigenstream"
+html_copy_source = False
+html_show_sourcelink = False
+html_sidebars = {"index": []}
+html_theme_options = {
+    "github_url": "https://github.com/eigenstream/eigenstream",
+    "header_links_before_dropdown": 6,
+    "show_prev_next": False,
+    "use_edit_page_button": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
+
+#: Public modules that no reference page lists: compiled loops, and the inside of the command line.
+INSIDE = {"cli", "demo", "kernels"}
+
+
+def listing() -> dict[str, list[str]]:
+    """Return the names of every public module, each class and function once."""
+    found: dict[str, list[str]] = {}
+    seen: set[Any] = set()
+    below = {one.name for one in pkgutil.iter_modules(eigenstream.__path__)} - INSIDE
+    for name in ("", *sorted(one for one in below if not one.startswith("_"))):
+        module = import_module(f"eigenstream.{name}".rstrip("."))
+        objects = {key: getattr(module, key) for key in getattr(module, "__all__", vars(module))}
+        found[module.__name__] = [
+            key
+            for key, value in objects.items()
+            if (inspect.isclass(value) or inspect.isfunction(value))
+            and value.__module__.startswith("eigenstream")
+            and not key.startswith("_")
+            and value not in seen
+        ]
+        seen.update(objects[key] for key in found[module.__name__])
+    return {name: keys for name, keys in found.items() if keys}
+
+
+def write_reference(app: Sphinx) -> None:
+    """Write pages of the public modules, of their names, and of the command line."""
+    (GENERATED / "modules").mkdir(parents=True, exist_ok=True)
+    for module, keys in listing().items():
+        head = f"{module}\n{'=' * len(module)}\n\n.. module:: {module}\n\n"
+        words = (import_module(module).__doc__ or "").splitlines()[0]
+        table = ".. autosummary::\n   :toctree: ../\n\n" + "".join(f"   {key}\n" for key in keys)
+        write(GENERATED / "modules" / f"{module}.rst", f"{head}{words}\n\n{table}")
+        for key in keys:
+            is_class = inspect.isclass(getattr(import_module(module), key))
+            page = f"{key}\n{'=' * len(key)}\n\n.. currentmodule:: {module}\n\n"
+            page += f".. auto{'class' if is_class else 'function'}:: {key}\n"
+            page += (
+                "   :members:\n   :inherited-members:\n   :special-members: __call__\n" * is_class
+            )
+            write(GENERATED / f"{module}.{key}.rst", page)
+    command = get_command(import_module("eigenstream.cli").app)
+    text = get_docs_for_click(obj=command, ctx=Context(command), name="eigenstream")
+    write(GENERATED / "command-line.md", text)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file unless it has this text: Sphinx reads changed files only."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def mend(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Link keys such as [SLOW] to the bibliography, and keep the bars of |x|."""
+    if str(getattr(obj, "__module__", "")).startswith("sklearn"):
+        lines[:] = [lines[0], "", "See the documentation of scikit-learn.", ""]
+    example = False
+    for k, line in enumerate(lines):
+        example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
+        if not example:
+            parts = re.split(r"(``.*?``)", line)
+            for i in range(0, len(parts), 2):
+                text = parts[i].replace("|", r"\|")
+                parts[i] = re.sub(rf"\[({app.config.citation_keys})\]", r":cite:`\1`", text)
+            lines[k] = "".join(parts)
+
+
+class Keys(BaseLabelStyle):
+    """Labels that equal the keys of the entries."""
+
+    def format_labels(self, sorted_entries: Any) -> Any:
+        """Yield the label of each entry."""
+        return (entry.key for entry in sorted_entries)
+
+
+class KeyStyle(Style):
+    """The plain style with keys for labels."""
+
+    default_label_style = Keys
+
+
+pybtex.plugin.register_plugin("pybtex.style.formatting", "keys", KeyStyle)
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the functions above."""
+    entries = (HERE.parent / "references.bib").read_text(encoding="utf-8")
+    keys = "|".join(re.findall(r"^@\w+\{(\w+),", entries, re.MULTILINE))
+    app.add_config_value("citation_keys", keys, "env")
+    app.connect("builder-inited", write_reference, priority=100)
+    app.connect("autodoc-process-docstring", mend, priority=900)
