@@ -1,9 +1,8 @@
 """The answers of one pass with learning_rate="auto" on easy and on difficult streams.
 
 The share of the batch optimum, tr V T V^T over the sum of the top eigenvalues, of the T of each
-stream itself, for three seeds: the table of docs/online.md. Below 0: the optimum is a small
-positive sum among large negative eigenvalues. Cases on real data are left out where
-EIGENSTREAM_DATA names no folder that holds them.
+stream itself, for three seeds. Below 0: the optimum is a small positive sum among large negative
+eigenvalues. Cases on real data are left out where EIGENSTREAM_DATA names no folder that holds them.
 """
 
 import os

@@ -1,9 +1,8 @@
 """One table: the share of the batch optimum that every way to learn reaches, on all streams.
 
-tr V T V^T over the sum of the top eigenvalues of the T of each stream itself, mean (worst) of three
-seeds: the table of docs/online.md. Below 0: the optimum is a small positive sum among large
-negative eigenvalues. Cases on real data are left out where EIGENSTREAM_DATA names no folder that
-holds them.
+The share is tr V T V^T over the sum of the top eigenvalues of the stream's T: the mean (and worst)
+of three seeds. It is negative if the optimum is a small positive sum among large negative
+eigenvalues. Cases on real data need the folder EIGENSTREAM_DATA.
 """
 
 import warnings

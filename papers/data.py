@@ -1,4 +1,4 @@
-"""Real images from the folder EIGENSTREAM_DATA, described in docs/papers.md."""
+"""Real images from the folder EIGENSTREAM_DATA, described in docs/research/papers.md."""
 
 import os
 from pathlib import Path
@@ -24,9 +24,9 @@ def missing(*files: str) -> str | None:
     folder = os.environ.get("EIGENSTREAM_DATA")
     for file in files:
         if not folder:
-            return f"{file} is needed, and EIGENSTREAM_DATA is not set. See docs/papers.md."
+            return f"{file} is missing. Set EIGENSTREAM_DATA, see docs/research/papers.md."
         if not (Path(folder) / file).is_file():
-            return f"{file} is not in EIGENSTREAM_DATA ({folder}). See docs/papers.md."
+            return f"{file} is not in EIGENSTREAM_DATA ({folder}). See docs/research/papers.md."
     return None
 
 

@@ -620,7 +620,7 @@ HANDWRITTEN = Pairs(
     column=Column(24, 0.052, 16.0, risk=0.188, threshold=0.26, raw=0.549, error=0.318),
     test="MNIST digits, 50 of each",
     open=(
-        ("Which letters?", "The paper takes NIST's; docs/papers.md names the set used here."),
+        ("Which letters?", "The paper has NIST's, docs/research/papers.md names the set here."),
         (
             "Which features?",
             "The paper has pixels. Gradients by 12 orientations in 6 × 6 cells are ours; the grid "

@@ -1,4 +1,4 @@
-"""docs/missing-values.md: its table of real weather, hours of a year at three airports."""
+"""Missing values in real weather, hours of a year at three airports."""
 
 import numpy as np
 import pytest

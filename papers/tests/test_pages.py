@@ -82,7 +82,7 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     for arguments, words in (
         (["fast-motion"], "no paper is called fast-motion"),
         (["map", "--seeds", "0"], "--seeds 0 is not positive"),
-        (["hpca-faces"], "orl_faces.npz is needed, and EIGENSTREAM_DATA is not set"),
+        (["hpca-faces"], "orl_faces.npz is missing. Set EIGENSTREAM_DATA"),
     ):
         with pytest.raises(SystemExit):
             papers.__main__.main(arguments)

@@ -152,8 +152,7 @@ class Auto(Schedule):
     mean of their projectors, with weights t^p [ADAOJA, POLYAK]. ``averaging=None`` gives the last
     iterate.
 
-    A table in docs/online.md compares the answers with the batch optimum. The figure
-    docs/pictures/schedule.png shows the choice of the defaults.
+    ``python -m benchmarks schedules`` shows the choice of the defaults.
 
     >>> Auto()
     Auto(c=5.0, averaging=1.5)

@@ -171,9 +171,9 @@ def test_the_page_of_the_documentation_runs(files, rows):
     species = ["setosa" if one > 0 else "virginica" for one in rows[:, 0]]
     (files / "species.csv").write_text("\n".join(["species", *species]))
     write_iris(files, rows[:60], species)
-    page = Path(__file__).parents[2] / "docs" / "command-line.md"
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "command-line.md"
     lines = page.read_text(encoding="utf-8").splitlines()
-    commands = [shlex.split(line, comments=True) for line in lines if line.startswith("    $ ")]
+    commands = [shlex.split(line, comments=True) for line in lines if line.startswith("$ ")]
     assert len(commands) > 12
     for _, name, *arguments in commands:
         assert name == "eigenstream"

@@ -205,7 +205,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
     def _auto(self, name: str, grid: Grid) -> tuple[tuple[float, float], bool]:
         """Return the automatic first and last value, and whether values fall as 1 / (1 + c t).
 
-        docs/prototypes.md lists the errors of maps that are learned with them.
+        ``python -m benchmarks map_quality`` prints the errors of maps that are learned with them.
         """
         side, steps = max(grid.rows, grid.columns), max(self._horizon / grid.n_units, FEWEST)
         ordered = isinstance(self.init, str) and self.init == "pca"

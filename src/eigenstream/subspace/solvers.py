@@ -279,7 +279,7 @@ class Flow(Solver):
     Parameters
     ----------
     learning_rate : number, "auto", a schedule of ``eigenstream.schedules`` or a function
-        The step size. "auto" does not depend on the scale of the data; see docs/online.md.
+        The step size. "auto" does not depend on the scale of the data.
     init : {"data", "random"} or array of shape (n_components, n_features), default="data"
         The initial components. "data" orthonormalises the first observations.
     forgetting : float in [0, 1), default=0.0
