@@ -1,8 +1,13 @@
-"""Run the benchmarks named on the command line; by default the baseline."""
+"""Run the benchmarks named on the command line; by default the baseline.
+
+``--store`` stores their tables in ``benchmarks/results``. ``pages`` fills docs/research with them.
+"""
 
 import sys
 from importlib import import_module
 from pathlib import Path
+
+from benchmarks._tools import shown, store
 
 NAMES = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if not p.stem.startswith("_"))
 
@@ -13,4 +18,7 @@ if __name__ == "__main__":
         print(f"no benchmark named {', '.join(unknown)}; there are {', '.join(NAMES)}")
         sys.exit(2)
     for name in chosen:
+        shown.clear()
         import_module(f"benchmarks.{name}").main()
+        if "--store" in sys.argv and shown:
+            store(name)

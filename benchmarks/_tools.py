@@ -1,13 +1,21 @@
-"""Timing side by side: every contestant in turn, several rounds, the best of each."""
+"""Timing side by side, and tables of results."""
 
+import json
 from collections.abc import Callable
+from datetime import date
+from pathlib import Path
 from time import perf_counter, sleep
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 console = Console(width=110)
+
+RESULTS = Path(__file__).with_name("results")
+#: The tables of this run.
+shown: list[dict[str, Any]] = []
 
 
 def race(
@@ -36,10 +44,18 @@ def race(
 
 
 def show(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """Print one table."""
+    """Print one table, and remember it for ``store``."""
+    shown.append({"title": title, "columns": columns, "rows": rows})
     table = Table(title=title, title_justify="left")
     for i, column in enumerate(columns):
         table.add_column(column, justify="left" if i == 0 else "right")
     for row in rows:
         table.add_row(*row)
     console.print(table)
+
+
+def store(name: str) -> None:
+    """Write the tables of this run to ``results/NAME.json``."""
+    found = {"date": date.today().isoformat(), "tables": shown}
+    text = json.dumps(found, indent=1, ensure_ascii=False)
+    (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")

@@ -35,7 +35,7 @@ def main() -> None:
         (ENVIRONMENT / ".ready").touch()
     # As a module: run as a script, this file would stand before the package of its name.
     inside = os.environ | {"PYTHONPATH": f"{HOME / 'src'}{os.pathsep}{HOME}"}
-    command = [python, "-m", "benchmarks.metric_learn", "--inside"]
+    command = [python, "-m", "benchmarks.metric_learn", "--inside", *sys.argv[1:]]
     subprocess.run(command, check=True, env=inside, cwd=HOME)
 
 
@@ -85,7 +85,7 @@ def inside() -> None:
     from threadpoolctl import threadpool_limits
 
     import metric_learn as ml
-    from benchmarks._tools import show
+    from benchmarks._tools import show, store
     from eigenstream import ClassSubspace
     from eigenstream.evaluation import balanced_risk, one_shot_error
 
@@ -123,6 +123,8 @@ def inside() -> None:
         ["", "seconds to learn", "risk R", "1-NN error"],
         rows,
     )
+    if "--store" in sys.argv:
+        store("metric_learn")
 
 
 if __name__ == "__main__":

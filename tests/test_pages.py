@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import eigenstream
+from benchmarks.pages import RESEARCH, filled
 from eigenstream.subspace.solvers import SOLVERS
 
 PACKAGE = Path(eigenstream.__file__).parent
@@ -20,6 +21,12 @@ def test_files_that_a_page_names_are_there(page):
     for path in re.findall(r"`((?:\w+/)+\w+\.py)`", page.read_text(encoding="utf-8")):
         places = [ROOT / path, PACKAGE / path]
         assert any(place.exists() for place in places), f"{page.name} names {path}"
+
+
+@pytest.mark.parametrize("page", sorted(RESEARCH.glob("*.md")), ids=lambda page: page.name)
+def test_measured_tables_are_the_stored_ones(page):
+    text = page.read_text(encoding="utf-8")
+    assert filled(text) == text
 
 
 ARCHITECTURE = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")

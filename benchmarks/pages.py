@@ -1,0 +1,44 @@
+"""Write the stored tables of ``benchmarks/results`` into the pages of docs/research."""
+
+import json
+import re
+from pathlib import Path
+
+from benchmarks._tools import RESULTS
+
+RESEARCH = Path(__file__).parents[1] / "docs" / "research"
+
+
+def table(title: str, columns: list[str], rows: list[list[str]]) -> str:
+    """Return a table in Markdown with its title above.
+
+    >>> print(table("Seconds", ["", "ours"], [["sorting", "1.2"]]))
+    Seconds:
+    <BLANKLINE>
+    |  | ours |
+    | --- | --- |
+    | sorting | 1.2 |
+    <BLANKLINE>
+    """
+    lines = (" | ".join(line) for line in [columns, ["---"] * len(columns), *rows])
+    return "\n".join([f"{title}:", "", *(f"| {line} |" for line in lines), ""])
+
+
+def tables(name: str) -> str:
+    """Return the command of a benchmark, and the tables that it stored."""
+    stored = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    head = f"`python -m benchmarks {name} --store`, {stored['date']}\n"
+    return "\n".join([head, *(table(**one) for one in stored["tables"])])
+
+
+def filled(page: str) -> str:
+    """Return a page with the stored tables between its marks."""
+    marks = r"(<!-- results (\w+) -->\n).*?(?=<!-- end -->)"
+    return re.sub(marks, lambda mark: f"{mark[1]}\n{tables(mark[2])}\n", page, flags=re.DOTALL)
+
+
+def main() -> None:
+    """Fill the pages."""
+    for path in RESEARCH.glob("*.md"):
+        page = path.read_text(encoding="utf-8")
+        path.write_text(filled(page), encoding="utf-8")
