@@ -2,7 +2,7 @@
 
 Seconds of the processor: of 201 times to alpha = 100 for prototypes in as many clusters, of 401 to
 alpha = 800 for units. The first solution of a process loads compiled loops, or compiles them once
-for a machine; it is a column of its own.
+for a machine. It has a separate column.
 """
 
 from collections.abc import Callable, Iterator

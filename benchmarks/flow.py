@@ -1,4 +1,4 @@
-"""The exact flow beside NumPy with a QR a step, beside its own matrix products, and the peers."""
+"""The flow compared with NumPy with a QR a step, with matrix products, and with other libraries."""
 
 import os
 import subprocess
@@ -123,7 +123,7 @@ def against_peers() -> None:
 
 
 def published(d: int, D: int) -> dict[str, Any]:
-    """The learners of flatironinstitute/online_psp, as far as they are on the path and built."""
+    """Return the learners of flatironinstitute/online_psp that can be imported."""
     found: dict[str, Any] = {}
     for module, name in (
         ("fast_similarity_matching", "FSM"),

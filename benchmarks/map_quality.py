@@ -1,4 +1,4 @@
-"""Errors of maps beside MiniSom's, of the same rows in as many steps: digits, MNIST, letters."""
+"""Errors of maps compared with MiniSom, for equal rows and steps: digits, MNIST, letters."""
 
 import os
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Self-organising maps beside MiniSom, python-som, xpysom and the products that they take."""
+"""Self-organising maps compared with MiniSom, python-som, xpysom and matrix products."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -120,7 +120,7 @@ def batch_rows() -> Iterator[tuple[str, Any]]:
 
 
 def batch_runs(rows: Any, slow: bool) -> dict[str, Callable[[], Any]]:
-    """Return a run of each map over the same rows, in as many passes; of slow ones, too."""
+    """Return a run of each map over the same rows and passes, with the slow maps if ``slow``."""
     init, width = rows[:UNITS].copy(), rows.shape[1]
     runs: dict[str, Callable[[], Any]] = {
         "SelfOrganizingMap": lambda: SelfOrganizingMap(

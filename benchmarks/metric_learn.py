@@ -1,9 +1,9 @@
-"""Letters to digits beside metric-learn: time, risk, and one-example-per-class error in one table.
+"""Letters to digits compared with metric-learn: time, risk, and one-example-per-class error.
 
-metric-learn 0.7 does not run on scikit-learn 1.8 or newer, so this script makes an environment of
-its own, once, with both pinned; ``python -m benchmarks metric_learn`` runs it there. Data: letters
-of 52 classes to learn from and digits to test on, 4160 and 500 rows, in 60 principal components of
-gradient features, from EIGENSTREAM_DATA (letters.npz and mnist.npz).
+metric-learn 0.7 does not run on scikit-learn 1.8 or newer, so this script makes a separate
+environment once, with both pinned. ``python -m benchmarks metric_learn`` runs it there.
+The training data are 4160 letters of 52 classes, the test data 500 digits, in 60 principal
+components of gradient features, from EIGENSTREAM_DATA (letters.npz and mnist.npz).
 """
 
 import os
@@ -22,7 +22,7 @@ COMPONENTS, LETTERS, DIGITS = 60, 80, 50
 
 
 def main() -> None:
-    """Make the environment if there is none, and print the table from inside it."""
+    """Make the environment if it is missing, and print the table from inside it."""
     if not os.environ.get("EIGENSTREAM_DATA"):
         print("metric_learn: set EIGENSTREAM_DATA to the folder of letters.npz and mnist.npz")
         return

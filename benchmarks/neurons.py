@@ -1,4 +1,4 @@
-"""Perceptron, Adaline and multilayer perceptron beside scikit-learn and river."""
+"""Perceptron, Adaline and multilayer perceptron compared with scikit-learn and river."""
 
 from importlib.util import find_spec
 from time import process_time

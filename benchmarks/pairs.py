@@ -1,4 +1,4 @@
-"""Learning from pairs: beside one BLAS product of the same data, and beside scipy's eigh."""
+"""Learning from pairs compared with one BLAS product of the same data, and with SciPy's eigh."""
 
 import resource
 import sys
@@ -135,7 +135,7 @@ def index_pairs() -> None:
 
 
 def kernel(n: int = 4160) -> None:
-    """The exact kernel: the factor of the Gram matrix, and all of a fit, beside an eigensolve."""
+    """The exact kernel compared with an eigensolve: the factor of the Gram matrix, and a fit."""
     X, y = letter_set("both", -(-n // 20), random_state=0)
     X, y = X[:n], y[:n]
     gamma = 0.5 / median_square(X)

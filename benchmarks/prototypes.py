@@ -1,4 +1,4 @@
-"""Prototypes beside scikit-learn's and river's k-means, and faiss's: one pass, one thread."""
+"""Prototypes compared with k-means of scikit-learn, river and faiss: one pass, one thread."""
 
 import os
 import tracemalloc
@@ -113,7 +113,7 @@ def one_pass() -> None:
 
 
 def records() -> None:
-    """What it adds to a run to record order parameters every n steps."""
+    """Measure the time that recording order parameters every n steps adds to a run."""
     every, table = (1, 5, 20, 100, 1000, 2000), []
     for n_prototypes, width, m in ((2, 1000, 2), (16, 1000, 2), (K, D, 0), (K, D, 10)):
         rng = np.random.default_rng(0)
@@ -196,7 +196,7 @@ def quality() -> None:
 
 
 def merging() -> None:
-    """What learning parts apart and merging them costs: inertia over that of one pass over all."""
+    """Measure the inertia of parts learned apart and merged, over that of one pass."""
     place = Path(os.environ.get("EIGENSTREAM_DATA", "")) / "mnist.npz"
     if not place.is_file():
         console.print("merging is measured on MNIST: EIGENSTREAM_DATA has none.")

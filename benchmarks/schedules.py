@@ -1,8 +1,7 @@
-"""How the "auto" schedule was chosen: what one pass reaches, by gain and by averaging.
+"""The choice of the "auto" schedule: the share of the optimum by gain and by averaging.
 
-Draws docs/pictures/schedule.png: the share of the batch optimum of the objective that one
-pass of the flow captures, against the factor c of Auto(c), for the last iterate and for averages
-with weights t^p.
+Draws docs/pictures/schedule.png: the share that one pass of the flow captures, against the factor c
+of Auto(c), for the last iterate and for averages with weights t^p.
 """
 
 from pathlib import Path

@@ -44,9 +44,8 @@ WAYS: dict[str, Any] = {
 }
 PEER = "IncrementalPCA"
 
-#: Where the wanted eigenvalues of T end in a crowd, the next one nearer to the last than this share
-#: of the largest, krylov needs ten thousand passes and more (measured): it is left
-#: out there.
+#: krylov is left out if the gap after the last eigenvalue is smaller than this share of the
+#: largest. It would need ten thousand passes or more.
 CROWD = 1e-5
 
 
@@ -80,7 +79,7 @@ def walk(n: int, seed: int) -> Any:
 
 
 def turning_walk(n: int, seed: int) -> Any:
-    """Return views that turn and drift but keep their scale, on a page of their own."""
+    """Return views that turn and drift but keep their scale, on a separate page."""
     return ImageWalk(page_image(random_state=seed), scale=0.0, random_state=seed).take(n)
 
 
@@ -144,7 +143,7 @@ def weather(seed: int) -> Any:
 
 
 def turning(seed: int, angle: float) -> Any:
-    """Return a stream whose sources turn by so many radians into other directions."""
+    """Return a stream whose sources turn by an angle in radians into other directions."""
     rng = np.random.default_rng(seed)
     rows, mixing = online.slow(20_000, seed)
     angles = np.linspace(0.0, angle, len(rows))[:, None]
@@ -246,7 +245,7 @@ def positive_sum(T: Any, d: int) -> float:
 
 
 def of_labels(eta: float, seed: int) -> Problem:
-    """Return all pairs of letters: no more than the directions that gain are asked for."""
+    """Return all pairs of letters. Only directions with positive eigenvalues count."""
     X, y = images("letters.npz")
     operator = ClassSubspace(10, eta=eta, solver="dense").fit(X, y).operator_
     T = operator.matrix(operator.weights)
@@ -291,7 +290,7 @@ def shares(problem: Problem, ways: list[str]) -> list[float]:
     found = []
     for name in ways:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # negative eigenvalues are asked for on purpose
+            warnings.simplefilter("ignore")  # negative eigenvalues are intended
             if name == PEER:
                 found.append(np.nan if problem.peer is None else problem.share(problem.peer()))
             elif name == "krylov" and problem.crowded:

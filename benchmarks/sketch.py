@@ -1,4 +1,4 @@
-"""The sketch beside IncrementalPCA: its time and its memory."""
+"""Time and memory of the sketch compared with IncrementalPCA."""
 
 import tracemalloc
 from functools import partial
