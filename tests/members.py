@@ -231,6 +231,7 @@ ESTIMATORS = [
     Member(SlowSubspace(3, alpha=0.9, lag=3), "time", EXACT),
     Member(SlowSubspace(3, alpha=0.9, lag=10, center=False), "time", EXACT),
     Member(SlowSubspace(3, criterion="ratio"), "time", EXACT),
+    Member(SlowSubspace(3, criterion="ratio", reversible=True, lag=3), "time", EXACT),
     Member(SlowSubspace(2, alpha=0.9, solver="krylov"), "time", (2, 6), at_once=True),
     Member(SlowSubspace(2, alpha=0.5, solver="krylov"), "time", (6,), at_once=True),
     Member(SlowSubspace(2, alpha=0.5, solver="flow"), "time", (*STREAMS, 7, 8)),

@@ -11,14 +11,14 @@ from eigenstream._checks import check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._storable import storable
 from eigenstream.subspace import timescales as _timescales
-from eigenstream.subspace.base import CRITERION, Answer, documented
+from eigenstream.subspace.base import CRITERION, FLAG, Answer, documented
 from eigenstream.subspace.chunks import joined
 from eigenstream.subspace.flow import FlowOperator
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator
 from eigenstream.subspace.slow_bounds import SlowBounds
 from eigenstream.subspace.solvers import COUNT
-from eigenstream.subspace.terms import Weights
+from eigenstream.subspace.terms import TimeTerms, Weights
 from eigenstream.subspace.time import scale_of
 from eigenstream.subspace.weights import AlphaPath, alpha_of_bound, alpha_path
 
@@ -52,6 +52,10 @@ class SlowSubspace(SlowBounds):
         "ratio" maximises variance over velocity instead: slow feature analysis [SFA]. Its
         components are scaled to unit variance and are not orthogonal; directions in which the
         velocity vanishes up to rounding are left out, and alpha is not used.
+    reversible : bool, default=False
+        Average over both rows of each velocity for the mean and the variance, instead of the later
+        one. The features are then those of TICA for a reversible process. Only with
+        criterion="ratio".
     <solver>
     center : bool, default=True
         Take the variance about the mean.
@@ -103,9 +107,14 @@ class SlowSubspace(SlowBounds):
         "alpha": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto", "bound"})],
         "lag": [COUNT],
         "criterion": [CRITERION],
+        "reversible": [FLAG],
         "basis": [StrOptions({"slowness", "eigenvalue"})],
     }
-    READ_BY: ClassVar[dict[str, tuple[str, str]]] = {"alpha": ("criterion", "difference")}
+    SHAPING: ClassVar[tuple[str, ...]] = (*SlowBounds.SHAPING, "reversible")
+    READ_BY: ClassVar[dict[str, tuple[str, str]]] = {
+        "alpha": ("criterion", "difference"),
+        "reversible": ("criterion", "ratio"),
+    }
 
     def __init__(
         self,
@@ -114,6 +123,7 @@ class SlowSubspace(SlowBounds):
         alpha: Any = "auto",
         lag: int = 1,
         criterion: str = "difference",
+        reversible: bool = False,
         solver: Any = "auto",
         center: bool = True,
         scale: bool = False,
@@ -125,6 +135,7 @@ class SlowSubspace(SlowBounds):
         self.alpha = alpha
         self.lag = lag
         self.criterion = criterion
+        self.reversible = reversible
         self.solver = solver
         self.center = center
         self.scale = scale
@@ -337,7 +348,10 @@ class SlowSubspace(SlowBounds):
         check_is_fitted(self)
         lag = self.lag if lag is None else check_whole(lag, "lag")
         chunks = self._features_of(X)
-        return _timescales.of_features(chunks, self.n_components_, lag, self.center)
+        terms = TimeTerms(
+            self.n_components_, lag=lag, center=self.center, reversible=self.reversible
+        )
+        return _timescales.of_features(chunks, terms)
 
     def timescales(self, X: Any, lag: int | None = None) -> Float64s:
         """Return the time scale that each of ``autocorrelations(X, lag)`` implies, in rows."""

@@ -144,6 +144,7 @@ VARIANCE, VELOCITY = "variance", "velocity"
 
 @storable(
     lag="int",
+    reversible="bool",
     center="Center",
     velocity="number",
     n_variances="int",
@@ -157,14 +158,17 @@ class TimeTerms(Terms):
     """Terms of a time series: ``x_t - mean`` and the velocity ``x_t - x_(t - lag)``.
 
     The first ``lag`` rows of a sequence have no terms. The weight of a velocity is the smaller
-    weight of its two rows. With ``lag=0`` there are no velocities.
+    weight of its two rows. With ``lag=0`` there are no velocities. With ``reversible=True`` each
+    velocity has two variance terms, one for each of its rows.
     """
 
     in_time = True
 
-    def __init__(self, n_features: int, *, lag: int, center: bool) -> None:
+    def __init__(
+        self, n_features: int, *, lag: int, center: bool, reversible: bool = False
+    ) -> None:
         super().__init__(n_features)
-        self.lag = lag
+        self.lag, self.reversible = lag, reversible
         self.center = Center(np.zeros(n_features), fixed=not center)
         #: The weight of the velocities, and the numbers of rows and velocities of positive weight.
         self.velocity, self.n_variances, self.n_velocities = 0.0, 0, 0
@@ -198,11 +202,12 @@ class TimeTerms(Terms):
             chosen: Any = slice(0, len(chunk))
         else:
             chosen = _as_slice(now)
-        w = None if weights is None else weights[chosen]
-        self.center.add(block, VARIANCE, chunk, (0, chosen), w)
-        self.n_variances += len(chunk) if now is None else len(now)
-        if w is not None:
-            self.n_variances -= int((w == 0.0).sum())
+        if not self.reversible:
+            w = None if weights is None else weights[chosen]
+            self.center.add(block, VARIANCE, chunk, (0, chosen), w)
+            self.n_variances += len(chunk) if now is None else len(now)
+            if w is not None:
+                self.n_variances -= int((w == 0.0).sum())
         if now is None:
             return
         inside, before = now[now >= self.lag], now[now < self.lag]
@@ -227,6 +232,10 @@ class TimeTerms(Terms):
         block.add(VELOCITY, *ends, lighter)
         self.velocity += total
         self.n_velocities += count
+        if self.reversible:
+            for end in ends:
+                self.center.add(block, VARIANCE, chunk, end, lighter)
+            self.n_variances += 2 * count
 
     def _remember(self, chunk: Chunk) -> None:
         """Store the last rows of the current sequence."""
@@ -281,7 +290,7 @@ class TimeTerms(Terms):
 
     def settled(self) -> "TimeTerms":
         """Return an object that makes the same terms in a further pass."""
-        again = TimeTerms(self.n_features, lag=self.lag, center=False)
+        again = TimeTerms(self.n_features, lag=self.lag, center=False, reversible=self.reversible)
         again.center.mean = self.center.mean
         return again
 

@@ -30,6 +30,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     center: bool
     scale: bool
     lag: int = 0
+    reversible: bool = False
 
     _parameter_constraints: ClassVar[dict[str, Any]] = SubspaceEstimator._parameter_constraints | {
         "center": [FLAG],
@@ -41,7 +42,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         return 1.0, 0.0
 
     def _terms(self, width: int) -> TimeTerms:
-        return TimeTerms(width, lag=self.lag, center=self.center)
+        return TimeTerms(width, lag=self.lag, center=self.center, reversible=self.reversible)
 
     def _task(self, width: int) -> Task:
         return Task(self._wanted(width), self._given_weights())

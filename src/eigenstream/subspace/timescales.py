@@ -67,18 +67,17 @@ def of_learner(learner: Learner, columns: Float64s) -> Float64s:
     return autocorrelations(variance, velocity, noise * (columns**2).sum(axis=0))
 
 
-def of_features(chunks: Iterable[Chunk], n_features: int, lag: int, center: bool) -> Float64s:
+def of_features(chunks: Iterable[Chunk], terms: TimeTerms) -> Float64s:
     """Return the autocorrelation of features that come chunk by chunk."""
-    terms = TimeTerms(n_features, lag=lag, center=center)
     learner = Dense().begin(terms, Task(None, None))
     for chunk in chunks:
         learner.add(chunk)
     if terms.n_velocities == 0:
         raise ValueError(
-            f"No two rows are lag={lag} apart with values in both. Give longer sequences, or a "
-            "smaller lag."
+            f"No two rows are lag={terms.lag} apart with values in both. Give longer sequences, "
+            "or a smaller lag."
         )
-    return of_learner(learner, np.eye(n_features))
+    return of_learner(learner, np.eye(terms.n_features))
 
 
 def at_lags(features: Float64s, lags: list[int]) -> Float64s:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.linalg import eigh
 from sklearn.exceptions import NotFittedError
 
 import eigenstream
@@ -145,11 +146,29 @@ def test_several_lags_equal_separate_fits(chunk_rows, slow):
     assert (path.alphas is None) == (slow.criterion == "ratio")
 
 
-def test_as_the_implied_time_scales_of_tica():
-    """deeptime's eigenvalues, estimated both ways in time, differ by what the ends make."""
+@pytest.mark.parametrize("lag", [1, 4])
+def test_reversible_features_are_those_of_tica(lag):
     decomposition = pytest.importorskip("deeptime.decomposition")
-    lag, rows = 4, Autoregressive(np.exp(-1 / SCALES), random_state=1).take(20_000)
-    tica = decomposition.TICA(lagtime=lag, dim=3).fit_fetch(rows)
-    ours = SlowSubspace(3, criterion="ratio", lag=lag).fit(rows)
-    # The variance is of the rows with a past alone: lag rows of 20000 are not in it.
-    np.testing.assert_allclose(ours.timescales_, tica.timescales(lagtime=lag), rtol=0.01)
+    process = Autoregressive(np.exp(-1 / SCALES), n_features=5, noise=0.05, random_state=1)
+    rows = process.take(3000) + 2.0
+    runs = [rows[:900], rows[900:]]
+    tica = decomposition.TICA(lagtime=lag, dim=3, scaling=None).fit_fetch(runs)
+    ours = SlowSubspace(3, criterion="ratio", reversible=True, lag=lag).fit(runs)
+    np.testing.assert_allclose(ours.autocorrelations_, tica.singular_values[:3], atol=1e-9)
+    np.testing.assert_allclose(ours.timescales_, tica.timescales()[:3], rtol=1e-6)
+    np.testing.assert_allclose(abs(ours.transform(rows)), abs(tica.transform(rows)), atol=1e-6)
+    np.testing.assert_allclose(ours.autocorrelations(runs), ours.autocorrelations_, atol=1e-9)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_reversible_averages_weigh_both_rows_of_a_velocity_alike(seed):
+    weights = np.random.default_rng(seed).integers(0, 4, len(ROWS)).astype(float)
+    lag, w = 3, np.minimum(weights[3:], weights[:-3])
+    both, w2 = np.concatenate([ROWS[lag:], ROWS[:-lag]]), np.concatenate([w, w])
+    slow = SlowSubspace(2, criterion="ratio", reversible=True, lag=lag)
+    slow.fit(ROWS, sample_weight=weights)
+    np.testing.assert_allclose(slow.mean_, np.average(both, axis=0, weights=w2), atol=1e-12)
+    values = eigh(
+        np.cov(both.T, aweights=w2, ddof=0), oracles.velocity(ROWS, lag=lag, weights=weights)
+    )[0]
+    np.testing.assert_allclose(slow.eigenvalues_, values[:-3:-1], rtol=1e-9)
