@@ -1,15 +1,31 @@
 """Figures that only the papers' pages show."""
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import Any
 
 import numpy as np
+from matplotlib import pyplot
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from numpy.typing import ArrayLike
 
-from eigenstream.plotting import axes
+from eigenstream.plotting import axes, save
 from eigenstream.plotting._axes import COLOURS, INK, colours, legend
+
+
+def figure_uri(ax: Axes) -> str:
+    """Return the figure of ``ax`` as a PNG data URI, and close it.
+
+    A PNG is smaller than an SVG if the figure has thousands of points.
+
+    >>> figure_uri(axes(1, 1))[:26]
+    'data:image/png;base64,iVBO'
+    """
+    out = BytesIO()
+    save(ax, out, "png")
+    pyplot.close(ax.get_figure(root=True))
+    return "data:image/png;base64," + b64encode(out.getvalue()).decode("ascii")
 
 
 def decision_lines(
@@ -213,35 +229,6 @@ def growth(counts: ArrayLike, curves: Mapping[str, ArrayLike], *, ax: Axes | Non
     ax.set(xscale="log", xlabel="observations", ylabel="1-NN error")
     ax.set_ylim(0.0, 1.35 * ax.get_ylim()[1])  # room for the names above the curves
     legend(ax, "upper right")
-    return ax
-
-
-def unfolding(
-    grid: Any, prototypes: ArrayLike, rows: ArrayLike = (), *, ax: Axes | None = None
-) -> Axes:
-    """Draw a map of the plane as the net of its units, over some rows.
-
-    Examples
-    --------
-    >>> from eigenstream.prototypes import Grid
-    >>> ax = unfolding(Grid(1, 3), [[0, 0], [1, 1], [2, 0]], [[0.5, 0.5]])
-    >>> len(ax.collections[0].get_segments())
-    2
-    """
-    ax = axes(3.2, 3.2) if ax is None else ax
-    units, points = np.asarray(prototypes, np.float64), np.asarray(rows, np.float64)
-    pairs = grid.neighbors()
-    near = [grid.squared_distances([i])[0, j] <= 1.0 for i, j in pairs]
-    net = LineCollection(list(units[pairs[near]]), colors=COLOURS[2], lw=0.9, zorder=2)
-    ax.add_collection(net)
-    if len(points):
-        ax.plot(points[:, 0], points[:, 1], ".", ms=1.6, color=COLOURS[0], mew=0, zorder=1)
-    ax.plot(units[:, 0], units[:, 1], "o", ms=2.4, color=COLOURS[1], mew=0, zorder=3)
-    ax.set_aspect("equal")
-    ax.set(xticks=[], yticks=[])
-    ax.grid(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_visible(False)
     return ax
 
 

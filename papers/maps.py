@@ -10,7 +10,7 @@ from eigenstream import SelfOrganizingMap, plotting
 from eigenstream.demo import Clock
 from eigenstream.processes import GaussianMixture
 from eigenstream.reports.base import Film, PageTable, Report, Section, Tiles
-from papers._plots import unfolding
+from papers._plots import figure_uri
 from papers.base import Effort, Outcome, Paper, drawing, mean_with_spread, pictures
 
 STEPS: Mapping[Effort, int] = {"tiny": 600, "quick": 4_000, "default": 40_000, "full": 400_000}
@@ -106,9 +106,9 @@ def drawn(name: str, som: Any, rows: Any, frames: list[Any], steps: int) -> list
     plain = "".join(letter for letter in name if letter.isalnum())
     images = []
     for units in frames:
-        ax = unfolding(som.grid_, units, rows[:SHOWN])
+        ax = plotting.map_net(som, rows[:SHOWN], prototypes=units)
         ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
-        images.append(plotting.figure_uri(ax))
+        images.append(figure_uri(ax))
     moments = [f"{round(share * steps):,}" for share in MOMENTS]
     strip = list(zip(images, moments, strict=True))
     return [

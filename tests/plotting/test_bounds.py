@@ -25,9 +25,10 @@ def test_bounds_are_drawn_where_there_are_any():
 def test_alphas_show_the_path():
     rows = np.random.default_rng(0).standard_normal((2000, 4)).cumsum(axis=0) % 9
     path = SlowSubspace(2).fit(rows).path(np.linspace(0.05, 1, 20))
-    drawn = lines(plotting.alphas(path))
-    scale = np.abs(path.objective).max()
-    np.testing.assert_allclose(drawn["objective L"][1], path.objective / scale)
-    np.testing.assert_allclose(drawn["error bound"][1], path.error_bound)
-    assert drawn[f"auto: {path.auto:.3g}"][0][0] == pytest.approx(path.auto)
-    assert drawn["positive of 2"][1].max() == 1.0
+    ax = plotting.alphas(path)
+    curves = [line.get_ydata() for line in ax.get_lines() if len(line.get_xdata()) == 20]
+    ratio = path.eigenvalues / path.alphas[:, None] / path.eigenvalues[-1].max()
+    np.testing.assert_allclose(np.transpose(curves), ratio)
+    assert lines(ax)[f"auto: {path.auto:.3g}"][0][0] == pytest.approx(path.auto)
+    best = path.alphas[path.error_bound.argmin()]
+    assert lines(ax)[f"bound: {best:.3g}"][0][0] == pytest.approx(best)

@@ -42,7 +42,6 @@ def fitted():
     ("draw", "name"),
     [
         ("roc", "classes"),
-        ("risks", "classes"),
         ("distances", "classes"),
         ("spectrum", "classes"),
         ("loadings", "classes"),
@@ -73,12 +72,6 @@ def test_curves_at_one_do_not_hide_each_other():
     assert plotting.roc(perfect).get_legend_handles_labels()[1] == ["1.000"]
 
 
-def test_the_threshold_of_an_estimator_has_its_risk(fitted):
-    model = fitted["classes"]
-    assert plotting.risks(model).lines[0].get_ydata().min() == pytest.approx(model.risk_)
-
-
 def test_figures_of_pages_are_closed():
     plotting.svg(plotting.spectrum([1.0, 2.0]), "a")
-    plotting.figure_uri(plotting.spectrum([1.0, 2.0]))
     assert plt.get_fignums() == []

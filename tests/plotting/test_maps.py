@@ -28,3 +28,14 @@ def test_classes_are_paler_where_they_mix():
     faces = ax.collections[0].get_facecolors()
     np.testing.assert_allclose(faces[:, 3], [1.0, 0.75, 0.0])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("topology", "edges"), [("rectangular", 17), ("hexagonal", 23)])
+def test_a_net_joins_the_nearest_units(topology, edges):
+    grid = Grid(3, 4, topology)
+    ax = plotting.map_net(grid, prototypes=grid.positions)
+    segments = np.array(ax.collections[0].get_segments())
+    assert len(segments) == edges
+    np.testing.assert_allclose(np.linalg.norm(np.diff(segments, axis=1), axis=2), 1.0)
+    with pytest.raises(ValueError, match="units in the plane"):
+        plotting.map_net(grid, prototypes=np.zeros((12, 3)))

@@ -4,7 +4,7 @@ Every drawing function takes ``ax`` and returns it. Without ``ax`` it makes a ne
 a title. Functions take estimators and results: ``map_plane(som)``, ``roc(result)``.
 """
 
-from eigenstream.plotting._axes import axes, figure_uri, panels, save, svg
+from eigenstream.plotting._axes import axes, panels, save, svg
 from eigenstream.plotting._curves import (
     alphas,
     bounds,
@@ -12,7 +12,6 @@ from eigenstream.plotting._curves import (
     distances,
     lags,
     overlaps,
-    risks,
     roc,
     runs,
     spectrum,
@@ -23,6 +22,7 @@ from eigenstream.plotting._pictures import (
     gray,
     loadings,
     map_classes,
+    map_net,
     map_plane,
     mosaic,
     png_uri,
@@ -37,17 +37,16 @@ __all__ = [
     "courses",
     "distances",
     "embedding",
-    "figure_uri",
     "gray",
     "lags",
     "loadings",
     "map_classes",
+    "map_net",
     "map_plane",
     "mosaic",
     "overlaps",
     "panels",
     "png_uri",
-    "risks",
     "roc",
     "runs",
     "save",

@@ -1,9 +1,8 @@
 """Axes, colours and legends of all drawings, and their figures as files and as SVG."""
 
 import re
-from base64 import b64encode
 from collections.abc import Sequence
-from io import BytesIO, StringIO
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -166,28 +165,6 @@ def save(ax: Axes, file: Any, kind: str | None = None) -> None:
         figure.savefig(file, format=kind)
 
 
-def figure_uri(ax: Axes) -> str:
-    """Return the figure of ``ax`` as a PNG data URI, and close it.
-
-    A PNG is smaller than an SVG if the figure has thousands of points.
-
-    >>> from eigenstream.plotting import axes
-    >>> figure_uri(axes(1, 1))[:26]
-    'data:image/png;base64,iVBO'
-    """
-    out = BytesIO()
-    save(ax, out, "png")
-    _close(ax)
-    return "data:image/png;base64," + b64encode(out.getvalue()).decode("ascii")
-
-
-def _close(ax: Axes) -> None:
-    """Remove the figure from pyplot: a page has many figures."""
-    from matplotlib import pyplot
-
-    pyplot.close(ax.get_figure(root=True))
-
-
 def svg(ax: Axes, name: str) -> str:
     """Return the figure of ``ax`` as SVG in the text colour of a page, and close it.
 
@@ -211,6 +188,8 @@ def svg(ax: Axes, name: str) -> str:
     >>> picture[:4], "currentColor" in picture, "http" in picture.replace("http://www.w3.org", "")
     ('<svg', True, False)
     """
+    from matplotlib import pyplot  # late: it takes a third of a second
+
     out = StringIO()
     figure = ax.get_figure(root=True)
     assert figure is not None
@@ -218,7 +197,7 @@ def svg(ax: Axes, name: str) -> str:
         ax.set_title("", loc="left")
         dates = {"Date": None, "Creator": None}
         figure.savefig(out, format="svg", metadata=dates, transparent=True)
-    _close(ax)
+    pyplot.close(figure)  # a page has many figures
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)

@@ -197,10 +197,10 @@ def sweep(
 
 
 def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the objective against alpha, and the alphas of "auto" and "bound".
+    """Draw the eigenvalues of T / alpha against alpha, and the alphas of "auto" and "bound".
 
-    The eigenvalues of T and their sum L are divided by the largest L. The other curves are the
-    share of the n_components eigenvalues that are positive, and the bound of Theorem 5.
+    Each eigenvalue rises to a variance at alpha = 1, where T is that of PCA. Eigenvalues are
+    divided by the largest one.
 
     Parameters
     ----------
@@ -214,24 +214,22 @@ def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
     --------
     >>> from eigenstream import SlowSubspace
     >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
-    >>> len(alphas(SlowSubspace(2).fit(rows)).get_legend_handles_labels()[1])
-    6
+    >>> alphas(SlowSubspace(2).fit(rows)).get_legend_handles_labels()[1]
+    ['eigenvalues', 'auto: 0.0234', 'bound: 0.0091']
     """
     ax = axes(title="Choice of alpha") if ax is None else ax
-    path = path.path(np.linspace(0.02, 1.0, 50)) if hasattr(path, "path") else path
-    scale = float(np.abs(path.objective).max()) or 1.0
-    wanted = path.eigenvalues.shape[1]
-    lines = ax.plot(path.alphas, path.eigenvalues / scale, color=COLOURS[0], lw=1)
+    path = path.path(np.geomspace(path.alpha_ / 10, 1.0, 50)) if hasattr(path, "path") else path
+    values = path.eigenvalues / path.alphas[:, None]
+    values /= float(np.abs(values[-1]).max()) or 1.0
+    ax.axhline(0.0, color=INK, lw=0.8, alpha=0.6)
+    lines = ax.semilogx(path.alphas, values, color=COLOURS[2], lw=1.5)
     lines[0].set_label("eigenvalues")
-    ax.plot(path.alphas, path.objective / scale, color=COLOURS[2], lw=2, label="objective L")
-    share = np.minimum(path.n_positive, wanted) / wanted
-    ax.step(path.alphas, share, where="post", color=COLOURS[4], label=f"positive of {wanted}")
-    ax.plot(path.alphas, path.error_bound, color=COLOURS[3], lw=1.5, label="error bound")
-    ax.axvline(path.auto, color=COLOURS[1], lw=1.5, ls="--", label=f"auto: {path.auto:.3g}")
     best = path.alphas[np.argmin(path.error_bound)]
+    ax.axvline(path.auto, color=COLOURS[1], lw=1.5, ls="--", label=f"auto: {path.auto:.3g}")
     ax.axvline(best, color=COLOURS[3], lw=1.5, ls=":", label=f"bound: {best:.3g}")
-    ax.set(xlabel="alpha, the weight of the variance", xlim=(0, 1.02), ylim=(-1.4, 1.6))
-    legend(ax, "lower right", ncols=2, fontsize=9)
+    ax.set(xlabel="alpha, the weight of the variance", ylabel="eigenvalue / alpha")
+    ax.set(xlim=(path.alphas[0], 1.0), ylim=(-1.1, 1.1))
+    legend(ax, "lower right")
     return ax
 
 
@@ -273,6 +271,7 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
             where = (float(path.lags[shown[-1]]), float(scales[shown[-1]]))
             ax.annotate(str(k + 1), where, (5, 0), textcoords="offset points", color=colour)
             least, longest = min(least, float(scales[shown].min())), max(longest, shown[-1])
+    ax.margins(x=0.08)  # room for the names
     across = path.lags[: longest + 1]
     ax.fill_between(across, across, 0.7 * least, color=COLOURS[0], alpha=0.2, lw=0)
     ax.set_ylim(bottom=0.7 * least)
@@ -326,51 +325,6 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def risks(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the balanced risk and the two error rates against the threshold of the distance.
-
-    Parameters
-    ----------
-    model : fitted pair or class estimator, or PairCounts
-        The risks of an estimator are those of its training pairs. Its threshold is marked.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> from eigenstream import PairSubspace
-    >>> pairs = np.array([[[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 0.0]]])
-    >>> risks(PairSubspace(1, eta=1.0).fit(pairs, [1, -1])).get_legend_handles_labels()[1][0]
-    'balanced risk'
-    """
-    ax = axes(title="Risk of a threshold") if ax is None else ax
-    counts = getattr(model, "pair_counts_", model)
-    same, different = (np.concatenate([[0.0], share]) for share in counts.shares)
-    ends = np.concatenate([[0.0], counts.ends])
-    balanced = (1.0 - same + different) / 2.0
-    kept = np.append(np.linspace(0, len(ends) - 1, 1000), np.argmin(balanced))
-    kept = np.unique(kept.astype(int))
-    for name, values, colour, dash in (
-        ("balanced risk", balanced, COLOURS[4], "-"),
-        ("same pairs called different", 1.0 - same, COLOURS[2], (0, (6, 2))),
-        ("different pairs called same", different, COLOURS[1], (0, (3, 2))),
-    ):
-        ax.step(ends[kept], values[kept], where="post", lw=1.6, ls=dash, color=colour, label=name)
-    if hasattr(model, "threshold_"):
-        _mark_threshold(ax, model.threshold_, 0.67)  # below the legend
-    ax.set(xlabel="threshold of the distance", ylabel="error rate", ylim=(-0.03, 1.5))
-    ax.set_yticks(np.linspace(0.0, 1.0, 6))
-    legend(ax, "upper left")
-    return ax
-
-
-def _mark_threshold(ax: Axes, threshold: float, top: float = 1.0) -> None:
-    label = f"threshold {threshold:.3g}"
-    ax.axvline(threshold, 0.0, top, color=INK, lw=1, ls="--", alpha=0.7, label=label)
-
-
 def distances(
     model: Any, threshold: float | None = None, *, bins: int = 60, ax: Axes | None = None
 ) -> Axes:
@@ -411,7 +365,8 @@ def distances(
         heights[0] += share[np.searchsorted(ends, 0.0, side="right")]
         ax.stairs(100 * heights, edges, fill=True, alpha=0.35, color=colour, lw=0)
         ax.stairs(100 * heights, edges, color=colour, lw=1.3, label=name)
-    _mark_threshold(ax, threshold)
+    label = f"threshold {threshold:.3g}"
+    ax.axvline(threshold, color=INK, lw=1, ls="--", alpha=0.7, label=label)
     ax.set(xlabel="distance", ylabel="pairs of the kind, %", xlim=(0, edges[-1]))
     ax.set_ylim(0, 1.3 * ax.get_ylim()[1])  # room for the names above the heaps
     legend(ax, "upper right")
@@ -466,14 +421,15 @@ def courses(
 
 
 def overlaps(course: Any, recorded: Any = None, *, ax: Axes | None = None) -> Axes:
-    """Draw the overlaps R of a solution of the equations, and those of a run upon them.
+    """Draw the overlaps R of a solution of the equations as lines, and measured ones as points.
 
     Parameters
     ----------
     course : Trajectory
         The result of ``solve`` of a model of ``eigenstream.theory``.
-    recorded : OrderParameters, optional
-        Such as ``order_parameters_`` of a ``CompetitiveLearning``, as points.
+    recorded : OrderParameters or SimulatedRuns, optional
+        Such as ``order_parameters_`` of a ``CompetitiveLearning``, or the result of ``simulate``.
+        Several runs are drawn as the mean with its standard error.
 
     Returns
     -------
@@ -494,8 +450,9 @@ def overlaps(course: Any, recorded: Any = None, *, ax: Axes | None = None) -> Ax
             name = f"R{k + 1}{m + 1}"
             lines[name] = course.t, course.R[:, k, m]
             if recorded is not None:
-                values = recorded.R[:, k, m]
-                points[name] = recorded.t, values, np.zeros(len(values))
+                runs = np.reshape(recorded.R[..., k, m], (-1, len(recorded.t)))
+                error = runs.std(axis=0) / np.sqrt(max(len(runs) - 1, 1))
+                points[name] = recorded.t, runs.mean(axis=0), error
     return courses(lines, points, ax=ax)
 
 

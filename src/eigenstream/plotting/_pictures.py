@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
@@ -113,9 +113,7 @@ def mosaic(images: ArrayLike, *, columns: int = 10, ax: Axes | None = None) -> A
         top, left = (k // columns) * (height + 1), (k % columns) * (width + 1)
         whole[top : top + height, left : left + width] = picture
     ax.imshow(whole, interpolation="nearest")
-    ax.set(xticks=[], yticks=[])
-    ax.grid(False)
-    ax.spines[["left", "bottom"]].set_visible(False)
+    _bare(ax)
     return ax
 
 
@@ -346,6 +344,46 @@ def map_classes(som: Any, found: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def map_net(
+    som: Any, rows: ArrayLike = (), *, prototypes: ArrayLike | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw a map of the plane as the net of its units.
+
+    Parameters
+    ----------
+    som : fitted SelfOrganizingMap, or its ``grid_``
+    rows : array of shape (n, 2), optional
+        Rows to draw as dots below the net.
+    prototypes : array of shape (units, 2), optional
+        The default is the prototypes of the map.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from eigenstream.prototypes import Grid
+    >>> ax = map_net(Grid(1, 3), [[0.5, 0.5]], prototypes=[[0, 0], [1, 1], [2, 0]])
+    >>> len(ax.collections[0].get_segments())
+    2
+    """
+    ax = axes(3.6, 3.6, "Net") if ax is None else ax
+    grid = getattr(som, "grid_", som)
+    units = np.asarray(som.prototypes_ if prototypes is None else prototypes, np.float64)
+    if units.ndim != 2 or units.shape[1] != 2:
+        raise ValueError(f"prototypes has shape {units.shape}. Pass units in the plane.")
+    pairs = grid.neighbors()
+    near = [grid.squared_distances([i])[0, j] <= 1.0 for i, j in pairs]
+    net = LineCollection(list(units[pairs[near]]), colors=COLOURS[2], lw=0.9, zorder=2)
+    ax.add_collection(net)
+    if len(points := np.asarray(rows, np.float64)):
+        ax.plot(points[:, 0], points[:, 1], ".", ms=2, color=COLOURS[0], mew=0, zorder=1)
+    ax.plot(units[:, 0], units[:, 1], "o", ms=3, color=COLOURS[1], mew=0, zorder=3)
+    _bare(ax)
+    return ax
+
+
 def _cells(grid: Any) -> list[NDArray[np.float64]]:
     """Return the outline of each unit's cell."""
     if grid.hexagonal:
@@ -360,8 +398,12 @@ def _lay(ax: Axes, grid: Any, cells: PolyCollection) -> None:
     """Put the cells onto the axes, the first row on top."""
     ax.add_collection(cells)
     low, high = grid.positions.min(axis=0) - 0.6, grid.positions.max(axis=0) + 0.6
-    ax.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]), xticks=[], yticks=[])
-    ax.set_aspect("equal")
+    ax.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]))
+    _bare(ax)
+
+
+def _bare(ax: Axes) -> None:
+    """Remove the frame of a picture whose directions have the same scale."""
+    ax.set(xticks=[], yticks=[], aspect="equal")
     ax.grid(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["left", "bottom"]].set_visible(False)

@@ -88,8 +88,8 @@ def overview(estimator: Any) -> list[Panel]:
     path = alpha_path(estimator)
     if path is not None:
         caption = (
-            "Eigenvalues and their sum L are divided by the largest L. At alpha = 1 the result is "
-            "PCA. The error bound is that of Theorem 5; a bound above 1 is vacuous."
+            "Eigenvalues are divided by alpha and by the largest one. At alpha = 1 the result is "
+            "PCA. The bound of Theorem 5 is smallest at the dotted line."
         )
         panels.append(Panel("Choice of alpha", caption, partial(plotting.alphas, path)))
     return panels
@@ -110,7 +110,7 @@ def alpha_path(estimator: Any) -> Any:
     if known(estimator, "alpha_") is None or all(one is None for one in found):
         return None
     count = int(np.clip(PATH_WORK / estimator.components_.shape[1] ** 3, 0, 60))
-    return None if count < 8 else estimator.path(np.linspace(1.0 / count, 1.0, count))
+    return None if count < 8 else estimator.path(np.geomspace(estimator.alpha_ / 10, 1.0, count))
 
 
 def pair_panels(counts: Any, threshold: float) -> list[Panel]:

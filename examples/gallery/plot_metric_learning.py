@@ -1,0 +1,44 @@
+"""
+Digits before and after metric learning
+=======================================
+
+:class:`~eigenstream.ClassSubspace` learns a distance from labels.
+It brings images of the same digit together, also those that it has not seen.
+"""
+
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from eigenstream import ClassSubspace, StreamPCA, plotting
+from eigenstream.evaluation import pair_roc
+
+# %%
+# Learn from half of the digits
+# -----------------------------
+
+X, y = load_digits(return_X_y=True)
+X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+before = StreamPCA(n_components=9).fit(X_train).transform(X_test)
+after = ClassSubspace(n_components=9, criterion="ratio").fit(X_train, y_train).transform(X_test)
+
+# %%
+# Measure on the other half
+# -------------------------
+# The ROC area is the probability that two images of the same digit are nearer than two images of
+# different digits.
+
+curves = {"PCA": pair_roc(before, y_test), "ClassSubspace": pair_roc(after, y_test)}
+areas = {name: curve.area for name, curve in curves.items()}
+print({name: f"{area:.3f}" for name, area in areas.items()})
+
+# %%
+# Draw both embeddings and the ROC curves
+# ---------------------------------------
+
+left, middle, right = plotting.panels([3], [3.4], width=10)
+plotting.embedding(before, y_test, ax=left)
+plotting.embedding(after, y_test, ax=middle)
+plotting.roc(curves, ax=right)
+left.set_title("PCA", loc="left")
+middle.set_title("ClassSubspace", loc="left")
+right.set_title("ROC on held-out digits", loc="left")

@@ -1,0 +1,52 @@
+"""Each script of the gallery runs, draws a picture, and finds what its page states."""
+
+import runpy
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+FOLDER = Path(__file__).parents[1] / "examples" / "gallery"
+
+#: A statement about the variables of each script.
+TRUE = {
+    "alpha": lambda of: (of["above"], of["below"]) == (3, 2),
+    "chunks": lambda of: of["largest"] < 1e-12 and min(of["angles"]["separate sequences"]) > 1e-5,
+    "distance_to_the_optimum": lambda of: (
+        of["final"]["dense"] < 0.01
+        and of["final"]["sketch"] < 1.1 * of["final"]["dense"]
+        and of["final"]["flow"] < 3 * of["final"]["dense"]
+    ),
+    "map_of_digits": lambda of: of["classes"].purity > 0.95,
+    "map_unfolding": lambda of: of["errors"][0] > 0.9 and of["errors"][-1] < 0.01,
+    "metric_learning": lambda of: of["areas"]["ClassSubspace"] > of["areas"]["PCA"] + 0.04,
+    "molecule": lambda of: (
+        of["correlation"] > 0.98 and np.allclose(of["path"].timescales[-1], of["exact"], rtol=0.15)
+    ),
+    "neural_gas": lambda of: (
+        max(of["inertia"]["neural gas"]) < 0.52 < min(of["inertia"]["k-means"])
+    ),
+    "neurons": lambda of: (
+        of["cosine"] > 0.99
+        and of["perceptron"].score(of["X"], of["y"]) == 1.0
+        and of["network"].score(of["corners"], of["answers"]) == 1.0
+    ),
+    "plateau": lambda of: of["gap"] < 0.1 and of["end"] > 2 * of["start"],
+    "turning_letters": lambda of: of["area"] > 0.99 > 0.7 > of["area_of_pca"],
+    "two_sines": lambda of: of["correlation"] > 0.99 and of["correlation_of_pca"] < 0.1,
+}
+
+
+def test_every_script_has_a_statement():
+    assert {path.stem.removeprefix("plot_") for path in FOLDER.glob("plot_*.py")} == set(TRUE)
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_a_script_finds_what_its_page_states(name, monkeypatch):
+    monkeypatch.chdir(FOLDER)
+    with mpl.rc_context({"backend": "Agg"}):
+        found = runpy.run_path(str(FOLDER / f"plot_{name}.py"))
+        assert pyplot.get_fignums()
+    assert TRUE[name](found)
