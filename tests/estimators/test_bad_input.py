@@ -97,7 +97,7 @@ def test_weights():
         (np.ones(59), r"got shape \(59,\)"),
         (-np.ones(60), r"must not be negative, got -1\.0 at row 0"),
         (np.full(60, np.nan), "not finite at row 0"),
-        (np.zeros(60), "no row is left to learn from"),
+        (np.zeros(60), "Every row has weight zero"),
     ]:
         with pytest.raises(ValueError, match=message):
             StreamPCA(2).fit(ROWS, sample_weight=weights)

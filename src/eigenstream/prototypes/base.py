@@ -34,9 +34,7 @@ from eigenstream.prototypes._steps import learn
 
 __all__ = ["NO_ROWS_LEFT", "PrototypeEstimator", "check_optional", "given_vectors"]
 
-NO_ROWS_LEFT = (
-    "no row is left to learn from: every row has weight zero or a missing value. Pass other rows."
-)
+NO_ROWS_LEFT = "Every row has weight zero or a missing value. Pass other rows."
 
 #: Rows with their weights, part by part.
 Parts = Iterable[tuple[Any, Float64s]]

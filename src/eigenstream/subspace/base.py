@@ -160,7 +160,20 @@ class SubspaceEstimator(
         """Raise ValueError if the learner has too few rows for an answer."""
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``solver__passes`` and the like need a solver object."""
+        """Set parameters of the estimator.
+
+        Parameters of the solver, such as ``solver__passes``, need a solver object.
+
+        Parameters
+        ----------
+        **params : dict
+            The parameters to change.
+
+        Returns
+        -------
+        self : object
+            This estimator.
+        """
         name = params.get("solver", self.solver)
         nested = next((key for key in params if key.startswith("solver__")), None)
         if nested is not None and isinstance(name, str):
@@ -601,8 +614,13 @@ class SubspaceEstimator(
 
         Parameters
         ----------
-        **parameters
+        **parameters : dict
             The parameters to change.
+
+        Returns
+        -------
+        self : object
+            A new fitted estimator.
 
         Examples
         --------
@@ -662,6 +680,16 @@ class SubspaceEstimator(
         """Return the rows in the learned subspace that project to ``Z``.
 
         With ``features``, the feature map must have an ``inverse_transform``.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n, n_components)
+            Features, as returned by ``transform``.
+
+        Returns
+        -------
+        array of shape (n, n_features)
+            The rows. They equal the original rows up to the part outside the subspace.
         """
         check_is_fitted(self)
         if isinstance(self._kernel, KernelMap):

@@ -176,6 +176,11 @@ class ClassSubspace(PairwiseEstimator):
             The learning task of each row. Pairs are formed only within tasks, and all tasks have
             the same weight. Equal labels in different tasks are different classes.
         <checkpoint, every, resume>
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         keeper = keeper_of(checkpoint, every, resume)
         with unchanged_on_error(self):
@@ -227,6 +232,16 @@ class ClassSubspace(PairwiseEstimator):
 
         Neither estimator is changed. With solver="dense" the result is exact and includes the pairs
         of one row from each.
+
+        Parameters
+        ----------
+        other : ClassSubspace
+            A fitted estimator with equal parameters and the same number of features.
+
+        Returns
+        -------
+        self : object
+            A new fitted estimator.
         """
         theirs = getattr(getattr(other, "_learner", None), "sample", None)
         if theirs is not None and theirs.kept is not None:

@@ -151,11 +151,16 @@ class ContrastSubspace(SubspaceEstimator):
         ----------
         X : array-like or sparse of shape (n, D), or a stream
             The rows whose variance is rewarded.
-        y : ignored
-            Accepted for compatibility with scikit-learn.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
         background : array-like or sparse of shape (m, D), or a stream
             The rows whose variance is penalised. For ``Kernel("precomputed")``, X and the
             background are the rows of one Gram matrix, X first.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         with unchanged_on_error(self):
             self._check_parameters()
@@ -179,10 +184,15 @@ class ContrastSubspace(SubspaceEstimator):
         ----------
         X : array-like or sparse of shape (n, D), optional
             The rows whose variance is rewarded.
-        y : ignored
-            Accepted for compatibility with scikit-learn.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
         background : array-like or sparse of shape (m, D), optional
             The rows whose variance is penalised.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         with unchanged_on_error(self):
             self._check_parameters()
@@ -195,6 +205,16 @@ class ContrastSubspace(SubspaceEstimator):
 
         Neither estimator is changed. The result is exact with solver="dense". With "sketch", the
         directions that either estimator discarded are lost.
+
+        Parameters
+        ----------
+        other : ContrastSubspace
+            A fitted estimator with equal parameters and the same number of features.
+
+        Returns
+        -------
+        self : object
+            A new fitted estimator.
         """
         return self._merged(other)
 
@@ -206,7 +226,9 @@ class ContrastSubspace(SubspaceEstimator):
                 begins = reset and not found
                 found[target] = rows.source_of(self, given[target], name, reset=begins)
         if not found:
-            raise ValueError("Neither X nor a background was given. Pass at least one of them.")
+            raise ValueError(
+                "Neither X nor a background was given. Pass X, the background, or both."
+            )
         return rows.source_of_sets(self, found)
 
     def _terms(self, width: int) -> ContrastTerms:
@@ -254,7 +276,22 @@ class ContrastSubspace(SubspaceEstimator):
         return ContrastPath(np.array(given), np.array(values), np.array(vectors))
 
     def score(self, X: Any, y: Any = None, *, background: Any) -> float:
-        """Return the objective of the subspace on other rows, with the means learned in ``fit``."""
+        """Return the objective of the subspace on other rows, with the means learned in ``fit``.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features), or a stream
+            The rows whose variance is rewarded.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        background : array-like or sparse of shape (m, n_features), or a stream
+            The rows whose variance is penalised.
+
+        Returns
+        -------
+        float
+            The variance of X less alpha times that of the background.
+        """
         learned: Any = self._known().ahead().terms
         apart = (self.mean_ - learned.centers[PENALISED].mean) @ self._columns
         rewarded, penalised = self.transform(X), self.transform(background) + apart

@@ -101,11 +101,37 @@ class PairDecisions(ABC):
             return out
 
     def pair_score(self, pairs: Any, *, preprocessor: Any = None) -> Float64s:
-        """Return minus the distance of each pair. Larger means more likely the same class."""
+        """Return minus the distance of each pair. Larger means more likely the same class.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, n_features), or index pairs of shape (n, 2)
+            The pairs. Index pairs need a ``preprocessor``.
+        preprocessor : array of shape (m, n_features), default=None
+            The rows that index pairs refer to.
+
+        Returns
+        -------
+        array of shape (n,)
+            The score of each pair, at most 0.
+        """
         return -self.pair_distance(pairs, preprocessor=preprocessor)
 
     def pair_predict(self, pairs: Any, *, preprocessor: Any = None) -> NDArray[np.int64]:
-        """Return +1 (same class) for distances below ``threshold_``, else -1."""
+        """Return +1 (same class) for distances below ``threshold_``, else -1.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, n_features), or index pairs of shape (n, 2)
+            The pairs. Index pairs need a ``preprocessor``.
+        preprocessor : array of shape (m, n_features), default=None
+            The rows that index pairs refer to.
+
+        Returns
+        -------
+        array of shape (n,)
+            +1 or -1 for each pair.
+        """
         near = self.pair_distance(pairs, preprocessor=preprocessor) < self.threshold_
         return np.where(near, 1, -1).astype(np.int64)
 
@@ -164,6 +190,11 @@ class PairDecisions(ABC):
             predicted to be of the same class.
         preprocessor : array of shape (m, n_features), optional
             As in ``pair_distance``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         by_rate = false_positive_rate is not None
         strategy = strategy or ("false_positive_rate" if by_rate else "balanced_risk")
@@ -187,7 +218,17 @@ class PairDecisions(ABC):
     def score(self, X: Any, y: Any) -> float:
         """Return the ROC area of the distance as a detector of pairs of the same class.
 
-        Of all pairs of labelled rows, or of pairs with signs, as in ``calibrate_threshold``.
+        Parameters
+        ----------
+        X : array of shape (n, n_features), pairs of shape (n, 2, n_features), or index pairs (n, 2)
+            Rows stand for all their pairs.
+        y : array of shape (n,)
+            Class labels of rows. +1 for pairs of the same class, -1 for pairs of different ones.
+
+        Returns
+        -------
+        float
+            The area, in [0, 1]. Chance gives 0.5.
         """
         return roc_area(self._counts_of(X, y))
 
@@ -215,9 +256,31 @@ class FitsPairs(PairDecisions):
     """The scikit-learn methods of a classifier, for estimators that are fitted to pairs."""
 
     def decision_function(self, pairs: Any) -> Float64s:
-        """Return ``pair_score``, which is larger for positive pairs."""
+        """Return ``pair_score``, which is larger for positive pairs.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, n_features), or index pairs of shape (n, 2)
+            The pairs. Index pairs need a ``preprocessor``.
+
+        Returns
+        -------
+        array of shape (n,)
+            The score of each pair, at most 0.
+        """
         return self.pair_score(pairs)
 
     def predict(self, pairs: Any) -> NDArray[np.int64]:
-        """Return ``pair_predict``: +1 for pairs of the same class, -1 for others."""
+        """Return ``pair_predict``: +1 for pairs of the same class, -1 for others.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, n_features), or index pairs of shape (n, 2)
+            The pairs. Index pairs need a ``preprocessor``.
+
+        Returns
+        -------
+        array of shape (n,)
+            +1 or -1 for each pair.
+        """
         return self.pair_predict(pairs)

@@ -47,8 +47,8 @@ class FlowMonitor:
     every : int, default=1000
         The number of steps between two records.
     exact : bool, default=False
-        Record the principal angle to the exact answer. This diagnostic costs as much as
-        solver="dense", and one eigendecomposition for each record.
+        Record the principal angle to the exact answer. This diagnostic costs the time of
+        solver="dense" and one eigendecomposition for each record.
     stop : function of a Progress, optional
         ``fit`` or ``partial_fit`` stops if it returns True.
 

@@ -40,8 +40,8 @@ FULL_BLOCKS = 8
 #: Gradients of n_components + EXTRA eigenvectors are included. More take more time.
 EXTRA = 10
 
-#: Where a new direction starts between the last eigenvalue (0) and ``sigma`` (1). Smaller values
-#: turn the frame faster.
+#: The initial value of a new direction, from 0 (the last eigenvalue) to 1 (``sigma``). Smaller
+#: values turn the frame faster.
 GAP_SHARE = 0.5
 
 #: The number of blocks between two corrections of the orthonormality of the frame.

@@ -47,10 +47,7 @@ class FeatureMap:
         if len(parts) > 1:
             rows = sp.vstack(parts) if is_sparse(rows) else np.concatenate(parts)
         if rows.shape[0] == 0:
-            raise ValueError(
-                "no row is left to learn from: all have a weight of zero or a missing value. "
-                "Give other rows."
-            )
+            raise ValueError("Every row has weight zero or a missing value. Pass other rows.")
         self.transformer.fit(rows, None)
 
     def fit_stream(self, stream: Any) -> None:

@@ -69,6 +69,11 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
             The examples.
         y : array-like of shape (n_examples,)
             Their class labels.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         with unchanged_on_error(self):
             self._limit()
@@ -84,7 +89,18 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
 
     @maps_streams
     def distances(self, X: Any) -> Float64s:
-        """Return the distance of each row to the nearest example of each class."""
+        """Return the distance of each row to the nearest example of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            The distances. The order of the columns is that of ``classes_``.
+        """
         check_is_fitted(self)
         refuse_unread(X)
         rows = validate_data(self, unmasked(X), reset=False, dtype=np.float64)
@@ -100,12 +116,34 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
 
     @maps_streams
     def decide(self, X: Any) -> NDArray[np.int64]:
-        """Return +1 (member), -1 (not a member) or 0 (at the threshold) for each row and class."""
+        """Return +1 (member), -1 (not a member) or 0 (at the threshold) for each row and class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            +1, -1 or 0. The order of the columns is that of ``classes_``.
+        """
         return np.sign(self._limit() - self.distances(X)).astype(np.int64)
 
     @maps_streams
     def decision_function(self, X: Any) -> Float64s:
-        """Return minus the distance to each class, or the difference of the two for two classes."""
+        """Return minus the distance to each class, or the difference of the two for two classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, n_classes), or (n,) for two classes
+            Larger values mean that the class is more likely.
+        """
         distances = self.distances(X)
         if len(self.classes_) == 2:
             return np.asarray(distances[:, 0] - distances[:, 1])
@@ -113,7 +151,18 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
 
     @maps_streams
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of the nearest example, or ``undecided``."""
+        """Return the class of the nearest example, or ``undecided``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,)
+            The labels.
+        """
         distances = self.distances(X)
         best = distances.argmin(axis=1)
         names = self.classes_[best]

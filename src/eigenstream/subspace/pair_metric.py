@@ -91,9 +91,9 @@ class PairMetric(
 
     Notes
     -----
-    The problem is convex [1]_: minimise the mean hinge loss of ``r (t - (x - x')^T M (x - x'))``
-    over thresholds t and positive semidefinite M of bounded Hilbert-Schmidt norm, where r is the
-    sign of the pair. Theorem 3 of the paper bounds the risk on new pairs.
+    The fit minimises the mean hinge loss of ``r (t - (x - x')^T M (x - x'))`` for pairs (x, x') of
+    sign r. The minimum is over thresholds t and over positive semidefinite M of bounded
+    Hilbert-Schmidt norm. The problem is convex, and [1]_ Theorem 3 bounds the risk on new pairs.
 
     References
     ----------
@@ -142,6 +142,11 @@ class PairMetric(
             +1 for pairs of the same class, -1 for pairs of different ones. Both must occur.
         sample_weight : array of shape (n,), optional
             Non-negative weights of the pairs.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         norm = check_number(self.norm, "norm", above=0)
         margin = check_number(self.margin, "margin", above=0, below=1)
@@ -218,7 +223,18 @@ class PairMetric(
 
     @maps_streams
     def transform(self, X: Any) -> Any:
-        """Map rows to a space in which the Euclidean distance is the learned one."""
+        """Map rows to a space in which the Euclidean distance is the learned one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, n_components)
+            The mapped rows.
+        """
         check_is_fitted(self)
         pair_input.check_no_pairs(X)
         given = rows.as_floats(rows.validated(self, X, reset=False))

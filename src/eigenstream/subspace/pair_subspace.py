@@ -168,6 +168,11 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         sample_weight : array of shape (n,), optional
             Non-negative weights of the pairs.
         <checkpoint, every, resume>
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         keeper = keeper_of(checkpoint, every, resume)
         with unchanged_on_error(self):
@@ -236,6 +241,16 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
         Neither estimator is changed. The result is exact with solver="dense". With "sketch", the
         directions that either estimator discarded are lost.
+
+        Parameters
+        ----------
+        other : PairSubspace
+            A fitted estimator with equal parameters and the same number of features.
+
+        Returns
+        -------
+        self : object
+            A new fitted estimator.
         """
         merged = self._merged(other)
         merged._trained = None

@@ -278,7 +278,18 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         return self._margin_risk().risk
 
     def margin_risk(self, margin: float) -> float:
-        """Return the smallest balanced risk on the training pairs at another margin."""
+        """Return the smallest balanced risk on the training pairs at another margin.
+
+        Parameters
+        ----------
+        margin : float
+            The margin, in (0, 1). Distances are in units of ``diameter_``.
+
+        Returns
+        -------
+        float
+            The risk of the best threshold.
+        """
         return self._margin_risk(check_number(margin, "margin", above=0, below=1)).risk
 
     @property

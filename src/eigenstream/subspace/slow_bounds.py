@@ -138,6 +138,11 @@ class PairRule:
         ----------
         Z, other : array-like of shape (n, n_components)
             The two rows of each pair, as returned by ``transform``.
+
+        Returns
+        -------
+        array of shape (n,)
+            True for pairs predicted to be of the same class.
         """
         apart = real_array(Z, "Z").astype(np.float64) - real_array(other, "other")
         return np.asarray(row_squares(apart) < self.distance**2)

@@ -1,4 +1,4 @@
-"""Slow subspaces: features that vary much over the data and little from one moment to the next."""
+"""Slow subspaces: features with a large variance and small steps in time."""
 
 from numbers import Real
 from typing import Any, ClassVar
@@ -29,69 +29,103 @@ CHECKED_ROWS, LADDER = 10_000, (1, 2, 5, 10, 20, 50, 100)
 @storable()
 @documented
 class SlowSubspace(SlowBounds):
-    """The subspace whose features have a large variance and a small velocity [SLOW].
+    """Subspace whose features have a large variance and a small velocity.
 
-    Maximises ``L(P) = mean of alpha |P (x_t - mean)|^2 - (1 - alpha) |P (x_t - x_{t - lag})|^2``
-    over orthogonal projections P: the top eigenspace of ``T = alpha A - (1 - alpha) B``. Unlike
-    slow feature analysis it needs no inverse and no regularisation.
+    Unlike slow feature analysis, it needs no inverse and no regularisation [1]_.
 
     Parameters
     ----------
     n_components : int or None, default=2
-        How many directions (one where there is one feature only). None keeps all directions with a
+        The number of components (1 if there is only one feature). None keeps all directions with a
         positive eigenvalue.
     alpha : float in (0, 1], "auto" or "bound", default="auto"
-        The weight of the variance; 1 is PCA. "auto" takes the smallest alpha for which all
-        ``n_components`` eigenvalues are positive, 1 / (1 + mu_d) with mu_d the d-th largest
-        generalised eigenvalue of A v = mu B v, and one per cent of the way from there to 1 ([SLOW]
-        section 4). "bound" minimises the error bound of [SLOW] Theorem 5, which is often vacuous;
-        it warns when it is.
+        The weight of the variance; 1 is PCA. "auto" is slightly above the smallest alpha for which
+        all ``n_components`` eigenvalues are positive. "bound" minimises an error bound ([1]_
+        Theorem 5). It warns if the bound is vacuous, which is often the case.
     lag : int, default=1
         The time step of the velocity, in rows.
     criterion : {"difference", "ratio"}, default="difference"
-        "ratio" maximises variance over velocity instead: slow feature analysis [SFA]. Its
-        components are scaled to unit variance and are not orthogonal; directions in which the
-        velocity vanishes up to rounding are left out, and alpha is not used.
+        "ratio" maximises variance over velocity instead, as slow feature analysis does [2]_. Its
+        components have unit variance and are not orthogonal, and alpha is not used. Directions
+        whose velocity is zero up to rounding are excluded.
     reversible : bool, default=False
         Average over both rows of each velocity for the mean and the variance, instead of the later
         one. The features are then those of TICA for a reversible process. Only with
         criterion="ratio".
     <solver>
     center : bool, default=True
-        Take the variance about the mean.
+        Compute the variance about the mean. If False, about zero.
     scale : bool, default=False
-        Divide each feature by its standard deviation first (``scale_``), so that slow directions do
-        not depend on the units. Not with ``alpha="bound"``.
+        Divide each feature by its standard deviation. The result then does not depend on the units.
+        Not available with ``alpha="bound"``.
     <features>
     basis : {"slowness", "eigenvalue"}, default="slowness"
         The basis of the learned subspace. With "slowness" the features are uncorrelated, have unit
         variance, and are sorted from slow to fast. With "eigenvalue" the components are
         orthonormal eigenvectors of T, so distances between features are those within the subspace.
-        solver="flow" keeps no sums to sort by, and always gives "eigenvalue".
+        solver="flow" always gives "eigenvalue", because it stores no sums.
     missing : {"raise", "skip"}, default="raise"
-        "skip" leaves out rows with NaN or infinity, and both velocities of each.
+        "skip" leaves out rows with NaN or infinity, and the velocities that contain them.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
+        The directions, in the order that ``basis`` gives. The largest entry is positive.
     eigenvalues_ : array of shape (n_components,)
-        The eigenvalues of T, signed, descending; for "ratio", variance over velocity.
-    alpha_ : float
-        The alpha in use.
+        The eigenvalues of T in descending order. For "ratio", variance over velocity.
+    alpha_ : float or None
+        The alpha in use. None with ``criterion="ratio"``.
     bound_ : float or None
-        The value of Theorem 5's bound at ``alpha_``, for ``alpha="bound"``.
-    mean_, scale_, n_samples_seen_, n_samples_skipped_, objective_, rank_, solver_
+        The error bound at ``alpha_``. None unless ``alpha="bound"``.
+    mean_ : array of shape (n_features,)
+        The mean that is subtracted from each row.
+    scale_ : array of shape (n_features,) or None
+        The divisor of each feature. None without ``scale``.
+    n_samples_seen_ : int
+        The number of rows learned from.
+    n_samples_skipped_ : int
+        The number of rows that ``missing="skip"`` left out.
+    objective_ : float
+        The sum of the eigenvalues. Not available for "sketch" and "flow".
     n_positive_ : int
-        How many eigenvalues of T are positive, of all (of the components, without matrices).
-    autocorrelations_, timescales_ : arrays of shape (n_components,)
-        How much of each feature is left after ``lag`` rows, and the time scale, in rows, that this
-        implies. After "dense" and "krylov"; else see ``timescales``.
+        The number of positive eigenvalues of T. Without matrices, only those of the components.
+    rank_ : int
+        The numerical rank of A.
+    autocorrelations_ : array of shape (n_components,)
+        The autocorrelation of each feature at ``lag``. Only with "dense" and "krylov".
+    timescales_ : array of shape (n_components,)
+        The time scale of each feature in rows. Only with "dense" and "krylov".
+    solver_ : str
+        The name of the solver in use.
     operator_ : MatrixOperator
         A and B (``reward`` and ``penalty``), solved for any alpha. Only with solver="dense".
 
+    See Also
+    --------
+    lag_path : Slow subspaces at several lags.
+    StreamPCA : Directions with a large variance.
+
+    Notes
+    -----
+    The projection P maximises the mean of
+    ``alpha |P (x_t - mean)|^2 - (1 - alpha) |P (x_t - x_{t - lag})|^2``. It spans the largest
+    eigenvectors of ``T = alpha A - (1 - alpha) B``, where A is the covariance matrix and B the
+    second moment of the velocity.
+
+    Let mu_d be the d-th largest generalised eigenvalue of A v = mu B v, for d components. All d
+    eigenvalues of T are positive for alpha above 1 / (1 + mu_d) ([1]_ section 4). "auto" adds one
+    per cent of the distance to 1.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
+       Learning Theory, LNCS 4264, Springer, 2006.
+    .. [2] L. Wiskott and T. J. Sejnowski, "Slow Feature Analysis: Unsupervised Learning of
+       Invariances", Neural Computation, vol. 14, pp. 715-770, 2002.
+
     Examples
     --------
-    A slow sine in one mixture with a fast one:
+    Two mixtures of a slow and a fast sine:
 
     >>> import numpy as np
     >>> from eigenstream import SlowSubspace
@@ -99,6 +133,8 @@ class SlowSubspace(SlowBounds):
     >>> sources = np.column_stack([np.sin(t / 100), np.sin(2.9 * t)])
     >>> X = sources @ np.array([[1.0, 1.0], [1.0, -1.0]])
     >>> slow = SlowSubspace(n_components=1).fit(X)
+    >>> slow.components_.round(2)
+    array([[0.71, 0.71]])
     >>> abs(np.corrcoef(slow.transform(X)[:, 0], sources[:, 0])[0, 1]).round(3)
     np.float64(1.0)
     """
@@ -270,13 +306,16 @@ class SlowSubspace(SlowBounds):
 
     @property
     def bound_(self) -> float | None:
-        """The value of Theorem 5's bound at ``alpha_``, for ``alpha="bound"``; else None."""
+        """The error bound at ``alpha_`` for ``alpha="bound"``, else None."""
         bound: float | None = self._solved().details.get("bound")
         return bound
 
     @property
     def n_positive_(self) -> int:
-        """How many eigenvalues of T are positive: of all, or of the components without matrices."""
+        """The number of positive eigenvalues of T.
+
+        Without matrices, only the eigenvalues of the components are counted.
+        """
         alpha = self.alpha_
         if alpha is None or "matrices" not in self._solver.can:
             return int((self.eigenvalues_ > 0).sum())
@@ -324,16 +363,21 @@ class SlowSubspace(SlowBounds):
         return _timescales.implied(self.autocorrelations_, self.lag)
 
     def autocorrelations(self, X: Any, lag: int | None = None) -> Float64s:
-        """Return the autocorrelation of each feature on rows, in one pass over them.
+        """Return the autocorrelation of each feature on given rows, in one pass over them.
 
-        They are defined as ``autocorrelations_``. ``X`` may be other rows, the lag may be another
-        one, and every solver is supported.
+        The definition is that of ``autocorrelations_``. All solvers are supported.
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, D), a list of them, or a stream
-        lag : int, optional
-            The default is the lag of the estimator.
+        X : array-like or sparse of shape (n, n_features), a list of them, or a stream
+            Rows in time order.
+        lag : int, default=None
+            The lag in rows. By default that of the estimator.
+
+        Returns
+        -------
+        array of shape (n_components,)
+            The autocorrelations, in [-1, 1].
 
         Examples
         --------
@@ -354,16 +398,35 @@ class SlowSubspace(SlowBounds):
         return _timescales.of_features(chunks, terms)
 
     def timescales(self, X: Any, lag: int | None = None) -> Float64s:
-        """Return the time scale that each of ``autocorrelations(X, lag)`` implies, in rows."""
+        """Return the time scale that each of ``autocorrelations(X, lag)`` implies, in rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features), a list of them, or a stream
+            Rows in time order.
+        lag : int, default=None
+            The lag in rows. By default that of the estimator.
+
+        Returns
+        -------
+        array of shape (n_components,)
+            The time scales, in rows.
+        """
         found = self.autocorrelations(X, lag)
         return _timescales.implied(found, self.lag if lag is None else lag)
 
     def path(self, alphas: Any) -> AlphaPath:
-        """Solve for several alphas from the scatters, without another look at the data.
+        """Solve for several alphas from the stored sums, without reading data.
 
         Parameters
         ----------
-        alphas : array-like of numbers in (0, 1]
+        alphas : array-like of shape (n_alphas,)
+            The weights of the variance, in (0, 1].
+
+        Returns
+        -------
+        AlphaPath
+            The eigenvalues, components and objective at each alpha.
 
         Examples
         --------
@@ -381,18 +444,34 @@ class SlowSubspace(SlowBounds):
         return alpha_path(self.operator_, self.n_components_, alphas, radius)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return how well the features predict each other on other rows, ``lag`` rows later.
+        """Return how well the learned features predict each other ``lag`` rows later.
 
-        With the autocorrelations r_i that were learned, the score is the sum over features of
-        ``2 r_i C_ii`` less the sum over pairs of features of ``r_i r_j V_ij^2``. V and C are the
-        covariances on ``X`` of the slowest-first features, at once and ``lag`` rows apart. If ``X``
-        confirms the autocorrelations, the score is the sum of their squares, as VAMP-2 is.
-        Features that were noise lower it, so scores of different ``n_components`` and ``alpha`` are
-        comparable; scores at different lags are not. solver="flow" takes r_i from ``X``.
+        The score is comparable between values of ``n_components`` and ``alpha``: features that were
+        noise lower it. Scores at different lags are not comparable.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features), a list of them, or a stream
+            Held-out rows in time order.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+
+        Returns
+        -------
+        float
+            The score, at most ``n_components``.
 
         See Also
         --------
         objective : The objective L on other rows.
+
+        Notes
+        -----
+        Let r_i be the learned autocorrelations. Let V and C be the covariances of the slowest-first
+        features on ``X``, at lag 0 and at lag ``lag``. The score is the sum over i of 2 r_i C_ii,
+        less the sum over i and j of r_i r_j V_ij^2. If ``X`` confirms the autocorrelations, the
+        score is the sum of their squares, like VAMP-2. With solver="flow", r_i is computed from
+        ``X``.
         """
         variance, velocity = self._moments_on(X, self._solved().pairs.vectors)
         found = self._solved().details
@@ -409,7 +488,17 @@ class SlowSubspace(SlowBounds):
     def objective(self, X: Any) -> float:
         """Return the objective L that the subspace reaches on other rows in time order.
 
-        For ``criterion="ratio"`` it is the sum over components of variance over velocity.
+        For ``criterion="ratio"`` it is the sum of the ratios of variance to velocity.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features), a list of them, or a stream
+            Rows in time order.
+
+        Returns
+        -------
+        float
+            The objective.
         """
         variance, velocity = map(np.diagonal, self._moments_on(X, self._solved().pairs.vectors))
         if self.alpha_ is None:

@@ -32,7 +32,8 @@ class StreamPCA(TimeEstimator):
     ----------
     n_components : int, float in (0, 1), or None, default=2
         The number of components (1 if there is only one feature). A float is the smallest share of
-        the variance to capture. None returns as many components as the numerical rank.
+        the variance to capture. None keeps all components of
+        nonzero variance.
     <solver>
     center : bool, default=True
         Subtract the mean. If False, the components are those of the uncentred second moment.
@@ -163,6 +164,18 @@ class StreamPCA(TimeEstimator):
     def variance_along(self, direction: Any) -> float:
         """Return the variance q'Rq / q'q along a direction q.
 
+        Parameters
+        ----------
+        direction : array-like of shape (n_features,)
+            The direction, of any length.
+
+        Returns
+        -------
+        float
+            The variance.
+
+        Examples
+        --------
         >>> pca = StreamPCA(1).fit([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
         >>> pca.variance_along([1.0, 0.0]), pca.variance_along([0.0, 3.0])
         (2.0, 0.5)
@@ -226,11 +239,34 @@ class StreamPCA(TimeEstimator):
         """Return the mean log-likelihood of rows under probabilistic PCA.
 
         It equals the score of scikit-learn's PCA.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features), or a stream
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+
+        Returns
+        -------
+        float
+            The mean log-likelihood.
         """
         return float(self.score_samples(X).mean())
 
     def score_samples(self, X: Any) -> Float64s:
-        """Return the log-likelihood of each row under probabilistic PCA."""
+        """Return the log-likelihood of each row under probabilistic PCA.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,)
+            The log-likelihood of each row.
+        """
         check_is_fitted(self)
         rows = as_floats(validated(self, X, reset=False))
         rows = rows if self._map is None else self.features_.transform(rows)

@@ -1,8 +1,8 @@
 """The terms of T for each kind of data.
 
-Each term is the difference of two rows: a row and an earlier row, a row and the mean, the members
-of a pair, a row and the mean of its class, or two means. All terms of a part have the same share in
-T. Other weights, held-out classes and held-out pairs are other shares of the same sums.
+Each term is the difference of two rows. These are a row and an earlier row, a row and the mean, the
+members of a pair, a row and the mean of its class, or two means. All terms of a part have the same
+share in T. Other weights, held-out classes and held-out pairs are other shares of the same sums.
 """
 
 from abc import ABC, abstractmethod
@@ -27,7 +27,7 @@ NOTHING: Parts = frozenset()
 @storable(mean="f8 W", weight="number", fixed="bool")
 @dataclass
 class Center:
-    """A running mean [CHAN].
+    """A running mean, updated chunk by chunk.
 
     The sum of squares about the final mean is the sum about the mean of each block, plus one term
     for each step between means. Accumulators therefore need not handle means.

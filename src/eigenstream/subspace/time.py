@@ -68,10 +68,16 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         X : array-like or sparse of shape (n, D), a list of them, or a stream
             Rows in time order. A list holds separate sequences: no velocity crosses from one to
             the next. Memory-mapped arrays and streams are read chunk by chunk.
-        y : ignored
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
         sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
             Non-negative weights of the rows.
         <checkpoint, every, resume>
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         keeper = keeper_of(checkpoint, every, resume)
         with unchanged_on_error(self):
@@ -110,10 +116,17 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         ----------
         X : array-like or sparse of shape (n, D), or a list of them
             Each part of a list after the first starts a new sequence.
-        y : ignored
-        sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
-        new_sequence : bool
-            The chunk starts a new sequence: no velocity from the last row seen to its first.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n,), or a list of arrays, one for each sequence
+            Non-negative weights of the rows.
+        new_sequence : bool, default=False
+            If True, the chunk starts a new sequence: no velocity joins it to the rows seen before.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         check_flag(new_sequence, "new_sequence")
         with unchanged_on_error(self):
@@ -130,16 +143,24 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         return self
 
     def merge(self, other: Self, *, new_sequence: bool = False) -> Self:
-        """Return an estimator that has learned what this one and then the other one saw.
+        """Return an estimator that has learned from the rows of this one and then of the other one.
 
-        Exact with solver="dense"; with "sketch" the directions that either has dropped are lost.
-        Neither estimator is changed.
+        The result is exact with solver="dense". With "sketch", the directions that either estimator
+        discarded are lost. Neither estimator is changed.
 
         Parameters
         ----------
-        other : fitted estimator of the same kind and width
-        new_sequence : bool
-            The other's rows start a new sequence, instead of following this one's in time.
+        other : object
+            A fitted estimator of the same class, with equal parameters and the same number of
+            features.
+        new_sequence : bool, default=False
+            If True, the rows of ``other`` start a new sequence. By default they follow the rows of
+            this estimator in time.
+
+        Returns
+        -------
+        self : object
+            A new fitted estimator.
         """
         check_flag(new_sequence, "new_sequence")
         return self._merged(other, new_sequence=new_sequence)
@@ -147,17 +168,22 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     # ---- use -------------------------------------------------------------------------------
 
     def to_sklearn(self, preprocessing: bool = False) -> Any:
-        """Return a plain scikit-learn PCA that projects as ``transform`` does, to rounding.
+        """Return a scikit-learn PCA with the same projection as ``transform``, to rounding.
 
-        With ``scale=True``, a feature map or steps of preprocessing, it is a pipeline that ends in
-        the PCA. Variances that are not known are NaN. The ``inverse_transform`` of the PCA is right
-        for orthonormal components only, which ``SlowSubspace(basis="eigenvalue")`` has.
+        With ``scale=True``, a feature map or preprocessing steps, it is a pipeline that ends in the
+        PCA. Unknown variances are NaN. The ``inverse_transform`` of the PCA is correct only for
+        orthonormal components, such as those of ``SlowSubspace(basis="eigenvalue")``.
 
         Parameters
         ----------
-        preprocessing : bool
-            Put the steps of the stream in front. Steps that look back in time have no form in
-            scikit-learn and raise ValueError.
+        preprocessing : bool, default=False
+            Begin the pipeline with the preprocessing steps of the stream. Steps that use earlier
+            rows raise ValueError.
+
+        Returns
+        -------
+        PCA or Pipeline
+            The fitted transformer.
 
         Examples
         --------
@@ -241,19 +267,15 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         if terms.n_terms == 0:
             if terms.age <= self.lag and terms.n_rows:
                 raise ValueError(
-                    f"no row is left to learn from: has seen {terms.n_rows} row(s), none with a "
-                    f"past {self.lag} row(s) back. Give more rows, or a smaller lag."
+                    f"No velocity is available after {terms.n_rows} row(s) at lag={self.lag}. "
+                    "Pass more rows, or use a smaller lag."
                 )
-            raise ValueError(
-                "no row is left to learn from: all have a weight of zero or a missing value. "
-                "Give other rows."
-            )
+            raise ValueError("Every row has weight zero or a missing value. Pass other rows.")
         matters = self.lag > 0 and self._given_weights() != (1.0, 0.0)
         if matters and terms.n_velocities == 0:
             raise ValueError(
-                f"no velocity is left to learn from: of any two rows that are lag={self.lag} apart "
-                "one has a weight of zero or a missing value. Impute the values, choose another "
-                "lag, or use StreamPCA."
+                f"Every velocity at lag={self.lag} contains a row with weight zero or a missing "
+                "value. Impute the values, choose another lag, or use StreamPCA."
             )
         self._check_size(learner)
 

@@ -125,18 +125,29 @@ def implied(correlations: Float64s, lag: int) -> Float64s:
 
 @dataclass(frozen=True, eq=False)
 class LagPath:
-    """Slow subspaces of the same rows at several lags; every array has one entry a lag."""
+    """Slow subspaces of the same rows at several lags.
+
+    Attributes
+    ----------
+    lags : array of shape (n_lags,)
+        The lags in rows, ascending.
+    autocorrelations : array of shape (n_lags, n_components)
+        The ``autocorrelations_`` at each lag.
+    timescales : array of shape (n_lags, n_components)
+        The time scales at each lag, in rows.
+    eigenvalues : array of shape (n_lags, n_components)
+        The eigenvalues at each lag, descending.
+    alphas : array of shape (n_lags,), or None
+        The alpha in use at each lag. None with ``criterion="ratio"``.
+    estimators : tuple of SlowSubspace
+        The fitted estimator of each lag.
+    """
 
     lags: NDArray[np.int64]
-    #: (n_lags, n_components): as ``SlowSubspace.autocorrelations_``.
     autocorrelations: Float64s
-    #: (n_lags, n_components), in rows.
     timescales: Float64s
-    #: (n_lags, n_components)
     eigenvalues: Float64s
-    #: The alpha in use at each lag; None with ``criterion="ratio"``.
     alphas: Float64s | None
-    #: The fitted estimator of each lag.
     estimators: tuple[Any, ...]
 
     __repr__ = brief
@@ -154,8 +165,10 @@ def lag_path(estimator: Any, X: Any, lags: Any, sample_weight: Any = None) -> La
         The parameters of the fits. Its own lag is not used, and it is not changed.
     X : array-like of shape (n, D), a list of them, or a stream
         Rows in time order, separate sequences in a list.
-    lags : whole numbers of rows
-    sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
+    lags : array-like of int
+        The lags in rows.
+    sample_weight : array-like of shape (n,), or a list of arrays, one for each sequence
+        Non-negative weights of the rows.
 
     Returns
     -------

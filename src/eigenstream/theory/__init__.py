@@ -1,12 +1,10 @@
 # ruff: noqa: F403
-"""The theory's statements as plain functions of plain numbers.
+"""Bounds, mixing profiles and learning dynamics as functions of numbers.
 
 ``mixing`` and ``estimates`` describe how fast the dependence in a process decays. ``slow_bounds``
 and ``pair_bounds`` bound the difference between a result on data and the truth. ``dynamics``
 predicts how online rules learn. The estimators' ``bound`` and ``advise`` and the reports use these
 functions. The algorithms do not.
-
-Docstrings and comments cite papers by the keys of ``references.bib``, such as [SLOW].
 """
 
 from importlib import import_module

@@ -116,6 +116,7 @@ class Sum(_Combination):
     Parameters
     ----------
     parts : tuple of MixingProfile
+        The profiles of the parts.
 
     References
     ----------
@@ -145,6 +146,7 @@ class Maximum(_Combination):
     Parameters
     ----------
     parts : tuple of MixingProfile
+        The profiles.
 
     Examples
     --------
@@ -543,6 +545,7 @@ class AutoregressiveMixing(MixingProfile):
     Attributes
     ----------
     coefficient : float
+        The coefficient phi of x_t = phi x_{t-1} + noise, in (-1, 1).
 
     Examples
     --------

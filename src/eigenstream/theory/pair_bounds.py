@@ -1,4 +1,4 @@
-"""Bounds of [HPCA] on the risk of a distance threshold that predicts whether a pair has one class.
+"""Bounds on the risk of a distance threshold that predicts whether a pair has one class.
 
 A pair (x, x') has the label r = +1 (same class) or -1. After the map its squared distance is
 q = |P(x - x')|^2. The rule with threshold c predicts "same" if q < c^2. Ties count as errors. All

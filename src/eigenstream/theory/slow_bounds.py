@@ -1,4 +1,4 @@
-"""Bounds of [SLOW] on the deviation of an average of a stationary process from its expectation.
+"""Bounds on the deviation of an average of a stationary process from its expectation.
 
 The proofs cut the sample into blocks of length ``a``. By default ``a`` is the integer with the
 smallest bound. ``tight=True`` omits the last rounding step of the proof, which replaces

@@ -1,5 +1,5 @@
 # ruff: noqa: F403
-"""The exact dynamics of on-line learning: order parameters, plateaus, critical rates [DYN].
+"""Exact dynamics of online learning: order parameters, plateaus and critical rates.
 
 ``competitive`` and ``principal`` hold the models. Each has equations of motion for N -> infinity
 and an exact Markov chain for finite N. ``symmetric`` has closed formulas for two prototypes.

@@ -100,8 +100,18 @@ class Plateau:
 class Trajectory:
     """The order parameters over time; made by the ``solve`` of a model.
 
-    ``R`` has shape (times, students, directions) and ``Q`` (times, students, students). ``error``
-    (times,) is the result of ``dynamics.error``, which is negative.
+    Attributes
+    ----------
+    t : array of shape (n_times,)
+        Times in steps over N.
+    R : array of shape (n_times, n_students, n_directions)
+        The overlaps of the students with the directions.
+    Q : array of shape (n_times, n_students, n_students)
+        The products of the students.
+    error : array of shape (n_times,)
+        The result of ``dynamics.error``. It is negative if the students explain some variance.
+    dynamics : Dynamics
+        The model.
     """
 
     t: Float64s
@@ -196,7 +206,16 @@ class Trajectory:
 class SimulatedRuns:
     """Many runs of the exact chain at finite N; made by the ``simulate`` of a model.
 
-    ``R`` has shape (runs, times, students, directions), ``Q`` (runs, times, students, students).
+    Attributes
+    ----------
+    t : array of shape (n_times,)
+        Times in steps over N.
+    R : array of shape (runs, n_times, n_students, n_directions)
+        The overlaps of the students with the directions.
+    Q : array of shape (runs, n_times, n_students, n_students)
+        The products of the students.
+    n_features : int
+        The number N of entries of an example.
     """
 
     t: Float64s
@@ -234,8 +253,28 @@ class Dynamics(ABC):
     unit_length = False
 
     def drift(self, R: Any, Q: Any, *, t: float = 0.0) -> tuple[Float64s, Float64s]:
-        """Return dR/dt and dQ/dt at one state ([DYN] eqs. 2.6 and 3.6).
+        """Return dR/dt and dQ/dt at one state.
 
+        They are eqs. 2.6 and 3.6 of Biehl et al. (1998).
+
+        Parameters
+        ----------
+        R : array-like of shape (n_students, n_directions)
+            The overlaps of the students with the directions.
+        Q : array-like of shape (n_students, n_students)
+            The products of the students.
+        t : float, default=0.0
+            The time, for annealed rates.
+
+        Returns
+        -------
+        dR : array of shape (n_students, n_directions)
+            The derivative of R.
+        dQ : array of shape (n_students, n_students)
+            The derivative of Q.
+
+        Examples
+        --------
         >>> from eigenstream.theory import CompetitiveDynamics
         >>> model = CompetitiveDynamics(np.eye(2), learning_rate=0.5)
         >>> dR, _ = model.drift(np.zeros((2, 2)), np.eye(2))
@@ -247,18 +286,57 @@ class Dynamics(ABC):
 
     @abstractmethod
     def error(self, R: Any, Q: Any) -> float:
-        """Return the error at one state, minus half the mean square of the data."""
+        """Return the error at one state, minus half the mean square of the data.
+
+        Parameters
+        ----------
+        R : array-like of shape (n_students, n_directions)
+            The overlaps of the students with the directions.
+        Q : array-like of shape (n_students, n_students)
+            The products of the students.
+
+        Returns
+        -------
+        float
+            The error at this state.
+        """
 
     @abstractmethod
     def solve(self, R: Any, Q: Any, t: Any) -> Trajectory:
-        """Integrate from R and Q at t = 0 and return the states at the given times."""
+        """Integrate from R and Q at t = 0 and return the states at the given times.
+
+        Parameters
+        ----------
+        R : array-like of shape (n_students, n_directions)
+            The overlaps of the students with the directions.
+        Q : array-like of shape (n_students, n_students)
+            The products of the students.
+        t : array-like of shape (n_times,)
+            Times in steps over N.
+
+        Returns
+        -------
+        Trajectory
+            The states and errors at these times.
+        """
 
     @abstractmethod
     def _walk(self, R: Float64s, Q: Float64s, factors: Any, n: int, generator: Any) -> None:
         """Take a step of the chain for each factor of the rate, in place."""
 
     def rate(self, t: Any) -> Any:
-        """Return the factor of the annealing at one or more times."""
+        """Return the factor of the annealing at one or more times.
+
+        Parameters
+        ----------
+        t : float or array-like
+            Times in steps over N.
+
+        Returns
+        -------
+        float or array
+            The factor, 1 without annealing.
+        """
         return np.ones(np.shape(t)) if self.annealing is None else self.annealing(t)
 
     def _state(self, R: Any, Q: Any) -> tuple[Float64s, Float64s]:
@@ -277,10 +355,30 @@ class Dynamics(ABC):
         """Run the exact chain of the order parameters for data of ``n_features`` entries.
 
         The chain has the law of the rule on vectors, because the projections of an example are
-        Gaussian given R and Q. The cost of a step does not depend on N. ``R`` and ``Q`` are one
-        start for all runs, or one for each run (a first axis of length ``runs``). A time is rounded
-        to a whole number of steps.
+        Gaussian given R and Q. The cost of a step does not depend on N.
 
+        Parameters
+        ----------
+        R : array-like of shape (n_students, n_directions) or (runs, n_students, n_directions)
+            The overlaps at the start: one start for all runs, or one for each run.
+        Q : array-like of shape (n_students, n_students) or (runs, n_students, n_students)
+            The products of the students at the start.
+        t : array-like of shape (n_times,)
+            Times in steps over N. Each is rounded to a whole number of steps.
+        n_features : int
+            The number N of entries of an example.
+        runs : int, default=20
+            The number of independent runs.
+        random_state : int, RandomState or None, default=0
+            The seed of the runs.
+
+        Returns
+        -------
+        SimulatedRuns
+            The states of every run at the times.
+
+        Examples
+        --------
         >>> from eigenstream.theory import PrincipalDynamics
         >>> model = PrincipalDynamics([1.0], learning_rate=0.5)
         >>> few = model.simulate([[0.1]], [[1.0]], [4.0], n_features=10_000, runs=5)
@@ -319,6 +417,22 @@ class Dynamics(ABC):
         They are the eigenvalues of the Jacobian of the equations (central differences) in the free
         variables: R, Q above its diagonal, and the diagonal unless students have length 1.
 
+        Parameters
+        ----------
+        R : array-like of shape (n_students, n_directions)
+            The overlaps of the students with the directions.
+        Q : array-like of shape (n_students, n_students)
+            The products of the students.
+        t : float, default=0.0
+            The time, for annealed rates.
+
+        Returns
+        -------
+        array of shape (n_variables,)
+            The growth rates, complex if some are.
+
+        Examples
+        --------
         >>> from eigenstream.theory import PrincipalDynamics
         >>> model = PrincipalDynamics([1.0], learning_rate=0.5)
         >>> model.deviation_rates(*model.fixed_point()).round(3)

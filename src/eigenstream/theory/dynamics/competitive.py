@@ -32,7 +32,7 @@ class CompetitiveDynamics(Dynamics):
 
     An example comes from cluster n with probability w_n. It is
     xi = sum_m D_nm B_m + sqrt(v_n) noise in N dimensions, with orthonormal B_m. The vector p
-    selects the nearest prototype, or is soft ([DYN]_ eq. 2.2).
+    selects the nearest prototype, or is soft ([1]_ eq. 2.2).
 
     Parameters
     ----------
@@ -47,21 +47,21 @@ class CompetitiveDynamics(Dynamics):
     variances : array-like of shape (n_clusters,), default=None
         The variances of the clusters; 1 by default.
     softness : float, default=None
-        beta of the soft assignment p = softmax of -beta |xi - J_k|^2 / 2. By default the winner
-        takes all.
+        The factor beta of the soft assignment p = softmax(-beta |xi - J_k|^2 / 2). By default the
+        nearest prototype alone learns.
     annealing : Annealing, default=None
         The rates of a schedule, which multiply ``learning_rate``.
 
     Notes
     -----
-    The equations close on R_km = J_k.B_m and Q_kl = J_k.J_l ([DYN]_ eq. 2.6), for any numbers of
+    The equations close on R_km = J_k.B_m and Q_kl = J_k.J_l ([1]_ eq. 2.6), for any numbers of
     prototypes and clusters. Averages are exact to 1e-10 for up to five winners and two soft
     prototypes, and to 1e-7 for three. More prototypes use fixed quasi-random sets, with an error
     of about 3e-4 for six winners or four soft prototypes.
 
     References
     ----------
-    .. [DYN] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of On-line
+    .. [1] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of On-line
            Learning by Competitive and by Principal Component Methods", 1998.
 
     Examples
@@ -116,6 +116,24 @@ class CompetitiveDynamics(Dynamics):
         P_nk is the probability that prototype k wins in cluster n. A_nkl is the density of a tie
         between k and l, or beta <p_k p_l> for soft prototypes.
 
+        Parameters
+        ----------
+        R : array-like of shape (n_students, n_directions)
+            The overlaps of the students with the directions.
+        Q : array-like of shape (n_students, n_students)
+            The products of the students.
+
+        Returns
+        -------
+        P : array of shape (n_clusters, n_prototypes)
+            The probabilities of winning.
+        A : array of shape (n_clusters, n_prototypes, n_prototypes)
+            The densities of ties.
+        pp : array of shape (n_clusters, n_prototypes, n_prototypes)
+            The means of p_k p_l.
+
+        Examples
+        --------
         >>> model = CompetitiveDynamics([[1.0], [-1.0]], learning_rate=1)
         >>> P, _, _ = model.averages([[0.5], [-0.5]], [[0.26, -0.24], [-0.24, 0.26]])
         >>> P.round(4)
@@ -125,10 +143,25 @@ class CompetitiveDynamics(Dynamics):
         return self._averages(*self._state(R, Q))
 
     def error(self, R: Any, Q: Any) -> float:
-        """Return the quantisation error (<min_k d_k> - <xi^2>) / 2 ([DYN] eq. 2.14).
+        """Return the quantisation error (<min_k d_k> - <xi^2>) / 2.
 
-        For soft prototypes it is the error with p as weights.
+        It is eq. 2.14 of Biehl et al. (1998). For soft prototypes it is the error with p as
+        weights.
 
+        Parameters
+        ----------
+        R : array-like of shape (n_students, n_directions)
+            The overlaps of the students with the directions.
+        Q : array-like of shape (n_students, n_students)
+            The products of the students.
+
+        Returns
+        -------
+        float
+            The error at this state.
+
+        Examples
+        --------
         >>> model = CompetitiveDynamics(np.eye(2), learning_rate=0.5)
         >>> round(model.error(np.eye(2), np.eye(2)), 4)
         -0.6996
@@ -144,6 +177,22 @@ class CompetitiveDynamics(Dynamics):
         specialise. At finite N noise breaks the symmetry. Start with a difference of about
         1 / sqrt(N).
 
+        Parameters
+        ----------
+        R : array-like of shape (n_students, n_directions)
+            The overlaps of the students with the directions.
+        Q : array-like of shape (n_students, n_students)
+            The products of the students.
+        t : array-like of shape (n_times,)
+            Times in steps over N.
+
+        Returns
+        -------
+        Trajectory
+            The states and errors at these times.
+
+        Examples
+        --------
         >>> model = CompetitiveDynamics(np.eye(2), learning_rate=0.5)
         >>> R, Q = np.eye(2) * 0.5, np.eye(2) * 0.3
         >>> course = model.solve(R, Q, np.linspace(0, 100, 201))

@@ -44,7 +44,7 @@ class PrincipalDynamics(Dynamics):
     """M units learn principal components: J_l += (rate_l / N) x_l (xi - sum_k x_k J_k).
 
     The data are white noise with larger variance (1 + b_j)^2 along m orthonormal directions B_j
-    ([DYN]_ section 3). Sanger's rule sums over k <= l, and the subspace rule over all k. With one
+    ([1]_ section 3). Sanger's rule sums over k <= l, and the subspace rule over all k. With one
     unit both are Oja's rule.
 
     Parameters
@@ -69,7 +69,7 @@ class PrincipalDynamics(Dynamics):
 
     References
     ----------
-    .. [DYN] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of
+    .. [1] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of
            On-line Learning by Competitive and by Principal Component Methods", 1998.
 
     Examples
@@ -139,10 +139,25 @@ class PrincipalDynamics(Dynamics):
         return cls(np.sqrt(values / noise) - 1.0, learning_rate=np.multiply(learning_rate, noise))
 
     def error(self, R: Any, Q: Any) -> float:
-        """Return the estimation error (<|xi - sum_k x_k J_k|^2> - <xi^2>) / 2 ([DYN] eq. 3.8).
+        """Return the estimation error (<|xi - sum_k x_k J_k|^2> - <xi^2>) / 2.
 
-        It is -M/2 for orthonormal students without overlap with the directions.
+        It is eq. 3.8 of Biehl et al. (1998). Its value is -M/2 for orthonormal students without
+        overlap with the directions.
 
+        Parameters
+        ----------
+        R : array-like of shape (n_students, n_directions)
+            The overlaps of the students with the directions.
+        Q : array-like of shape (n_students, n_students)
+            The products of the students.
+
+        Returns
+        -------
+        float
+            The error at this state.
+
+        Examples
+        --------
         >>> PrincipalDynamics([1.0, 0.5]).error(np.zeros((2, 2)), np.eye(2))
         -1.0
         """
@@ -154,10 +169,27 @@ class PrincipalDynamics(Dynamics):
         """Integrate from R and Q at t = 0 by Lawson's method, and return the states.
 
         Plateaus depend on the linear dependence of the overlaps, which the method preserves to
-        rounding. From exactly dependent overlaps, rounding ends a plateau after about
-        36 / gamma_k. Later states are artefacts, and the method warns. A step of the integrator is
-        ``step`` divided by the fastest rate of an overlap.
+        rounding. From exactly dependent overlaps, rounding ends a plateau after about 36 / gamma_k.
+        Later states are artefacts, and the method warns.
 
+        Parameters
+        ----------
+        R : array-like of shape (n_students, n_directions)
+            The overlaps of the students with the directions.
+        Q : array-like of shape (n_students, n_students)
+            The products of the students.
+        t : array-like of shape (n_times,)
+            Times in steps over N.
+        step : float, default=0.05
+            The step of the integrator, times the fastest rate of an overlap.
+
+        Returns
+        -------
+        Trajectory
+            The states and errors at these times.
+
+        Examples
+        --------
         >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
         >>> start = [[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]]  # X = 1e-10
         >>> course = model.solve(start, np.eye(2), np.linspace(0, 400, 801))
@@ -212,9 +244,22 @@ class PrincipalDynamics(Dynamics):
     def first_unit(self, R: Any, t: Any) -> Float64s:
         """Return the overlaps (times, directions) of the first unit in closed form.
 
-        The other units do not affect it. The formula holds for Sanger's rule with length 1.
-        ``R`` are its overlaps at t = 0.
+        The remaining units do not affect it. The formula holds for Sanger's rule with length 1.
 
+        Parameters
+        ----------
+        R : array-like of shape (n_directions,)
+            The overlaps of the first unit at t = 0.
+        t : array-like of shape (n_times,)
+            Times in steps over N.
+
+        Returns
+        -------
+        array of shape (n_times, n_directions)
+            The overlaps at these times.
+
+        Examples
+        --------
         >>> model = PrincipalDynamics([0.6, 0.4, 0.2], learning_rate=0.8)
         >>> model.first_unit([0.1, 0.1, 0.1], [0, 3]).round(4)
         array([[0.1   , 0.1   , 0.1   ],
@@ -237,7 +282,7 @@ class PrincipalDynamics(Dynamics):
 
     @property
     def critical_rates(self) -> Float64s:
-        """2 beta_l for each unit: above it, unit l does not find direction l ([DYN] eq. 3.10)."""
+        """2 beta_l for each unit. At larger rates, unit l does not find direction l."""
         return 2.0 * self._own_excess()
 
     def growth_rate(self, unit: int | None = None) -> float:
@@ -251,12 +296,14 @@ class PrincipalDynamics(Dynamics):
         Returns
         -------
         float
+            The growth rate, in steps over N.
 
         Notes
         -----
         gamma_k = lr_k (beta_k - lr_k / 2) is the rate at which unit k leaves the plateau on which
-        the previous units have settled. The length of the plateau is -ln X(0) / gamma_k. gamma
-        ([DYN] eq. 3.12) is the growth rate of the determinant of the first two units before that.
+        the previous units have settled. The length of the plateau is -ln X(0) / gamma_k. gamma is
+        the growth rate of the determinant of the first two units before that. It is eq. 3.12 of
+        Biehl et al. (1998).
 
         Examples
         --------
@@ -278,6 +325,18 @@ class PrincipalDynamics(Dynamics):
     def minors(self, R: Any) -> Float64s:
         """Return X^(k) = det R[:k, :k] for each k; with equal rates, zero remains zero.
 
+        Parameters
+        ----------
+        R : array-like of shape (n_students, n_directions)
+            The overlaps of the students with the directions.
+
+        Returns
+        -------
+        array of shape (min(n_students, n_directions),)
+            The determinants of the leading blocks.
+
+        Examples
+        --------
         >>> PrincipalDynamics([0.6, 0.4]).minors([[0.2, 0.1], [0.1, 0.2]]).round(4)
         array([0.2 , 0.03])
         """
@@ -289,11 +348,27 @@ class PrincipalDynamics(Dynamics):
         return np.array([np.linalg.det(R[:k, :k]) for k in range(1, min(R.shape) + 1)])
 
     def escape(self, R: Any, Q: Any) -> tuple[float, float]:
-        """Return a and b of dX/dt = a X + b (lr_1 - lr_2), X = X^(2) ([DYN] eq. 3.13).
+        """Return a and b of dX/dt = a X + b (lr_1 - lr_2), X = X^(2).
 
-        The equation holds for Sanger's rule with length 1. Unequal rates end the plateau even if
-        X = 0.
+        This is eq. 3.13 of Biehl et al. (1998). It holds for Sanger's rule with length 1. Unequal
+        rates end the plateau even if X = 0.
 
+        Parameters
+        ----------
+        R : array-like of shape (n_students, n_directions)
+            The overlaps of the students with the directions.
+        Q : array-like of shape (n_students, n_students)
+            The products of the students.
+
+        Returns
+        -------
+        a : float
+            The growth rate of X.
+        b : float
+            The effect of unequal rates.
+
+        Examples
+        --------
         >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=[0.1, 0.09])
         >>> a, b = model.escape(np.full((2, 2), 0.06), np.eye(2))
         >>> round(a, 3), round(b, 5)
@@ -316,6 +391,18 @@ class PrincipalDynamics(Dynamics):
         It is -ln |X^(k) / X^(k-1)| / gamma_k for equal rates. It is infinite for a unit above its
         critical rate and for X^(k) = 0.
 
+        Parameters
+        ----------
+        R : array-like of shape (n_students, n_directions)
+            The overlaps of the students with the directions.
+
+        Returns
+        -------
+        array of shape (n_students,)
+            The times in steps over N.
+
+        Examples
+        --------
         >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
         >>> model.plateau_ends([[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]]).round(1)
         array([ 18.6, 222.1])
@@ -327,12 +414,22 @@ class PrincipalDynamics(Dynamics):
         return np.where((rates > 0) & (X > 0), ends, np.inf)
 
     def fixed_point(self) -> tuple[Float64s, Float64s]:
-        """Return R and Q of the aligned state, in which unit l holds direction l ([DYN] eq. 3.9).
+        """Return R and Q of the aligned state, in which unit l holds direction l.
 
-        The overlap of a unit above its critical rate is 0. For the subspace rule with length 1,
-        the result is the balanced state of two units. More units have no closed form. Without
-        length 1, the result is one of many states that differ by a rotation.
+        It is eq. 3.9 of Biehl et al. (1998). The overlap of a unit above its critical rate is 0.
+        For the subspace rule with length 1, the result is the balanced state of two units. More
+        units have no closed form. Without length 1, the result is one of many states that differ by
+        a rotation.
 
+        Returns
+        -------
+        R : array of shape (n_students, n_directions)
+            The overlaps of the aligned state.
+        Q : array of shape (n_students, n_students)
+            The products of the students.
+
+        Examples
+        --------
         >>> R, _ = PrincipalDynamics([1.0, 0.5], learning_rate=0.5).fixed_point()
         >>> R.round(4)
         array([[0.8563, 0.    ],
@@ -369,10 +466,18 @@ class PrincipalDynamics(Dynamics):
     def is_stable(self) -> bool:
         """Return True if the aligned state of Sanger's rule is stable, by an exact criterion.
 
-        Rates below every critical rate are not sufficient, in contrast to [DYN]. If unit j finds
-        little of its direction, a later unit l may find it too. The pair (R_lj, Q_lj) is a 2x2
-        block of the equations around the fixed point. It loses stability through its determinant.
+        Rates below every critical rate are not sufficient, in contrast to the paper. If unit j
+        finds little of its direction, a later unit l may find it too. The pair (R_lj, Q_lj) is a
+        2x2 block of the equations around the fixed point. It loses stability through its
+        determinant.
 
+        Returns
+        -------
+        bool
+            True if every small deviation decays.
+
+        Examples
+        --------
         >>> PrincipalDynamics([2.0, 1.0], learning_rate=1.5).is_stable()
         True
         >>> model = PrincipalDynamics([2.0, 1.0], learning_rate=2.5)
@@ -395,6 +500,22 @@ class PrincipalDynamics(Dynamics):
         The units start from R and Q, or in random directions. The prediction holds for Sanger's
         rule with length 1 and constant rates. See ``Advice``.
 
+        Parameters
+        ----------
+        n_features : int
+            The number N of entries of an example.
+        R : array-like of shape (n_students, n_directions), default=None
+            The overlaps at the start. By default the units start in random directions.
+        Q : array-like of shape (n_students, n_students), default=None
+            The products of the students at the start.
+
+        Returns
+        -------
+        Advice
+            The critical rate, the best rate and the numbers of examples.
+
+        Examples
+        --------
         >>> advice = PrincipalDynamics([0.9, 0.6], learning_rate=0.3).advise(n_features=1000)
         >>> print(advice)
         Rate 0.3 is below the critical rate 3.12: specialised after about 8.56e+03 examples.

@@ -156,8 +156,17 @@ def students_with(R: Any, Q: Any, directions: Any, *, random_state: Any = 0) -> 
 class OrderParameters(NamedTuple):
     """Overlaps of students in the course of a run: ``R = J B^T`` and ``Q = J J^T``.
 
-    ``t`` are steps over the number of features, the time of the equations.
+    Attributes
+    ----------
+    t : array of shape (n_times,)
+        Steps divided by the number of features, the time of the equations.
+    R : array of shape (n_times, n_students, n_directions)
+        The overlaps of the students J with the directions B.
+    Q : array of shape (n_times, n_students, n_students)
+        The products of the students.
 
+    Examples
+    --------
     >>> OrderParameters(np.zeros(1), np.zeros((1, 2, 2)), np.zeros((1, 2, 2))).R.shape
     (1, 2, 2)
     """
@@ -174,8 +183,20 @@ class OrderParameters(NamedTuple):
     def of_history(cls, history: Any, directions: Any) -> "OrderParameters":
         """Return the overlaps of the weights in ``history_`` of a ``SangerNetwork``.
 
-        ``directions`` are orthonormal, one a row.
+        Parameters
+        ----------
+        history : neurons.History
+            The ``history_`` of a network with ``record_every``.
+        directions : array-like of shape (n_directions, n_features)
+            Orthonormal rows.
 
+        Returns
+        -------
+        OrderParameters
+            The overlaps at every recorded step.
+
+        Examples
+        --------
         >>> from eigenstream.neurons import History
         >>> history = History(np.array([50]), np.zeros(0), [[[0.6, 0.8, 0.0, 0.0]]])
         >>> found = OrderParameters.of_history(history, np.eye(2, 4))

@@ -78,7 +78,7 @@ def _s(lr: float) -> float:
 
 @dataclass(frozen=True)
 class SymmetricPair:
-    """Winner-takes-all learning of two clusters at centres b B_1 and b B_2 ([DYN]_ section 2).
+    """Winner-takes-all learning of two clusters at centres b B_1 and b B_2 ([1]_ section 2).
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class SymmetricPair:
 
     References
     ----------
-    .. [DYN] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of
+    .. [1] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of
            On-line Learning by Competitive and by Principal Component Methods", 1998.
 
     Examples
@@ -146,7 +146,7 @@ class SymmetricPair:
 
     @property
     def critical_rate(self) -> float:
-        """The rate at and above which the prototypes never specialise ([DYN] eq. 2.18)."""
+        """The rate at and above which the prototypes never specialise."""
         return 2 / pi * (self.b**4 + 2 * self.b**2)
 
     @property
@@ -155,10 +155,20 @@ class SymmetricPair:
         return self.b**2 * (self.b**2 + 4) / (2 * pi)
 
     def growth_rate(self, learning_rate: float) -> float:
-        """Return lambda of the growth exp(lambda t) of R- on the plateau.
+        """Return the rate lambda at which R- grows on the plateau, as exp(lambda t).
 
-        It is negative above the critical rate.
+        Parameters
+        ----------
+        learning_rate : float
+            The learning rate times N.
 
+        Returns
+        -------
+        float
+            The growth rate, in steps over N. It is negative above the critical rate.
+
+        Examples
+        --------
         >>> SymmetricPair(1.0).growth_rate(2.0) < 0
         True
         """
@@ -166,10 +176,25 @@ class SymmetricPair:
         return (s - 1) * (self.b**2 + 1 - s) / pi
 
     def plateau(self, learning_rate: float) -> tuple[Float64s, Float64s]:
-        """Return R and Q of the unspecialised state ([DYN] eq. 2.17, the root with the plus sign).
+        """Return R and Q of the unspecialised state.
 
-        The root with the minus sign in [DYN] is not a fixed point.
+        The state is the root with the plus sign of eq. 2.17 of Biehl et al. (1998). The root with
+        the minus sign is not a fixed point.
 
+        Parameters
+        ----------
+        learning_rate : float
+            The learning rate times N.
+
+        Returns
+        -------
+        R : array of shape (2, 2)
+            The overlaps of the prototypes with the centres.
+        Q : array of shape (2, 2)
+            The products of the prototypes.
+
+        Examples
+        --------
         >>> _, Q = SymmetricPair(1.0).plateau(0.5)
         >>> float(round(Q[0, 0] - Q[0, 1], 4))
         1.7373
@@ -184,6 +209,18 @@ class SymmetricPair:
         Only the rate of R- can be positive. (J_1 - J_2).(B_1 + B_2) decays slowly, as pi lr^2 /
         16.
 
+        Parameters
+        ----------
+        learning_rate : float
+            The learning rate times N.
+
+        Returns
+        -------
+        dict from str to float
+            The growth rate of each deviation, by its name.
+
+        Examples
+        --------
         >>> rates = SymmetricPair(1.0).plateau_rates(0.1)
         >>> {name: round(rate / 0.1, 5) for name, rate in rates.items()}
         {'R-': 0.22266, '(J1-J2).(B1+B2)': -0.01823, 'Q11-Q22': -0.19992, 'R+': -0.5,
@@ -202,11 +239,26 @@ class SymmetricPair:
         }
 
     def specialised(self, learning_rate: float) -> tuple[Float64s, Float64s]:
-        """Return R and Q of the specialised state below the critical rate ([DYN] eq. 2.19).
+        """Return R and Q of the specialised state below the critical rate.
 
-        Let rho = b R- / (2 sqrt(Q-)). The rate falls monotonically from the critical rate at rho =
-        0 to 0 at rho = b / 2. The state is therefore unique, up to the order of the prototypes.
+        It is eq. 2.19 of Biehl et al. (1998). Let rho = b R- / (2 sqrt(Q-)). The rate falls
+        monotonically from the critical rate at rho = 0 to 0 at rho = b / 2. The state is therefore
+        unique, up to the order of the prototypes.
 
+        Parameters
+        ----------
+        learning_rate : float
+            The learning rate times N.
+
+        Returns
+        -------
+        R : array of shape (2, 2)
+            The overlaps of the prototypes with the centres.
+        Q : array of shape (2, 2)
+            The products of the prototypes.
+
+        Examples
+        --------
         >>> R, Q = SymmetricPair(1.0).specialised(0.5)
         >>> float(round(R[0, 0] - R[0, 1], 4)), float(round(Q[0, 0] - Q[0, 1], 4))
         (1.2281, 2.2038)
@@ -233,8 +285,28 @@ class SymmetricPair:
         return float(self._root_at(rho) * (self.b**2 - 4 * rho**2) * ratio)
 
     def drift(self, R_minus: float, Q_minus: float, learning_rate: float) -> tuple[float, float]:
-        """Return dR-/dt and dQ-/dt ([DYN] eq. 2.16).
+        """Return dR-/dt and dQ-/dt.
 
+        They are eq. 2.16 of Biehl et al. (1998).
+
+        Parameters
+        ----------
+        R_minus : float
+            R_11 - R_12.
+        Q_minus : float
+            Q_11 - Q_12.
+        learning_rate : float
+            The learning rate times N.
+
+        Returns
+        -------
+        dR_minus : float
+            The derivative of R-.
+        dQ_minus : float
+            The derivative of Q-.
+
+        Examples
+        --------
         >>> dR, dQ = SymmetricPair(1.0).drift(0.0, 1.0, 0.5)
         >>> round(dR, 4), round(dQ, 4)
         (0.0, 0.1892)
@@ -247,10 +319,29 @@ class SymmetricPair:
         return dR, dQ
 
     def sums(self, R_plus: float, Q_plus: float, learning_rate: float, t: Any) -> Float64s:
-        """Return R+ and Q+ over time, (times, 2), in closed form ([DYN] eq. 2.12).
+        """Return R+ and Q+ over time in closed form.
 
-        They are the same for every assignment with shares that sum to 1 and have the mean 1/2.
+        This is eq. 2.12 of Biehl et al. (1998). They are the same for every assignment with shares
+        that sum to 1 and have the mean 1/2.
 
+        Parameters
+        ----------
+        R_plus : float
+            R_11 + R_12 at t = 0.
+        Q_plus : float
+            Q_11 + Q_12 at t = 0.
+        learning_rate : float
+            The learning rate times N.
+        t : array-like of shape (n_times,)
+            Times in steps over N.
+
+        Returns
+        -------
+        array of shape (n_times, 2)
+            R+ and Q+ at these times.
+
+        Examples
+        --------
         >>> SymmetricPair(1.0).sums(0.0, 0.2, 0.5, [0.0, 100.0]).round(4)
         array([[0.  , 0.2 ],
                [1.  , 1.25]])
@@ -271,8 +362,24 @@ class SymmetricPair:
     ) -> Advice:
         """Predict when the prototypes separate, for data of ``n_features`` entries.
 
-        They start in random directions with this length, or with this R-. See ``Advice``.
+        Parameters
+        ----------
+        learning_rate : float
+            The learning rate times N.
+        n_features : int
+            The number N of entries of an example.
+        length : float, default=1.0
+            The length of the prototypes at the start, in random directions.
+        R_minus : float, default=None
+            R- at the start, instead of that of random directions.
 
+        Returns
+        -------
+        Advice
+            The critical rate, the best rate and the numbers of examples.
+
+        Examples
+        --------
         >>> print(SymmetricPair(1.0).advise(0.5, n_features=1000))
         Rate 0.5 is below the critical rate 1.91: specialised after about 4.43e+04 examples.
         Fastest: rate 0.7958, 3.52e+04 examples.
