@@ -1,4 +1,4 @@
-"""docs/development/architecture.md: the way of a row, traced, and the floors, by walking the syntax trees."""
+"""The page on the architecture: the way of a row, traced, and the floors, by walking syntax trees."""
 
 import ast
 import re

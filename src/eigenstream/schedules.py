@@ -19,8 +19,17 @@ __all__ = ["Auto", "Constant", "Exponential", "Power", "Schedule", "Steps", "Ver
 
 
 class Verdict(NamedTuple):
-    """Result of ``converges``: true if the conditions hold, with the reason.
+    """Result of ``converges``. It is true if the conditions for convergence hold.
 
+    Attributes
+    ----------
+    holds : bool
+        True if the conditions hold.
+    reason : str
+        The reason, for messages.
+
+    Examples
+    --------
     >>> bool(Verdict(False, "the steps do not vanish"))
     False
     """
@@ -33,11 +42,24 @@ class Verdict(NamedTuple):
 
 
 class Schedule(ABC):
-    """A learning rate for every step; subclasses are frozen dataclasses with a plain ``repr``."""
+    """Base of the learning-rate schedules: a learning rate for every step."""
 
     @abstractmethod
     def gains(self, first: int, n: int) -> Float64s:
-        """Return the learning rates of the steps ``first`` to ``first + n - 1``, counted from 0."""
+        """Return the learning rates of consecutive steps.
+
+        Parameters
+        ----------
+        first : int
+            The number of the first step, counted from 0.
+        n : int
+            The number of steps.
+
+        Returns
+        -------
+        array of shape (n,)
+            The learning rates.
+        """
 
     @abstractmethod
     def converges(self) -> Verdict:
@@ -53,6 +75,13 @@ class Schedule(ABC):
 class Constant(Schedule):
     """The same learning rate at every step, for streams that drift.
 
+    Parameters
+    ----------
+    c : float
+        The learning rate.
+
+    Examples
+    --------
     >>> Constant(0.01).converges()
     Verdict(holds=False, reason='the steps stay at 0.01 and do not vanish')
     """
@@ -74,8 +103,26 @@ class Constant(Schedule):
 @storable(c0="number", t0="number", p="number")
 @dataclass(frozen=True)
 class Power(Schedule):
-    """``c0 / (t0 + t)^p``. The slow-subspace paper uses ``Power(100, 10_000)`` ([SLOW] sec. 6).
+    """Learning rates ``c0 / (t0 + t)^p`` that fall with the step number t.
 
+    Maurer uses ``Power(100, 10_000)`` ([1]_ section 6).
+
+    Parameters
+    ----------
+    c0 : float
+        The numerator. Larger values learn faster and less stably.
+    t0 : float
+        The number of steps before the rates begin to fall.
+    p : float, default=1.0
+        The power, above 0. Convergence needs at most 1.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
+           Learning Theory, 2006.
+
+    Examples
+    --------
     >>> Power(100, 10_000).gains(0, 2)
     array([0.01    , 0.009999])
     >>> bool(Power(100, 10_000).converges()), bool(Power(1, 1, p=2).converges())
@@ -111,8 +158,17 @@ class Power(Schedule):
 @storable(c0="number", tau="number")
 @dataclass(frozen=True)
 class Exponential(Schedule):
-    """``c0 exp(-t / tau)``, which anneals in about ``tau`` steps and then stops.
+    """Learning rates ``c0 exp(-t / tau)``, which vanish after some multiples of ``tau`` steps.
 
+    Parameters
+    ----------
+    c0 : float
+        The first learning rate.
+    tau : float
+        The number of steps in which the rate falls by the factor e.
+
+    Examples
+    --------
     >>> Exponential(0.1, 1000).gains(1000, 1)
     array([0.03678794])
     >>> bool(Exponential(0.1, 1000).converges())
@@ -138,22 +194,37 @@ class Exponential(Schedule):
 @storable(c="number", averaging="number | None")
 @dataclass(frozen=True)
 class Auto(Schedule):
-    """Scale-free steps ``eta_t = c / sqrt(t mean_{s <= t} |A_s V_s|^2)``, then an average.
+    """Learning rates that adapt to the scale of the data, and an average of the iterates.
 
-    The mean of the squared steps sets the unit, nearly as in AdaGrad and AdaOja. Multiplying the
-    data by a factor changes only rounding. There is one rate for all columns, so the span does not
-    depend on the basis. The mean has weights s^3, and no step counts more than ten running medians:
-    a poor start or a single row has little effect. The rate is also limited where a longer step
-    would overshoot.
+    The rate of step t is ``c / sqrt(t m_t)``, where m_t is the mean squared length of the steps so
+    far. It is nearly that of AdaGrad and AdaOja [1]_. Multiplying the data by a factor changes only
+    rounding. All columns have the same rate, so the span does not depend on the basis.
 
-    The steps fall as t^-1/2. That is too slow for the last iterate to converge, and suits an
-    average. With ``averaging = p`` the solver learns more columns than ``n_components``. Of each
-    averaged frame it takes the directions with most of T. The answer is the top subspace of the
-    mean of their projectors, with weights t^p [ADAOJA, POLYAK]. ``averaging=None`` gives the last
-    iterate.
+    Parameters
+    ----------
+    c : float, default=5.0
+        The numerator. Larger values learn faster and less stably.
+    averaging : float or None, default=1.5
+        The power p of the weights t^p of the average. None returns the last iterate.
 
-    ``python -m benchmarks schedules`` shows the choice of the defaults.
+    Notes
+    -----
+    The mean m_t has weights s^3, and no step counts more than ten running medians. A poor start or
+    a single row therefore has little effect. The rate is smaller if a longer step would overshoot.
 
+    The rates fall as t^-1/2. The last iterate does not converge at these rates, but an average does
+    [2]_. The solver learns more columns than ``n_components``. From each averaged frame it selects
+    the directions with the largest part of T. The answer is the top subspace of the mean of their
+    projectors.
+
+    References
+    ----------
+    .. [1] A. Henriksen and R. Ward, "AdaOja: Adaptive Learning Rates for Streaming PCA", 2019.
+    .. [2] B. T. Polyak and A. B. Juditsky, "Acceleration of Stochastic Approximation by Averaging",
+           SIAM Journal on Control and Optimization 30, 1992.
+
+    Examples
+    --------
     >>> Auto()
     Auto(c=5.0, averaging=1.5)
     """
@@ -181,8 +252,15 @@ class Auto(Schedule):
 
 @dataclass(frozen=True)
 class Steps(Schedule):
-    """A schedule given by a function of the step numbers, an array of integers from 0.
+    """A schedule given by a function of the step number.
 
+    Parameters
+    ----------
+    function : function of an array of int
+        Returns the learning rates of steps with these numbers, counted from 0.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> Steps(lambda t: 1 / np.sqrt(100 + t)).gains(0, 1)
     array([0.1])

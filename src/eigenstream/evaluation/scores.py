@@ -286,6 +286,7 @@ def time_blocks(X: ArrayLike, n_blocks: int, *, gap: int = 0) -> list[NDArray[An
     X : array of shape (n, n_features)
         Rows in time order.
     n_blocks : int
+        The number of blocks.
     gap : int, default=0
         Number of rows left out between two blocks. Use several times the slowest time scale:
         neighbouring rows of a training and a test block are similar.

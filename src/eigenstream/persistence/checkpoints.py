@@ -198,6 +198,11 @@ class Checkpoint:
         **first
             Arguments of only the first call of ``partial_fit``, such as ``classes``.
 
+        Returns
+        -------
+        object
+            The trained copy of the estimator.
+
         Examples
         --------
         >>> from tempfile import mkdtemp

@@ -228,6 +228,11 @@ def load(path: str | PathLike[str]) -> Any:
     path : str or path
         A file written by ``save`` or by a fit with checkpoints.
 
+    Returns
+    -------
+    object
+        The fitted estimator.
+
     Raises
     ------
     ModelError

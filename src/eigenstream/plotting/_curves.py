@@ -106,8 +106,11 @@ def spectrum(eigen: Any, n_kept: int | None = None, *, ax: Axes | None = None) -
     Parameters
     ----------
     eigen : fitted subspace estimator, or array of eigenvalues
+        The eigenvalues.
     n_kept : int, optional
         The number of learned eigenvalues in an array. The default is all.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
 
     Returns
     -------
@@ -204,7 +207,10 @@ def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    path : fitted SlowSubspace, or the result of its ``path``
+    path : fitted SlowSubspace, or AlphaPath
+        An estimator, or the result of its ``path``.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
 
     Returns
     -------
@@ -290,6 +296,8 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
     curves : fitted pair or class estimator, PairROC, PairCounts, or mapping from names to these
         ``evaluation.pair_roc`` returns a PairROC. The curve of an estimator is that of its training
         pairs.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
 
     Returns
     -------
@@ -333,8 +341,13 @@ def distances(
     Parameters
     ----------
     model : fitted pair or class estimator, or PairCounts
+        The distances of an estimator are those of its training pairs.
     threshold : float, optional
         The default is that of the estimator.
+    bins : int, default=60
+        The number of bins of the histograms.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
 
     Returns
     -------
@@ -430,6 +443,8 @@ def overlaps(course: Any, recorded: Any = None, *, ax: Axes | None = None) -> Ax
     recorded : OrderParameters or SimulatedRuns, optional
         Such as ``order_parameters_`` of a ``CompetitiveLearning``, or the result of ``simulate``.
         Several runs are drawn as the mean with its standard error.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
 
     Returns
     -------
@@ -463,16 +478,18 @@ def runs(
     step: int = 1,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw features over time one below the other, each with a separate scale.
+    """Draw features over time below each other, each with a separate scale.
 
     Parameters
     ----------
     sequences : array of shape (n_rows, n_features), or a list of them
         Sequences are drawn side by side without connecting lines.
-    names : list of str, optional
-        Of the features.
-    step : int
+    names : list of str, default=None
+        The names of the features.
+    step : int, default=1
         The number of rows of the data from one row to the next.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
 
     Returns
     -------

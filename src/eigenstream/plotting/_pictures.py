@@ -17,8 +17,20 @@ from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend
 
 
 def png_uri(picture: ArrayLike) -> str:
-    """Return an image, (height, width) gray or (height, width, 3), uint8, as a PNG data URI.
+    """Return an image as a PNG data URI.
 
+    Parameters
+    ----------
+    picture : array of uint8, shape (height, width) or (height, width, 3)
+        Gray or colour values.
+
+    Returns
+    -------
+    str
+        The data URI.
+
+    Examples
+    --------
     >>> png_uri(np.zeros((2, 2), np.uint8))[:26]
     'data:image/png;base64,iVBO'
     """
@@ -137,13 +149,19 @@ MOST_NAMES = 24
 
 
 def loadings(model: Any, names: Sequence[str] | None = None, *, ax: Axes | None = None) -> Axes:
-    """Draw each component as a row of bars, one bar for each column. Rows have separate scales.
+    """Draw each component as a row of bars, one bar for each column.
+
+    Each row has a separate scale.
 
     Parameters
     ----------
     model : fitted subspace estimator, or array of shape (n_components, n_features)
-    names : list of str, optional
-        Of the columns, written below up to 24 bars. The default is ``feature_names_in_``.
+        The components.
+    names : list of str, default=None
+        The names of the columns. They are written for up to 24 columns. The default is
+        ``feature_names_in_``.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
 
     Returns
     -------
@@ -237,8 +255,11 @@ def sizes(model: Any, dead: Sequence[int] | None = None, *, ax: Axes | None = No
     Parameters
     ----------
     model : fitted CompetitiveLearning, or array of counts
+        The sizes of the prototypes.
     dead : list of int, optional
         The dead prototypes. The default is ``dead_`` of the estimator.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
 
     Returns
     -------
@@ -278,9 +299,14 @@ def map_plane(
 
     Parameters
     ----------
-    som : fitted SelfOrganizingMap, or its ``grid_``
+    som : fitted SelfOrganizingMap, or Grid
+        The map, or its ``grid_``.
     values : array in the shape of the grid, optional
         The default is the U-matrix: the mean distance of each unit to its neighbours.
+    label : str, default=""
+        The label of the colour bar.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
 
     Returns
     -------
@@ -310,13 +336,18 @@ def map_plane(
 
 
 def map_classes(som: Any, found: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the most frequent class of each unit; the paler, the less pure. Empty ones are left out.
+    """Draw the most frequent class of each unit of a map.
+
+    Colours are paler for units of mixed classes. Units without rows are left out.
 
     Parameters
     ----------
-    som : fitted SelfOrganizingMap, or its ``grid_``
+    som : fitted SelfOrganizingMap, or Grid
+        The map, or its ``grid_``.
     found : ClassMap
         The result of ``SelfOrganizingMap.class_map``.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
 
     Returns
     -------

@@ -115,7 +115,18 @@ class Autoregressive(Process):
         self.mixing = SourcesMixing(tuple(self.coefficients.tolist()))
 
     def lagged_covariance(self, lag: int) -> Float64s:
-        """Return E[x_t x_{t-lag}^T], exactly."""
+        """Return E[x_t x_{t-lag}^T], exactly.
+
+        Parameters
+        ----------
+        lag : int
+            The lag in rows.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+            The matrix.
+        """
         lag = check_whole(lag, "lag", least=0)
         out: Float64s = (self.loadings * self.variances * self.coefficients**lag) @ self.loadings.T
         if lag == 0:
@@ -123,13 +134,35 @@ class Autoregressive(Process):
         return out
 
     def velocity_covariance(self, lag: int = 1) -> Float64s:
-        """Return E[v v^T] for the velocity ``v = x_t - x_{t-lag}``, exactly."""
+        """Return E[v v^T] for the velocity ``v = x_t - x_{t-lag}``, exactly.
+
+        Parameters
+        ----------
+        lag : int, default=1
+            The lag in rows.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+            The matrix.
+        """
         lag = check_whole(lag, "lag")
         # Independent sources: the lagged covariance is symmetric.
         return 2.0 * (self.lagged_covariance(0) - self.lagged_covariance(lag))
 
     def subspace(self, d: int) -> Float64s:
-        """Return an orthonormal basis of the span of the d slowest sources' loadings."""
+        """Return an orthonormal basis of the subspace of the d slowest sources.
+
+        Parameters
+        ----------
+        d : int
+            The number of sources.
+
+        Returns
+        -------
+        array of shape (n_features, d)
+            The basis as columns.
+        """
         d = check_whole(d, "d")
         if d > self.coefficients.size:
             raise ValueError(

@@ -83,11 +83,12 @@ class Process(ABC):
         rows : int, default=1024
             The number of rows of a chunk; the last chunk may be shorter.
         dtype : dtype, default=float64
-            float32 or float64.
+            The type of the rows: float32 or float64.
 
         Yields
         ------
         array of shape (rows, n_features)
+            The next rows.
         """
         m = check_whole(m, "m", least=0)
         rows = check_whole(rows, "rows")
@@ -113,11 +114,12 @@ class Process(ABC):
         m : int
             The number of rows.
         dtype : dtype, default=float64
-            float32 or float64.
+            The type of the rows: float32 or float64.
 
         Returns
         -------
         array of shape (m, n_features)
+            The rows.
         """
         m = check_whole(m, "m", least=0)
         kind = check_dtype(dtype)

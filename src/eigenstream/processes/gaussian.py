@@ -76,7 +76,18 @@ class GaussianMixture(Process):
         self._seed = seed_sequence(random_state)
 
     def labels(self, m: int) -> NDArray[np.intp]:
-        """Return the component of each of the first ``m`` rows."""
+        """Return the component of each of the first ``m`` rows.
+
+        Parameters
+        ----------
+        m : int
+            The number of rows.
+
+        Returns
+        -------
+        array of shape (m,)
+            The numbers of the components.
+        """
         out = np.empty(check_whole(m, "m", least=0), dtype=np.intp)
         fill(out, (labels for labels, _ in self._draws()))
         return out

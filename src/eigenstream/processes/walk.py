@@ -35,8 +35,14 @@ Law = Callable[[np.random.Generator, int], ArrayLike]
 class ViewStates:
     """Positions, angles and scales of views.
 
-    ``positions`` (m, 2) are (row, column) in pixels, wrapped into the image. ``angles`` are in
-    [-pi, pi). A view with a scale above 1 covers an area larger than its size.
+    Attributes
+    ----------
+    positions : array of shape (m, 2)
+        Row and column in pixels, wrapped into the image.
+    angles : array of shape (m,)
+        Angles in [-pi, pi).
+    scales : array of shape (m,)
+        A view with a scale above 1 covers an area larger than its size.
     """
 
     positions: Float64s
@@ -73,13 +79,37 @@ class ViewProcess(Process):
             yield self._sampled(states, dtype)
 
     def states(self, m: int) -> ViewStates:
-        """Return the states of the first ``m`` views."""
+        """Return the states of the first ``m`` views.
+
+        Parameters
+        ----------
+        m : int
+            The number of views.
+
+        Returns
+        -------
+        ViewStates
+            Their positions, angles and scales.
+        """
         table = np.empty((check_whole(m, "m", least=0), 4))
         fill(table, self._state_blocks())
         return ViewStates(table[:, :2].copy(), table[:, 2].copy(), table[:, 3].copy())
 
     def view(self, states: ViewStates, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Return the views at the given states, one in each row."""
+        """Return the views at the given states, one in each row.
+
+        Parameters
+        ----------
+        states : ViewStates
+            The positions, angles and scales.
+        dtype : dtype, default=float64
+            The type of the views: float32 or float64.
+
+        Returns
+        -------
+        array of shape (m, size * size)
+            The views.
+        """
         table = np.column_stack([states.positions, states.angles, states.scales])
         if table.shape[1] != 4:
             raise ValueError(
@@ -214,6 +244,11 @@ class ImageWalk(ViewProcess):
 
         Their mean is suitable for centring. A walk with small steps explores the image slowly, so
         the mean of its first views is biased.
+
+        Returns
+        -------
+        ImageViews
+            The process of independent views.
         """
         margin = self._margin
         seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, 3))

@@ -213,22 +213,23 @@ Rows = list[tuple[float, list[Callable[..., Any]]]]
 
 
 def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
-    """Draw what an estimator has learned as one figure.
+    """Draw the results of an estimator as one figure.
 
     Subspaces show the spectrum, the path over alpha or the distances of pairs, and the components.
-    Prototypes show their sizes and vectors, maps their U-matrix, hits and planes, and neurons their
-    weights.
+    Prototypes show their sizes and vectors. Maps show their U-matrix, hits and planes. Neurons show
+    their weights.
 
     Parameters
     ----------
-    estimator : a fitted StreamPCA, SlowSubspace, ContrastSubspace, PairSubspace, ClassSubspace,
-        PairMetric, SelfOrganizingMap, CompetitiveLearning or neuron
-    shape : (height, width), optional
-        The shape of the rows if they are images: vectors are drawn as images.
+    estimator : fitted estimator
+        A subspace, a metric, prototypes, a map or a neuron.
+    shape : tuple (height, width), default=None
+        The shape of the rows if they are images. Vectors are then drawn as images.
 
     Returns
     -------
-    matplotlib's axes of the first panel; ``plotting.save`` writes its figure.
+    Axes
+        The axes of the first panel. ``plotting.save`` writes its figure.
 
     Examples
     --------

@@ -428,20 +428,20 @@ def report(
 
     Parameters
     ----------
-    estimator : a fitted StreamPCA, SlowSubspace, ContrastSubspace, PairSubspace, ClassSubspace,
-        PairMetric, CompetitiveLearning or SelfOrganizingMap
+    estimator : fitted estimator
+        A subspace, a metric, prototypes or a map.
     path : str or path
         The page, ending in .html. An error leaves no partial file.
-    X : array, list of arrays, stream or SeenRows, optional
-        The training rows, or others. Only the first rows of a stream are read. A stream that can
-        be read only once is not read; pass the ``SeenRows`` of its pass.
-    y : array-like, optional
+    X : array, list of arrays, stream or SeenRows, default=None
+        The training rows, or other rows. Only the first rows of a stream are read. A stream that
+        can be read only once is not read. Pass the ``SeenRows`` of its pass instead.
+    y : array-like, default=None
         Labels of the rows of ``X``, or signs of pairs, for the evaluation.
-    shape : (height, width), optional
-        The shape of the rows if they are images: vectors are shown as images.
-    seconds : mapping from a name to a number, optional
-        Computing times, shown with the data.
-    command : str, optional
+    shape : tuple (height, width), default=None
+        The shape of the rows if they are images. Vectors are then shown as images.
+    seconds : mapping from str to float, default=None
+        Computing times by their names, shown with the data.
+    command : str, default=""
         The command that makes this page again, for its last line.
 
     Examples

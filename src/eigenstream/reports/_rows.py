@@ -20,6 +20,11 @@ MOST_BYTES = 1 << 24
 class SeenRows:
     """Counts of the rows of a pass, with a bounded sample of them.
 
+    Parameters
+    ----------
+    sources : tuple of str, default=()
+        The names of the files.
+
     Attributes
     ----------
     sources : tuple of str
@@ -59,9 +64,19 @@ class SeenRows:
 
     @classmethod
     def of(cls, X: Any) -> "SeenRows":
-        """Read the input of ``fit``; of a stream, only the first rows.
+        """Read the input of ``fit``. Only the first rows of a stream are read.
 
         A stream that can be read only once is not read.
+
+        Parameters
+        ----------
+        X : array, list of arrays, or stream
+            The input.
+
+        Returns
+        -------
+        SeenRows
+            The counts and the sample.
         """
         given = hasattr(X, "chunks") and hasattr(X, "rereadable")
         stream: Any = X if given else open_stream(X, missing="skip")
@@ -79,7 +94,13 @@ class SeenRows:
         return seen
 
     def add(self, chunk: Any) -> None:
-        """Count and sample the rows of the next chunk."""
+        """Count and sample the rows of the next chunk.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The next rows.
+        """
         if len(chunk) == 0:
             return
         rows = chunk.rows

@@ -120,7 +120,22 @@ class Chunk:
         return int(self.rows.shape[0])
 
     def between(self, start: int, stop: int, step: int = 1) -> "Chunk":
-        """Return the chunk of the rows from ``start`` to ``stop``."""
+        """Return a part of the chunk.
+
+        Parameters
+        ----------
+        start : int
+            The first row, counted within the chunk.
+        stop : int
+            The row after the last one.
+        step : int, default=1
+            The step between two rows.
+
+        Returns
+        -------
+        Chunk
+            The part, with its weights and labels.
+        """
         optional = ("weights", "labels", "times", "sequence")
         given = {name: getattr(self, name) for name in optional}
         cut: dict[str, Any] = {

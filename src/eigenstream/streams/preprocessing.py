@@ -69,7 +69,18 @@ class Step:
         return f"{type(self).__name__}({values})"
 
     def to_sklearn(self, n_features: int) -> Any:
-        """Return the equivalent scikit-learn transformer for rows of ``n_features`` columns."""
+        """Return the equivalent scikit-learn transformer.
+
+        Parameters
+        ----------
+        n_features : int
+            The number of input columns.
+
+        Returns
+        -------
+        transformer
+            A fitted transformer.
+        """
         raise StreamError(
             f"{self!r} has no equivalent in scikit-learn, which transforms each row separately. "
             "Preprocess the rows by a stream, and export the estimator with to_sklearn()."
@@ -157,6 +168,7 @@ class Preprocessing:
     Parameters
     ----------
     steps : iterable of Step, default=()
+        The steps, in order.
 
     Attributes
     ----------
@@ -201,7 +213,18 @@ class Preprocessing:
         return sum(step.lost for step in self.steps)
 
     def widths(self, n_features: int) -> list[int]:
-        """Return the width of the rows before the first step and after each step."""
+        """Return the width of the rows before the first step and after each step.
+
+        Parameters
+        ----------
+        n_features : int
+            The number of input columns.
+
+        Returns
+        -------
+        list of int
+            One more number than there are steps.
+        """
         widths = [n_features]
         for step in self.steps:
             widths.append(step.width(widths[-1]))
@@ -220,7 +243,18 @@ class Preprocessing:
         return rows
 
     def transform(self, rows: Any) -> Any:
-        """Return the result for one complete sequence, by the fitted steps."""
+        """Return the result for one complete sequence, by the fitted steps.
+
+        Parameters
+        ----------
+        rows : array-like of shape (n, n_features)
+            The rows of one sequence.
+
+        Returns
+        -------
+        array of shape (m, n_outputs)
+            The results. Steps that look back return fewer rows.
+        """
         if any(step.learns_first for step in self.steps):
             raise StreamError("a step is not fitted. Read a stream through it first.")
         checked = rows if is_sparse(rows) else real_array(rows, "rows")
@@ -237,8 +271,17 @@ class Preprocessing:
     def to_sklearn(self, n_features: int) -> list[tuple[str, Any]]:
         """Return named scikit-learn transformers for a pipeline.
 
-        ``n_features`` is the number of output columns. Steps that use other rows, such as delays,
-        raise an error.
+        Steps that use other rows, such as delays, raise an error.
+
+        Parameters
+        ----------
+        n_features : int
+            The number of output columns of the last step.
+
+        Returns
+        -------
+        list of (str, transformer)
+            The steps of the pipeline.
         """
         widths = next(
             found for d in range(1, n_features + 1) if (found := self.widths(d))[-1] == n_features
@@ -255,10 +298,11 @@ def preprocessing_of(model: Any) -> Preprocessing:
     Parameters
     ----------
     model : fitted estimator
+        The estimator.
 
     Returns
     -------
-    preprocessing : Preprocessing
+    Preprocessing
         Without steps if the stream had none, or if the estimator learned from an array.
 
     See Also
@@ -478,6 +522,7 @@ class Differences(Windowed):
     Parameters
     ----------
     lag : int, default=1
+        The number of rows between the two.
 
     See Also
     --------

@@ -46,6 +46,15 @@ class Stream:
     ``open_stream`` returns a stream. Each iteration reads it from the start. A thread reads the
     next chunk while the current chunk is in use.
 
+    Parameters
+    ----------
+    tables : sequence of RowTable
+        The sources.
+    plan : Reading
+        The options of ``open_stream``.
+    chunk_bytes : int, default=2**25
+        The most bytes of a chunk.
+
     Attributes
     ----------
     n_rows : int or None
@@ -180,9 +189,17 @@ class Stream:
     # ---- other streams of the same tables ----------------------------------------------------
 
     def of_numbers(self) -> tuple["Stream", dict[str | int, str]]:
-        """Return the stream of the features that hold numbers, and the contents of the others.
+        """Return the stream of the numeric features, and the contents of the omitted ones.
 
-        These are found by the first lines of a text table, or by the types of Parquet and Arrow.
+        A text table is judged by its first lines. Parquet and Arrow tables are judged by their
+        types.
+
+        Returns
+        -------
+        stream : Stream
+            The stream of the numeric features.
+        omitted : dict
+            The content of each omitted column, by its name or number.
         """
         plan, others = only_numbers(self._plan, self._tables)
         return Stream(self._tables, plan).through(*self.preprocessing.steps), others
@@ -193,10 +210,12 @@ class Stream:
         Parameters
         ----------
         *steps : Step
+            The steps, in order.
 
         Returns
         -------
-        stream : Stream
+        Stream
+            The stream of the results.
 
         Examples
         --------
@@ -221,10 +240,12 @@ class Stream:
         Parameters
         ----------
         model : Preprocessing or fitted estimator
+            The steps, or an estimator that learned from a stream with steps.
 
         Returns
         -------
-        stream : Stream
+        Stream
+            The stream of the results.
         """
         steps = model if isinstance(model, Preprocessing) else preprocessing_of(model)
         return self.through(*steps.steps)
@@ -241,7 +262,8 @@ class Stream:
 
         Returns
         -------
-        stream : Stream
+        Stream
+            The stream with labels.
 
         Examples
         --------
@@ -262,14 +284,32 @@ class Stream:
     def mapped(self, function: Callable[[Any], Any]) -> "Stream":
         """Return the stream of the results of a function of the rows of each chunk.
 
-        ``transform`` and ``predict`` of an estimator return such a stream, given a stream.
+        ``transform`` and ``predict`` of an estimator return such a stream for a stream.
+
+        Parameters
+        ----------
+        function : function of an array
+            The function, which returns one result for each row.
+
+        Returns
+        -------
+        Stream
+            The stream of results.
         """
         made = self.through()
         made._answers = (*self._answers, function)
         return made
 
     def keeping_holes(self) -> "Stream":
-        """Return the stream with NaN for missing values, if it would raise an error for them."""
+        """Return the stream with NaN for missing values.
+
+        It is the same stream if ``missing`` is not "raise".
+
+        Returns
+        -------
+        Stream
+            The stream.
+        """
         if self._plan.missing != "raise" or self._answers:
             return self
         if self.preprocessing.steps:
@@ -287,6 +327,11 @@ class Stream:
         """Read the stream, and return its labels, or its rows if it has no labels.
 
         Rows of one column are returned in one dimension.
+
+        Returns
+        -------
+        array of shape (n_rows,), (n_rows, n_targets) or (n_rows, n_features)
+            The labels or rows.
         """
         values = joined_labels([c.rows if c.labels is None else c.labels for c in self])
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
@@ -336,7 +381,13 @@ class Stream:
         return self._answered(chunks) if self._answers else chunks
 
     def learn_steps(self, report: Callable[[int], object] = lambda n: None) -> None:
-        """Make the preparatory passes. ``report`` gets the number of rows of each chunk."""
+        """Fit the preprocessing steps in passes over the stream.
+
+        Parameters
+        ----------
+        report : function of an int, optional
+            Called with the number of rows of each chunk.
+        """
         steps = self.preprocessing.steps
         for place, step in enumerate(steps):
             if not step.learns_first:
@@ -493,6 +544,11 @@ class Stream:
         Files are described by their names without folders, sizes and modification times. Rows in
         memory are described by a digest of the first rows. The reading options and the
         preprocessing steps are also included.
+
+        Returns
+        -------
+        dict
+            The facts, which can be written as JSON.
         """
         if self._answers:
             raise StreamError(
@@ -514,13 +570,30 @@ class Stream:
         return facts | {"preprocessing": str(self.preprocessing.steps)}
 
     def check_identity(self, expected: Mapping[str, Any]) -> None:
-        """Raise an error if a fact differs from the ``identity`` of an earlier stream."""
+        """Raise an error if a fact differs from the ``identity`` of an earlier stream.
+
+        Parameters
+        ----------
+        expected : mapping
+            The ``identity`` of the earlier stream.
+
+        Raises
+        ------
+        ValueError
+            If a fact differs. The message names it.
+        """
         for name, value in self.identity().items():
             if expected.get(name) != value:
                 raise StreamError(f"{name} was {expected.get(name)}, and is now {value}.")
 
     def take_steps(self, steps: Preprocessing) -> None:
-        """Set the preprocessing steps to equal steps that were fitted in an earlier pass."""
+        """Set the preprocessing steps to equal steps that were fitted in an earlier pass.
+
+        Parameters
+        ----------
+        steps : Preprocessing
+            The fitted steps.
+        """
         self.preprocessing = steps.fresh()
 
 
