@@ -1,4 +1,4 @@
-"""The page on the architecture: the way of a row, traced, and the floors, by walking syntax trees."""
+"""The page on the architecture: the way of a row, traced, and the floors, by syntax trees."""
 
 import ast
 import re
