@@ -281,7 +281,7 @@ class SlowSubspace(SlowBounds):
             )
         if len(pairs.values) == 0:
             return pairs
-        deviation = np.sqrt(operator.moments(pairs.vectors)[0])
+        deviation = np.sqrt(np.maximum(operator.moments(pairs.vectors)[0], 0.0))
         return Eigenpairs(pairs.values, pairs.vectors / np.where(deviation > 0, deviation, 1.0))
 
     def _warn_about_sign(self, pairs: Eigenpairs, alpha: float) -> None:

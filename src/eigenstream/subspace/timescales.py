@@ -22,6 +22,9 @@ from eigenstream.subspace.terms import TimeTerms
 #: this multiple of their standard error.
 DISAGREE, SURE = 5.0, 4.0
 
+#: The default lags of ``lag_path``. More lags take more memory.
+LAGS = (1, 2, 5, 10, 20, 50, 100)
+
 
 def autocorrelations(variance: Float64s, velocity: Float64s, noise: Any) -> Float64s:
     """Return ``1 - velocity / (2 variance)`` of each feature; 0 where there is no variance.
@@ -153,7 +156,7 @@ class LagPath:
     __repr__ = brief
 
 
-def lag_path(estimator: Any, X: Any, lags: Any, sample_weight: Any = None) -> LagPath:
+def lag_path(estimator: Any, X: Any, lags: Any = None, sample_weight: Any = None) -> LagPath:
     """Fit a slow subspace at each of several lags, in one pass over the rows.
 
     A time scale that the lag itself does not decide is flat over a range of lags. One pass keeps
@@ -165,8 +168,9 @@ def lag_path(estimator: Any, X: Any, lags: Any, sample_weight: Any = None) -> La
         The parameters of the fits. Its own lag is not used, and it is not changed.
     X : array-like of shape (n, D), a list of them, or a stream
         Rows in time order, separate sequences in a list.
-    lags : array-like of int
-        The lags in rows.
+    lags : array-like of int, default=None
+        The lags in rows. By default 1, 2, 5, 10, 20, 50 and 100. Lags that leave velocities for
+        less than half of the rows are dropped.
     sample_weight : array-like of shape (n,), or a list of arrays, one for each sequence
         Non-negative weights of the rows.
 
@@ -189,7 +193,7 @@ def lag_path(estimator: Any, X: Any, lags: Any, sample_weight: Any = None) -> La
     """
     if not hasattr(estimator, "timescales_") and not hasattr(type(estimator), "timescales_"):
         raise TypeError(f"lag_path fits a SlowSubspace at each lag, got {estimator!r}.")
-    steps = sorted(set(check_lags(lags, "lags")))
+    steps = sorted(set(check_lags(LAGS if lags is None else lags, "lags")))
     if not steps:
         raise ValueError("lags is empty: give at least one whole number of rows.")
     fitted = [clone(estimator).set_params(lag=lag) for lag in steps]
@@ -201,7 +205,7 @@ def lag_path(estimator: Any, X: Any, lags: Any, sample_weight: Any = None) -> La
         longest.n_features_in_ = source.n_features
     else:
         sequences = rows.sequences_of(longest, X, sample_weight, reset=True)
-        longest._check_lengths(sequences)
+        (fitted[0] if lags is None else longest)._check_lengths(sequences)
         source = rows.source_of_sequences(longest, sequences, given=X)
     longest._fit_maps(source)
     learners: list[Any] = []
@@ -211,6 +215,10 @@ def lag_path(estimator: Any, X: Any, lags: Any, sample_weight: Any = None) -> La
             learners = [one._begin(width, None, call) for one in fitted]
         for learner in learners:
             learner.add(chunk)
+    if lags is None:
+        seen: list[Any] = [learner.ahead().terms for learner in learners]
+        enough = max(1, sum(2 * terms.n_velocities >= terms.n_rows for terms in seen))
+        steps, fitted, learners = steps[:enough], fitted[:enough], learners[:enough]
     for one, learner in zip(fitted, learners, strict=True):
         one._check_enough(learner.ahead())
         one._learner, one._map, one._skipped = learner, source.map, source.skipped
