@@ -301,3 +301,10 @@ def test_lags_are_those_of_python(files, rows):
     )
     assert Path("lags.png").stat().st_size > 1000
     assert len(run("lags", "all.npy", "--lag", "1,4").stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize(("shape", "lags"), [((2, 3), [1]), ((30, 2), [1, 2, 5, 10])])
+def test_default_lags_fit_short_tables(files, shape, lags):
+    np.save("short.npy", np.random.default_rng(0).standard_normal(shape))
+    assert told("lags", "short.npy")["lags"] == lags
+    assert run("lags", "short.npy", "--lag", "1,50").exit_code == 2

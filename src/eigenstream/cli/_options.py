@@ -1,104 +1,16 @@
-"""Options that several commands share, and the values that their texts stand for.
-
-A dataclass of options stands for its fields wherever a command has it as a parameter.
-"""
+"""Options that several commands share, and the values that their texts stand for."""
 
 import csv
-import inspect
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import wraps
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
 from eigenstream.cli._output import check_output
-
-__all__ = [
-    "Data",
-    "FitOptions",
-    "ImageShape",
-    "Json",
-    "LearningOptions",
-    "Missing",
-    "MissingAsFitted",
-    "ModelFile",
-    "ReadingOptions",
-    "RunOptions",
-    "column",
-    "grouped",
-    "image_size",
-    "value",
-    "without_text",
-]
-
-
-#: The panels of help pages and their options. The other options of a fit are those of the model.
-PANELS = {
-    "Input": [
-        *("labels", "pairs", "items", "names", "columns", "exclude", "rows", "sequence", "time"),
-        *("gap", "dtype", "size", "delimiter", "decimal", "header", "missing", "through"),
-    ],
-    "Output": ["out", "report", "image_shape", "plot", "json"],
-    "Checkpoint": ["checkpoint", "resume", "every"],
-}
-PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
-
-
-def option(name: str, annotation: Any, rest: str | None) -> Any:
-    """Return the annotation of a parameter with an option in its panel; a text is its help."""
-    kind, how = get_args(annotation)
-    if isinstance(how, str):
-        own = f"--{name.replace('_', '-')}"
-        how = typer.Option(own, help=how, metavar="" if kind is bool else None)
-    how.rich_help_panel = PANEL_OF.get(name, rest)
-    return Annotated[kind, how]
-
-
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with a parameter for each field of its dataclasses, as typer reads them.
-
-    >>> @dataclass
-    ... class Place:
-    ...     x: Annotated[int, "Across."]
-    ...     y: Annotated[int, "Up."] = 3
-    >>> @grouped
-    ... def show(name: Annotated[str, "A name."], place: Place) -> None:
-    ...     print(name, place)
-    >>> show(name="a", x=1, y=2)
-    a Place(x=1, y=2)
-    """
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    rest = "Model" if command.__name__.startswith("fit") else None
-    parameters = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        if name not in groups:
-            kind = option(name, hints[name], rest)
-            parameters.append(parameter.replace(kind=keyword, annotation=kind))
-            continue
-        own = get_type_hints(groups[name], include_extras=True)
-        for field in fields(groups[name]):
-            default = inspect.Parameter.empty if field.default is MISSING else field.default
-            kind = option(field.name, own[field.name], rest)
-            one = inspect.Parameter(field.name, keyword, default=default, annotation=kind)
-            parameters.append(one)
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        command(**given)
-
-    typed: Any = run
-    typed.__signature__ = inspect.Signature(parameters)
-    typed.__annotations__ = {one.name: one.annotation for one in parameters}
-    return run
-
 
 # ---- texts and their values --------------------------------------------------------------------
 
@@ -153,6 +65,11 @@ def image_size(text: str) -> tuple[int, int]:
     return height, width
 
 
+def grid_size(text: str) -> int | tuple[int, int]:
+    """Return the length of a chain, or the height and width of a grid."""
+    return int(text) if text.isdecimal() else image_size(text)
+
+
 def row_slice(text: str) -> int | slice:
     """Return a number of rows, or a slice.
 
@@ -199,11 +116,6 @@ def step_list(text: str) -> list[Any]:
     return [made(step.strip(), known) for step in text.split(",")]
 
 
-def parsed(parser: Callable[[str], Any], text: str, *names: str) -> Any:
-    """Return an option whose text stands for a value."""
-    return typer.Option(*names, parser=parser, metavar=parser.__name__.upper(), help=text)
-
-
 # ---- options -----------------------------------------------------------------------------------
 
 Data = Annotated[
@@ -213,7 +125,7 @@ ModelFile = Annotated[Path, typer.Argument(help="A file that fit -o has written.
 Missing = Annotated[str, "Missing values: raise, skip or interpolate."]
 MissingAsFitted = Annotated[str | None, "raise, skip or interpolate; by default as in the fit."]
 Json = Annotated[bool, "Print one JSON object."]
-ImageShape = Annotated[Any, parsed(image_size, "Show rows as images of 28x28 pixels, say.")]
+ImageShape = Annotated[Any, image_size, "Show rows as images of 28x28 pixels, say."]
 
 
 def without_text(stream: Any) -> Any:
@@ -231,19 +143,18 @@ def without_text(stream: Any) -> Any:
 class ReadingOptions:
     """Options for reading data, by the names that open_stream has for them."""
 
-    columns: Annotated[
-        Any, parsed(column_list, "The features: names, numbers from 0, 's*' or 3:43.")
-    ] = None
-    exclude: Annotated[Any, parsed(column_list, "Columns to leave out, by the same words.")] = None
-    rows: Annotated[Any, parsed(row_slice, "N rows of each file, or start:stop:step.")] = None
+    columns: Annotated[Any, column_list, "The features: names, numbers from 0, 's*' or 3:43."] = (
+        None
+    )
+    exclude: Annotated[Any, column_list, "Columns to leave out, by the same words."] = None
+    rows: Annotated[Any, row_slice, "N rows of each file, or start:stop:step."] = None
     sequence: Annotated[
-        Any,
-        parsed(column, "A new value of this column begins a sequence; none joins files."),
+        Any, column, "A new value of this column begins a sequence; none joins files."
     ] = None
-    time: Annotated[Any, parsed(column, "The column of times.")] = None
+    time: Annotated[Any, column, "The column of times."] = None
     gap: Annotated[float | None, "A longer step in time (dates: seconds) begins a sequence."] = None
     dtype: Annotated[str | None, "float32 or float64; else as stored."] = None
-    size: Annotated[Any, parsed(image_size, "Shrink video frames or images to 24x32, say.")] = None
+    size: Annotated[Any, image_size, "Shrink video frames or images to 24x32, say."] = None
     delimiter: Annotated[str | None, "Of text; found by default."] = None
     decimal: Annotated[str | None, "The decimal mark of text: . or ,"] = None
     header: Annotated[
@@ -289,8 +200,8 @@ class RunOptions(ReadingOptions):
     """Options for reading data and for the files of a fit."""
 
     missing: Missing = "raise"
-    seed: Annotated[int, typer.Option(min=0, help="The seed of everything drawn at random.")] = 0
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The model (.eigs).")] = None
+    seed: Annotated[int, "The seed of everything drawn at random."] = 0
+    out: Annotated[Path | None, "The model (.eigs)."] = None
     report: Annotated[Path | None, "A page about the result (.html)."] = None
     image_shape: ImageShape = None
     checkpoint: Annotated[Path | None, "Keep the fit in this file, for --resume."] = None
@@ -323,11 +234,9 @@ class FitOptions(RunOptions):
 
     through: Annotated[
         Any,
-        parsed(
-            step_list,
-            "Steps in front, in their order: standardize, standardize:running, unit-norm, "
-            "lag-embedding:DELAYS:LAG, differences:LAG, quadratic-expansion.",
-        ),
+        step_list,
+        "Steps in front, in their order: standardize, standardize:running, unit-norm, "
+        "lag-embedding:DELAYS:LAG, differences:LAG, quadratic-expansion.",
     ] = None
 
     def opened(self, data: list[str], **more: Any) -> Any:
@@ -340,13 +249,8 @@ class FitOptions(RunOptions):
 class LearningOptions:
     """Options of a subspace."""
 
-    d: Annotated[
-        Any,
-        parsed(
-            value,
-            "The most features, or all; for pca also a share as 0.95.",
-            *("--n-components", "-d"),
-        ),
+    n_components: Annotated[
+        Any, value, "The most features, or all; for pca also a share as 0.95."
     ] = "2"
     solver: Annotated[str, "auto, dense, sketch, krylov, flow or kernel."] = "auto"
     passes: Annotated[int | None, "Passes of --solver sketch; each one improves the answer."] = None
@@ -363,11 +267,10 @@ class LearningOptions:
                 raise ValueError(f"passes={self.passes} is for the sketch. Add --solver sketch.")
             solver = Sketch(passes=self.passes)
         shape = stream.row_shape if len(stream.row_shape or ()) == 2 else None
+        seed = run.seed
         known = {
-            "rbf": lambda size, gamma="median": RBFNetwork(
-                size, gamma=gamma, random_state=run.seed
-            ),
+            "rbf": lambda size, gamma="median": RBFNetwork(size, gamma=gamma, random_state=seed),
             "gradients": lambda *cells: GradientOrientation(*cells, shape=shape),
         }
         features = None if self.features is None else made(self.features, known)
-        return kind(self.d, solver=solver, features=features, **parameters)
+        return kind(self.n_components, solver=solver, features=features, **parameters)

@@ -13,8 +13,6 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-__all__ = ["Watched", "check_output", "print_json", "progress_bar", "say", "show", "waiting"]
-
 #: The number of values of a list that are shown.
 MOST_SHOWN = 8
 
@@ -41,6 +39,15 @@ def check_output(out: Path, inputs: list[Any], endings: tuple[str, ...] = ()) ->
     if out.resolve() in (source.resolve() for source in sources):
         raise ValueError(f"{out}: this would replace what is read. Name another file.")
     check_writable(out)
+
+
+def save_figure(drawn: Any, out: Path) -> None:
+    """Write a figure into a file, whole or not at all."""
+    from eigenstream._files import replacing
+    from eigenstream.plotting import save
+
+    with replacing(out) as file:
+        save(drawn, file.buffer, out.suffix[1:])
 
 
 # ---- results -----------------------------------------------------------------------------------

@@ -3,18 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from eigenstream._files import replacing
-from eigenstream.cli._options import Json, grouped
+from eigenstream.cli._options import Json
 from eigenstream.cli._output import check_output, print_json, progress_bar
 
 
-@grouped
 def demo(
-    out: Annotated[Path, typer.Option(help="The report, an HTML file.", dir_okay=False)] = Path(
-        "report.html"
-    ),
+    out: Annotated[Path, "The report, an HTML file."] = Path("report.html"),
     views: Annotated[int, "The number of views to learn from."] = 20_000,
     seed: Annotated[int, "The seed of everything drawn at random."] = 0,
     json: Json = False,

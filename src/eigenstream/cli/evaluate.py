@@ -4,23 +4,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
-from eigenstream.cli._options import (
-    Data,
-    Json,
-    MissingAsFitted,
-    ModelFile,
-    ReadingOptions,
-    column,
-    grouped,
-)
+from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions, column
 from eigenstream.cli._output import Watched, show, waiting
 from eigenstream.cli._pairs import pairs_of
 from eigenstream.cli.transform import feature_model
 
 
-@grouped
 def evaluate(
     model: ModelFile,
     data: Data,
@@ -28,8 +18,8 @@ def evaluate(
     labels: Annotated[str | None, "The column of class labels, or a file of them."] = None,
     pairs: Annotated[Path | None, "A table of pairs instead, as fit pairs takes."] = None,
     names: Annotated[str | None, "With --pairs: the column that holds the rows' names."] = None,
-    max_rows: Annotated[int, typer.Option(min=3, help="Sample at most this many rows.")] = 4000,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the sample.")] = 0,
+    max_rows: Annotated[int, "Sample at most this many rows."] = 4000,
+    seed: Annotated[int, "The seed of the sample."] = 0,
     reading: ReadingOptions,
     missing: MissingAsFitted = None,
     json: Json = False,
@@ -54,10 +44,11 @@ def evaluate(
         stream = stream.with_labels(labels_of(file))
     if pairs is not None and stream.preprocessing.lost:
         raise ValueError(f"{stream.preprocessing!r} changes the numbers of rows. Use --labels.")
+    measure: Any = _of_labels if pairs is None else _of_pairs
     with Watched(stream) as watched:
         judged: Any = _drawn(watched, max_rows, seed) if pairs is None else pairs_of(watched, pairs)
     with waiting("comparing distances"):
-        found = _of_labels(estimator, *judged) if pairs is None else _of_pairs(estimator, *judged)
+        found = measure(estimator, *judged)
     show(f"{model}: {type(estimator).__name__}", found, json)
 
 
@@ -86,20 +77,15 @@ def _of_labels(estimator: Any, rows: Any, names: Any, n_rows: int) -> dict[str, 
     from eigenstream.evaluation import one_shot_error
     from eigenstream.evaluation.base import all_pairs, labelled
 
-    def measured(points: Any, threshold: float | None = None) -> dict[str, float]:
+    def measured(points: Any, threshold: float | None) -> dict[str, float]:
         data = labelled(points, names)
-        unit = None if threshold is None else threshold / data.scale
-        error = one_shot_error(points, names).error
-        return {"one_shot_error": error} | _measures(all_pairs(data), unit)
+        unit = threshold and threshold / data.scale
+        return {"one_shot_error": one_shot_error(points, names).error} | _measures(
+            all_pairs(data), unit
+        )
 
-    features = estimator.transform(rows)
-    return {
-        "rows": n_rows,
-        "judged": len(names),
-        "classes": len(np.unique(names)),
-        "features": measured(features, getattr(estimator, "threshold_", None)),
-        "columns": measured(rows),
-    }
+    found = {"rows": n_rows, "judged": len(names), "classes": len(np.unique(names))}
+    return found | _both(estimator, rows, measured)
 
 
 def _of_pairs(estimator: Any, items: Any, index: Any, signs: Any) -> dict[str, Any]:
@@ -108,33 +94,28 @@ def _of_pairs(estimator: Any, items: Any, index: Any, signs: Any) -> dict[str, A
 
     there = np.isfinite(items).all(axis=1)
     kept = there[index].all(axis=1)
-    index, signs = index[kept], signs[kept]
+    index, signs = (np.cumsum(there) - 1)[index[kept]], signs[kept]
     if len(np.unique(signs)) < 2:
         raise ValueError("All pairs are of one kind. Pass equal and unequal pairs.")
 
-    def measured(points: Any, threshold: float | None = None) -> dict[str, float]:
-        distances = distances_of(np.asarray(points, np.float64), (np.cumsum(there) - 1)[index])
+    def measured(points: Any, threshold: float | None) -> dict[str, float]:
+        distances = distances_of(np.asarray(points, np.float64), index)
         return _measures(counts_of_pairs(distances, signs), threshold)
 
-    rows = items[there]
-    return {
-        "rows": len(items),
-        "pairs": len(signs),
-        "equal": int((signs > 0).sum()),
-        "features": measured(estimator.transform(rows), getattr(estimator, "threshold_", None)),
-        "columns": measured(rows),
-    }
+    found = {"rows": len(items), "pairs": len(signs), "equal": int((signs > 0).sum())}
+    return found | _both(estimator, items[there], measured)
+
+
+def _both(estimator: Any, rows: Any, measured: Any) -> dict[str, Any]:
+    """Return the measures of the features and of the columns."""
+    features, threshold = estimator.transform(rows), getattr(estimator, "threshold_", None)
+    return {"features": measured(features, threshold), "columns": measured(rows, None)}
 
 
 def _measures(counts: Any, threshold: float | None) -> dict[str, float]:
     """Return the measures of pairs that were counted by distance."""
     from eigenstream.evaluation.base import roc_area
-    from eigenstream.evaluation.pair_risk import risk_curve
+    from eigenstream.evaluation.pair_risk import risk_at, risk_curve
 
     found = {"risk": risk_curve(counts).risk, "roc_area": roc_area(counts)}
-    if threshold is None:
-        return found
-    # Pairs below the threshold count as equal; both kinds have weight one half, as in R*.
-    below = int(np.searchsorted(counts.ends, threshold, side="left"))
-    near, far = (share[below - 1] if below else 0.0 for share in counts.shares)
-    return found | {"error": float(1.0 - near + far) / 2.0}
+    return found if threshold is None else found | {"error": risk_at(counts, threshold)}

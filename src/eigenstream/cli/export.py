@@ -3,19 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from eigenstream.cli._options import Json, ModelFile, grouped
+from eigenstream.cli._options import Json, ModelFile
 from eigenstream.cli._output import check_output, say
 
 
-@grouped
 def export(
     model: ModelFile,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="Components as .npy or .csv, or the projection as .onnx."),
-    ],
+    out: Annotated[Path, "Components as .npy or .csv, or the projection as .onnx."],
     json: Json = False,
 ) -> None:
     """Write components as numbers or, by the ending .onnx, the projection as an ONNX graph."""

@@ -1,44 +1,32 @@
 """``eigenstream fit``: learn from a user's own files."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from eigenstream.cli._options import (
-    Data,
-    FitOptions,
-    LearningOptions,
-    RunOptions,
-    column,
-    grouped,
-    image_size,
-    parsed,
-    value,
-)
+from eigenstream.cli import _options as options
+from eigenstream.cli._commands import Group, command
+from eigenstream.cli._options import Data, FitOptions, LearningOptions, RunOptions
 from eigenstream.cli._pairs import pairs_of
 from eigenstream.cli._running import fitted, watched
 
 app = typer.Typer(
+    cls=Group,
     help="Learn from your own files: slow features, components, classes, pairs.",
     epilog="Example: eigenstream fit slow runs/*.csv -d 3 -o model.eigs",
 )
 
 Standardize = Annotated[bool, "Every column in units of its standard deviation."]
-Eta = Annotated[Any, parsed(value, "The weight of unequal pairs: auto, margin_risk or > 0.")]
+Eta = Annotated[Any, options.value, "The weight of unequal pairs: auto, margin_risk or > 0."]
 
 
-@app.command(
-    "slow",
-    epilog="Example: eigenstream fit slow runs/*.csv -d 10 --through lag-embedding:3 -o model.eigs",
-)
-@grouped
+@command(app, "fit slow", "runs/*.csv -d 10 --through lag-embedding:3 -o model.eigs")
 def fit_slow(
     data: Data,
     *,
     alpha: Annotated[
-        Any, parsed(value, "The weight of the variance: auto, bound or a number.")
+        Any, options.value, "The weight of the variance: auto, bound or a number."
     ] = "auto",
     lag: Annotated[int, "The time step of the velocity, in rows."] = 1,
     basis: Annotated[
@@ -56,14 +44,9 @@ def fit_slow(
     fitted(learning.made(SlowSubspace, stream, run, **given), stream, run, learning.passes or 1)
 
 
-@app.command("pca", epilog="Example: eigenstream fit pca table.parquet -d 0.95 -o model.eigs")
-@grouped
+@command(app, "fit pca", "table.parquet -d 0.95 -o model.eigs")
 def fit_pca(
-    data: Data,
-    *,
-    standardize: Standardize = False,
-    learning: LearningOptions,
-    run: FitOptions,
+    data: Data, *, standardize: Standardize = False, learning: LearningOptions, run: FitOptions
 ) -> None:
     """Find the principal components of rows, in one pass or several."""
     from eigenstream import StreamPCA
@@ -73,10 +56,7 @@ def fit_pca(
     fitted(estimator, stream, run, learning.passes or 1)
 
 
-@app.command(
-    "classes", epilog="Example: eigenstream fit classes iris.csv --labels species -o model.eigs"
-)
-@grouped
+@command(app, "fit classes", "iris.csv --labels species -o model.eigs")
 def fit_classes(
     data: Data,
     *,
@@ -93,22 +73,19 @@ def fit_classes(
     if Path(labels).is_file():
         stream = run.started(data, labels).with_labels(labels_of(labels))
     else:
-        stream = run.started(data, labels=column(labels))
+        stream = run.started(data, labels=options.column(labels))
     estimator = learning.made(ClassSubspace, stream, run, eta=eta, scale=standardize)
     fitted(estimator, stream, run, learning.passes)
 
 
-@app.command(
-    "pairs", epilog="Example: eigenstream fit pairs pairs.csv --items items.npy -o model.eigs"
-)
-@grouped
+@command(app, "fit pairs", "pairs.csv --items items.npy -o model.eigs")
 def fit_pairs(
     pairs: Annotated[
         Path, typer.Argument(help="A table: two rows (from 0) or names, and equal or unequal.")
     ],
     *,
     items: Annotated[list[str], "The rows that the pairs are of: a file; may be repeated."],
-    names: Annotated[Any, parsed(column, "The column of the items that holds their names.")] = None,
+    names: Annotated[Any, options.column, "The column of the items that holds names."] = None,
     eta: Eta = "auto",
     learning: LearningOptions,
     run: RunOptions,
@@ -126,19 +103,16 @@ def fit_pairs(
     fitted(estimator, table, run, learning.passes, items=read)
 
 
-@app.command(
-    "kmeans", epilog="Example: eigenstream fit kmeans table.parquet --prototypes 20 -o model.eigs"
-)
-@grouped
+@command(app, "fit kmeans", "table.parquet --prototypes 20 -o model.eigs")
 def fit_kmeans(
     data: Data,
     *,
-    prototypes: Annotated[int, typer.Option("-k", "--prototypes", help="How many.")] = 8,
+    prototypes: Annotated[int, "The number of prototypes."] = 8,
     assignment: Annotated[
         str, "The prototypes that a row updates: winner, soft or rank."
     ] = "winner",
     learning_rate: Annotated[
-        Any, parsed(value, "count (1 / count) or a constant, at most 1.")
+        Any, options.value, "count (1 / count) or a constant, at most 1."
     ] = "count",
     forgetting: Annotated[float | None, "The share of the counts that each row removes."] = None,
     run: FitOptions,
@@ -146,56 +120,32 @@ def fit_kmeans(
     """Find prototypes that stand for clusters of rows, in one pass (on-line k-means)."""
     from eigenstream import CompetitiveLearning
 
-    estimator = CompetitiveLearning(
-        prototypes,
-        assignment=assignment,
-        learning_rate=learning_rate,
-        forgetting=forgetting,
-        random_state=run.seed,
-    )
+    given = {"learning_rate": learning_rate, "forgetting": forgetting, "random_state": run.seed}
+    estimator = CompetitiveLearning(prototypes, assignment=assignment, **given)
     fitted(estimator, run.started(data), run)
 
 
-@dataclass
-class MapOptions(FitOptions):
-    """The same for a map, which can compare rows by their known values."""
-
-    missing: Annotated[str, "raise, skip, interpolate, or partial: use the known values."] = "raise"
-
-
-def grid_size(text: str) -> int | tuple[int, int]:
-    """Return the length of a chain, or the height and width of a grid."""
-    return int(text) if text.isdecimal() else image_size(text)
-
-
-@app.command("som", epilog="Example: eigenstream fit som table.csv --grid 20x20 --report map.html")
-@grouped
+@command(app, "fit som", "table.csv --grid 20x20 --report map.html")
 def fit_som(
     data: Data,
     *,
     grid: Annotated[
-        Any,
-        parsed(grid_size, "Rows and columns of the grid, as 20x20; 50 is a chain."),
+        Any, options.grid_size, "Rows and columns of the grid, as 20x20; 50 is a chain."
     ] = "20x20",
     topology: Annotated[str, "rectangular or hexagonal."] = "rectangular",
     periodic: Annotated[bool, "Close the grid to a ring or a torus."] = False,
     training: Annotated[str, "sequential, a step a row, or batch, a step a pass."] = "sequential",
     max_iter: Annotated[int, "The number of passes over the rows."] = 10,
-    run: MapOptions,
+    run: FitOptions,
 ) -> None:
-    """Lay rows out on a map: a grid of units, on which neighbours stand for similar rows."""
+    """Lay rows out on a map: a grid of units, on which neighbours stand for similar rows.
+
+    --missing partial compares rows by their known values.
+    """
     from eigenstream import SelfOrganizingMap
 
-    missing = "partial" if run.missing == "partial" else "raise"
-    estimator = SelfOrganizingMap(
-        grid,
-        topology=topology,
-        periodic=periodic,
-        training=training,
-        max_iter=max_iter,
-        missing=missing,
-        random_state=run.seed,
-    )
-    if missing == "partial":
-        run.missing = "raise"  # for the stream: the map asks it to keep NaN
+    given: dict[str, Any] = {"topology": topology, "periodic": periodic, "training": training}
+    if run.missing == "partial":
+        given["missing"], run.missing = "partial", "raise"  # the map asks the stream to keep NaN
+    estimator = SelfOrganizingMap(grid, max_iter=max_iter, random_state=run.seed, **given)
     fitted(estimator, run.started(data), run)

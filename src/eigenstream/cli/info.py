@@ -6,15 +6,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from eigenstream.cli._options import Data, Json, ReadingOptions, column, grouped, parsed
+from eigenstream.cli._options import Data, Json, ReadingOptions, column
 from eigenstream.cli._output import Watched, print_json, show
 
 
-@grouped
 def info(
     data: Data,
     reading: ReadingOptions,
-    labels: Annotated[Any, parsed(column, "A column of labels.")] = None,
+    labels: Annotated[Any, column, "A column of labels."] = None,
     quick: Annotated[bool, "Read headers only."] = False,
     json: Json = False,
 ) -> None:

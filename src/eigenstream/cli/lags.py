@@ -3,19 +3,8 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from eigenstream._files import replacing
-from eigenstream.cli._options import (
-    Data,
-    Json,
-    Missing,
-    ReadingOptions,
-    grouped,
-    parsed,
-    without_text,
-)
-from eigenstream.cli._output import Watched, check_output, print_json
+from eigenstream.cli._options import Data, Json, Missing, ReadingOptions, without_text
+from eigenstream.cli._output import Watched, check_output, print_json, save_figure
 
 
 def lag_list(text: str) -> list[int]:
@@ -23,14 +12,13 @@ def lag_list(text: str) -> list[int]:
     return [int(one) for one in text.split(",")]
 
 
-@grouped
 def lags(
     data: Data,
     *,
-    lag: Annotated[Any, parsed(lag_list, "The lags, in rows.")] = "1,2,5,10,20,50,100",
-    n_components: Annotated[
-        int, typer.Option("--n-components", "-d", help="The number of features.")
-    ] = 3,
+    lag: Annotated[
+        Any, lag_list, "The lags, in rows; by default 1,2,5,10,20,50,100, as the rows allow."
+    ] = None,
+    n_components: Annotated[int | None, "The number of features; by default at most 3."] = None,
     plot: Annotated[Path | None, "Draw the time scales (.png, .svg)."] = None,
     reading: ReadingOptions,
     missing: Missing = "raise",
@@ -46,11 +34,12 @@ def lags(
     stream = without_text(reading.opened(data, missing=missing))
     if plot is not None:
         check_output(plot, [*data, *stream.sources])
+    if n_components is None:
+        n_components = min(3, stream.n_features or 3)
     with Watched(stream) as watched:
         path = lag_path(SlowSubspace(n_components, criterion="ratio"), watched, lag)
     if plot is not None:
-        with replacing(plot) as file:
-            plotting.save(plotting.lags(path), file.buffer, plot.suffix[1:])
+        save_figure(plotting.lags(path), plot)
     if json:
         print_json({"lags": path.lags, "timescales": path.timescales, "plot": plot})
         return

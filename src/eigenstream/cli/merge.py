@@ -6,17 +6,16 @@ from typing import Annotated
 
 import typer
 
-from eigenstream.cli._options import Json, grouped
+from eigenstream.cli._options import Json
 from eigenstream.cli._output import check_output, say, waiting
 
 
-@grouped
 def merge(
     models: Annotated[
         list[Path], typer.Argument(help="Model files of one kind, two or more.", metavar="MODEL...")
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The merged model (.eigs).")],
-    follows: Annotated[bool, "Each model continues the rows of the last."] = (False),
+    out: Annotated[Path, "The merged model (.eigs)."],
+    follows: Annotated[bool, "Each model continues the rows of the last."] = False,
     json: Json = False,
 ) -> None:
     """Merge models that have learned from different rows into one that knows all rows.

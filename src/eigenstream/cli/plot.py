@@ -3,28 +3,21 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from eigenstream._files import replacing
-from eigenstream.cli._options import ImageShape, Json, ModelFile, grouped
-from eigenstream.cli._output import check_output, say, waiting
+from eigenstream.cli._options import ImageShape, Json, ModelFile
+from eigenstream.cli._output import check_output, save_figure, say, waiting
 
 #: The kinds of figures; a page (.html) has tables, too.
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 
 
-@grouped
 def plot(
     model: ModelFile,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="The figure: .png, .svg or .pdf; or .html, a page."),
-    ],
+    out: Annotated[Path, "The figure: .png, .svg or .pdf; or .html, a page."],
     image_shape: ImageShape = None,
     json: Json = False,
 ) -> None:
     """Draw what a model has learned: spectrum and components, a map, prototypes, or weights."""
-    from eigenstream import load, plotting
+    from eigenstream import load
     from eigenstream.reports import picture, report
 
     check_output(out, [model], ENDINGS)
@@ -36,6 +29,5 @@ def plot(
                 command += f" --image-shape {image_shape[0]}x{image_shape[1]}"
             report(estimator, out, shape=image_shape, command=command)
         else:
-            with replacing(out) as file:
-                plotting.save(picture(estimator, shape=image_shape), file.buffer, out.suffix[1:])
+            save_figure(picture(estimator, shape=image_shape), out)
     say({"model": str(model), "figure": str(out)}, f"The figure is {out}.", json)

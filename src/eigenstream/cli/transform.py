@@ -5,22 +5,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from eigenstream._files import full_disk_named, replacing
 from eigenstream._machine import chunk_rows
-from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions, grouped
+from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions
 from eigenstream.cli._output import Watched, check_output, say
 
 
-@grouped
 def transform(
     model: ModelFile,
     data: Data,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="The file of features: .npy, .csv or .parquet."),
-    ],
+    out: Annotated[Path, "The file of features: .npy, .csv or .parquet."],
     reading: ReadingOptions,
     missing: MissingAsFitted = None,
     json: Json = False,

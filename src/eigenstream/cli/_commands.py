@@ -1,0 +1,176 @@
+"""Commands from functions: their options and examples, and errors in one line with exit code 2.
+
+A dataclass of options stands for its fields wherever a command has it as a parameter.
+"""
+
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
+from typing import Annotated, Any, NoReturn, get_args, get_type_hints
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+__all__ = ["Group", "command", "grouped", "refuse"]
+
+#: The panels of help pages and their options. The other options of a fit are those of the model.
+PANELS = {
+    "Input": [
+        *("labels", "pairs", "items", "names", "columns", "exclude", "rows", "sequence", "time"),
+        *("gap", "dtype", "size", "delimiter", "decimal", "header", "missing", "through"),
+    ],
+    "Output": ["out", "report", "image_shape", "plot", "picture", "json"],
+    "Checkpoint": ["checkpoint", "resume", "every"],
+}
+PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+
+#: The short names of options.
+SHORT = {"out": ["-o"], "n_components": ["-d"], "prototypes": ["-k"]}
+
+#: The class of errors that typer raises about the command line; versions keep it elsewhere.
+UsageProblem: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+
+def command(app: typer.Typer, words: str, example: str) -> Callable[[Any], Any]:
+    """Add a function to an app as a command, with the arguments of its example."""
+
+    def add(function: Any) -> Any:
+        paragraphs = inspect.cleandoc(function.__doc__).split("\n\n")
+        text = "\n\n".join(" ".join(one.split()) for one in paragraphs)
+        epilog = f"Example: eigenstream {words} {example}"
+        made = app.command(words.split()[-1], cls=Command, help=text, epilog=epilog)
+        made(grouped(function))
+        return function
+
+    return add
+
+
+def grouped(function: Callable[..., None]) -> Callable[..., None]:
+    """Return the function with a parameter for each field of its dataclasses, as typer reads them.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Place:
+    ...     x: Annotated[int, "Across."]
+    ...     y: Annotated[int, "Up."] = 3
+    >>> @grouped
+    ... def show(name: Annotated[str, "A name."], place: Place) -> None:
+    ...     print(name, place)
+    >>> show(name="a", x=1, y=2)
+    a Place(x=1, y=2)
+    """
+    rest = "Model" if function.__name__.startswith("fit") else None
+    keyword, none = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
+    groups: dict[str, Any] = {}
+    parameters = []
+    hints = get_type_hints(function, include_extras=True)
+    for name, parameter in inspect.signature(function).parameters.items():
+        defaults, kinds = {name: parameter.default}, hints
+        if is_dataclass(hints[name]):
+            groups[name] = hints[name]
+            defaults = {field.name: field.default for field in fields(groups[name])}
+            kinds = get_type_hints(groups[name], include_extras=True)
+        for one, default in defaults.items():
+            kind = option(one, kinds[one], rest)
+            default = none if default is MISSING else default
+            parameters.append(inspect.Parameter(one, keyword, default=default, annotation=kind))
+
+    @wraps(function)
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        function(**given)
+
+    typed: Any = run
+    typed.__signature__ = inspect.Signature(parameters)
+    typed.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def option(name: str, annotation: Any, rest: str | None) -> Any:
+    """Return the annotation of a parameter with an option in its panel.
+
+    A text is the help of an option, and a function in front of it makes the value of a text.
+    """
+    kind, *parsers, how = get_args(annotation)
+    if isinstance(how, str):
+        names = [f"--{name.replace('_', '-')}", *SHORT.get(name, ())]
+        parser = parsers[0] if parsers else None
+        metavar = parser.__name__.upper() if parser else "" if kind is bool else None
+        how = typer.Option(*names, help=how, metavar=metavar, parser=parser)
+    how.rich_help_panel = PANEL_OF.get(name, rest)
+    return Annotated[kind, how]
+
+
+class _Described:
+    """A command whose help shows no type for --help."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option without a type."""
+        found = super().get_help_option(ctx)  # type: ignore[misc]
+        if found is not None:
+            found.metavar = ""
+        return found
+
+
+class Command(_Described, TyperCommand):
+    """A command."""
+
+
+class Group(_Described, TyperGroup):
+    """A group of commands, which prints expected errors in one line, without a traceback."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, ``fit`` first."""
+        return sorted(self.commands, key=lambda name: name != "fit")
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line, and print errors of the command or its files."""
+        options["standalone_mode"] = False
+        try:
+            with warnings_in_one_line():
+                code = super().main(*args, **options)
+        except OSError as problem:
+            place = "" if problem.filename is None else f"{problem.filename}: "
+            refuse(f"{place}{problem.strerror}" if problem.strerror else str(problem))
+        except (ValueError, TypeError, ArithmeticError, ModuleNotFoundError) as problem:
+            refuse(str(problem))
+        except MemoryError as problem:
+            refuse(f"not enough memory: {problem}")
+        except UsageProblem as problem:
+            context = getattr(problem, "ctx", None)
+            called = "eigenstream" if context is None else context.command_path
+            refuse(f"{problem.format_message().rstrip('.')}; see {called} --help.")
+        except (typer.Abort, KeyboardInterrupt):
+            sys.exit(130)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def refuse(message: str) -> NoReturn:
+    """Print an error in one line and exit with code 2.
+
+    >>> refuse("views must be a whole number of at least 1000, got 3.")
+    Traceback (most recent call last):
+        ...
+    SystemExit: 2
+    """
+    print("eigenstream:", *message.split(), file=sys.stderr)
+    sys.exit(2)
+
+
+@contextmanager
+def warnings_in_one_line() -> Iterator[None]:
+    """Print each warning in one line."""
+
+    def say(message: Warning | str, *_: Any, **__: Any) -> None:
+        print("eigenstream: warning:", *str(message).split(), file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = say
+        # Rows come out of files as plain arrays, whose columns were matched by name before.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
