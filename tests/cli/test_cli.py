@@ -52,7 +52,7 @@ def test_version_and_help():
         (["demo", "--views", "many"], "--views"),
         (["demo", "--seed", "-1"], "seed must be a whole number of at least 0"),
         (["demo", "--out", "no/such/folder/page.html"], "cannot write no/such/folder/page.html"),
-        (["demo", "--out", "."], "'.' is a directory"),
+        (["demo", "--out", "."], ".: the name must end in .html"),
         (["demo", "--out", "x.pdf"], "x.pdf: the name must end in .html"),
         (["dance"], "dance"),
         (["demo", "--fast"], "--fast"),
@@ -155,6 +155,19 @@ def test_help_of_every_command_has_an_example_of_options_that_it_has(words):
     assert set(asked) <= known
     assert "--json" in known
     assert "Example: " in run(*words.split()[1:], "--help").stdout
+
+
+@pytest.mark.parametrize("words", [[], ["fit", "slow"], ["research"]])
+def test_flags_have_no_type(words):
+    assert "<bool>" not in run(*words, "--help").stdout
+
+
+def test_warmup_says_whether_it_compiled():
+    first = run("warmup")
+    assert first.exit_code == 0, first.stderr
+    assert re.fullmatch(
+        r"Compiled in \d+ s\.|All loops are compiled already\.", first.stdout.strip()
+    )
 
 
 def test_an_error_of_our_own_exits_with_1():

@@ -71,6 +71,7 @@ COMMANDS = {
     "merge": "monday.eigs tuesday.eigs -o both.eigs",
     "export": "model.eigs -o components.csv",
     "lags": "runs/*.csv --plot lags.png",
+    "warmup": "",
     "demo": "--seed 1 --out other.html",
 }
 for name, example in COMMANDS.items():
