@@ -196,6 +196,48 @@ def make_rings() -> None:
     save(figure, "rings")
 
 
+#: The tree of ``which-estimator``: for each kind of data, an estimator for each goal.
+CHOICES = {
+    "rows in\ntime order": {"what changes slowly": "SlowSubspace"},
+    "rows in\nany order": {
+        "what varies most": "StreamPCA",
+        "what varies here and not there": "ContrastSubspace",
+        "clusters": "CompetitiveLearning",
+        "a map in two dimensions": "SelfOrganizingMap",
+    },
+    "rows with\nclass labels": {
+        "a distance for new classes": "ClassSubspace",
+        "predictions, one row at a time": "Perceptron, Adaline,\nMultilayerPerceptron",
+    },
+    "pairs, alike\nor not": {"a distance for new pairs": "PairSubspace"},
+}
+
+
+def make_which_estimator() -> None:
+    """A tree from kinds of data over goals to estimators."""
+    figure = Figure(figsize=(8.4, 5.0))
+    ax = figure.add_axes((0, 0, 1, 1))
+    rows = sum(map(len, CHOICES.values()))
+    ax.set(xlim=(0, 10), ylim=(rows - 0.3, -1.2))
+    ax.axis("off")
+    heads = ((0.2, "You have ..."), (2.9, "You want ..."), (7.2, "Use"))
+    for x, text in heads:
+        ax.text(x, -0.85, text, fontsize=12, color=SOFT, va="center")
+    line = 0
+    for data, goals in CHOICES.items():
+        middle = line + (len(goals) - 1) / 2
+        box = {"boxstyle": "round,pad=0.5", "facecolor": "#eef3f7", "edgecolor": "#c4d0da"}
+        ax.text(0.25, middle, data, fontsize=11, va="center", bbox=box, zorder=3)
+        for goal, estimator in goals.items():
+            ax.plot((1.0, 2.1, 2.75), (middle, line, line), color="#9aa7b3", lw=1.2)
+            ax.text(2.9, line, goal, fontsize=11, va="center")
+            ax.plot((6.2, 7.0), (line, line), color="#9aa7b3", lw=1.2)
+            named = {"boxstyle": "round,pad=0.4", "facecolor": "#1c8fc4", "edgecolor": "none"}
+            ax.text(7.2, line, estimator, fontsize=11, va="center", color="white", bbox=named)
+            line += 1
+    save(figure, "which-estimator")
+
+
 #: Pictures of real data.
 REAL = ("alanine", "timescales")
 
@@ -207,6 +249,7 @@ PICTURES = {
     "theory": make_theory,
     "lags": make_lags,
     "timescales": make_timescales,
+    "which-estimator": make_which_estimator,
 }
 
 
