@@ -10,13 +10,16 @@ from eigenstream.evaluation.scores import (
     subspace_angles,
     time_blocks,
 )
+from eigenstream.evaluation.sums import SumScores, cross_validate_sums
 
 __all__ = [
     "BalancedRisk",
     "OneShotError",
     "PairROC",
+    "SumScores",
     "balanced_risk",
     "captured",
+    "cross_validate_sums",
     "one_shot_error",
     "pair_roc",
     "subspace_angles",

@@ -1,7 +1,7 @@
 """Slow subspaces: features with a large variance and small steps in time."""
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -473,17 +473,43 @@ class SlowSubspace(SlowBounds):
         score is the sum of their squares, like VAMP-2. With solver="flow", r_i is computed from
         ``X``.
         """
-        variance, velocity = self._moments_on(X, self._solved().pairs.vectors)
-        found = self._solved().details
-        turn = found.get("turn")
-        if turn is None:
-            turn = _timescales.slowest_first(variance, velocity)
-            learned = variance, velocity
-        else:
-            learned = found["variance"], found["velocity"]
-        r = np.diagonal(_timescales.lagged(turn, *learned))
-        C, V = _timescales.lagged(turn, variance, velocity), turn.T @ variance @ turn
-        return float(2.0 * r @ np.diagonal(C) - r @ V**2 @ r)
+        return self._scores_on(self._scored_terms(X), [self.n_components_])[0]
+
+    def score_of(self, other: Self, counts: list[int]) -> list[float]:
+        """Return ``score`` on the rows of another fitted estimator, from its sums.
+
+        Parameters
+        ----------
+        other : fitted estimator with the same lag, with stored matrices
+        counts : list of int
+            The score is that of the first components, for each of these numbers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> X = np.random.default_rng(0).standard_normal((900, 3)).cumsum(axis=0)
+        >>> slow, other = SlowSubspace(2, alpha=0.5).fit(X[:500]), SlowSubspace(2).fit(X[500:])
+        >>> round(slow.score_of(other, [2])[0] - slow.score(X[500:]), 9)
+        0.0
+        """
+        return self._scores_on(other._known().ahead(), counts)
+
+    def _scores_on(self, scored: Learner, counts: list[int]) -> list[float]:
+        found, scale = self._solved().details, self.scale_
+        held = self._moments_of(scored, self._solved().pairs.vectors)
+        # solver="flow" estimates no second moments.
+        learned = (found["variance"], found["velocity"]) if "variance" in found else held
+        noise = self._known().terms.floor / (1.0 if scale is None else float(scale.min() ** 2))
+        scores = []
+        for n in counts:
+            v0, w0, v1, w1 = (moments[:n, :n] for moments in (*learned, *held))
+            ratio = self.criterion == "ratio"
+            turn = np.eye(len(v0)) if ratio else _timescales.slowest_first(v0, w0, noise)
+            r = np.diagonal(_timescales.lagged(turn, v0, w0))
+            C, V = _timescales.lagged(turn, v1, w1), turn.T @ v1 @ turn
+            scores.append(float(2.0 * r @ np.diagonal(C) - r @ V**2 @ r))
+        return scores
 
     def objective(self, X: Any) -> float:
         """Return the objective L that the subspace reaches on other rows in time order.
@@ -507,9 +533,13 @@ class SlowSubspace(SlowBounds):
 
     def _moments_on(self, X: Any, vectors: Float64s) -> tuple[Float64s, Float64s]:
         """Return the second moments of features on other rows, about the mean learned."""
-        scored, columns = self._scored_terms(X), self._unscaled(vectors)
+        return self._moments_of(self._scored_terms(X), vectors)
+
+    def _moments_of(self, scored: Learner, vectors: Float64s) -> tuple[Float64s, Float64s]:
+        columns = self._unscaled(vectors)
         variance, velocity = scored.operator().forms(columns)
         if self.center:
             away = columns.T @ (scored.terms.mean - self.mean_)
             variance = variance + np.outer(away, away)
         return variance, velocity
+
