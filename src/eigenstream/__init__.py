@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         StreamPCA,
         SubspaceBound,
         ThresholdClassifier,
+        Uncertainty,
         lag_path,
     )
 
@@ -76,6 +77,7 @@ __all__ = [
     "SubspaceBound",
     "TemporalPairs",
     "ThresholdClassifier",
+    "Uncertainty",
     "__version__",
     "lag_path",
     "load",

@@ -12,6 +12,7 @@ from eigenstream.subspace.slow_subspace import SlowSubspace
 from eigenstream.subspace.solvers import Dense, Flow, Kernel, Krylov, Sketch
 from eigenstream.subspace.stream_pca import StreamPCA
 from eigenstream.subspace.timescales import LagPath, lag_path
+from eigenstream.subspace.uncertainty import Estimate, Uncertainty
 from eigenstream.subspace.weights import AlphaPath
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "ContrastPath",
     "ContrastSubspace",
     "Dense",
+    "Estimate",
     "Flow",
     "FlowMonitor",
     "Kernel",
@@ -33,6 +35,7 @@ __all__ = [
     "StreamPCA",
     "SubspaceBound",
     "ThresholdClassifier",
+    "Uncertainty",
     "lag_path",
     "median_square",
 ]

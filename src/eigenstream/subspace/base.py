@@ -718,6 +718,30 @@ class SubspaceEstimator(
         made = Z @ patterns.astype(dtype) + self.mean_.astype(dtype)
         return made if self._map is None else self.features_.inverse_transform(made)
 
+    # ---- error bars ------------------------------------------------------------------------
+
+    #: The units of the blocks that error bars come from.
+    _block_word = "rows"
+
+    def _block_size(self, learner: Learner) -> int:
+        """Return the size of a block, in these units."""
+        return learner.n_rows
+
+    def _short_blocks(self, learners: list[Learner], size: float) -> str | None:
+        """Return a warning if blocks are too short for error bars."""
+        return None
+
+    def _metric(self) -> Float64s:
+        """Return the metric of the angles between components.
+
+        It is A for components that are uncorrelated but not orthogonal.
+        """
+        operator, details = self.operator_, self._solved().details
+        unit = np.eye(len(operator.reward))
+        if not details.get("ratio") and details.get("basis") != "slowness":
+            return unit
+        return np.asarray(operator.reward + operator.rounding * operator.trace * unit)
+
     def _patterns(self) -> Float64s:
         """Return the pseudo-inverse of the components, which maps projections back to rows."""
         answer, vectors = self._solved(), self._vectors

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from eigenstream._checks import check_weights
 from eigenstream._documented import documented_by
@@ -22,6 +23,7 @@ from eigenstream.subspace.pairwise import PairwiseEstimator
 from eigenstream.subspace.rows import Source
 from eigenstream.subspace.sample import MOST_ROWS, Sample, training_rows
 from eigenstream.subspace.terms import ClassTerms
+from eigenstream.subspace.uncertainty import Uncertainty, parts_of_classes
 from eigenstream.theory import RiskBound
 
 
@@ -250,6 +252,51 @@ class ClassSubspace(PairwiseEstimator):
         merged._trained = None
         merged._forget_counts()
         return merged
+
+    _block_word = "classes"
+
+    def _block_size(self, learner: Learner) -> int:
+        terms: Any = learner.terms
+        return len(terms.centers)
+
+    def uncertainty(self, X: Any, y: Any, groups: Any = None, *, blocks: int = 20) -> Uncertainty:
+        """Fit a copy of the estimator and return it with error bars, from one pass over the rows.
+
+        The errors come from fits without each block of classes (the delete-one-block jackknife).
+        They describe how far another set of classes would change the result. eta is that of the
+        whole fit. Memory: a D x D matrix for each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D)
+            The rows.
+        y : array-like of shape (n,)
+            Class labels. Error bars need at least three classes.
+        groups : array-like of shape (n,), default=None
+            The learning task of each row, as in ``fit``.
+        blocks : int, default=20
+            The number of blocks. The classes take turns in the order of appearance.
+
+        Returns
+        -------
+        Uncertainty
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import ClassSubspace
+        >>> rng = np.random.default_rng(0)
+        >>> y = np.repeat(np.arange(40), 20)
+        >>> X = rng.standard_normal((800, 5)) * [0.1, 0.1, 2.0, 2.0, 2.0]
+        >>> X[:, :2] += rng.standard_normal((40, 2))[y]
+        >>> found = ClassSubspace(2, eta=1.0).uncertainty(X, y)
+        >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
+        (array([1.32, 0.74]), array([0.25, 0.2 ]))
+        """
+        one = clone(self)
+        one._check_parameters()
+        source = one._source(X, y, None, groups, reset=True)
+        return one._jackknifed(source, blocks, parts_of_classes)
 
     def _source(self, X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool) -> Source:
         given = rows.validated(self, X, reset=reset)

@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from eigenstream._checks import check_index_pairs
 from eigenstream._documented import documented_by
@@ -22,6 +23,7 @@ from eigenstream.subspace.pairwise import PairwiseEstimator
 from eigenstream.subspace.rows import Source, source_of_stream
 from eigenstream.subspace.sample import MOST_PAIRS, PairSample, TrainingPairs
 from eigenstream.subspace.terms import PairTerms
+from eigenstream.subspace.uncertainty import Uncertainty, parts_in_time
 from eigenstream.subspace.weights import FOLDS
 from eigenstream.theory import RiskBound
 
@@ -256,6 +258,44 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         merged._trained = None
         merged._forget_counts()
         return merged
+
+    _block_word = "pairs"
+
+    def uncertainty(self, pairs: Any, y: Any, *, blocks: int = 20) -> Uncertainty:
+        """Fit a copy of the estimator and return it with error bars, from one pass over the pairs.
+
+        The errors come from fits without each block of consecutive pairs (the delete-one-block
+        jackknife). They assume that pairs of different blocks are independent: pairs that share
+        rows belong in one block. eta is that of the whole fit. Memory: two D x D matrices for each
+        block.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, D), or index pairs (n, 2) with a ``preprocessor``
+        y : array of shape (n,)
+            +1 for pairs of the same class, -1 for pairs of different ones.
+        blocks : int, default=20
+            The number of blocks.
+
+        Returns
+        -------
+        Uncertainty
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import PairSubspace
+        >>> rng = np.random.default_rng(0)
+        >>> pairs, y = rng.standard_normal((2000, 2, 3)), np.resize([1, -1], 2000)
+        >>> pairs[y > 0, 1, 0] = pairs[y > 0, 0, 0]  # same pairs agree in column 0
+        >>> found = PairSubspace(1, eta=1.0).uncertainty(pairs, y)
+        >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
+        (array([1.07]), array([0.05]))
+        """
+        one = clone(self)
+        one._check_parameters()
+        source = one._source(pairs, y, None, reset=True)
+        return one._jackknifed(source, blocks, parts_in_time)
 
     def _source(self, pairs: Any, y: Any, sample_weight: Any, *, reset: bool) -> Source:
         if y is None:

@@ -23,6 +23,13 @@ from eigenstream.subspace.pair_bounds import check_delta
 from eigenstream.subspace.pair_input import check_no_pairs
 from eigenstream.subspace.solvers import Task
 from eigenstream.subspace.terms import Weights
+from eigenstream.subspace.uncertainty import (
+    Uncertainty,
+    check_blocks,
+    fit_blocks,
+    jackknife,
+    learners_of,
+)
 from eigenstream.subspace.weights import ETAS, SHRINKAGES, Choice, choose, margin_risk_eta
 from eigenstream.theory import RiskBound
 
@@ -208,6 +215,17 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 f"eta={eta:.3g}. Only these components are returned. Raise eta for more."
             )
         return pairs.first(positive)
+
+    def _jackknifed(self, source: Any, blocks: int, cut: Any) -> Uncertainty:
+        """Learn from a source in blocks, and return the error bars."""
+        check_blocks(blocks)
+        self._fit_maps(source)
+
+        def begin(width: int) -> tuple[Learner, ...]:
+            return (learners_of(self, width, "uncertainty"),)
+
+        (fitted,), parts = fit_blocks([self], source, begin, blocks, source.n_rows, cut)
+        return jackknife(fitted, parts)
 
     # ---- results ---------------------------------------------------------------------------
 

@@ -542,4 +542,3 @@ class SlowSubspace(SlowBounds):
             away = columns.T @ (scored.terms.mean - self.mean_)
             variance = variance + np.outer(away, away)
         return variance, velocity
-

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +24,14 @@ from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.rows import CallbackSupportMixin, Source, with_callbacks
 from eigenstream.subspace.solvers import Dense, Task
 from eigenstream.subspace.terms import TimeTerms, Weights
+from eigenstream.subspace.uncertainty import (
+    LEAST_TIMESCALES,
+    Uncertainty,
+    check_blocks,
+    fit_blocks,
+    jackknife,
+    learners_of,
+)
 
 
 class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
@@ -233,6 +243,80 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         for chunk in source.again():
             made = np.asarray(rows.projected(chunk.rows, mean, columns), np.float64)
             yield replace(chunk, rows=made)
+
+    # ---- error bars ------------------------------------------------------------------------
+
+    def uncertainty(self, X: Any, blocks: int = 20) -> Uncertainty:
+        """Fit a copy of the estimator and return it with error bars, from one pass over the rows.
+
+        The rows are cut into consecutive blocks. The errors come from fits without each block (the
+        delete-one-block jackknife), which need no further pass. Blocks must be longer than ten time
+        scales, else the errors are too small and a warning is raised. alpha and the number of
+        components are those of the whole fit. Memory: two D x D matrices for each block.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), a list of them, or a stream
+            Rows in time order, as in ``fit``.
+        blocks : int, default=20
+            The number of blocks. A stream of unknown length has between ``blocks`` and
+            ``2 * blocks`` of them.
+
+        Returns
+        -------
+        Uncertainty
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> from eigenstream.processes import Autoregressive
+        >>> process = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0)
+        >>> found = SlowSubspace(2, lag=5).uncertainty(process.take(50_000))
+        >>> found
+        SlowSubspace: 20 blocks of 2,500 rows, 95 % intervals
+                               eigenvalue                    time scale  angle
+          1       0.4675 [0.4263, 0.5086]           49.15 [45.9, 52.64]   0.2°
+          2 0.009921 [-0.003942, 0.02378]          5.028 [4.818, 5.247]   0.9°
+        """
+        blocks, one = check_blocks(blocks), clone(self)
+        one._check_parameters()
+        source, n_rows = one._source_in_time(X)
+        begin = partial(learners_of, one, call="uncertainty")
+        (fitted,), parts = fit_blocks([one], source, lambda n: (begin(n),), blocks, n_rows)
+        return jackknife(fitted, parts)
+
+    def _source_in_time(self, X: Any, sample_weight: Any = None) -> tuple[Source, int | None]:
+        """Return the rows of a new fit after its feature map, and their number if it is known."""
+        if is_stream(X):
+            source, n_rows = rows.source_of_stream(self, X), X.n_rows
+            self.n_features_in_ = source.n_features
+            note_columns(self, X)
+        else:
+            sequences = rows.sequences_of(self, X, sample_weight, reset=True)
+            self._check_lengths(sequences)
+            source = rows.source_of_sequences(self, sequences, given=X)
+            n_rows = source.n_rows
+        self._fit_maps(source)
+        return source, n_rows
+
+    def _short_blocks(self, learners: list[Learner], size: float) -> str | None:
+        operator, vectors = self.operator_, self._vectors
+        variances = operator.moments(vectors)[0]
+        means = np.array([learner.terms.mean for learner in learners]) @ self._columns
+        # The variance of block means is 2 * (time scale) / size, if blocks are long.
+        there = variances > operator.floor
+        ratios = means.var(axis=0, ddof=1)[there] / variances[there]
+        slowest = float(ratios.max(initial=0.0)) * size / 2.0
+        scales = getattr(self, "timescales_", np.zeros(1))
+        slowest = max(slowest, float(scales[np.isfinite(scales)].max(initial=0.0)))
+        if size >= LEAST_TIMESCALES * slowest:
+            return None
+        return (
+            f"Blocks of {size:.3g} rows are shorter than ten time scales of the slowest feature, "
+            f"which has about {slowest:.2g} rows. The errors are too small. Use fewer blocks or "
+            "more rows."
+        )
 
     # ---- checks ----------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from sys import maxsize
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,17 @@ from sklearn.base import clone
 
 from eigenstream._checks import check_lags
 from eigenstream._linalg import Float64s, brief
-from eigenstream._streams import is_stream
-from eigenstream.subspace import rows
 from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.solvers import Dense, Task
 from eigenstream.subspace.terms import TimeTerms
+from eigenstream.subspace.uncertainty import (
+    Uncertainty,
+    check_blocks,
+    fit_blocks,
+    jackknife,
+    learners_of,
+)
 
 #: A warning needs implied time scales that differ by this factor, and autocorrelations larger than
 #: this multiple of their standard error.
@@ -144,6 +150,8 @@ class LagPath:
         The alpha in use at each lag. None with ``criterion="ratio"``.
     estimators : tuple of SlowSubspace
         The fitted estimator of each lag.
+    errors : tuple of Uncertainty, or None
+        The error bars of each lag, if ``blocks`` were given.
     """
 
     lags: NDArray[np.int64]
@@ -152,11 +160,14 @@ class LagPath:
     eigenvalues: Float64s
     alphas: Float64s | None
     estimators: tuple[Any, ...]
+    errors: tuple[Uncertainty, ...] | None = None
 
     __repr__ = brief
 
 
-def lag_path(estimator: Any, X: Any, lags: Any = None, sample_weight: Any = None) -> LagPath:
+def lag_path(
+    estimator: Any, X: Any, lags: Any = None, sample_weight: Any = None, *, blocks: int | None = None
+) -> LagPath:
     """Fit a slow subspace at each of several lags, in one pass over the rows.
 
     A time scale that the lag itself does not decide is flat over a range of lags. One pass keeps
@@ -173,6 +184,9 @@ def lag_path(estimator: Any, X: Any, lags: Any = None, sample_weight: Any = None
         less than half of the rows are dropped.
     sample_weight : array-like of shape (n,), or a list of arrays, one for each sequence
         Non-negative weights of the rows.
+    blocks : int, default=None
+        The number of blocks for error bars, as in ``SlowSubspace.uncertainty``. Every block stores
+        two D x D matrices for each lag.
 
     Returns
     -------
@@ -199,40 +213,35 @@ def lag_path(estimator: Any, X: Any, lags: Any = None, sample_weight: Any = None
     fitted = [clone(estimator).set_params(lag=lag) for lag in steps]
     for one in fitted:
         one._check_parameters()
-    longest = fitted[-1]
-    if is_stream(X):
-        source = rows.source_of_stream(longest, X)
-        longest.n_features_in_ = source.n_features
-    else:
-        sequences = rows.sequences_of(longest, X, sample_weight, reset=True)
-        (fitted[0] if lags is None else longest)._check_lengths(sequences)
-        source = rows.source_of_sequences(longest, sequences, given=X)
-    longest._fit_maps(source)
-    learners: list[Any] = []
-    for chunk in source:
-        if not learners:
-            width, call = chunk.rows.shape[1], ("lag_path", "continues")
-            learners = [one._begin(width, None, call) for one in fitted]
-        for learner in learners:
-            learner.add(chunk)
-    if lags is None:
-        seen: list[Any] = [learner.ahead().terms for learner in learners]
-        enough = max(1, sum(2 * terms.n_velocities >= terms.n_rows for terms in seen))
-        steps, fitted, learners = steps[:enough], fitted[:enough], learners[:enough]
-    for one, learner in zip(fitted, learners, strict=True):
-        one._check_enough(learner.ahead())
-        one._learner, one._map, one._skipped = learner, source.map, source.skipped
+    checked = fitted[0] if lags is None else fitted[-1]
+    source, n_rows = checked._source_in_time(X, sample_weight)
+    for one in fitted:
         for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(longest, name):
-                setattr(one, name, getattr(longest, name))
-    source.skipped.warn(longest, learners[-1].n_rows)
+            if hasattr(checked, name):
+                setattr(one, name, getattr(checked, name))
+
+    def begin(width: int) -> tuple[Learner, ...]:
+        if blocks is None:
+            return tuple(one._begin(width, None, ("lag_path", "continues")) for one in fitted)
+        return tuple(learners_of(one, width, "lag_path(..., blocks)") for one in fitted)
+
+    if blocks is None:  # all rows are one block
+        fitted, _ = fit_blocks(fitted, source, begin, 1, maxsize, shorter=lags is None)
+        errors = None
+    else:
+        n_blocks = check_blocks(blocks)
+        fitted, parts = fit_blocks(
+            fitted, source, begin, n_blocks, n_rows, shorter=lags is None
+        )
+        errors = tuple(jackknife(one, parts, k) for k, one in enumerate(fitted))
     kept = min(one.n_components_ for one in fitted)
     alphas = [one.alpha_ for one in fitted]
     return LagPath(
-        np.array(steps, np.int64),
+        np.array([one.lag for one in fitted], np.int64),
         np.array([one.autocorrelations_[:kept] for one in fitted]),
         np.array([one.timescales_[:kept] for one in fitted]),
         np.array([one.eigenvalues_[:kept] for one in fitted]),
         None if None in alphas else np.array(alphas),
         tuple(fitted),
+        errors,
     )

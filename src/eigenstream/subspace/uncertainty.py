@@ -1,0 +1,317 @@
+"""Error bars of subspaces from one pass: the jackknife over blocks of rows, pairs or classes."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.stats import t as student
+
+from eigenstream._checks import check_whole, warn_user
+from eigenstream._linalg import Float64s
+from eigenstream.evaluation.sums import without_each
+from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.learner import Learner
+
+#: The probability that an interval covers the true value.
+CONFIDENCE = 0.95
+
+#: Errors are reliable if blocks have at least this number of time scales.
+LEAST_TIMESCALES = 10
+
+#: The first block length for streams of unknown length, in rows. It doubles as the stream grows.
+#: Longer first blocks leave fewer blocks of short streams.
+FIRST_ROWS = 64
+
+#: Printed components.
+MOST_LINES = 7
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Values with standard errors and 95 % intervals.
+
+    Attributes
+    ----------
+    value, error, low, high : array of shape (n,)
+        The estimates, their standard errors and the ends of their intervals. NaN where they are not
+        known.
+    """
+
+    value: Float64s
+    error: Float64s
+    low: Float64s
+    high: Float64s
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """Error bars of a subspace, from the jackknife over blocks.
+
+    Attributes
+    ----------
+    estimator : fitted estimator
+        The estimator that has learned from all blocks.
+    n_blocks : int
+        The number of blocks.
+    block_size : float
+        The mean number of rows, pairs or classes in a block.
+    eigenvalues, objective : Estimate
+        The eigenvalues, and their sum (one value).
+    timescales : Estimate or None
+        The time scales of slow features, in rows. NaN if the interval of the autocorrelation
+        includes 0: use a shorter lag.
+    angles : array of shape (n_components,)
+        The root mean square angle between each component and its true value, in radians. Angles
+        between slow features measure correlations: a right angle is a correlation of 0.
+    subspace_angles : array of shape (n_components,)
+        The same for the span of the first 1, 2, ... components: the largest principal angle.
+    overlaps : array of shape (n_components, n_components)
+        The root mean square cosine of the error of component i with component j. A large entry
+        shows that two components are not distinguishable.
+    """
+
+    estimator: Any
+    n_blocks: int
+    block_size: float
+    eigenvalues: Estimate
+    objective: Estimate
+    timescales: Estimate | None
+    angles: Float64s
+    subspace_angles: Float64s
+    overlaps: Float64s
+
+    def __repr__(self) -> str:
+        kind, rows = type(self.estimator).__name__, self.estimator._block_word
+        lines = [f"{kind}: {self.n_blocks} blocks of {self.block_size:,.4g} {rows}, 95 % intervals"]
+        shown = {"eigenvalue": self.eigenvalues}
+        if self.timescales is not None:
+            shown["time scale"] = self.timescales
+        lines.append("   " + "".join(f"{name:>30}" for name in shown) + "  angle")
+        angles = np.degrees(self.angles)
+        for k in range(min(len(angles), MOST_LINES)):
+            cells = (
+                f"{one.value[k]:.4g} [{one.low[k]:.4g}, {one.high[k]:.4g}]"
+                for one in shown.values()
+            )
+            lines.append(f"{k + 1:3}" + "".join(f"{c:>30}" for c in cells) + f"{angles[k]:6.1f}°")
+        if len(angles) > MOST_LINES:
+            lines.append(f"  ... and {len(angles) - MOST_LINES} more")
+        return "\n".join(lines)
+
+
+# ---- blocks --------------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """Learners of the same consecutive rows; ``begins`` if the first row begins a sequence."""
+
+    learners: tuple[Learner, ...]
+    begins: bool = False
+
+    def merge(self, later: "Part", *, gap: bool = False) -> "Part":
+        """Return a part of these rows and the later ones, with a gap in time or without."""
+        new = gap or later.begins
+        both = zip(self.learners, later.learners, strict=True)
+        return Part(tuple(a.merge(b, new_sequence=new) for a, b in both), self.begins)
+
+
+def parts_in_time(
+    chunks: Iterable[Chunk],
+    begin: Callable[[int], tuple[Learner, ...]],
+    n_blocks: int,
+    n_rows: int | None,
+) -> list[Part]:
+    """Return the learners of consecutive blocks of equal length.
+
+    If ``n_rows`` is None, there are between ``n_blocks`` and ``2 * n_blocks`` of them: whenever
+    the latter are full, neighbours are merged. ``begin`` is called with the number of features.
+    """
+    size = FIRST_ROWS if n_rows is None else n_rows / n_blocks
+    parts: list[Part] = []
+    seen, end = 0, 0
+    for chunk in chunks:
+        first = 0
+        while first < len(chunk):
+            if seen == end:
+                if n_rows is None and len(parts) == 2 * n_blocks:
+                    parts = [a.merge(b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+                    size *= 2
+                parts.append(Part(begin(chunk.rows.shape[1]), bool((chunk.starts == first).any())))
+                end = ceil(size * len(parts) - 1e-6)
+            last = min(len(chunk), first + end - seen)
+            for learner in parts[-1].learners:
+                learner.add(chunk[first:last])
+            seen, first = seen + last - first, last
+    if len(parts) > 1 and end - seen > size / 2:  # a short last block
+        parts[-2:] = [parts[-2].merge(parts[-1])]
+    return parts
+
+
+def parts_of_classes(
+    chunks: Iterable[Chunk],
+    begin: Callable[[int], tuple[Learner, ...]],
+    n_blocks: int,
+    n_rows: int | None,
+) -> list[Part]:
+    """Return the learners of blocks of classes, which take turns in the order of appearance."""
+    parts: list[Part] = []
+    places: dict[Any, int] = {}
+    for chunk in chunks:
+        assert chunk.targets is not None
+        targets = [tuple(np.atleast_1d(one).tolist()) for one in chunk.targets]
+        of_row = np.array([places.setdefault(one, len(places)) for one in targets]) % n_blocks
+        for k in np.unique(of_row):
+            while len(parts) <= k:
+                parts.append(Part(begin(chunk.rows.shape[1])))
+            parts[k].learners[0].add(chunk.chosen(np.flatnonzero(of_row == k)))
+    return parts
+
+
+def fit_blocks(
+    estimators: list[Any],
+    source: Any,
+    begin: Callable[[int], tuple[Learner, ...]],
+    n_blocks: int,
+    n_rows: int | None,
+    cut: Any = parts_in_time,
+    *,
+    shorter: bool = False,
+) -> tuple[list[Any], list[Part]]:
+    """Return estimators that have learned all rows, and the learners of their blocks.
+
+    With ``shorter``, estimators whose lag leaves velocities for less than half of the rows are left
+    out, except the first.
+    """
+    parts = cut(source, begin, n_blocks, n_rows)
+    whole = reduce(Part.merge, parts).learners
+    if shorter:
+        seen: list[Any] = [one.ahead().terms for one in whole]
+        enough = max(1, sum(2 * terms.n_velocities >= terms.n_rows for terms in seen))
+        estimators, whole = estimators[:enough], whole[:enough]
+    for one in estimators:
+        one._map, one._skipped = source.map, source.skipped
+    fitted = [with_sums(*both) for both in zip(estimators, whole, strict=True)]
+    for one, learner in zip(fitted, whole, strict=True):
+        one._check_enough(learner.ahead())
+    source.skipped.warn(fitted[-1], whole[-1].n_rows, fitted[-1]._row_word)
+    return fitted, parts
+
+
+# ---- the jackknife -------------------------------------------------------------------------
+
+
+def check_blocks(blocks: Any) -> int:
+    """Return the number of blocks."""
+    return check_whole(blocks, "blocks", least=2)
+
+
+def learners_of(estimator: Any, width: int, call: str) -> Learner:
+    """Return a learner whose exact sums can be merged, or raise for other solvers."""
+    found: Learner = estimator._begin(width, None, (call, "merges"), (call, "matrices"))
+    if found.forgetting:
+        raise ValueError(
+            f"solver={estimator.solver!r} forgets earlier rows, so blocks are not alike. Use "
+            "solver='dense' for error bars."
+        )
+    return found
+
+
+def with_sums(estimator: Any, learner: Learner) -> Any:
+    """Return a copy of an estimator with other sums."""
+    made = copy(estimator)
+    made._learner, made._answer = learner, None
+    return made
+
+
+def left_out(fitted: Any, parts: list[Part], place: int = 0) -> Iterator[Any]:
+    """Yield the estimator without each block, at the alpha or eta and the size of the whole fit."""
+    held = {"n_components": fitted.n_components_}
+    for name in ("alpha", "eta", "shrinkage"):
+        if getattr(fitted, f"{name}_", None) is not None:
+            held[name] = getattr(fitted, f"{name}_")
+    fixed = copy(fitted).set_params(**held)
+    some = [Part(part.learners[place : place + 1], part.begins) for part in parts]
+    for part in some:
+        part.learners[0].sample = None  # only the choice of eta needs it
+    for before, after in without_each(some, Part.merge):
+        rest = before or after
+        if before is not None and after is not None:
+            rest = before.merge(after, gap=True)
+        assert rest is not None
+        with warnings.catch_warnings():  # the whole fit has warned
+            warnings.simplefilter("ignore", UserWarning)
+            one = with_sums(fixed, rest.learners[0])
+            one._solved()
+        yield one
+
+
+def jackknife(fitted: Any, parts: list[Part], place: int = 0) -> Uncertainty:
+    """Return the error bars of a fitted estimator from the learners of its blocks."""
+    n_blocks = len(parts)
+    if n_blocks < 2:
+        raise ValueError("All rows are in one block. Pass more rows or more classes.")
+    size = sum(fitted._block_size(part.learners[place]) for part in parts) / n_blocks
+    short = fitted._short_blocks([part.learners[place] for part in parts], size)
+    others = list(left_out(fitted, parts, place))
+    d = min(one.n_components_ for one in (fitted, *others))
+    values = {
+        name: np.array([np.atleast_1d(getattr(one, name))[:d] for one in (fitted, *others)])
+        for name in ("eigenvalues_", "objective_", "autocorrelations_", "timescales_")
+        if hasattr(fitted, name)
+    }
+    # Variances and ratios are positive, differences of variances are not.
+    positive = fitted._solved().details.get("weights", (1.0, 0.0))[1] == 0.0
+    scales = None
+    if "timescales_" in values:
+        known = _estimate(values["autocorrelations_"]).low > 0.0
+        scales = _estimate(np.where(known, values["timescales_"], np.nan), positive=True)
+        scales = replace(scales, value=values["timescales_"][0])
+    found = (_estimate(values[name], positive=positive) for name in ("eigenvalues_", "objective_"))
+    if short is not None:
+        warn_user(short)
+    return Uncertainty(fitted, n_blocks, size, *found, scales, *_angles(fitted, others, d))
+
+
+def _estimate(values: Float64s, *, positive: bool = False) -> Estimate:
+    """Return the estimate of the first values from those without each block.
+
+    Intervals of positive values are symmetric on a logarithmic scale.
+    """
+    n = len(values) - 1
+    times = student.ppf(0.5 + CONFIDENCE / 2.0, n - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt((n - 1) * values[1:].var(axis=0))
+        away = times * (np.sqrt((n - 1) * np.log(values[1:]).var(axis=0)) if positive else spread)
+        low, high = values[0] - away, values[0] + away
+        if positive:
+            low, high = values[0] * np.exp(-away), values[0] * np.exp(away)
+    found = (np.where(np.isfinite(away), one, np.nan) for one in (spread, low, high))
+    return Estimate(values[0], *found)
+
+
+def _angles(fitted: Any, others: list[Any], d: int) -> tuple[Float64s, Float64s, Float64s]:
+    """Return the angles of the components and of their spans, and their overlaps."""
+    metric, whole = fitted._metric(), fitted._vectors[:, :d]
+    own = whole.T @ metric @ whole
+    sines, spans, cosines = np.zeros(d), np.zeros(d), np.zeros((d, d))
+    for one in others:
+        vectors = one._vectors[:, :d]
+        mixed, theirs = whole.T @ metric @ vectors, vectors.T @ metric @ vectors
+        cosine = mixed / np.sqrt(np.outer(np.diagonal(own), np.diagonal(theirs)))
+        cosines += cosine**2
+        sines += np.maximum(1.0 - np.diagonal(cosine) ** 2, 0.0)
+        for n in range(1, d + 1):
+            inside = mixed[:n, :n].T @ np.linalg.solve(own[:n, :n], mixed[:n, :n])
+            least = eigh(inside, theirs[:n, :n], eigvals_only=True)[0]
+            spans[n - 1] += max(1.0 - float(least), 0.0)
+    share = (len(others) - 1) / len(others)
+    angles = [np.arcsin(np.sqrt(np.minimum(share * one, 1.0))) for one in (sines, spans)]
+    overlaps = np.sqrt(np.minimum(share * cosines, 1.0))
+    np.fill_diagonal(overlaps, np.cos(angles[0]))
+    return angles[0], angles[1], overlaps

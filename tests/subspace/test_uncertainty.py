@@ -1,0 +1,175 @@
+"""Error bars: the jackknife of separate fits, on blocks of rows, pairs and classes."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+from eigenstream import ClassSubspace, Dense, PairSubspace, SlowSubspace, StreamPCA, lag_path
+from eigenstream.processes import Autoregressive
+from eigenstream.streams import open_stream
+
+
+def jackknife_of(fits, name):
+    """The slow twin: values of separate fits to a standard error."""
+    values = np.array([getattr(one, name) for one in fits])
+    return np.sqrt((len(fits) - 1) * values.var(axis=0))
+
+
+def walk(seed, n, width=3):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, width)).cumsum(axis=0) @ rng.standard_normal((width, width)) + 5
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 2**16),
+    st.lists(st.integers(20, 60), min_size=1, max_size=4),
+    st.integers(2, 7),
+    st.integers(1, 4),
+    st.sampled_from(["difference", "ratio"]),
+    st.booleans(),
+    st.booleans(),
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_slow_subspaces_equal_separate_fits(seed, lengths, blocks, lag, criterion, scale, center):
+    runs = [walk(seed + k, n) for k, n in enumerate(lengths)]
+    weights = {"alpha": 0.5} if criterion == "difference" else {}
+    slow = SlowSubspace(
+        2, lag=lag, criterion=criterion, scale=scale, center=center, solver="dense", **weights
+    )
+    found = slow.uncertainty(runs, blocks=blocks)
+    assert found.n_blocks == blocks
+    whole = SlowSubspace(**slow.get_params()).fit(runs)
+    np.testing.assert_allclose(found.eigenvalues.value, whole.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(found.estimator.components_, whole.components_, atol=1e-9)
+    edges = np.ceil(np.arange(blocks + 1) * sum(lengths) / blocks - 1e-6).astype(int)
+    starts = np.cumsum([0, *lengths])
+    fits = []
+    for first, last in pairwise(edges):
+        rest = []
+        for run, start in zip(runs, starts, strict=False):
+            for part in (run[: max(first - start, 0)], run[max(last - start, 0) :]):
+                rest += [part] if len(part) > lag else []
+        fits.append(SlowSubspace(**slow.get_params()).fit(rest))
+    for name, own in (("eigenvalues_", found.eigenvalues), ("objective_", found.objective)):
+        due = jackknife_of(fits, name)
+        np.testing.assert_allclose(own.error, np.atleast_1d(due), rtol=1e-6, atol=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**16), st.integers(1, 50), st.integers(2, 6))
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_chunks_of_a_stream_do_not_matter(seed, chunk, blocks):
+    X = walk(seed, 200)
+    slow = SlowSubspace(2, alpha=0.5)
+    whole = slow.uncertainty(X, blocks=blocks)
+    parts = slow.uncertainty(open_stream(X, chunk_rows=chunk), blocks=blocks)
+    assert parts.n_blocks == whole.n_blocks
+    np.testing.assert_allclose(parts.eigenvalues.error, whole.eigenvalues.error, rtol=1e-7)
+    np.testing.assert_allclose(parts.timescales.low, whole.timescales.low, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("n", [100, 640, 1000, 5000, 12_345])
+def test_a_stream_of_unknown_length_has_enough_blocks(n):
+    X = walk(0, n)
+    found = StreamPCA(2).uncertainty(open_stream(iter(np.split(X, [n // 3]))), blocks=5)
+    assert min(n // 64, 5) <= found.n_blocks <= 10
+    assert found.block_size * found.n_blocks == pytest.approx(n)
+    np.testing.assert_allclose(found.eigenvalues.value, StreamPCA(2).fit(X).eigenvalues_)
+
+
+def test_errors_of_variances_are_those_of_independent_rows():
+    X = np.random.default_rng(0).standard_normal((20_000, 3)) * [4.0, 2.0, 1.0]
+    found = StreamPCA(3).uncertainty(X, blocks=200)
+    # The squared angle of components i and j is v_i v_j / (n (v_i - v_j)^2) [ANDERSON].
+    v = np.array([16.0, 4.0, 1.0])
+    np.testing.assert_allclose(found.eigenvalues.error, v * np.sqrt(2 / 20_000), rtol=0.2)
+    terms = [sum(a * b / (a - b) ** 2 for b in v if b != a) / 20_000 for a in v]
+    np.testing.assert_allclose(found.angles, np.sqrt(terms), rtol=0.2)
+
+
+def test_intervals_are_those_of_student():
+    found = StreamPCA(2).uncertainty(np.random.default_rng(0).standard_normal((900, 2)), blocks=9)
+    upper = np.log(found.eigenvalues.high / found.eigenvalues.value)
+    np.testing.assert_allclose(upper, np.log(found.eigenvalues.value / found.eigenvalues.low))
+    near = student.ppf(0.975, 8) * found.eigenvalues.error / found.eigenvalues.value
+    np.testing.assert_allclose(upper, near, rtol=0.05)
+
+
+def test_equal_variances_are_not_distinguishable():
+    X = np.random.default_rng(1).standard_normal((4000, 3)) * [2.0, 2.0, 1.0]
+    found = StreamPCA(2).uncertainty(X)
+    assert found.overlaps[0, 1] > 0.3
+    assert found.subspace_angles[1] < 0.1 < 0.3 < found.angles[0]
+
+
+def test_classes_are_left_out():
+    rng = np.random.default_rng(0)
+    y = rng.integers(7, size=120)
+    X = rng.standard_normal((120, 4)) + rng.standard_normal((7, 4))[y]
+    found = ClassSubspace(2, eta=1.0).uncertainty(X, y, blocks=3)
+    place = {name: k % 3 for k, name in enumerate(dict.fromkeys(y.tolist()))}
+    block = np.array([place[one] for one in y.tolist()])
+    fits = [ClassSubspace(2, eta=1.0).fit(X[block != k], y[block != k]) for k in range(3)]
+    np.testing.assert_allclose(found.eigenvalues.error, jackknife_of(fits, "eigenvalues_"))
+    assert found.n_blocks == 3
+    assert found.block_size == pytest.approx(7 / 3)
+    assert "classes" in repr(found)
+
+
+def test_pairs_are_left_out():
+    rng = np.random.default_rng(0)
+    pairs, y = rng.standard_normal((60, 2, 3)), np.resize([1, -1], 60)
+    found = PairSubspace(2, eta=2.0).uncertainty(pairs, y, blocks=4)
+    fits = []
+    for k in range(4):
+        kept = np.arange(60) // 15 != k
+        fits.append(PairSubspace(2, eta=2.0).fit(pairs[kept], y[kept]))
+    np.testing.assert_allclose(found.eigenvalues.error, jackknife_of(fits, "eigenvalues_"))
+
+
+def test_a_path_over_lags_has_errors_of_each_lag():
+    X = Autoregressive([0.95, 0.6], random_state=0).take(4000)
+    slow = SlowSubspace(2, criterion="ratio")
+    path = lag_path(slow, X, [1, 3], blocks=10)
+    for lag, found in zip((1, 3), path.errors, strict=True):
+        alone = SlowSubspace(2, criterion="ratio", lag=lag).uncertainty(X, blocks=10)
+        np.testing.assert_allclose(found.timescales.error, alone.timescales.error, rtol=1e-9)
+    assert lag_path(slow, X, [1]).errors is None
+
+
+def test_short_blocks_raise_a_warning():
+    process = Autoregressive([0.99, 0.5], random_state=0)
+    with pytest.warns(UserWarning, match="shorter than ten time scales"):
+        SlowSubspace(2).uncertainty(process.take(4000))
+    with pytest.warns(UserWarning, match="shorter than ten time scales"):
+        StreamPCA(2).uncertainty(process.take(4000))
+
+
+def test_a_lag_without_correlation_gives_no_interval():
+    X = np.random.default_rng(0).standard_normal((2000, 2))
+    scales = SlowSubspace(2).uncertainty(X).timescales
+    assert np.isnan([scales.low, scales.high]).all()
+
+
+def test_long_results_are_printed_in_ten_lines():
+    X = np.random.default_rng(0).standard_normal((400, 12))
+    text = repr(StreamPCA(12).uncertainty(X, blocks=5))
+    assert len(text.splitlines()) == 10
+    assert text.endswith("and 5 more")
+
+
+def test_solvers_without_exact_sums_raise_one_error():
+    X = walk(0, 100)
+    for solver in ("sketch", "krylov", "flow", "kernel"):
+        with pytest.raises(ValueError, match="not supported"):
+            StreamPCA(1, solver=solver).uncertainty(X)
+    with pytest.raises(ValueError, match="forgets"):
+        StreamPCA(1, solver=Dense(forgetting=0.01)).uncertainty(X)
+    with pytest.raises(ValueError, match="blocks"):
+        StreamPCA(1).uncertainty(X, blocks=1)
