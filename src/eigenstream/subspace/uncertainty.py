@@ -121,43 +121,64 @@ class Part(NamedTuple):
         return Part(tuple(a.merge(b, new_sequence=new) for a, b in both), self.begins)
 
 
-def parts_in_time(
-    chunks: Iterable[Chunk],
-    begin: Callable[[int], tuple[Learner, ...]],
-    n_blocks: int,
-    n_rows: int | None,
-) -> list[Part]:
-    """Return the learners of consecutive blocks of equal length.
+#: A function of the number of features that returns empty learners.
+Begin = Callable[[int], tuple[Learner, ...]]
+
+
+class TimeBlocks:
+    """Learners of consecutive blocks of equal length.
 
     If ``n_rows`` is None, there are between ``n_blocks`` and ``2 * n_blocks`` of them: whenever
     the latter are full, neighbours are merged. ``begin`` is called with the number of features.
     """
-    size = FIRST_ROWS if n_rows is None else n_rows / n_blocks
-    parts: list[Part] = []
-    seen, end = 0, 0
-    for chunk in chunks:
+
+    def __init__(self, begin: Begin, n_blocks: int, n_rows: int | None) -> None:
+        self.begin, self.n_blocks = begin, n_blocks
+        #: The length of a block, or None while it doubles.
+        self.size = FIRST_ROWS if n_rows is None else n_rows / n_blocks
+        self.doubles = n_rows is None
+        self.parts: list[Part] = []
+        #: The number of rows so far, and the number at which the last block is full.
+        self.n_rows = self.end = 0
+
+    def add(self, chunk: Chunk) -> None:
+        """Learn rows that follow the rows so far."""
         first = 0
         while first < len(chunk):
-            if seen == end:
-                if n_rows is None and len(parts) == 2 * n_blocks:
-                    parts = [a.merge(b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-                    size *= 2
-                parts.append(Part(begin(chunk.rows.shape[1]), bool((chunk.starts == first).any())))
-                end = ceil(size * len(parts) - 1e-6)
-            last = min(len(chunk), first + end - seen)
-            for learner in parts[-1].learners:
+            if self.n_rows == self.end:
+                self._open(chunk.rows.shape[1], bool((chunk.starts == first).any()))
+            last = min(len(chunk), first + self.end - self.n_rows)
+            for learner in self.parts[-1].learners:
                 learner.add(chunk[first:last])
-            seen, first = seen + last - first, last
-    if len(parts) > 1 and end - seen > size / 2:  # a short last block
-        parts[-2:] = [parts[-2].merge(parts[-1])]
-    return parts
+            self.n_rows, first = self.n_rows + last - first, last
+
+    def _open(self, width: int, begins: bool) -> None:
+        if self.doubles and len(self.parts) == 2 * self.n_blocks:
+            pairs = zip(self.parts[::2], self.parts[1::2], strict=True)
+            self.parts = [a.merge(b) for a, b in pairs]
+            self.size *= 2
+        self.parts.append(Part(self.begin(width), begins))
+        self.end = ceil(self.size * len(self.parts) - 1e-6)
+
+    def done(self) -> list[Part]:
+        """Return the blocks; a short last one joins the block before it."""
+        if len(self.parts) > 1 and self.end - self.n_rows > self.size / 2:
+            self.parts[-2:] = [self.parts[-2].merge(self.parts[-1])]
+        return self.parts
+
+
+def parts_in_time(
+    chunks: Iterable[Chunk], begin: Begin, n_blocks: int, n_rows: int | None
+) -> list[Part]:
+    """Return the learners of blocks of rows or pairs."""
+    blocks = TimeBlocks(begin, n_blocks, n_rows)
+    for chunk in chunks:
+        blocks.add(chunk)
+    return blocks.done()
 
 
 def parts_of_classes(
-    chunks: Iterable[Chunk],
-    begin: Callable[[int], tuple[Learner, ...]],
-    n_blocks: int,
-    n_rows: int | None,
+    chunks: Iterable[Chunk], begin: Begin, n_blocks: int, n_rows: int | None
 ) -> list[Part]:
     """Return the learners of blocks of classes, which take turns in the order of appearance."""
     parts: list[Part] = []
@@ -176,7 +197,7 @@ def parts_of_classes(
 def fit_blocks(
     estimators: list[Any],
     source: Any,
-    begin: Callable[[int], tuple[Learner, ...]],
+    begin: Begin,
     n_blocks: int,
     n_rows: int | None,
     cut: Any = parts_in_time,
@@ -229,13 +250,18 @@ def with_sums(estimator: Any, learner: Learner) -> Any:
     return made
 
 
-def left_out(fitted: Any, parts: list[Part], place: int = 0) -> Iterator[Any]:
-    """Yield the estimator without each block, at the alpha or eta and the size of the whole fit."""
+def held_parameters(fitted: Any) -> dict[str, Any]:
+    """Return the parameters that a fit has estimated, as numbers."""
     held = {"n_components": fitted.n_components_}
     for name in ("alpha", "eta", "shrinkage"):
         if getattr(fitted, f"{name}_", None) is not None:
             held[name] = getattr(fitted, f"{name}_")
-    fixed = copy(fitted).set_params(**held)
+    return held
+
+
+def left_out(fitted: Any, parts: list[Part], place: int = 0) -> Iterator[Any]:
+    """Yield the estimator without each block, at the alpha or eta and the size of the whole fit."""
+    fixed = copy(fitted).set_params(**held_parameters(fitted))
     some = [Part(part.learners[place : place + 1], part.begins) for part in parts]
     for part in some:
         part.learners[0].sample = None  # only the choice of eta needs it
