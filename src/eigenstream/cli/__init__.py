@@ -71,6 +71,7 @@ COMMANDS = {
     "merge": "monday.eigs tuesday.eigs -o both.eigs",
     "export": "model.eigs -o components.csv",
     "lags": "runs/*.csv --plot lags.png",
+    "watch": "model.eigs today.csv --window 5000",
     "warmup": "",
     "demo": "--seed 1 --out other.html",
 }

@@ -19,12 +19,15 @@ def lags(
         Any, lag_list, "The lags, in rows; by default 1,2,5,10,20,50,100, as the rows allow."
     ] = None,
     n_components: Annotated[int | None, "The number of features; by default at most 3."] = None,
+    blocks: Annotated[int, "The number of blocks for standard errors."] = 20,
     plot: Annotated[Path | None, "Draw the time scales (.png, .svg)."] = None,
     reading: ReadingOptions,
     missing: Missing = "raise",
     json: Json = False,
 ) -> None:
     """Print the time scales of the slowest features at several lags, from one pass over the rows.
+
+    Standard errors come from fits without each block of rows.
 
     A time scale that grows with the lag shows that the features at short lags are noise. Fit with a
     lag at which the time scales no longer grow.
@@ -37,12 +40,17 @@ def lags(
     if n_components is None:
         n_components = min(3, stream.n_features or 3)
     with Watched(stream) as watched:
-        path = lag_path(SlowSubspace(n_components, criterion="ratio"), watched, lag)
+        path = lag_path(SlowSubspace(n_components, criterion="ratio"), watched, lag, blocks=blocks)
     if plot is not None:
         save_figure(plotting.lags(path), plot)
+    assert path.errors is not None
+    errors = [found.timescales for found in path.errors]
     if json:
-        print_json({"lags": path.lags, "timescales": path.timescales, "plot": plot})
+        found = {"lags": path.lags, "timescales": path.timescales, "plot": plot}
+        print_json(found | {"errors": [one.error for one in errors if one is not None]})
         return
-    print(f"{'lag':>8}  time scale of each feature, in rows")
-    for one, scales in zip(path.lags.tolist(), path.timescales.tolist(), strict=True):
-        print(f"{one:8}" + "".join(f"{scale:12.5g}" for scale in scales))
+    print(f"{'lag':>8}  time scale of each feature, in rows, with its standard error")
+    for one, scales in zip(path.lags.tolist(), errors, strict=True):
+        assert scales is not None
+        both = zip(scales.value, scales.error, strict=True)
+        print(f"{one:8}" + "".join(f"{scale:12.5g} ± {error:<7.2g}" for scale, error in both))

@@ -15,7 +15,9 @@ from eigenstream.plotting._curves import (
     roc,
     runs,
     spectrum,
+    stability,
     sweep,
+    timescales,
 )
 from eigenstream.plotting._pictures import (
     embedding,
@@ -53,6 +55,8 @@ __all__ = [
     "signed",
     "sizes",
     "spectrum",
+    "stability",
     "svg",
     "sweep",
+    "timescales",
 ]

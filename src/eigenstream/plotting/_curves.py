@@ -244,6 +244,7 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
 
     A feature with exponential autocorrelation has a horizontal line. Time scales in the shaded
     area are below their lag, so their estimates are unreliable. A line ends at half the lag.
+    Vertical bars are 95 % intervals, if the path has errors.
 
     Parameters
     ----------
@@ -272,6 +273,9 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
         known = np.logical_and.accumulate(scales >= path.lags / 2)
         shown = np.flatnonzero(known & np.isfinite(scales))
         ax.plot(path.lags[shown], scales[shown], "-o", ms=3.5, lw=1.5, color=colour)
+        for place in shown if getattr(path, "errors", None) else ():
+            found = path.errors[place].timescales
+            ax.vlines(path.lags[place], found.low[k], found.high[k], colour, lw=1.0)
         if len(shown):
             # The name next to the last point.
             where = (float(path.lags[shown[-1]]), float(scales[shown[-1]]))
@@ -285,6 +289,78 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300 * low else (1.0,)))
         axis.set_major_formatter("{x:g}")
         axis.set_minor_locator(NullLocator())
+    return ax
+
+
+#: Components whose error overlaps more than this with another component are marked with its number.
+CONFUSED = 0.3
+
+
+def timescales(found: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw the time scale of each component with its 95 % interval.
+
+    Parameters
+    ----------
+    found : Uncertainty
+        The result of ``SlowSubspace.uncertainty``. Components without an interval have no bar.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from eigenstream import SlowSubspace
+    >>> from eigenstream.processes import Autoregressive
+    >>> rows = Autoregressive([0.9, 0.5], random_state=0).take(2000)
+    >>> timescales(SlowSubspace(2).uncertainty(rows)).get_ylabel()
+    'time scale, in rows'
+    """
+    ax = axes(title="Time scales") if ax is None else ax
+    scales = found.timescales
+    places = np.arange(1, len(scales.value) + 1)
+    ends = np.nan_to_num([scales.value - scales.low, scales.high - scales.value])
+    ax.errorbar(places, scales.value, ends, fmt="o", ms=5, capsize=3, color=COLOURS[2])
+    ax.set(xlabel="component", ylabel="time scale, in rows", yscale="log")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return ax
+
+
+def stability(found: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw the error of the components: their angles, and those of the spans of the first ones.
+
+    A component with a large angle in a span with a small angle is confused with another component
+    of the span. The numbers name the pairs that are hard to tell apart.
+
+    Parameters
+    ----------
+    found : Uncertainty
+        The result of ``uncertainty`` of an estimator.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from eigenstream import StreamPCA
+    >>> rows = np.random.default_rng(0).standard_normal((2000, 4)) * [3.0, 2.0, 2.0, 1.0]
+    >>> stability(StreamPCA(3).uncertainty(rows)).get_legend_handles_labels()[1]
+    ['component', 'span of the first']
+    """
+    ax = axes(title="Stability") if ax is None else ax
+    places = np.arange(1, len(found.angles) + 1)
+    angles, spans = np.degrees(found.angles), np.degrees(found.subspace_angles)
+    ax.plot(places, angles, "o", ms=5, color=COLOURS[2], label="component")
+    ax.plot(places, spans, "-", lw=1.5, color=COLOURS[1], label="span of the first")
+    others = found.overlaps - np.diag(np.diagonal(found.overlaps))
+    for k, row in enumerate(others):
+        if row.max() > CONFUSED:
+            where = (places[k], angles[k])
+            ax.annotate(f"{row.argmax() + 1}", where, (6, 2), textcoords="offset points")
+    ax.set(xlabel="component", ylabel="error of the angle, degrees", ylim=(0, 93))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    legend(ax, "best")
     return ax
 
 

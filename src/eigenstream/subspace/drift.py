@@ -1,5 +1,6 @@
 """Drift: the angle between the subspace of each window of a stream and a reference."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
@@ -150,6 +151,9 @@ class SubspaceDrift:
     def _compared(self, parts: list[Part]) -> DriftRecord:
         learner = reduce(Part.merge, parts).learners[0]
         whole = with_sums(self._estimator, learner)
+        with warnings.catch_warnings():  # eigenvalues of a window may be negative
+            warnings.simplefilter("ignore", UserWarning)
+            whole._solved()
         if not self._warned:
             learners = [part.learners[0] for part in parts]
             message = whole._short_blocks(learners, self.window / self.blocks)

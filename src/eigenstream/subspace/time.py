@@ -31,6 +31,7 @@ from eigenstream.subspace.uncertainty import (
     fit_blocks,
     jackknife,
     learners_of,
+    warned,
 )
 
 
@@ -284,7 +285,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         source, n_rows = one._source_in_time(X)
         begin = partial(learners_of, one, call="uncertainty")
         (fitted,), parts = fit_blocks([one], source, lambda n: (begin(n),), blocks, n_rows)
-        return jackknife(fitted, parts)
+        return warned(jackknife(fitted, parts))
 
     def _source_in_time(self, X: Any, sample_weight: Any = None) -> tuple[Source, int | None]:
         """Return the rows of a new fit after its feature map, and their number if it is known."""

@@ -22,6 +22,7 @@ from eigenstream.subspace.uncertainty import (
     fit_blocks,
     jackknife,
     learners_of,
+    warned,
 )
 
 #: A warning needs implied time scales that differ by this factor, and autocorrelations larger than
@@ -234,6 +235,7 @@ def lag_path(
             fitted, source, begin, n_blocks, n_rows, shorter=lags is None
         )
         errors = tuple(jackknife(one, parts, k) for k, one in enumerate(fitted))
+        warned(max(errors, key=lambda one: one.warning is not None))
     kept = min(one.n_components_ for one in fitted)
     alphas = [one.alpha_ for one in fitted]
     return LagPath(

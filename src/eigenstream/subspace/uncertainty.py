@@ -74,6 +74,8 @@ class Uncertainty:
     overlaps : array of shape (n_components, n_components)
         The root mean square cosine of the error of component i with component j. A large entry
         shows that two components are not distinguishable.
+    warning : str or None
+        The warning that was raised if blocks are too short.
     """
 
     estimator: Any
@@ -85,6 +87,7 @@ class Uncertainty:
     angles: Float64s
     subspace_angles: Float64s
     overlaps: Float64s
+    warning: str | None
 
     def __repr__(self) -> str:
         kind, rows = type(self.estimator).__name__, self.estimator._block_word
@@ -277,6 +280,13 @@ def left_out(fitted: Any, parts: list[Part], place: int = 0) -> Iterator[Any]:
         yield one
 
 
+def warned(found: Uncertainty) -> Uncertainty:
+    """Return error bars after the warning if their blocks are too short."""
+    if found.warning is not None:
+        warn_user(found.warning)
+    return found
+
+
 def jackknife(fitted: Any, parts: list[Part], place: int = 0) -> Uncertainty:
     """Return the error bars of a fitted estimator from the learners of its blocks."""
     n_blocks = len(parts)
@@ -299,9 +309,7 @@ def jackknife(fitted: Any, parts: list[Part], place: int = 0) -> Uncertainty:
         scales = _estimate(np.where(known, values["timescales_"], np.nan), positive=True)
         scales = replace(scales, value=values["timescales_"][0])
     found = (_estimate(values[name], positive=positive) for name in ("eigenvalues_", "objective_"))
-    if short is not None:
-        warn_user(short)
-    return Uncertainty(fitted, n_blocks, size, *found, scales, *_angles(fitted, others, d))
+    return Uncertainty(fitted, n_blocks, size, *found, scales, *_angles(fitted, others, d), short)
 
 
 def _estimate(values: Float64s, *, positive: bool = False) -> Estimate:
