@@ -55,9 +55,7 @@ FLOORS = {
 }
 
 #: Folders that are planned; one that has come is taken off this list.
-FUTURE = {
-    "distributed",
-}
+FUTURE: set[str] = set()
 
 #: Libraries that only these places may import.
 HOMES = {

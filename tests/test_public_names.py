@@ -9,6 +9,7 @@ import pytest
 
 MODULES = [
     "eigenstream",
+    "eigenstream.distributed",
     "eigenstream.evaluation",
     "eigenstream.features",
     "eigenstream.persistence",

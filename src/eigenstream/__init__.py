@@ -133,14 +133,25 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'eigenstream' has no attribute {name!r}")
 
 
+def _fit_dask(*what: Any, **how: Any) -> Any:
+    """Fit an estimator to Dask data."""
+    return import_module("eigenstream.distributed").fit(*what, **how)
+
+
+def _map_dask(*what: Any) -> Any:
+    """Map Dask data by a method."""
+    return import_module("eigenstream.distributed.parts").mapped(*what)
+
+
 def _report(*what: Any, **how: Any) -> None:
     """Write the report of an estimator."""
     __getattr__("report")(*what, **how)
 
 
 _hooks.report, _hooks.make_keeper = _report, _checkpoint
+_hooks.fit_dask, _hooks.map_dask = _fit_dask, _map_dask
 
 
 def __dir__() -> list[str]:
-    others = ("evaluation", "online", "plotting", "processes", "schedules", "testing", "theory")
-    return sorted({*__all__, *_HOMES, *others})
+    others = ("distributed", "evaluation", "online", "plotting", "processes", "schedules")
+    return sorted({*__all__, *_HOMES, *others, "testing", "theory"})

@@ -1,6 +1,6 @@
-"""Functions of higher layers that estimators call: reports and checkpoints.
+"""Functions of higher layers that estimators call: reports, checkpoints and work on Dask data.
 
-``eigenstream/__init__.py`` sets both.
+``eigenstream/__init__.py`` sets them.
 """
 
 from collections.abc import Callable
@@ -74,6 +74,10 @@ def _not_set(*_: Any, **__: Any) -> Any:
 report: Callable[..., Any] = _not_set
 #: Return a keeper for the arguments ``checkpoint``, ``every`` and ``resume`` of a fit.
 make_keeper: Callable[[Any, Any, Any], Keeper] = _not_set
+#: Fit an estimator to Dask data: ``eigenstream.distributed.fit``.
+fit_dask: Callable[..., Any] = _not_set
+#: Return the lazy results of a method for Dask data.
+map_dask: Callable[..., Any] = _not_set
 
 
 def keeper_of(checkpoint: Any, every: Any, resume: Any) -> Keeper | None:

@@ -18,13 +18,14 @@ with their weights themselves, because they treat a gap as a gap.
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from functools import wraps
+from functools import partial, wraps
 from inspect import signature
 from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import vstack
 
+from eigenstream import _hooks
 from eigenstream._checks import is_sparse, warn_user
 from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, Keeper, Resumption, keeper_of
@@ -39,9 +40,11 @@ __all__ = [
     "all_rows",
     "check_labelled",
     "complete_rows",
+    "fits_dask",
     "fits_streams",
     "fits_streams_by",
     "fresh",
+    "is_dask",
     "is_stream",
     "learn_chunks",
     "maps_streams",
@@ -133,6 +136,31 @@ def name_columns(estimator: Any, stream: Any) -> tuple[str, ...] | None:
         return None
     estimator.feature_names_in_ = np.array(names, dtype=object)
     return names
+
+
+def is_dask(X: Any) -> bool:
+    """Return whether X is a Dask collection, or a list of these.
+
+    >>> is_dask([np.zeros((3, 2))])
+    False
+    """
+    one = X[0] if isinstance(X, list | tuple) and X else X
+    return hasattr(type(one), "__dask_graph__")
+
+
+def fits_dask(method: Method) -> Method:
+    """Let ``fit(X, ...)`` accept Dask collections, which ``eigenstream.distributed`` fits."""
+
+    @wraps(method)
+    def fit(self: Any, *given: Any, **named: Any) -> Any:
+        if not any(map(is_dask, (*given[:1], *named.values()))):
+            return method(self, *given, **named)
+        arguments = dict(signature(method).bind(self, *given, **named).arguments)
+        del arguments["self"]
+        X = arguments.pop(next(iter(arguments)))
+        return _hooks.fit_dask(self, X, **arguments)
+
+    return cast(Method, fit)
 
 
 def refuse_keeping(X: Any) -> NoReturn:
@@ -447,7 +475,7 @@ def _fitting(method: Method, learn: Callable[[Any, Course], None]) -> Method:
         return self
 
     fit.takes_streams = True  # type: ignore[attr-defined]
-    return documented_by(KEEPING)(cast(Method, fit))
+    return fits_dask(documented_by(KEEPING)(cast(Method, fit)))
 
 
 def _reject_weights(others: Mapping[str, Any]) -> None:
@@ -484,6 +512,8 @@ def maps_streams(method: Method) -> Method:
 
     @wraps(method)
     def mapped(self: Any, X: Any, *rest: Any, **more: Any) -> Any:
+        if is_dask(X):
+            return _hooks.map_dask(partial(method, self, **more), X, *rest)
         if not is_stream(X):
             return method(self, X, *rest, **more)
         _check_columns(self, X)

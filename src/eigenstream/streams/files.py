@@ -42,6 +42,9 @@ ZARR = (".zgroup", ".zarray", "zarr.json")
 class Disk:
     """The local file system, with the methods of an fsspec file system."""
 
+    def __reduce__(self) -> str:
+        return "DISK"
+
     def isdir(self, path: str) -> bool:
         """Return whether the path is a folder."""
         return os.path.isdir(path)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -113,6 +114,8 @@ class Stream:
         self.n_filled = 0
         self.preprocessing = Preprocessing()
         self._labels: Labels | None = None
+        #: The first row of a part of the stream, and the row after its last one.
+        self._part: tuple[int, int | None] = (0, None)
         #: The functions of estimators whose results replace the rows.
         self._answers: tuple[Callable[[Any], Any], ...] = ()
 
@@ -128,6 +131,8 @@ class Stream:
     @property
     def n_rows(self) -> int | None:
         """Return the number of rows of all chunks, or None if only a pass can count them."""
+        if self._part[1] is not None:
+            return self._part[1] - self._part[0]
         lost, plan, known = self.preprocessing.lost, self._plan, []
         one_each = plan.sequence is None and plan.time is None and not plan.joined
         for count in self._counts():
@@ -321,6 +326,33 @@ class Stream:
         made._plan = replace(self._plan, missing=KEEP)
         return made
 
+    def split(self, n_parts: int) -> list["Stream"]:
+        """Return consecutive parts of the stream, which separate processes can read.
+
+        Parts have equal numbers of rows. If only a pass can count the rows, a part is one or more
+        files, or the whole stream if a sequence may continue in the next file.
+
+        Examples
+        --------
+        >>> from eigenstream.streams import open_stream
+        >>> parts = open_stream({"a": np.zeros((3, 2)), "b": np.ones((2, 2))}).split(2)
+        >>> [[(chunk.source, len(chunk)) for chunk in part] for part in parts]
+        [[('a', 2)], [('a', 1), ('b', 2)]]
+        """
+        n_rows, counts, plan = self.n_rows, self._counts(), self._plan
+        edges = np.linspace(0, n_rows or len(counts), check_whole(n_parts, "n_parts") + 1)
+        cuts = np.unique(edges.astype(int)).tolist()
+        apart = not (plan.joined or self.preprocessing.steps or self._labels or self._answers)
+        if n_rows is None and not apart:
+            return [self]
+        if n_rows is None:
+            return [Stream(self._tables[i:j], plan) for i, j in pairwise(cuts)]
+        found = []
+        for ends in pairwise(cuts):
+            found.append(self.through())
+            found[-1]._tables, found[-1]._part = tuple(map(copy, self._tables)), ends
+        return found
+
     # ---- passes ------------------------------------------------------------------------------
 
     def column(self) -> Any:
@@ -449,13 +481,18 @@ class Stream:
         """Yield the chunks of a pass after the first ``skip`` rows."""
         steps = self.preprocessing.fresh()
         near = not steps.remembers and self._plan.missing != "interpolate"
+        first, stop = self._part
+        skip += first
         start = self._place_of(skip) if near else (0, 0, 0)
         end = start[2]
         for chunk in self._prepared(steps, *start):
             end += len(chunk)
             if end > skip:
-                part = chunk.between(max(len(chunk) - (end - skip), 0), len(chunk))
-                yield replace(part, end=end)
+                last = len(chunk) - max(end - (stop or end), 0)
+                part = chunk.between(max(len(chunk) - (end - skip), 0), last)
+                yield replace(part, end=end - len(chunk) + last - first)
+            if stop is not None and end >= stop:
+                return
         if end == 0 and steps.lost:
             using = ", ".join(repr(step) for step in steps.steps if step.lost)
             raise StreamError(

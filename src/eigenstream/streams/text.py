@@ -153,6 +153,10 @@ class Text(ColumnTable):
             for place, (word, row) in layout.words.items()
         }
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without the open file."""
+        return {name: value for name, value in vars(self).items() if name != "_raw"}
+
     @contextmanager
     def _opened(self) -> Iterator[Any]:
         """Open the file for Arrow, decompressed."""

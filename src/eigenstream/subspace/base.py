@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
-from itertools import chain
 from numbers import Integral
 from pickle import PicklingError
 from types import FunctionType
@@ -202,18 +201,16 @@ class SubspaceEstimator(
             self._learner, self._answer = None, None
             self._fit_maps(source)
         source.learned = lambda: self._noted(source)
-        calls = (("checkpoint=", "continues"),) if source.keeper is not None else ()
-        passing: Any = source
+        calls = source.calls
         if self._learner is None:
             n_rows, width = source.n_rows if source.rereadable else None, source.n_features
             if source.map is not None and not (source.map.ready and source.rereadable):
-                started = iter(source)
-                first = next(started)
-                n_rows, width, passing = None, first.rows.shape[1], chain([first], started)
+                first = source.start()
+                n_rows, width = None, first.rows.shape[1]
             elif source.map is not None:
                 width = source.width
             self._learner = self._begin(width, n_rows, *calls)
-            if source.keeper is not None and passing is source and source.map is not None:
+            if source.keeper is not None and source.begun is None and source.map is not None:
                 source.keeper.began(source.learned)
         learner = self._learner
         task = self._task(learner.terms.n_features)
@@ -224,7 +221,7 @@ class SubspaceEstimator(
                 "several times. Write it to a file first, or use solver=Dense() or Sketch()."
             )
         try:
-            self._learner = learner = self._solver.learn(learner, passing, task)
+            self._learner = learner = self._solver.learn(learner, source, task)
         except UnstableStepError as error:  # keep the state before the unstable block
             self._answer, error.keeps = self._solve(learner), True
             raise
@@ -233,7 +230,7 @@ class SubspaceEstimator(
         self._check_enough(ready)
         self._answer = self._solve(ready)
         if isinstance(learner.sums, Passes):
-            learner.sums.rows = None
+            learner.sums.source = None
         self._skipped.warn(self, learner.n_rows, self._row_word)
 
     def _in_memory(self, stream: Any) -> bool:

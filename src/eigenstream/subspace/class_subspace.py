@@ -12,7 +12,14 @@ from eigenstream._linalg import Float64s
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import offered_if, unchanged_on_error
 from eigenstream._storable import storable
-from eigenstream._streams import all_rows, check_labelled, is_stream, note_columns, refuse_keeping
+from eigenstream._streams import (
+    all_rows,
+    check_labelled,
+    fits_dask,
+    is_stream,
+    note_columns,
+    refuse_keeping,
+)
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.subspace import pair_input, rows
@@ -152,6 +159,7 @@ class ClassSubspace(PairwiseEstimator):
 
     # ---- learning --------------------------------------------------------------------------
 
+    @fits_dask
     @documented_by(KEEPING)
     def fit(
         self,
@@ -197,11 +205,7 @@ class ClassSubspace(PairwiseEstimator):
                     note_columns(self, stream)
                     note_source(self, stream)
                     return self
-
-                def labels(given: Any) -> Any:
-                    return pair_input.checked_labels(self, given)
-
-                source = rows.source_of_stream(self, stream, targets=labels, keeper=keeper)
+                source = self._source_of_stream(stream, keeper)
                 self.n_features_in_ = source.n_features
                 note_columns(self, stream)
                 self._resume(source, keeper)
@@ -298,7 +302,17 @@ class ClassSubspace(PairwiseEstimator):
         source = one._source(X, y, None, groups, reset=True)
         return one._jackknifed(source, blocks, parts_of_classes)
 
-    def _source(self, X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool) -> Source:
+    def _source_of_stream(self, stream: Any, keeper: Any = None) -> Source:
+        def labels(given: Any) -> Any:
+            return pair_input.checked_labels(self, given)
+
+        return rows.source_of_stream(self, stream, targets=labels, keeper=keeper)
+
+    def _source(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, *, reset: bool
+    ) -> Source:
+        if is_stream(X):
+            return self._source_of_stream(X)
         given = rows.validated(self, X, reset=reset)
         n = given.shape[0]
         targets = pair_input.targets_of(self, y, groups, n)

@@ -12,6 +12,7 @@ from eigenstream._linalg import Float64s, brief
 from eigenstream._provenance import forget_source
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._storable import storable
+from eigenstream._streams import fits_dask
 from eigenstream.subspace import rows
 from eigenstream.subspace.base import FLAG, Answer, SubspaceEstimator, documented
 from eigenstream.subspace.learner import Learner
@@ -144,6 +145,7 @@ class ContrastSubspace(SubspaceEstimator):
 
     # ---- learning --------------------------------------------------------------------------
 
+    @fits_dask
     def fit(self, X: Any, y: Any = None, *, background: Any = None) -> Self:
         """Learn from X and a background, forgetting what was learned before.
 
@@ -218,13 +220,13 @@ class ContrastSubspace(SubspaceEstimator):
         """
         return self._merged(other)
 
-    def _source(self, *given: Any, reset: bool) -> Source:
+    def _source(self, X: Any, background: Any = None, *, reset: bool) -> Source:
         """Return the rows of X, with the targets 0, and of the background, with the targets 1."""
         found: dict[int, Source] = {}
-        for target, name in enumerate(("X", "background")):
-            if given[target] is not None:
+        for target, (name, given) in enumerate((("X", X), ("background", background))):
+            if given is not None:
                 begins = reset and not found
-                found[target] = rows.source_of(self, given[target], name, reset=begins)
+                found[target] = rows.source_of(self, given, name, reset=begins)
         if not found:
             raise ValueError(
                 "Neither X nor a background was given. Pass X, the background, or both."

@@ -133,6 +133,7 @@ class Frame:
 
     def merge(self, later: "Frame") -> None:
         """Add another accumulator in the span of both frames, which the next block cuts."""
+        self.n_before += later.n_before
         if later.basis is None:
             return
         if self.basis is None:
@@ -182,6 +183,14 @@ class Frame:
         nothing = np.zeros((0, len(self.basis)))
         fresh._cut(np.zeros((0, self.n_features)), nothing[:, :0], nothing, terms)
         return fresh
+
+    def split(self, n: int) -> "Frame":
+        """Return the frame for one of ``n`` parts of another pass."""
+        part = copy(self)
+        part.forms = {name: form / n for name, form in self.forms.items()}
+        part.traces = {name: trace / n for name, trace in self.traces.items()}
+        part.n_before = self.n_before // n
+        return part
 
     # ---- the answer ------------------------------------------------------------------------
 

@@ -101,13 +101,18 @@ class Learner:
         The result includes the terms across the border, which are velocities and steps between
         means.
         """
-        merged, later = self.ahead(copied=True), later.ahead()
-        crossing = merged.terms.join(later.terms, new_sequence=new_sequence)
-        merged.sums.merge(later.sums)
-        merged.sums.add(crossing, merged.terms)
-        if merged.sample is not None and later.sample is not None:
-            merged.sample.merge(later.sample)
-        return merged
+        return self.ahead(copied=True).absorb(later, new_sequence=new_sequence)
+
+    def absorb(self, later: "Learner", *, new_sequence: bool = False) -> "Learner":
+        """Merge a later learner in place, and return this one."""
+        self._finish()
+        later = later.ahead()
+        crossing = self.terms.join(later.terms, new_sequence=new_sequence)
+        self.sums.merge(later.sums)
+        self.sums.add(crossing, self.terms)
+        if self.sample is not None and later.sample is not None:
+            self.sample.merge(later.sample)
+        return self
 
     def ahead(self, *, copied: bool = False) -> "Learner":
         """Return a learner that has learned the pending rows, as a copy if there are any."""

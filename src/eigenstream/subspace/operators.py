@@ -1,8 +1,9 @@
 """The operators A and B of ``T = reward * A - penalty * B``, as matrices or by passes over rows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, canonical_signs, length, numerical_rank, power_of_two
 from eigenstream._storable import storable
 from eigenstream.subspace.block import Block
-from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.terms import NOTHING, Parts, Terms, Weights
 
 #: alpha="auto" is this share of the way from the threshold to 1. Larger values admit faster
@@ -202,28 +203,39 @@ class MatrixOperator:
         return found[0], found[1]
 
 
+class Total:
+    """The accumulator of a pass that sums a function of the blocks of terms."""
+
+    def __init__(self, function: Callable[[Block], Any]) -> None:
+        self.function, self.total = function, 0.0
+
+    def add(self, block: Block, terms: Terms) -> None:
+        """Add the terms of a block."""
+        self.total = self.total + self.function(block)
+
+    def merge(self, later: "Total") -> None:
+        """Add another accumulator."""
+        self.total = self.total + later.total
+
+
 class PassOperator:
     """A and B applied to vectors by passes over the rows, without a D x D matrix."""
 
-    def __init__(self, rows: Iterable[Chunk], terms: Terms, tol: float = 0.0) -> None:
-        self.rows, self.terms, self.tol = rows, terms, tol
+    def __init__(self, source: Any, terms: Terms, tol: float = 0.0) -> None:
+        self.source, self.terms, self.tol = source, terms, tol
 
-    def _blocks(self) -> Iterator[Block]:
-        """Yield the terms in a pass over the rows, about the final means."""
+    def _sum(self, function: Callable[[Block], Any]) -> Any:
+        """Return the sum of a function over all terms, about the final means, in one pass."""
         settled = self.terms.settled()
-        for chunk in self.rows:
-            yield settled._take(chunk)
-            settled.n_rows += len(chunk)
-        if (closing := self.terms.closing()) is not None:
-            yield closing
+        settled.radius = None
+        total = self.source.learn(Learner(settled, Total(function)), None).sums.total
+        closing = self.terms.closing()
+        return total if closing is None else total + function(closing)
 
     def apply(self, columns: Float64s, weights: Weights) -> Float64s:
         """Return T @ columns, in one pass."""
-        shares = self.terms.shares(weights)
-        total = np.zeros((self.terms.n_features, columns.shape[1]))
-        for block in self._blocks():
-            total += block.apply(columns, shares)
-        return total
+        found = self._sum(methodcaller("apply", columns, self.terms.shares(weights)))
+        return np.asarray(found, np.float64)
 
     def forms(self, columns: Float64s) -> tuple[Float64s, Float64s]:
         """Return C^T A C and C^T B C of columns C, in two passes."""
@@ -233,8 +245,7 @@ class PassOperator:
     @property
     def trace(self) -> float:
         """The trace of A, in one pass."""
-        shares = self.terms.shares((1.0, 0.0))
-        return sum(block.trace(shares) for block in self._blocks())
+        return float(self._sum(methodcaller("trace", self.terms.shares((1.0, 0.0)))))
 
     @property
     def floor(self) -> float:
@@ -280,12 +291,12 @@ class PassOperator:
         )
 
 
-@storable(tol="number", rows="-")
+@storable(tol="number", source="-")
 class Passes:
     """The accumulator of the Krylov solver, which stores nothing and reads the rows again."""
 
-    #: The rows, during a fit.
-    rows: Iterable[Chunk] | None = None
+    #: The source of the rows, during a fit.
+    source: Any = None
 
     def __init__(self, tol: float = 0.0) -> None:
         self.tol = tol
@@ -293,8 +304,11 @@ class Passes:
     def add(self, block: Block, terms: Terms) -> None:
         """Do nothing, since later passes read the terms again."""
 
+    def merge(self, later: "Passes") -> None:
+        """Do nothing, since later passes read the terms again."""
+
     def operator(self, terms: Terms, held: Parts = NOTHING) -> PassOperator:
         """Return A and B as operators that read the rows."""
-        if self.rows is None or held:
+        if self.source is None or held:
             raise ValueError("solver='krylov' stores no rows. Call fit again.")
-        return PassOperator(self.rows, terms, self.tol)
+        return PassOperator(self.source, terms, self.tol)

@@ -12,7 +12,14 @@ from eigenstream._linalg import Float64s
 from eigenstream._provenance import forget_source
 from eigenstream._refusals import offered_if, unchanged_on_error
 from eigenstream._storable import storable
-from eigenstream._streams import all_rows, check_labelled, is_stream, note_columns, refuse_keeping
+from eigenstream._streams import (
+    all_rows,
+    check_labelled,
+    fits_dask,
+    is_stream,
+    note_columns,
+    refuse_keeping,
+)
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.subspace import pair_input
 from eigenstream.subspace.base import continues, documented
@@ -147,6 +154,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
     # ---- learning --------------------------------------------------------------------------
 
+    @fits_dask
     @documented_by(KEEPING)
     def fit(
         self,
@@ -196,7 +204,13 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         return self
 
     def _fit_stream(self, stream: Any, keeper: Any) -> None:
-        """Learn from a stream of pairs: two rows side by side, or two row numbers."""
+        """Learn from a stream of pairs."""
+        source = self._source_of_stream(stream, keeper)
+        note_columns(self, stream)
+        self._resume(source, keeper)
+
+    def _source_of_stream(self, stream: Any, keeper: Any = None) -> Source:
+        """Return the pairs of a stream: two rows side by side, or two row numbers."""
 
         def signs(labels: Any) -> Any:
             return pair_input.checked_signs(labels, len(labels))
@@ -216,8 +230,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
             source = source_of_stream(self, stream, pairs=pairs, points=points, **how)
             self.n_features_in_ = points.shape[1]
-        note_columns(self, stream)
-        self._resume(source, keeper)
+        return source
 
     @offered_if(continues)
     def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -297,7 +310,11 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         source = one._source(pairs, y, None, reset=True)
         return one._jackknifed(source, blocks, parts_in_time)
 
-    def _source(self, pairs: Any, y: Any, sample_weight: Any, *, reset: bool) -> Source:
+    def _source(
+        self, pairs: Any, y: Any = None, sample_weight: Any = None, *, reset: bool
+    ) -> Source:
+        if is_stream(pairs):
+            return self._source_of_stream(pairs)
         if y is None:
             raise ValueError(
                 "PairSubspace requires y to be passed, but the target y is None. Pass +1 and -1."

@@ -104,6 +104,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             operator = operator.scaled(scale)
         wanted = self._wanted(terms.n_features)
         n = terms.n_features if wanted is None else min(int(wanted), terms.n_features)
+        self._trained = None
         self._forget_counts()
         if self.criterion == "ratio":
             share = self._share(learner, n, scale)

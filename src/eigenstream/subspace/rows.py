@@ -133,6 +133,13 @@ class Source:
         self.learned: Callable[[], Any] | None = None
         self.turn = 0
         self.reader: StreamReader | None = None
+        #: The first pass, if it has begun.
+        self.begun: Iterator[Chunk] | None = None
+
+    @property
+    def calls(self) -> tuple[tuple[str, str], ...]:
+        """The abilities that the source requires of a solver; see ``solvers.chosen``."""
+        return () if self.keeper is None else (("checkpoint=", "continues"),)
 
     def resume(
         self, feature_map: FeatureMap | None, skipped: Skipped, skip: int, turn: int
@@ -165,6 +172,24 @@ class Source:
             return self.n_features
         first = next(iter(self._checked())).rows[:1]
         return int(self.map.transformer.transform(first).shape[1])
+
+    def start(self) -> Chunk:
+        """Start the first pass, and return its first chunk, which ``learn`` adds too."""
+        passing = iter(self)
+        first = next(passing)
+        self.begun = chain([first], passing)
+        return first
+
+    def learn(self, learner: Any, turn: int | None = 0) -> Any:
+        """Add all rows to a learner: in the first pass, a further one, or outside of the fit."""
+        chunks: Iterable[Chunk] = self if self.begun is None else self.begun
+        if turn != 0:
+            chunks = self.again() if turn is None else self.further(turn)
+        for chunk in chunks:
+            learner.add(chunk)
+            if learner.stopped:
+                break
+        return learner
 
     def __iter__(self) -> Iterator[Chunk]:
         """Start the first or a later pass, which the estimator's callbacks observe."""

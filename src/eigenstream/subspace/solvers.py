@@ -85,11 +85,8 @@ class Solver(BaseEstimator):
 
     def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
         """Learn from all of a source, and return the learner."""
-        for chunk in source:
-            learner.add(chunk)
-            if learner.stopped:
-                break
-        return learner
+        found: Learner = source.learn(learner)
+        return found
 
     def _block_rows(self, terms: Terms, task: Task) -> int | None:
         return None
@@ -182,14 +179,12 @@ class Sketch(Solver):
     def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
         """Learn from all of a source, in one pass or several."""
         if self.passes == 1 or source.turn == 0:
-            super().learn(learner, source, task)
+            learner = super().learn(learner, source, task)
         if self.passes == 1 or not isinstance(learner.sums, Frame):
             return learner
         # A resumed fit may start in a later pass.
         for turn in range(max(source.turn, 1), self.passes):
-            again = learner.repeat()
-            for chunk in source.further(turn):
-                again.add(chunk)
+            learner.further = source.learn(learner.repeat(), turn)
             learner.adopt()
         return learner
 
@@ -254,22 +249,12 @@ class Krylov(Solver):
 
     def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
         """Learn from all of a source."""
-        super().learn(learner, source, task)  # means, and the number of terms
-        learner.sums.rows = _Again(source)
+        learner = super().learn(learner, source, task)  # means, and the number of terms
+        learner.sums.source = source
         return learner
 
     def _sums(self, terms: Terms, task: Task) -> Passes:
         return Passes(self.tol)
-
-
-class _Again:
-    """A source whose rows can be iterated over again."""
-
-    def __init__(self, source: Any) -> None:
-        self.source = source
-
-    def __iter__(self) -> Any:
-        return iter(self.source.again())
 
 
 @storable()

@@ -76,18 +76,21 @@ class Terms(ABC):
 
     def __init__(self, n_features: int) -> None:
         self.n_features, self.n_rows = n_features, 0
-        self.radius = RadiusBound()
+        #: None for a pass that needs no bound on distances.
+        self.radius: Any = RadiusBound()
 
     def take(self, chunk: Chunk) -> Block:
         """Return the terms of the next rows."""
-        self.radius.add(chunk)
+        if self.radius is not None:
+            self.radius.add(chunk)
         block = self._take(chunk)
         self.n_rows += len(chunk)
         return block
 
     def join(self, later: Self, *, new_sequence: bool) -> Block:
         """Merge the state of later rows, and return the terms across the border."""
-        self.radius = self.radius.merged(later.radius)
+        if self.radius is not None:
+            self.radius = self.radius.merged(later.radius)
         block = self._join(later, new_sequence)
         self.n_rows += later.n_rows
         return block

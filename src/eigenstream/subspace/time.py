@@ -17,7 +17,7 @@ from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._provenance import forget_source
 from eigenstream._refusals import unchanged_on_error
-from eigenstream._streams import is_stream, note_columns, refuse_keeping
+from eigenstream._streams import fits_dask, is_stream, note_columns, refuse_keeping
 from eigenstream.subspace import rows
 from eigenstream.subspace.base import FLAG, SubspaceEstimator
 from eigenstream.subspace.learner import Learner
@@ -58,8 +58,16 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _task(self, width: int) -> Task:
         return Task(self._wanted(width), self._given_weights())
 
+    def _source(self, X: Any, sample_weight: Any = None, *, reset: bool) -> Source:
+        """Return the rows of a stream, of one sequence or of several."""
+        if is_stream(X):
+            return rows.source_of_stream(self, X)
+        sequences = rows.sequences_of(self, X, sample_weight, reset=reset)
+        return rows.source_of_sequences(self, sequences, begins=False)
+
     # ---- learning --------------------------------------------------------------------------
 
+    @fits_dask
     @documented_by(KEEPING)
     @with_callbacks
     def fit(

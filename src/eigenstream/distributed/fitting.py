@@ -1,0 +1,408 @@
+"""Fits to Dask data: workers learn parts, and the learners are merged in order, in a tree."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from copy import copy, deepcopy
+from dataclasses import dataclass, field, replace
+from inspect import signature
+from itertools import chain, zip_longest
+from typing import Any, TypeVar
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.diagnostics import ProgressBar
+
+from eigenstream._checks import warn_user
+from eigenstream._provenance import forget_source, note_source
+from eigenstream._refusals import unchanged_on_error
+from eigenstream._streams import check_labelled, is_stream, note_columns
+from eigenstream.distributed.parts import (
+    PART_VALUES,
+    Piece,
+    Place,
+    grouped,
+    pieces_of,
+    pieces_of_stream,
+    template_of,
+)
+from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.frame import Frame
+from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.mapping import FeatureMap
+from eigenstream.subspace.rows import Sequence, Skipped, Source
+from eigenstream.subspace.solvers import Krylov, chosen
+
+Estimator = TypeVar("Estimator")
+
+#: Parts of a stream for each thread. More parts balance the load; fewer are longer.
+PARTS_PER_THREAD = 4
+
+#: A part of a sketch should have this number of rows for each feature. Shorter parts cost accuracy.
+ROWS_PER_FEATURE = 10
+
+#: The ability that a solver needs, except for "krylov".
+MERGES = ("fit of Dask data", "merges")
+
+
+def fit(
+    estimator: Estimator,
+    X: Any,
+    y: Any = None,
+    *,
+    client: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    background: Any = None,
+    progress: bool = False,
+    **others: Any,
+) -> Estimator:
+    """Fit an estimator to data that are spread over workers, and return it.
+
+    ``estimator.fit(X)`` calls this function for Dask collections. Each worker learns from parts of
+    the rows. The learners are merged in the order of the rows, in a tree, so that velocities across
+    the borders of parts are included. With solver="dense" the result equals that of one machine to
+    rounding. Only the last learner is sent to the client.
+
+    Parameters
+    ----------
+    estimator : StreamPCA, SlowSubspace, PairSubspace, ClassSubspace or ContrastSubspace
+        The solver is "dense", "sketch" or "krylov". "krylov" keeps the rows in the memory of the
+        workers.
+    X : Dask array or data frame, list of delayed chunks, list of arrays, or stream
+        Rows in time order. A list of Dask arrays holds separate sequences. The workers read the
+        files of a stream, so these must have the same paths on all machines.
+    y : Dask collection or array-like of shape (n,), default=None
+        Labels of the rows, or signs of the pairs.
+    client : dask.distributed.Client, default=None
+        The cluster. By default the current client, or else threads of this process.
+    sample_weight, groups, background : default=None
+        As those of ``estimator.fit``.
+    progress : bool, default=False
+        Show Dask's progress bar in one line of the terminal.
+
+    Returns
+    -------
+    estimator : the same object, fitted
+
+    Notes
+    -----
+    A sketch of many short parts is less accurate. Small blocks are therefore learned together, up
+    to 10 rows for each feature if they fit in memory. If parts remain shorter, ``fit`` warns, and
+    ``Sketch(passes=2)`` helps.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from eigenstream import SlowSubspace
+    >>> from eigenstream.distributed import fit
+    >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+    >>> slow = fit(SlowSubspace(2), da.from_array(rows, chunks=(100, 3)))
+    >>> np.allclose(slow.components_, SlowSubspace(2).fit(rows).components_)
+    True
+    """
+    model: Any = estimator
+    if not hasattr(model, "_learn_all"):
+        raise TypeError(
+            f"{type(model).__name__} learns row by row and cannot be spread over workers. Use "
+            "StreamPCA, SlowSubspace, ClassSubspace, PairSubspace or ContrastSubspace, or pass "
+            "open_stream(X) to learn in this process."
+        )
+    given = {"y": y, "sample_weight": sample_weight, "groups": groups, "background": background}
+    given = {name: value for name, value in (given | others).items() if value is not None}
+    takes = signature(model._source).parameters
+    unread = [name for name in given if name not in takes and name != "y"]
+    if unread:
+        raise ValueError(f"{unread[0]}= is not supported for Dask data. Leave it out.")
+    given = {name: value for name, value in given.items() if name in takes}
+    cluster = Cluster(client, progress)
+    with unchanged_on_error(model):
+        model._check_parameters()
+        if is_stream(X):
+            _fit_stream(model, X, given, cluster)
+        else:
+            _fit_collection(model, X, given, cluster)
+    return estimator
+
+
+def _fit_collection(model: Any, X: Any, given: dict[str, Any], cluster: "Cluster") -> None:
+    second = given.pop("background", None)
+    template = template_of(X, cluster.run)
+    labels = {"y": np.ones(len(template), np.int64)} if "y" in given else {}
+    width = model._source(template, **labels, reset=True).n_features
+    if hasattr(model, "_check_lengths"):  # the length of other collections is unknown
+        arrays = enumerate(X if isinstance(X, list | tuple) else [X])
+        lengths = [(one, f"sequence {k}") for k, one in arrays if isinstance(one, da.Array)]
+        model._check_lengths([Sequence(one, None, name) for one, name in lengths])
+    pieces = pieces_of(X, given)
+    if second is not None:  # alternate, as a sketch needs
+        others = [
+            Piece({"X": None, "background": piece.given["X"]}, piece.place)
+            for piece in pieces_of(second, {}, "background")
+        ]
+        pieces = [one for one in chain(*zip_longest(pieces, others)) if one is not None]
+    _learn(model, pieces, width, cluster, X)
+    forget_source(model)
+
+
+def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: "Cluster") -> None:
+    stream = X if "y" not in given else X.with_labels(given.pop("y"))
+    if given:
+        raise ValueError(f"A stream has no {next(iter(given))}. Leave it out.")
+    if "y" in signature(model._source).parameters:
+        check_labelled(stream, model)
+    if hasattr(model, "_warn_if_shuffled"):
+        model._warn_if_shuffled(stream)
+    width = model._source(stream, reset=True).n_features
+    model.n_features_in_ = width
+    note_columns(model, stream)
+    n_parts = PARTS_PER_THREAD * cluster.n_threads
+    if stream.n_rows is not None:
+        most = stream.n_rows * width // PART_VALUES
+        if _is_sketch(model, width):
+            most = min(most, stream.n_rows // (ROWS_PER_FEATURE * width))
+        n_parts = max(min(n_parts, most), 1)
+    source = _learn(model, pieces_of_stream(stream, n_parts), width, cluster, stream)
+    note_source(model, stream, source.n_sequences)
+
+
+def _learn(model: Any, pieces: list[Piece], width: int, cluster: "Cluster", X: Any) -> Source:
+    """Learn from pieces of rows, and warn if parts of a sketch are short."""
+    least = ROWS_PER_FEATURE * width if _is_sketch(model, width) else 0
+    parts = grouped(pieces, width, least)
+    source = SpreadRows(model, width, parts, cluster, X)
+    model._learn_all(source)
+    learner = model._learner
+    mean = learner.n_rows / len(parts)
+    short = mean < least and len(parts) > 1 and model._solver.passes == 1
+    if short and isinstance(learner.sums, Frame):
+        warn_user(
+            f"the sketch was merged from {len(parts)} parts of {mean:.0f} rows, and parts of less "
+            f"than {least} rows cost accuracy. Use larger blocks, Sketch(passes=2) or "
+            "solver='dense'."
+        )
+    return source
+
+
+def _is_sketch(model: Any, width: int) -> bool:
+    return chosen(model, width, None).name == "sketch"
+
+
+class Cluster:
+    """A Dask client, or the scheduler of this process, and how it shows progress."""
+
+    def __init__(self, client: Any, progress: bool) -> None:
+        if client is None:
+            client = _current_client()
+        self.client, self.progress = client, progress
+
+    @property
+    def n_threads(self) -> int:
+        """The number of threads of all workers."""
+        return sum(self.client.nthreads().values()) if self.client else os.cpu_count() or 1
+
+    def run(self, value: Any) -> Any:
+        """Return the result of a delayed value."""
+        if self.client is None:
+            with ProgressBar() if self.progress else nullcontext():
+                return value.compute()
+        future = self.client.compute(value)
+        if self.progress:
+            from distributed import progress
+
+            progress(future, notebook=False)
+        return future.result()
+
+    def persist(self, values: list[Any]) -> list[Any]:
+        """Compute delayed values into the memory of the workers."""
+        persist = dask.persist if self.client is None else self.client.persist
+        return list(persist(*values) if self.client is None else persist(values))
+
+
+def _current_client() -> Any:
+    """Return the current client of ``dask.distributed``, or None."""
+    if (package := sys.modules.get("distributed")) is None:
+        return None
+    try:
+        return package.get_client()
+    except ValueError:
+        return None
+
+
+class SpreadRows(Source):
+    """Rows on workers. Each pass returns the merged learners of all parts."""
+
+    def __init__(
+        self, estimator: Any, width: int, parts: list[list[Piece]], cluster: Cluster, given: Any
+    ) -> None:
+        super().__init__(estimator, lambda: iter(()), width=width, n_rows=None, given=given)
+        self.cluster = cluster
+        self.krylov = estimator.solver == "krylov" or isinstance(estimator.solver, Krylov)
+        self.parts = parts
+        self.kept: list[Any] = []
+
+    @property
+    def calls(self) -> tuple[tuple[str, str], ...]:
+        """The abilities that the source requires of a solver."""
+        return () if self.krylov else (MERGES,)
+
+    def fit_map(self, features: Any) -> None:
+        """Take a fitted feature map."""
+        if features is None:
+            return
+        self.map = FeatureMap(features)
+        if not self.map.ready:
+            raise ValueError(
+                f"features={features!r} must be fitted before a fit of Dask data. Fit it to some "
+                "rows, and pass features=FrozenEstimator(map)."
+            )
+
+    @property
+    def width(self) -> int:
+        """The number of features after the map."""
+        row = np.zeros((1, self.n_features))
+        return self.n_features if self.map is None else self.map.transformer.transform(row).shape[1]
+
+    def learn(self, learner: Learner, turn: int | None = 0) -> Learner:
+        """Return a learner of all rows, in one pass on the workers."""
+        if learner.forgetting:
+            raise ValueError(
+                f"forgetting={learner.forgetting:g} needs all rows in one stream. Use "
+                "forgetting=0 for Dask data."
+            )
+        if turn:
+            learner = copy(learner)
+            learner.sums = learner.sums.split(len(self.parts))
+        if not self.kept:
+            self.kept = self._lazy()
+        begun = dask.delayed(learner, traverse=False)
+        states = [dask.delayed(learned)(begun, chunks) for chunks in self.kept]
+        while len(states) > 1:
+            pairs = zip_longest(states[::2], states[1::2])
+            states = [one if two is None else dask.delayed(merged)(one, two) for one, two in pairs]
+        found: Learned = self.cluster.run(states[0])
+        if turn == 0:
+            self.skipped, self.n_sequences = found.skipped, found.n_sequences
+        return found.learner
+
+    def _lazy(self) -> list[Any]:
+        """Return the lazy rows of each part, in memory of the workers for "krylov"."""
+        light = copy(self.estimator)
+        light._map, light._learner, light._answer = self.map, None, None
+        for name in [name for name in vars(light) if name.startswith("_skl")]:
+            del vars(light)[name]
+        model = dask.delayed(light, traverse=False)
+        found = []
+        for part in self.parts:
+            given, places = [piece.given for piece in part], [piece.place for piece in part]
+            found.append(dask.delayed(PartRows)(model, given, places))
+        if not self.krylov:
+            return found
+        return self.cluster.persist([dask.delayed(PartRows.read)(rows) for rows in found])
+
+
+# ---- on the workers ------------------------------------------------------------------------
+
+
+class PartRows:
+    """The checked rows of a part: blocks in memory, or a stream that is read when iterated."""
+
+    def __init__(self, estimator: Any, given: list[dict[str, Any]], places: list[Place]) -> None:
+        self.estimator, self.given, self.places = estimator, given, places
+        self.chunks: list[Chunk] | None = None
+        self.skipped = Skipped()
+
+    def read(self) -> "PartRows":
+        """Return the rows in memory."""
+        read = copy(self)
+        read.chunks, read.given = [chunk.kept() for chunk in self], []
+        return read
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Yield the chunks. An empty one with a start tells that the next row begins a sequence."""
+        if self.chunks is not None:
+            yield from self.chunks
+            return
+        self.skipped = Skipped()
+        for given, place in zip(self.given, self.places, strict=True):
+            if place.begins:
+                nothing = np.empty((0, self.estimator.n_features_in_))
+                yield Chunk(nothing, starts=np.zeros(1, np.intp))
+            rows = next(one for one in given.values() if one is not None)
+            if is_stream(rows) or len(rows):
+                source = self._source(given, place)
+                yield from source.once()
+                self.skipped.merge(source.skipped)
+
+    def _source(self, given: dict[str, Any], place: Place) -> Source:
+        """Return the checked rows of a block, with errors that name its place."""
+        X, others = given["X"], {name: one for name, one in given.items() if name != "X"}
+        if is_stream(X):
+            source: Source = self.estimator._source(X, **others, reset=False)
+            source.map = self.estimator._map
+            return source
+        try:
+            source = self.estimator._source(X, **others, reset=False)
+        except (ValueError, TypeError) as error:
+            where = f"{place.name}, from row {place.first_row:.0f}"
+            raise type(error)(f"{where}: {error}") from None
+        source.map, raws = self.estimator._map, source.raws
+        source.raws = lambda: (
+            raw
+            if raw.pairs is not None
+            else raw._replace(name=place.name, first_row=raw.first_row + int(place.first_row))
+            for raw in raws()
+        )
+        return source
+
+
+@dataclass
+class Learned:
+    """A learner of a part, and the sequences at its ends."""
+
+    learner: Learner
+    skipped: Skipped = field(default_factory=Skipped)
+    n_sequences: int = 0
+    #: True if the first row begins a sequence, and if the row after the last one does.
+    begins: bool = False
+    ended: bool = False
+
+    def add(self, chunk: Chunk) -> None:
+        """Learn from the next chunk."""
+        new = self.ended or 0 in chunk.starts
+        self.ended = new and len(chunk) == 0
+        if len(chunk) == 0:
+            return
+        if self.learner.n_rows == 0:
+            self.begins = new
+        starts = np.union1d(chunk.starts, [0] * new).astype(np.intp)
+        self.n_sequences += len(starts)
+        self.learner.add(replace(chunk, starts=starts))
+
+
+def learned(begun: Learner, rows: PartRows) -> Learned:
+    """Return a learner of the rows of a part."""
+    found = Learned(deepcopy(begun))
+    for chunk in rows:
+        found.add(chunk)
+    found.skipped = rows.skipped
+    return found
+
+
+def merged(first: Learned, second: Learned) -> Learned:
+    """Merge the second of two learners into the first, in place to save memory."""
+    if second.learner.n_rows == 0:
+        first.ended = first.ended or second.ended
+        first.skipped.merge(second.skipped)
+        return first
+    second.begins = second.begins or first.ended
+    if first.learner.n_rows == 0:
+        return second
+    first.learner.absorb(second.learner, new_sequence=second.begins)
+    first.skipped.merge(second.skipped)
+    first.n_sequences += second.n_sequences
+    first.ended = second.ended
+    return first

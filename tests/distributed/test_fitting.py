@@ -1,0 +1,256 @@
+"""Fits of Dask data equal fits in one process, for any blocks, lags, weights and sequences."""
+
+import subprocess
+import sys
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.frozen import FrozenEstimator
+
+from eigenstream import (
+    ClassSubspace,
+    ContrastSubspace,
+    OjaNeuron,
+    PairSubspace,
+    RBFNetwork,
+    Sketch,
+    SlowSubspace,
+    StreamPCA,
+    open_stream,
+    sample_pairs,
+)
+from eigenstream.distributed import fit, fitting, parts
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.standard_normal((240, 4)).cumsum(axis=0) + 5.0
+LABELS = RNG.integers(0, 3, 240)
+ROWS[:, 1] += 20.0 * LABELS
+
+
+@pytest.fixture(autouse=True, scope="module")
+def tiny_parts():
+    """Each block is a part of its own, and tasks run in this thread."""
+    with pytest.MonkeyPatch.context() as patch, dask.config.set(scheduler="synchronous"):
+        patch.setattr(parts, "PART_VALUES", 0)
+        patch.setattr(fitting, "PART_VALUES", 1)
+        yield
+
+
+def cut(values, lengths):
+    """The Dask array of these values in blocks of these lengths."""
+    values = np.asarray(values)
+    return da.from_array(values, chunks=(tuple(lengths), *values.shape[1:]))
+
+
+def lengths_of(draw, n):
+    """Drawn lengths of blocks, which may be empty."""
+    cuts = sorted(draw(st.lists(st.integers(0, n), max_size=12)))
+    return tuple(np.diff([0, *cuts, n]).tolist())
+
+
+def assert_equal_sums(one, other):
+    """The two estimators hold the same sums, to rounding."""
+    for name in ("n_samples_seen_", "n_samples_skipped_"):
+        assert getattr(one, name) == getattr(other, name)
+    np.testing.assert_allclose(one.mean_, other.mean_, rtol=1e-10, atol=1e-12)
+    for name in ("reward", "penalty"):
+        left, right = getattr(one.operator_, name), getattr(other.operator_, name)
+        np.testing.assert_allclose(left, right, rtol=0, atol=1e-10 * max(np.abs(left).max(), 1e-3))
+    assert one._learner.terms.totals() == pytest.approx(other._learner.terms.totals(), rel=1e-12)
+
+
+@given(st.data())
+def test_rows_in_time(data):
+    lag, draw = data.draw(st.sampled_from([0, 1, 3, 10])), data.draw
+    model = StreamPCA(2, missing="skip")
+    if lag:
+        model = SlowSubspace(2, alpha=0.5, lag=lag, missing="skip")
+    sizes = draw(st.lists(st.integers(lag + 2, 60), min_size=1, max_size=3))
+    rows = [ROWS[k : k + n].copy() for k, n in enumerate(sizes)]
+    for one in rows[: draw(st.integers(0, len(rows)))]:
+        one[draw(st.integers(0, len(one) - 1)), 1] = np.nan
+    weights = [RNG.choice([0.0, 0.5, 1.0, 2.0], n) for n in sizes] if draw(st.booleans()) else None
+    if weights is not None:
+        for w in weights:
+            w[: lag + 2] = 1.0
+    lengths = [lengths_of(draw, n) for n in sizes]
+    spread = [cut(one, n) for one, n in zip(rows, lengths, strict=True)]
+    of_blocks = weights
+    if weights is not None and draw(st.booleans()):
+        of_blocks = [da.from_array(w, chunks=draw(st.integers(1, 60))) for w in weights]
+    whole = type(model)(**model.get_params()).fit(rows, sample_weight=weights)
+    assert_equal_sums(whole, model.fit(spread, sample_weight=of_blocks))
+
+
+@settings(max_examples=6)
+@given(st.data())
+def test_labels_and_pairs_and_two_sets(data):
+    lengths = lengths_of(data.draw, 240)
+    weights, groups = RNG.random(240), RNG.integers(0, 2, 240)
+    X, y = cut(ROWS, lengths), cut(LABELS, (100, 140))
+    beside = {"sample_weight": weights, "groups": groups}
+    whole = ClassSubspace(1, eta=1.0).fit(ROWS, LABELS, **beside)
+    assert_equal_sums(whole, ClassSubspace(1, eta=1.0).fit(X, y, **beside))
+
+    index, signs = sample_pairs(LABELS, 240, random_state=0)
+    whole = PairSubspace(1).fit(ROWS[index], signs, weights)
+    found = PairSubspace(1).fit(cut(ROWS[index], lengths), signs, da.from_array(weights, chunks=50))
+    assert_equal_sums(whole, found)
+    assert found.eta_ == whole.eta_
+    assert found.risk_ == pytest.approx(whole.risk_)
+    by_number = PairSubspace(1, eta=1.0, preprocessor=ROWS).fit(cut(index, lengths), signs, weights)
+    assert_equal_sums(whole, by_number)
+
+    background = RNG.standard_normal((50, 4))
+    whole = ContrastSubspace(2).fit(ROWS, background=background)
+    assert_equal_sums(whole, ContrastSubspace(2).fit(X, background=cut(background, (7, 43))))
+
+
+def test_frames_of_unknown_lengths_and_delayed_chunks():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(ROWS, columns=list("abcd")).assign(label=LABELS)
+    spread = dd.from_pandas(frame, npartitions=7)
+    spread = spread[spread.a > 3.0]  # some partitions become empty
+    frame = frame[frame.a > 3.0]
+    whole = SlowSubspace(2).fit(frame[list("abcd")])
+    found = SlowSubspace(2).fit(spread[list("abcd")])
+    assert_equal_sums(whole, found)
+    assert found.feature_names_in_.tolist() == list("abcd")
+    Z = found.transform(spread[list("abcd")])
+    np.testing.assert_allclose(Z.compute(), whole.transform(frame[list("abcd")]))
+    whole = ClassSubspace(2).fit(frame[list("abcd")], frame.label)
+    assert_equal_sums(whole, ClassSubspace(2).fit(spread[list("abcd")], spread.label))
+    with pytest.raises(ValueError, match=r"unknown length, and y is in memory\. Pass y as a Dask"):
+        ClassSubspace(2).fit(spread[list("abcd")], LABELS)
+    with pytest.raises(ValueError, match=r"columns that are not numbers: 'word'"):
+        StreamPCA(2).fit(spread.assign(word="x"))
+
+    chunks = [dask.delayed(ROWS[at : at + 7]) for at in range(0, 240, 7)]
+    assert_equal_sums(SlowSubspace(2).fit(ROWS), SlowSubspace(2).fit(chunks))
+
+
+def test_blocks_of_columns_are_joined_with_a_warning():
+    with pytest.warns(UserWarning, match="X has 2 blocks of columns, which were joined"):
+        found = StreamPCA(2).fit(da.from_array(ROWS, chunks=(50, 2)))
+    assert_equal_sums(StreamPCA(2).fit(ROWS), found)
+
+
+@pytest.mark.parametrize("lag", [1, 10])
+def test_krylov_makes_its_products_on_the_blocks(lag):
+    lengths = (3, 0, 50, 100, 87)
+    model = SlowSubspace(2, alpha=0.3, lag=lag, solver="krylov")
+    whole = model.fit(ROWS).components_
+    spread = model.fit(cut(ROWS, lengths))
+    np.testing.assert_allclose(spread.components_, whole, atol=1e-10)
+    pca = StreamPCA(2, solver="krylov").fit(cut(ROWS, lengths))
+    ratio = StreamPCA(2).fit(ROWS).explained_variance_ratio_
+    np.testing.assert_allclose(pca.explained_variance_ratio_, ratio)
+    labelled = ClassSubspace(2, eta=1.0, solver="krylov")
+    whole = labelled.fit(ROWS, LABELS).components_
+    np.testing.assert_allclose(labelled.fit(cut(ROWS, lengths), LABELS).components_, whole)
+
+
+def test_nothing_is_lost_by_errors():
+    model = StreamPCA(2).fit(ROWS)
+    before = model._learner
+    bad = ROWS.copy()
+    bad[123, 2] = np.nan
+    X, unknown = cut(bad, (100, 140)), cut(bad, (100, 140))
+    unknown._chunks = ((np.nan, np.nan), (4,))
+    named = {
+        "X contains NaN at row 123, column 2": lambda: model.fit(X),
+        "block 1 of X contains NaN at row 23, column 2": lambda: model.fit(unknown),
+        "sequence 1 contains NaN at row 123": lambda: model.fit([cut(ROWS, (240,)), X]),
+        "from row 100: y must be": lambda: PairSubspace(1).fit(
+            cut(ROWS[:, None].repeat(2, 1), (100, 140)), np.r_[np.ones(239), 3.0]
+        ),
+        "X has 240 rows, and y has 3": lambda: ClassSubspace(2).fit(cut(ROWS, (240,)), [0, 1, 2]),
+        "checkpoint= is not supported": lambda: model.fit(X, checkpoint="file"),
+        "groups= is not supported": lambda: fit(model, X, groups=LABELS),
+        "not supported by solver='flow'": lambda: StreamPCA(2, solver="flow").fit(X),
+        "forgetting=0.1 needs all rows in one": lambda: StreamPCA(
+            2, solver=Sketch(forgetting=0.1)
+        ).fit(X),
+        "must be fitted before a fit of Dask": lambda: StreamPCA(2, features=RBFNetwork(8)).fit(X),
+        "sequence 0 has n_samples=2": lambda: SlowSubspace(2, lag=3).fit(cut(ROWS[:2], (1, 1))),
+        "can be read only once": lambda: fit(model, open_stream(iter([ROWS]))),
+    }
+    for words, call in named.items():
+        with pytest.raises(ValueError, match=words):
+            call()
+    with pytest.raises(TypeError, match=r"OjaNeuron learns row by row.*Use StreamPCA"):
+        OjaNeuron().fit(X)
+    assert model._learner is before
+
+
+def test_a_fitted_map_comes_first():
+    features = FrozenEstimator(RBFNetwork(8, random_state=0).fit(ROWS))
+    whole = SlowSubspace(2, features=features).fit(ROWS)
+    assert_equal_sums(whole, SlowSubspace(2, features=features).fit(cut(ROWS, (3, 100, 137))))
+
+
+def test_results_are_lazy():
+    X = cut(ROWS, (100, 140))
+    model = StreamPCA(2).fit(X)
+    Z = model.transform(X)
+    assert isinstance(Z, da.Array)
+    assert Z.chunks == ((100, 140), (2,))
+    np.testing.assert_allclose(Z.compute(), model.transform(ROWS))
+    single = model.transform(X.astype(np.float32))
+    assert single.dtype == single.compute().dtype == np.float32
+    assert model.transform([X, X])[1].shape == (240, 2)
+
+
+@given(st.data())
+def test_parts_of_a_stream_are_read_apart(data):
+    joined = data.draw(st.booleans())
+    lengths = data.draw(st.lists(st.integers(1, 30), min_size=1, max_size=4))
+    sources = [ROWS[k : k + n] for k, n in enumerate(lengths)]
+    how = {"sequence": False} if joined else {}
+    stream = open_stream(sources, chunk_rows=data.draw(st.integers(1, 40)), **how)
+    n_parts = data.draw(st.integers(1, 8))
+    split = [chunk for part in stream.split(n_parts) for chunk in part]
+    np.testing.assert_array_equal(
+        np.concatenate([chunk.rows for chunk in split]),
+        np.concatenate([chunk.rows for chunk in stream]),
+    )
+    places = [(c.source, c.first_row) for c in split if c.new_sequence]
+    assert places == [(c.source, c.first_row) for c in stream if c.new_sequence]
+    assert all(part.n_rows == sum(map(len, part)) for part in stream.split(n_parts))
+
+
+@pytest.mark.parametrize("ending", ["npy", "csv", "csv.gz"])
+@pytest.mark.parametrize("joined", [False, True])
+def test_files(tmp_path, ending, joined):
+    for k in range(4):
+        part = ROWS[60 * k : 60 * k + 60]
+        path = tmp_path / f"part{k}.{ending}"
+        if ending == "npy":
+            np.save(path, part)
+        else:
+            np.savetxt(path, part, delimiter=",", header="a,b,c,d", comments="")
+    how = {"sequence": False} if joined else {}
+    path = str(tmp_path / f"*.{ending}")
+    whole = SlowSubspace(2, lag=3).fit(open_stream(path, **how))
+    found = fit(SlowSubspace(2, lag=3), open_stream(path, **how))
+    assert_equal_sums(whole, found)
+    assert found.provenance_ == whole.provenance_
+    if ending == "npy":
+        whole = ClassSubspace(1, eta=1.0).fit(ROWS, LABELS)
+        labelled = fit(ClassSubspace(1, eta=1.0), open_stream(path), LABELS)
+        assert_equal_sums(whole, labelled)
+
+
+def test_dask_is_imported_only_for_its_data():
+    code = """
+import sys
+import numpy as np
+from eigenstream import StreamPCA
+StreamPCA(1).fit(np.eye(3)).transform(np.eye(3))
+assert "dask" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
