@@ -167,7 +167,12 @@ class LagPath:
 
 
 def lag_path(
-    estimator: Any, X: Any, lags: Any = None, sample_weight: Any = None, *, blocks: int | None = None
+    estimator: Any,
+    X: Any,
+    lags: Any = None,
+    sample_weight: Any = None,
+    *,
+    blocks: int | None = None,
 ) -> LagPath:
     """Fit a slow subspace at each of several lags, in one pass over the rows.
 
@@ -231,9 +236,7 @@ def lag_path(
         errors = None
     else:
         n_blocks = check_blocks(blocks)
-        fitted, parts = fit_blocks(
-            fitted, source, begin, n_blocks, n_rows, shorter=lags is None
-        )
+        fitted, parts = fit_blocks(fitted, source, begin, n_blocks, n_rows, shorter=lags is None)
         errors = tuple(jackknife(one, parts, k) for k, one in enumerate(fitted))
         warned(max(errors, key=lambda one: one.warning is not None))
     kept = min(one.n_components_ for one in fitted)
