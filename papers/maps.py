@@ -9,7 +9,8 @@ from sklearn.datasets import load_digits
 from eigenstream import SelfOrganizingMap, plotting
 from eigenstream.demo import Clock
 from eigenstream.processes import GaussianMixture
-from eigenstream.reports.base import Film, PageTable, Report, Section, Tiles
+from eigenstream.reports.base import PageTable, Report, Section, Tiles
+from papers._blocks import film
 from papers._plots import figure_uri
 from papers.base import Effort, Outcome, Paper, drawing, mean_with_spread, pictures
 
@@ -112,7 +113,7 @@ def drawn(name: str, som: Any, rows: Any, frames: list[Any], steps: int) -> list
     moments = [f"{round(share * steps):,}" for share in MOMENTS]
     strip = list(zip(images, moments, strict=True))
     return [
-        Film(f"film{plain}", images, name, "The net as it unfolds. First seed."),
+        film(f"film{plain}", images, name, "The net as it unfolds. First seed."),
         Tiles(strip, "The same, moment by moment", "After so many rows.", columns=4, smooth=True),
     ]
 

@@ -19,8 +19,9 @@ from eigenstream.neurons import (
     SangerNetwork,
 )
 from eigenstream.online import UnstableStepError
-from eigenstream.reports.base import Frames, PageTable, Report, Section
+from eigenstream.reports.base import PageTable, Report, Section
 from eigenstream.schedules import Constant, Power
+from papers._blocks import frames
 from papers._plots import arrivals, decision_lines, error_surface, unit_circle
 from papers.base import Effort, Outcome, Paper, drawing, mean_with_spread
 
@@ -83,7 +84,7 @@ def perceptron(seeds: int) -> Lesson:
     for w, b in zip(unit.history_.weights, unit.history_.intercepts, strict=True):
         if not (np.array_equal(w[0], lines[-1][0]) and b[0] == lines[-1][1]):
             lines.append((w[0], float(b[0])))
-    frames = [
+    drawings = [
         (
             plotting.svg(decision_lines(rows, signs, [lines[k]], faint=lines[1:k]), f"line{k}"),
             f"{k}",
@@ -97,9 +98,9 @@ def perceptron(seeds: int) -> Lesson:
             "line leaves a margin gamma, and no point (x, 1) is longer than R, there are at most "
             "(R / gamma)² mistakes, in any order.",
             (
-                Frames(
+                frames(
                     "perceptron",
-                    frames,
+                    drawings,
                     "The line after so many mistakes",
                     "Gray: the lines before. First seed. Arrow keys step through.",
                 ),
@@ -384,7 +385,7 @@ def exclusive_or(seeds: int, passes: int) -> Lesson:
         losses.append(float(network.loss_))
         if seed == 0:
             shown = network
-    frames = []
+    drawings = []
     history = shown.history_
     for k in moments(len(history.step)):
         coefs, intercepts = (
@@ -392,7 +393,7 @@ def exclusive_or(seeds: int, passes: int) -> Lesson:
         )
         lines = [(coefs[0][:, j], float(intercepts[0][j])) for j in range(HIDDEN)]
         drawn = decision_lines(CORNERS, ANSWERS, lines, answers=_sees(coefs, intercepts))
-        frames.append((plotting.svg(drawn, f"xor{k}"), f"{k}"))
+        drawings.append((plotting.svg(drawn, f"xor{k}"), f"{k}"))
     curve = arrivals(
         np.arange(1, len(shown.loss_curve_) + 1), {"loss": shown.loss_curve_}, "mean loss"
     )
@@ -405,9 +406,9 @@ def exclusive_or(seeds: int, passes: int) -> Lesson:
             "No line separates these corners, so that a single unit must fail. Hidden units draw a "
             "line each, and the output joins what they see.",
             (
-                Frames(
+                frames(
                     "xor",
-                    frames,
+                    drawings,
                     "What the network answers, after so many passes",
                     "Black: the lines of the hidden units. Shades: the answer. First seed. Arrow "
                     "keys step through.",

@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-from eigenstream.reports.base import Live, Section
+from eigenstream.reports.base import Fragment, Section
 
 __all__ = ["explorer", "script"]
 
@@ -18,8 +18,9 @@ def script() -> str:
 
 def explorer() -> Section:
     """Return the section with the sliders; it solves the equations in the reader's browser."""
-    live = Live(
+    live = Fragment(
         html=_text("explorer.html"),
+        wide=True,
         script=script() + "\n" + _text("explorer.js"),
         title="Two prototypes, and two units of Sanger's rule",
         caption=(

@@ -58,50 +58,18 @@ class Tiles:
 
 
 @dataclass(frozen=True)
-class Frames:
-    """Drawings of one thing at several moments, one shown at a time: arrow keys step through them.
-
-    Each is an SVG from ``plotting.svg`` with the moment that it shows. No script is needed.
-    """
-
-    #: A unique name on the page.
-    name: str
-    frames: Sequence[tuple[str, str]]
-    title: str
-    caption: str
-    kind: str = "frames"
-
-
-@dataclass(frozen=True)
-class Film:
-    """Pictures of one thing at several moments that follow each other by themselves.
-
-    The stills are images as data URIs.
-    With reduced motion, only the last one is shown. No script is needed.
-    """
-
-    #: A unique name on the page.
-    name: str
-    stills: Sequence[str]
-    title: str
-    caption: str
-    seconds: float = 0.7
-    kind: str = "film"
-
-
-@dataclass(frozen=True)
-class Live:
-    """An interactive block: a fragment of HTML and its script.
+class Fragment:
+    """A block of HTML, with an optional script.
 
     The page allows this script alone, by its hash. The script cannot load anything.
     """
 
     html: str
-    script: str
     title: str
     caption: str
-    wide: bool = True
-    kind: str = "live"
+    wide: bool = False
+    script: str = ""
+    kind: str = "fragment"
 
 
 @dataclass(frozen=True)
@@ -127,16 +95,13 @@ class Report:
 
     @property
     def scripts(self) -> list[tuple[str, str]]:
-        """The scripts of live blocks, each with its hash as a content security policy wants it."""
-        found = [
-            one for section in self.sections for one in section.blocks if isinstance(one, Live)
-        ]
-        return [
-            (one.script, b64encode(sha256(one.script.encode()).digest()).decode()) for one in found
-        ]
+        """The scripts of fragments, each with its hash for the content security policy."""
+        blocks = [block for section in self.sections for block in section.blocks]
+        scripts = [one.script for one in blocks if isinstance(one, Fragment) and one.script]
+        return [(text, b64encode(sha256(text.encode()).digest()).decode()) for text in scripts]
 
     def html(self) -> str:
-        """Return the page: nothing is loaded from elsewhere, and only live blocks run a script."""
+        """Return the page: nothing is loaded from elsewhere, and only fragments run a script."""
         pages = Environment(
             loader=PackageLoader("eigenstream.reports", ""),
             autoescape=True,
