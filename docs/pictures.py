@@ -1,11 +1,6 @@
-"""Make the pictures of the README and of these pages: ``python docs/pictures.py [name ...]``.
+"""Make the pictures of the README and of these pages: ``python docs/pictures.py [name ...]``."""
 
-``alanine`` and ``timescales`` read real data; see docs/alanine-dipeptide.md for where to get them.
-"""
-
-import os
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from io import BytesIO
 from pathlib import Path
 
@@ -63,73 +58,6 @@ def make_demo() -> None:
             f"{name}: ROC area {judged.area:.3f}, 1-NN error {judged.error:.3f}", fontsize=10
         )
     save(figure, "demo")
-
-
-def make_alanine() -> None:
-    """The torsion psi against one feature of PCA and one of the slow subspace; one run in time."""
-    spec = spec_from_file_location("alanine_dipeptide", ROOT / "examples/alanine_dipeptide.py")
-    assert spec is not None
-    assert spec.loader is not None
-    example = module_from_spec(spec)
-    spec.loader.exec_module(example)
-    molecule = example.load(Path(os.environ["EIGENSTREAM_DATA"]) / example.FILE)
-    learned = example.features(molecule)
-    shown = {name: learned[name] for name in ("first principal component", "slow subspace")}
-    figure = Figure(figsize=(8.4, 6.0), layout="constrained")
-    grid = figure.add_gridspec(2, 2, height_ratios=(1.1, 1))
-    for column, (name, feature) in enumerate(shown.items()):
-        ax = figure.add_subplot(grid[0, column])
-        ax.hexbin(np.degrees(molecule.psi), feature, gridsize=70, bins="log", cmap="GnBu", mincnt=1)
-        fit = example.explained(feature, np.cos(molecule.psi))
-        ax.set_title(f"{name}: R² with cos psi {fit:.2f}", fontsize=10)
-        ax.set(xlabel="psi, degrees", ylabel="feature, nm", xticks=range(-180, 181, 90))
-    # The run in which psi jumps most, to have something to see.
-    runs = np.cos(molecule.psi).reshape(len(molecule.runs), -1)
-    run = int(runs.var(axis=1).argmax())
-    series = {name: feature.reshape(runs.shape)[run] for name, feature in shown.items()}
-    slow = series["slow subspace"]
-    if np.corrcoef(slow, runs[run])[0, 1] < 0:  # a feature's sign is a convention
-        series["slow subspace"] = -slow
-    series = {"cos psi (not shown to the learner)": runs[run]} | series
-    rows = np.column_stack(list(series.values()))
-    ax = plotting.runs([rows], list(series), ax=figure.add_subplot(grid[1, :]))
-    ax.set(xlabel=f"picoseconds of run {run}")
-    save(figure, "alanine")
-
-
-def make_timescales() -> None:
-    """The slowest feature of the molecule against psi, and its time scale against the lag."""
-    spec = spec_from_file_location("alanine_dipeptide", ROOT / "examples/alanine_dipeptide.py")
-    assert spec is not None
-    assert spec.loader is not None
-    example = module_from_spec(spec)
-    # Dataclasses look their module up.
-    sys.modules[spec.name] = example
-    spec.loader.exec_module(example)
-    molecule = example.load(Path(os.environ["EIGENSTREAM_DATA"]) / example.FILE)
-    lags = (1, 2, 3, 5, 7, 10, 15, 20)
-    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    feature = example.slowest(molecule, 5)["slow subspace"][0]
-    degrees = np.degrees(molecule.psi)
-    left.hexbin(degrees, feature, gridsize=70, bins="log", cmap="GnBu", mincnt=1)
-    share = example.explained_by_angle(feature, molecule.psi)
-    left.set_title(f"slow subspace, lag 5 ps: R² with psi {share:.2f}", fontsize=10)
-    left.set(xlabel="psi, degrees", ylabel="feature, nm", xticks=range(-180, 181, 90))
-    for name, how, colour in (
-        ("slow subspace", {"alpha": "auto"}, "#1c8fc4"),
-        ("slow feature analysis", {"criterion": "ratio"}, "#e08a1e"),
-    ):
-        path = lag_path(SlowSubspace(1, **how), molecule.runs, lags)
-        right.plot(lags, path.timescales[:, 0], "-o", ms=3.5, color=colour, label=name)
-    tica = [example.slowest(molecule, lag)["TICA (deeptime)"][1] for lag in lags]
-    right.plot(lags, tica, "+", ms=11, mew=1.5, color="#c2488f", label="TICA (deeptime)")
-    right.fill_between(lags, lags, 0, color="#8a8f98", alpha=0.2, lw=0)
-    right.set(xlabel="lag, ps", ylabel="time scale, ps", ylim=(0, 14))
-    right.legend(loc="upper left", frameon=False)
-    right.grid(True, alpha=0.15)
-    right.spines[["top", "right"]].set_visible(False)
-    save(figure, "timescales")
 
 
 def make_theory() -> None:
@@ -238,27 +166,18 @@ def make_which_estimator() -> None:
     save(figure, "which-estimator")
 
 
-#: Pictures of real data.
-REAL = ("alanine", "timescales")
-
-
 PICTURES = {
     "demo": make_demo,
     "rings": make_rings,
-    "alanine": make_alanine,
     "theory": make_theory,
     "lags": make_lags,
-    "timescales": make_timescales,
     "which-estimator": make_which_estimator,
 }
 
 
 def main() -> None:
-    """Make the pictures named on the command line, or all that can be made here."""
-    wanted = sys.argv[1:] or [
-        name for name in PICTURES if name not in REAL or "EIGENSTREAM_DATA" in os.environ
-    ]
-    for name in wanted:
+    """Make the pictures named on the command line, or all."""
+    for name in sys.argv[1:] or PICTURES:
         if name not in PICTURES:
             sys.exit(f"there is no picture {name!r}; known: {', '.join(PICTURES)}")
         PICTURES[name]()

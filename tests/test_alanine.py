@@ -1,78 +1,44 @@
-"""The first real use: examples/alanine_dipeptide.py on real trajectories."""
+"""Slow features of a real molecule: 60 simulations of alanine dipeptide, 45 distances of atoms."""
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-import scripts
-from eigenstream import SlowSubspace
-from eigenstream.cli import app
+from eigenstream import SlowSubspace, StreamPCA
 
 
 @pytest.fixture(scope="module")
-def example():
-    return scripts.loaded("examples/alanine_dipeptide.py")
-
-
-@pytest.fixture(scope="module")
-def molecule(example, data_folder):
+def molecule(data_folder):
+    """The distances of the heavy atoms in each run, and the torsion psi of all frames."""
     path = data_folder / "alanine_dipeptide.npz"
     if not path.is_file():
         pytest.skip(f"needs {path.name} in the folder that EIGENSTREAM_DATA names")
-    molecule = example.load(path)
-    assert len(molecule.runs) == 60
-    return molecule
+    with np.load(path) as file:
+        atoms = file["xyz_pm"][:, :, file["elements"] != "H"] / 1000.0
+        psi = file["psi"].astype(np.float64).ravel()
+    one, other = np.triu_indices(atoms.shape[2], 1)
+    return list(np.linalg.norm(atoms[:, :, one] - atoms[:, :, other], axis=-1)), psi
 
 
-@pytest.fixture(scope="module")
-def r_squared(example, molecule):
-    return {
-        name: example.explained(feature, np.cos(molecule.psi))
-        for name, feature in example.features(molecule).items()
-    }
-
-
-# Exact solutions of given data: what is left to vary is rounding, far below these windows, which
-# only leave room for the figures' own last digit.
-def test_slow_subspace_finds_psi(r_squared):
-    assert r_squared["slow subspace"] == pytest.approx(0.70, abs=0.01)
-
-
-def test_as_well_as_slow_feature_analysis(r_squared):
-    assert r_squared["slow subspace"] >= r_squared["slow feature analysis"] - 0.005
-
-
-def test_the_first_principal_component_does_not(r_squared):
-    assert r_squared["first principal component"] == pytest.approx(0.16, abs=0.01)
+def share_of_psi(model, molecule):
+    """Return the share of the feature's variance that cos psi and sin psi explain."""
+    runs, psi = molecule
+    feature = model.fit(runs).transform(np.concatenate(runs))[:, 0]
+    wave = np.column_stack([np.ones_like(psi), np.cos(psi), np.sin(psi)])
+    left = feature - wave @ np.linalg.lstsq(wave, feature, rcond=None)[0]
+    return 1.0 - left.var() / feature.var()
 
 
 @pytest.mark.parametrize(("lag", "share", "scale"), [(1, 0.973, 7.3), (5, 0.970, 9.5)])
-def test_the_slowest_feature_is_psi_and_as_slow_as_tica_says(example, molecule, lag, share, scale):
-    found = example.slowest(molecule, lag)
-    feature, ours = found["slow subspace"]
-    assert example.explained_by_angle(feature, molecule.psi) == pytest.approx(share, abs=0.001)
-    assert ours == pytest.approx(scale, abs=0.06)
-    if "TICA (deeptime)" in found:
-        other, theirs = found["TICA (deeptime)"]
-        assert abs(np.corrcoef(feature, other)[0, 1]) > 0.99
-        assert ours == pytest.approx(theirs, rel=0.02)
+def test_the_slowest_feature_is_psi(molecule, lag, share, scale):
+    slow = SlowSubspace(1, lag=lag)
+    assert share_of_psi(slow, molecule) == pytest.approx(share, abs=0.001)
+    assert slow.timescales_[0] == pytest.approx(scale, abs=0.06)
+    assert share_of_psi(StreamPCA(1), molecule) < 0.3
 
 
-def test_the_command_line_finds_it_too(example, molecule, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    example.write_runs(molecule, "runs.npz")
-    for command in (
-        "fit slow runs.npz::* -d 1 --lag 5 -o molecule.eigs --report molecule.html",
-        "transform molecule.eigs runs.npz::* -o molecule.npy",
-    ):
-        result = CliRunner().invoke(app, command.split())
-        assert result.exit_code == 0, result.stderr
-    expected = SlowSubspace(1, lag=5).fit(molecule.runs)
-    features = np.load("molecule.npy")[:, 0]
-    np.testing.assert_allclose(
-        features, expected.transform(np.concatenate(molecule.runs))[:, 0], atol=1e-9
-    )
-    assert example.explained_by_angle(features, molecule.psi) > 0.969
-    page = (tmp_path / "molecule.html").read_text(encoding="utf-8")
-    assert "60, of 501 rows" in page
-    assert f"{expected.timescales_[0]:.1f}" in page
+@pytest.mark.parametrize("lag", [1, 5])
+def test_time_scales_are_those_of_tica(molecule, lag):
+    decomposition = pytest.importorskip("deeptime.decomposition")
+    tica = decomposition.TICA(lagtime=lag, dim=1, epsilon=1e-10).fit_fetch(molecule[0])
+    ours = SlowSubspace(1, criterion="ratio", reversible=True, lag=lag).fit(molecule[0])
+    assert ours.timescales_[0] == pytest.approx(tica.timescales()[0], rel=1e-6)

@@ -6,7 +6,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-import scripts
+import simulated
 from eigenstream.theory import (
     Extent,
     Independent,
@@ -18,14 +18,9 @@ from eigenstream.theory import (
 )
 
 
-@pytest.fixture(scope="module")
-def example():
-    return scripts.loaded("examples/bounds_and_measurements.py")
-
-
 @pytest.mark.parametrize("name", ["independent", "moving_average", "switching"])
-def test_the_processes_have_the_covariances_they_state(example, name):
-    process = getattr(example, name)()
+def test_the_processes_have_the_covariances_they_state(name):
+    process = getattr(simulated, name)()
     rows = 200_000
     x = process.sample(rows, np.random.default_rng(0))
     assert np.linalg.norm(x, axis=1).max() <= 0.5 + 1e-12
@@ -37,11 +32,11 @@ def test_the_processes_have_the_covariances_they_state(example, name):
 
 
 @pytest.mark.parametrize("name", ["independent", "moving_average", "switching"])
-def test_theorem_2_holds_over_many_runs(example, name):
-    process = getattr(example, name)()
+def test_theorem_2_holds_over_many_runs(name):
+    process = getattr(simulated, name)()
     rows, d, delta, runs = 10_000, 2, 0.1, 200
     for alpha in (0.2, 0.8):
-        gaps = example.slow_runs(process, rows, runs, d=d, alpha=alpha)
+        gaps = simulated.slow_runs(process, rows, runs, d=d, alpha=alpha)
         for tight in (False, True):
             bound = slow_bound(rows, d, delta, process.mixing, tight=tight)
             assert not bound.vacuous
@@ -53,9 +48,9 @@ def test_theorem_2_holds_over_many_runs(example, name):
             assert ratio > 10, message
 
 
-def test_theorem_3_the_gap_falls_to_zero(example):
+def test_theorem_3_the_gap_falls_to_zero():
     """Consistency for an absolutely regular process."""
-    gaps = [example.slow_runs(example.switching(), m, 20) for m in (10**3, 10**4, 10**5)]
+    gaps = [simulated.slow_runs(simulated.switching(), m, 20) for m in (10**3, 10**4, 10**5)]
     means = [gap.mean() for gap in gaps]
     # The central limit says a factor sqrt(10) a step; the mean of 20 spreads by about a tenth.
     for before, after in pairwise(means):
@@ -65,9 +60,9 @@ def test_theorem_3_the_gap_falls_to_zero(example):
     assert often > 0.9 > sometimes > 0.1 > never == 0
 
 
-def test_corollary_1_and_lemma_4_hold_for_means(example):
+def test_corollary_1_and_lemma_4_hold_for_means():
     m, runs, delta = 2000, 400, 0.1
-    for process in (example.independent(), example.switching()):
+    for process in (simulated.independent(), simulated.switching()):
         rng = np.random.default_rng(1)
         norms = np.array([np.linalg.norm(process.sample(m, rng).mean(axis=0)) for _ in range(runs)])
         bound = mean_bound(m, 0.5, delta, process.mixing)
@@ -80,9 +75,9 @@ def test_corollary_1_and_lemma_4_hold_for_means(example):
                 assert share <= tail + 3 * sqrt(tail * (1 - tail) / runs) + 1 / runs
 
 
-def test_pair_bound_holds_over_many_samples(example):
+def test_pair_bound_holds_over_many_samples():
     delta = 0.1
-    risks, bounds = example.pair_runs(8000, 100, delta=delta)
+    risks, bounds = simulated.pair_runs(8000, 100, delta=delta)
     values = np.array([bound.value for bound in bounds])
     ratio = np.median(values / risks)
     message = f"bound/risk = {ratio:.1f}, risks up to {risks.max():.3f}"

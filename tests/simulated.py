@@ -1,7 +1,4 @@
-"""How far above the truth are the bounds? Processes with known answers, many runs, one table.
-
-python examples/bounds_and_measurements.py
-"""
+"""Processes and pairs with known answers, and runs that compare the bounds with the truth."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +11,6 @@ from eigenstream.theory import (
     MixingProfile,
     markov_mixing,
     pair_bound,
-    slow_bound,
     smallest_margin_risk,
     threshold_risk,
 )
@@ -149,34 +145,3 @@ def pair_runs(m, runs, *, d=2, margin=0.3, delta=0.1, seed=0):
         # The margin risk at its best threshold lies above the plain empirical risk there.
         assert threshold_risk(q, labels, min(max(threshold, 1e-9), 1 - 1e-9)) <= empirical + 1e-9
     return np.array(risks), bounds
-
-
-def main():
-    """Print the tables."""
-    d, delta, rows, runs = 2, 0.1, 20_000, 50
-    print(f"sup |L^ - L|, d = {d}, alpha = 0.5, m = {rows}, delta = {delta}, {runs} runs")
-    print(f"{'process':22}{'bound':>8}{'tight':>8}{'largest':>10}{'mean':>10}{'bound/largest':>15}")
-    for process in (independent(), moving_average(), switching()):
-        bound, tight = (
-            slow_bound(rows, d, delta, process.mixing, tight=tight).value for tight in (False, True)
-        )
-        gaps = slow_runs(process, rows, runs, d=d)
-        print(
-            f"{process.name:22}{bound:8.3f}{tight:8.3f}{gaps.max():10.5f}{gaps.mean():10.5f}"
-            f"{bound / gaps.max():15.1f}"
-        )
-    print("\nsup |L^ - L| for two-state switching as m grows (20 runs each)")
-    for rows in (10**3, 10**4, 10**5):
-        print(f"{rows:10}{slow_runs(switching(), rows, 20).mean():12.6f}")
-    m = 10_000
-    risks, bounds = pair_runs(m, runs)
-    values = np.array([bound.value for bound in bounds])
-    print(f"\nrisk of the learned projection from {m} pairs, d = 2, margin = 0.3, {runs} runs")
-    print(
-        f"largest risk {risks.max():.3f}, smallest bound {values.min():.3f}, "
-        f"bound/risk {np.median(values / risks):.1f}"
-    )
-
-
-if __name__ == "__main__":
-    main()

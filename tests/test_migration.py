@@ -1,0 +1,42 @@
+"""Results equal to those of metric-learn, which current releases of scikit-learn do not run."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist
+from sklearn.datasets import load_iris
+
+from eigenstream import ClassSubspace, StreamPCA
+
+FLOWERS, SPECIES = load_iris(return_X_y=True)
+
+
+@pytest.fixture
+def metric_learn(monkeypatch):
+    """metric-learn, with the argument of validation that scikit-learn 1.8 renamed."""
+    module = pytest.importorskip("metric_learn")
+
+    def renamed(check):
+        def checked(*args, force_all_finite=True, **options):
+            return check(*args, ensure_all_finite=force_all_finite, **options)
+
+        return checked
+
+    for name in ("check_X_y", "check_array"):
+        monkeypatch.setattr(module._util, name, renamed(getattr(module._util, name)))
+    return module
+
+
+@pytest.mark.filterwarnings("ignore:Function stable_cumsum is deprecated")
+def test_distances_of_rca_are_those_of_the_quotient_times_a_constant(metric_learn):
+    theirs = pdist(metric_learn.RCA(n_components=2).fit(FLOWERS, SPECIES).transform(FLOWERS))
+    ours = ClassSubspace(2, criterion="ratio", shrinkage=0).fit(FLOWERS, SPECIES)
+    ours = pdist(ours.transform(FLOWERS))
+    assert ours.mean() > 1
+    np.testing.assert_allclose(theirs, ours * (theirs.sum() / ours.sum()), rtol=1e-6, atol=1e-9)
+
+
+def test_distances_of_the_covariance_metric_are_those_of_whitened_components(metric_learn):
+    theirs = metric_learn.Covariance().fit(FLOWERS).transform(FLOWERS)
+    pca = StreamPCA(4).fit(FLOWERS)
+    ours = pca.transform(FLOWERS) / np.sqrt(pca.explained_variance_)
+    np.testing.assert_allclose(pdist(theirs), pdist(ours), rtol=1e-9, atol=1e-9)
