@@ -309,7 +309,7 @@ def main() -> None:
             continue
         found = np.array([shares(made(seed), ways) for seed in SEEDS])
         columns = zip(found.mean(axis=0), found.min(axis=0), strict=True)
-        line = ["" if np.isnan(m) else f"{m:.4f} ({w:.4f})" for m, w in columns]
+        line = ["" if np.isnan(m) else f"{m:.3f} ({w:.3f})" for m, w in columns]
         console.print(" | ".join([name, *line]), soft_wrap=True)
         lines.append([name, *line])
     show("Share of the batch optimum: mean (worst) of three seeds", ["", *ways], lines)
