@@ -52,6 +52,8 @@ numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
 nitpick_ignore_regex = [("py:.*", r"sklearn\..*")]
 
+# Fences of doctests end with an empty line.
+highlight_options = {"python": {"stripall": True}}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
@@ -67,11 +69,14 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "eigenstream"
 html_copy_source = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_sidebars = {"index": []}
 html_theme_options = {
     "github_url": "https://github.com/eigenstream/eigenstream",
     "header_links_before_dropdown": 6,
+    "navbar_persistent": ["search-button"],
     "show_prev_next": False,
     "use_edit_page_button": False,
     "footer_start": ["copyright"],
