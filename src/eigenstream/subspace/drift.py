@@ -160,9 +160,10 @@ class SubspaceDrift:
             self._warned = message is not None
             if message is not None:
                 warn_user(message.replace("errors are", "spread is"))
-        basis = orthonormalized(self.reference._vectors)
-        away = _tangent(basis, whole._vectors)
-        others = np.array([_tangent(basis, one._vectors) for one in left_out(whole, parts)])
+        basis, own = orthonormalized(self.reference._vectors), orthonormalized(whole._vectors)
+        nearby = (_turned(one._vectors, own) for one in left_out(whole, parts))
+        away, *rest = (one - basis @ (basis.T @ one) for one in (own, *nearby))
+        others = np.array(rest)
         n = len(others)
         values = (n * away - (n - 1) * others).reshape(n, -1)
         # The reference has an error of its own.
@@ -187,12 +188,8 @@ class SubspaceDrift:
         return (1.0 + above) / (1.0 + n_flips)
 
 
-def _tangent(basis: Float64s, vectors: Float64s) -> Float64s:
-    """Return the part of a subspace outside the reference, with the sines of the angles.
-
-    The basis of the subspace is turned to be nearest to the basis of the reference.
-    """
+def _turned(vectors: Float64s, near: Float64s) -> Float64s:
+    """Return the orthonormal basis of a subspace that is nearest to another basis."""
     other = orthonormalized(vectors)
-    left, _, right = np.linalg.svd(other.T @ basis)
-    aligned = other @ (left @ right)
-    return np.asarray(aligned - basis @ (basis.T @ aligned))
+    left, _, right = np.linalg.svd(other.T @ near)
+    return np.asarray(other @ (left @ right))

@@ -1,0 +1,219 @@
+"""The coverage of the 95 % intervals and the false alarms of the drift monitor, by simulation.
+
+The same sums as in the library are computed for many runs at once. ``check`` compares them.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.signal import lfilter
+from scipy.stats import t as student
+
+from benchmarks._tools import console, show
+from eigenstream import SlowSubspace, StreamPCA, SubspaceDrift
+
+#: Runs in all, and runs that are computed at once.
+RUNS, BATCH = 1000, 50
+
+#: The slowest of three time scales in rows, and the lengths of blocks in units of it.
+TIMESCALES = (2.0, 10.0, 50.0)
+LENGTHS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
+
+#: The variances of the sources, from slow to fast, and their speeds relative to the slowest one.
+VARIANCES, SPEEDS = np.array([3.0, 2.0, 1.0]), np.array([1.0, 2.0, 4.0])
+
+ALPHA = 0.5
+
+#: The rotation of the subspace at a switch, in radians, and the rates of false alarms.
+TURN, RATES = 0.3, (0.05, 0.01)
+
+
+def runs(rng: Any, timescale: float, n: int) -> Any:
+    """Return stationary autoregressions, shape (BATCH, n, 3)."""
+    a = np.exp(-SPEEDS / timescale)
+    noise = rng.standard_normal((BATCH, n, len(a)))
+    noise[:, 1:] *= np.sqrt(1.0 - a**2)
+    found = [lfilter([1.0], [1.0, -one], noise[:, :, j], axis=1) for j, one in enumerate(a)]
+    return np.stack(found, axis=-1) * np.sqrt(VARIANCES)
+
+
+def scatters(rows: Any, lag: int, n_blocks: int) -> tuple[Any, Any]:
+    """Return A and B of all rows and without each block, shape (BATCH, n_blocks + 1, D, D)."""
+    n = rows.shape[1]
+    edges = np.ceil(np.arange(n_blocks + 1) * n / n_blocks - 1e-6).astype(int)
+    cuts = np.unique(np.concatenate([[0, lag], edges, edges + lag]))
+    cuts = cuts[cuts < n]
+    steps = np.zeros_like(rows)
+    if lag:
+        steps[:, lag:] = rows[:, lag:] - rows[:, :-lag]
+    squares, velocities = (
+        np.add.reduceat(np.einsum("rti,rtj->rtij", one, one), cuts, axis=1) for one in (rows, steps)
+    )
+    # A row has terms if the row before it by the lag is in the same part of the rows.
+    kept = np.tile(cuts >= lag, (n_blocks + 1, 1))
+    for k, (first, last) in enumerate(pairwise(edges)):
+        kept[k + 1] &= (cuts < first) | (cuts >= last + lag)
+    counts = (kept @ np.diff(np.append(cuts, n)))[:, None]
+    means = np.einsum("ks,rsi->rki", kept, np.add.reduceat(rows, cuts, axis=1)) / counts
+    A, B = (
+        np.einsum("ks,rsij->rkij", kept, one) / counts[..., None] for one in (squares, velocities)
+    )
+    return A - np.einsum("rki,rkj->rkij", means, means), B
+
+
+def values_of(A: Any, B: Any) -> dict[str, Any]:
+    """Return the eigenvalues and time scales at lag 1, in descending order."""
+    inverse = np.linalg.inv(np.linalg.cholesky(A))
+    velocity = np.linalg.eigvalsh(inverse @ B @ np.swapaxes(inverse, -1, -2))
+    rho = np.clip(1.0 - velocity / 2.0, 1e-300, 1.0 - 1e-16)
+    return {
+        "time scales": -1.0 / np.log(rho),
+        "slow eigenvalues": np.linalg.eigvalsh(ALPHA * A - (1.0 - ALPHA) * B)[..., ::-1],
+        "variances": np.linalg.eigvalsh(A)[..., ::-1],
+    }
+
+
+def covered(name: str, values: Any, truth: Any) -> Any:
+    """Return for each run and value whether its interval contains the true value."""
+    if name != "slow eigenvalues":
+        values, truth = np.log(values), np.log(truth)
+    n_blocks = values.shape[1] - 1
+    errors = np.sqrt((n_blocks - 1) * values[:, 1:].var(axis=1))
+    return np.abs(values[:, 0] - truth) <= student.ppf(0.975, n_blocks - 1) * errors
+
+
+def coverage(timescale: float, length: float, n_blocks: int, n_runs: int) -> dict[str, Any]:
+    """Return the share of intervals that contain the true value, for the three sources."""
+    rng = np.random.default_rng(round(1000 * timescale * length + n_blocks))
+    A = np.diag(VARIANCES)
+    truth = values_of(A, 2.0 * A * (1.0 - np.exp(-SPEEDS / timescale)))
+    hits: dict[str, list[Any]] = {name: [] for name in truth}
+    for _ in range(n_runs // BATCH):
+        rows = runs(rng, timescale, round(n_blocks * length * timescale))
+        for name, values in values_of(*scatters(rows, 1, n_blocks)).items():
+            hits[name].append(covered(name, values, truth[name]))
+    return {name: 100.0 * np.concatenate(found).mean(axis=0) for name, found in hits.items()}
+
+
+# ---- drift -------------------------------------------------------------------------------------
+
+
+def windows(rng: Any, n: int, angle: float, start: Any) -> Any:
+    """Return rows whose first two of three sources turn by an angle after ``start``."""
+    rows = runs(rng, 10.0, n)
+    turned = rows.copy()
+    turned[..., 0] = np.cos(angle) * rows[..., 0] - np.sin(angle) * rows[..., 2]
+    turned[..., 2] = np.sin(angle) * rows[..., 0] + np.cos(angle) * rows[..., 2]
+    after = np.arange(n) >= np.reshape(start, (-1, 1))
+    return np.where(after[..., None], turned, rows)
+
+
+def p_values(reference: Any, rows: Any, n_blocks: int, factor: float, n_flips: int) -> Any:
+    """Return the p-values of SubspaceDrift for a window of each run."""
+    A, B = scatters(rows, reference["lag"], n_blocks)
+    T = A if not reference["lag"] else ALPHA * A - (1.0 - ALPHA) * B
+    basis = reference["basis"][:, None]
+    bases = np.linalg.eigh(T)[1][..., -basis.shape[-1] :]
+    left, _, right = np.linalg.svd(np.swapaxes(bases, -1, -2) @ bases[:, :1])
+    nearby = bases @ (left @ right)
+    away = nearby - basis @ (np.swapaxes(basis, -1, -2) @ nearby)
+    values = n_blocks * away[:, :1] - (n_blocks - 1) * away[:, 1:]
+    values = values.reshape(*values.shape[:2], -1)
+    products = values @ np.swapaxes(values, -1, -2)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(n_flips, n_blocks))
+    lengths = factor * ((signs @ products) * signs).sum(axis=-1)
+    return (1.0 + (lengths >= products.sum(axis=(1, 2))[:, None]).sum(axis=1)) / (1.0 + n_flips)
+
+
+def alarms(lag: int, length: float, n_runs: int, angle: float = 0.0) -> Any:
+    """Return p-values of four windows of each run, and the row of a switch in the first one.
+
+    The reference has learned four windows.
+    """
+    n_blocks, rng = 20, np.random.default_rng(round(10 * length) + lag)
+    size = round(n_blocks * length * 10.0)
+    found, starts = [], []
+    for _ in range(n_runs // BATCH):
+        start = 4 * size + rng.integers(size, size=BATCH)
+        rows = windows(rng, 8 * size, angle, start)
+        A, B = (one[:, 0] for one in scatters(rows[:, : 4 * size], lag, 2))
+        T = A if not lag else ALPHA * A - (1.0 - ALPHA) * B
+        reference = {"lag": lag, "basis": np.linalg.eigh(T)[1][..., -2:]}
+        parts = np.split(rows, 8, axis=1)[4:]
+        how = (n_blocks, 1.25, 4000)
+        found.append(np.stack([p_values(reference, one, *how) for one in parts], axis=1))
+        starts.append((start - 4 * size) / size)
+    return np.concatenate(found), np.concatenate(starts)
+
+
+def delays(p: Any, starts: Any, rate: float) -> Any:
+    """Return the number of windows between the switch and the end of the first with an alarm."""
+    first = np.where((p <= rate).any(axis=1), (p <= rate).argmax(axis=1) + 1.0, np.inf)
+    return first - starts
+
+
+# ---- the tables --------------------------------------------------------------------------------
+
+
+def check() -> float:
+    """Return the largest relative difference from the library, in two runs."""
+    rows = runs(np.random.default_rng(0), 10.0, 4000)
+    worst = 0.0
+    for one, slow, pca in zip(
+        rows[:2],
+        values_of(*scatters(rows[:2], 1, 20))["time scales"],
+        values_of(*scatters(rows[:2], 0, 20))["variances"],
+        strict=True,
+    ):
+        for model, values, name in (
+            (SlowSubspace(3, alpha=ALPHA), slow, "timescales"),
+            (StreamPCA(3), pca, "eigenvalues"),
+        ):
+            found = getattr(model.uncertainty(one), name)
+            error = np.sqrt(19.0 * values[1:].var(axis=0))
+            worst = max(worst, np.abs(found.error / error - 1.0).max())
+    first, window = rows[:2, :3200], rows[:2, 3200:]
+    basis = np.linalg.eigh(scatters(first, 0, 2)[0][:, 0])[1][..., -2:]
+    p = p_values({"lag": 0, "basis": basis}, window, 20, 1.25, 4000)
+    for k in range(2):
+        drift = SubspaceDrift(StreamPCA(2).fit(first[k]), 800, false_alarm_rate=0.01)
+        worst = max(worst, abs(next(drift.watch(window[k])).p_value - p[k]))
+    return float(worst)
+
+
+def main(n_runs: int = RUNS) -> None:
+    """Print the coverage for each length of blocks and number of blocks, then the alarms."""
+    console.print(f"largest difference from the library: {check():.1e}")
+    names = ("time scales", "slow eigenvalues", "variances")
+    table = []
+    for length in LENGTHS:
+        cells = [str(length)]
+        for timescale in TIMESCALES:
+            found = coverage(timescale, length, 20, n_runs)
+            cells += [" ".join(f"{one:.0f}" for one in found[name]) for name in names]
+        table.append(cells)
+    columns = [f"{name}, {scale:g}" for scale in TIMESCALES for name in names]
+    show("Coverage in per cent, 20 blocks", ["length / time scale", *columns], table)
+    table = []
+    for n_blocks in (3, 5, 10, 20, 40):
+        found = coverage(10.0, 20, n_blocks, n_runs)
+        cells = [" ".join(f"{one:.0f}" for one in found[name]) for name in names]
+        table.append([str(n_blocks), *cells])
+    show("Coverage in per cent, blocks of 20 time scales", ["blocks", *names], table)
+    table = []
+    for lag, name in ((0, "StreamPCA"), (1, "SlowSubspace")):
+        for length in (2, 5, 10, 20):
+            p, _ = alarms(lag, length, n_runs)
+            turned, starts = alarms(lag, length, n_runs // 5, TURN)
+            late = delays(turned, starts, RATES[1])
+            cells = [f"{(p[:, 0] <= rate).mean() / rate:.2f}" for rate in RATES]
+            every = [f"{(p <= rate).mean() / rate:.2f}" for rate in RATES]
+            table.append([name, str(length), *cells, *every, f"{np.median(late):.2f}"])
+    columns = ["model", "length / time scale", *(f"first, {rate}" for rate in RATES)]
+    columns += [*(f"all, {rate}" for rate in RATES), "delay in windows"]
+    show("False alarms in units of the stated rate, and the median delay", columns, table)
+
+
+if __name__ == "__main__":
+    main()
