@@ -19,6 +19,10 @@ TRUE = {
         and of["final"]["sketch"] < 1.1 * of["final"]["dense"]
         and of["final"]["flow"] < 3 * of["final"]["dense"]
     ),
+    "drift": lambda of: 60_000 < 30_000 + of["first"].rows < 75_000,
+    "error_bars": lambda of: (
+        of["inside"] >= 4 and of["found"].angles[1] > 0.2 > 0.05 > of["found"].subspace_angles[2]
+    ),
     "map_of_digits": lambda of: of["classes"].purity > 0.95,
     "map_unfolding": lambda of: of["errors"][0] > 0.9 and of["errors"][-1] < 0.01,
     "metric_learning": lambda of: of["areas"]["ClassSubspace"] > of["areas"]["PCA"] + 0.04,

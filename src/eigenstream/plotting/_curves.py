@@ -285,11 +285,16 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
     across = path.lags[: longest + 1]
     ax.fill_between(across, across, 0.7 * least, color=COLOURS[0], alpha=0.2, lw=0)
     ax.set_ylim(bottom=0.7 * least)
-    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300 * low else (1.0,)))
-        axis.set_major_formatter("{x:g}")
-        axis.set_minor_locator(NullLocator())
+    _plain_ticks(ax.xaxis, *ax.get_xlim())
+    _plain_ticks(ax.yaxis, *ax.get_ylim())
     return ax
+
+
+def _plain_ticks(axis: Any, low: float, high: float) -> None:
+    """Mark a logarithmic axis at 1, 2, 5, 10 and so on."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300 * low else (1.0,)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(NullLocator())
 
 
 #: Components whose error overlaps more than this with another component are marked with its number.
@@ -322,6 +327,7 @@ def timescales(found: Any, *, ax: Axes | None = None) -> Axes:
     ends = np.nan_to_num([scales.value - scales.low, scales.high - scales.value])
     ax.errorbar(places, scales.value, ends, fmt="o", ms=5, capsize=3, color=COLOURS[2])
     ax.set(xlabel="component", ylabel="time scale, in rows", yscale="log")
+    _plain_ticks(ax.yaxis, *ax.get_ylim())
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     return ax
 

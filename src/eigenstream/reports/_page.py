@@ -1,6 +1,7 @@
 """The page about a fitted estimator: its sections, and which of them each kind has."""
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.utils import shuffle
 from sklearn.utils.validation import check_is_fitted
@@ -34,6 +36,13 @@ MOST_POINTS = 1200
 N_LAGS = 12
 #: The longest drawn lag is at least this multiple of the lag of the fit.
 MIN_LAGS = 2
+#: The most columns with error bars: every block takes two matrices and an eigenproblem.
+MOST_COLUMNS = 200
+#: The caption of the stability of components.
+STABLE = (
+    "A number names another component that the error mixes in. A small angle of the span of the "
+    "first components means that this number of components is stable."
+)
 #: The most labelled rows in the evaluation: about a million pairs.
 MOST_LABELLED = 1448
 #: The most classes drawn: the colours of more are not distinguishable.
@@ -59,7 +68,7 @@ def sections_of(estimator: Any) -> Sequence[Callable[[Subject], Section | None]]
         return data, quality, overview, vectors, planes
     if isinstance(estimator, CompetitiveLearning):
         return data, quality, overview, vectors
-    return data, overview, vectors, features, training_pairs, evaluation
+    return data, overview, vectors, features, errors, training_pairs, evaluation
 
 
 def learned(estimator: Any) -> tuple[int, str]:
@@ -326,6 +335,30 @@ def _lags(runs: list[Float64s], lag: int, longest: int) -> Panel:
         "shows noise at the short lags. Choose a lag at which the lines are level."
     )
     return Panel("Time scales", caption, partial(plotting.lags, path))
+
+
+def errors(subject: Subject) -> Section | None:
+    """Return the error bars of subspaces of rows in time, if the page has seen all rows."""
+    estimator, seen = subject.estimator, subject.rows
+    if seen is None or not hasattr(estimator, "uncertainty") or known(estimator, "features"):
+        return None
+    rows = [one.astype(np.float64) for one in seen.first]
+    whole = sum(map(len, rows)) == seen.n_rows and not seen.n_missing
+    if known(estimator, "lag") is None or not whole or rows[0].shape[1] > MOST_COLUMNS:
+        return None
+    model = clone(estimator).set_params(solver="dense")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            found = model.uncertainty(rows)
+    except ValueError:  # too few rows for blocks
+        return None
+    panels = [Panel("Stability", STABLE, partial(plotting.stability, found))]
+    if found.timescales is not None:
+        caption = "Time scales in rows, with 95 % intervals."
+        panels.insert(0, Panel("Time scales", caption, partial(plotting.timescales, found)))
+    text = f"From fits without each of {found.n_blocks} blocks of {found.block_size:,.4g} rows."
+    return Section("Error bars", f"{text} {found.warning or ''}".strip(), panels)
 
 
 def are_pairs(estimator: Any, X: Any) -> bool:
