@@ -1,4 +1,4 @@
-"""What parameters that several classes share mean: written once, read where they are used."""
+"""Descriptions of parameters that several docstrings share."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -34,8 +34,8 @@ def documented_by(entries: Mapping[str, str]) -> Callable[[C], C]:
 
     def documented(kind: C) -> C:
         described: Any = kind
-        if described.__doc__:  # there is none under python -OO
-            # From Python 3.13 on the compiler takes the indentation away.
+        if described.__doc__:  # python -OO removes docstrings
+            # From Python 3.13 on, the compiler removes the indentation.
             named = r"^( *)<([a-z_, \n]+)>$"
             described.__doc__ = re.sub(named, filled, described.__doc__, flags=re.M)
         return kind

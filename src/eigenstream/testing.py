@@ -1,21 +1,18 @@
-"""The laws that every member keeps, as checks for yours too.
+"""The laws of the library as checks for estimators.
 
 1. Merging is associative, has an identity, and equals one pass, for every chunking and every lag.
 2. Every solver finds the subspace that a dense float64 solver finds.
 3. The block engine takes the steps of the plain sequential rule, to rounding.
-4. Learning a row at a time equals learning all at once; reading changes nothing; memory does not
-   grow with the stream.
-5. float32 input is added up in float64.
-6. Data without full rank, constant, repeated, tiny or huge give finite results with a reported
-   rank, the same on every run.
-7. What is restored from a state, or from a file, continues as if it had never been saved, to
-   rounding.
-8. Bad input is refused with what was wrong, where, and what mends it; a refused call changes
+4. Learning in any chunks equals learning at once, to rounding. Reading a result changes nothing.
+   Memory does not grow with the stream.
+5. Sums over float32 input are float64.
+6. Rank-deficient, constant, repeated, tiny and huge data give finite results with a reported rank.
+7. A model that was saved and loaded continues as if it had never been saved, to rounding.
+8. Bad input raises one clear error that names the place and the fix. A call that raises changes
    nothing.
 
-Each check takes something to build the object from, data, and raises AssertionError with what
-differed. ``y`` are labels, or the signs of pairs; data of shape (n, 2, D) are pairs. The project's
-own tests run them on every member, with chunkings drawn at random.
+Each check takes an estimator and data, and raises AssertionError if the results differ. The tests
+of this library run the checks on every estimator, with random chunkings.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,13 +26,27 @@ import numpy as np
 from eigenstream._linalg import orthonormalized, principal_angles
 from eigenstream.online import OnlineLearner, Plan, Rule
 
-#: What summing in another order may change, relative to the largest entry: some hundred roundings.
+#: The relative error of sums in another order. A smaller value makes correct estimators fail.
 ROUNDING = 500 * float(np.finfo(np.float64).eps)
 
 
 def chunked(rows: Any, cuts: Iterable[int]) -> list[Any]:
-    """Split rows at the cuts, in order; cuts outside or repeated give empty chunks nowhere.
+    """Split rows at the given positions.
 
+    Parameters
+    ----------
+    rows : array of shape (n, ...)
+        The rows.
+    cuts : iterable of int
+        The positions, in any order. Repeated positions and positions outside (0, n) are ignored.
+
+    Returns
+    -------
+    list of arrays
+        The chunks, in order.
+
+    Examples
+    --------
     >>> [len(chunk) for chunk in chunked(np.zeros((5, 1)), [3, 1, 3])]
     [1, 2, 2]
     """
@@ -45,7 +56,7 @@ def chunked(rows: Any, cuts: Iterable[int]) -> list[Any]:
 
 
 def _aligned(values: Any, rows: Any, cuts: Iterable[int]) -> list[Any]:
-    """Return what belongs to each chunk of the rows: parts of the values, or None for each."""
+    """Return the part of the values for each chunk of the rows, or None for each chunk."""
     cuts = list(cuts)
     return [None] * len(chunked(rows, cuts)) if values is None else chunked(values, cuts)
 
@@ -57,8 +68,23 @@ def _given(y: Any) -> tuple[Any, ...]:
 def check_streaming(
     estimator: Any, X: Any, cuts: Iterable[int], angle: float = 1e-7, y: Any = None
 ) -> None:
-    """Law 4: ``partial_fit`` with any chunking learns what ``fit`` learns.
+    """Check law 4: ``partial_fit`` with any chunking equals ``fit``.
 
+    Parameters
+    ----------
+    estimator : estimator
+        An unfitted estimator. It is not changed.
+    X : array of shape (n, n_features), or pairs of shape (n, 2, n_features)
+        The data.
+    cuts : iterable of int
+        The positions at which the data are cut.
+    angle : float, default=1e-7
+        The largest angle between the two subspaces, in radians.
+    y : array of shape (n,), default=None
+        Labels, or the signs of pairs.
+
+    Examples
+    --------
     >>> from eigenstream import StreamPCA
     >>> X = np.random.default_rng(0).standard_normal((20, 3)) * [3.0, 2.0, 1.0]
     >>> check_streaming(StreamPCA(n_components=2), X, cuts=[1, 2, 11])
@@ -74,10 +100,25 @@ def check_streaming(
 def check_merged(
     estimator: Any, X: Any, cuts: Iterable[int], angle: float = 1e-7, y: Any = None
 ) -> None:
-    """Law 1 for estimators: parts learned apart and merged, in any order, are one pass.
+    """Check law 1: merged parts equal one pass, in any order of merging.
 
-    A merge leaves both as they were.
+    A merge must not change its arguments.
 
+    Parameters
+    ----------
+    estimator : estimator
+        An unfitted estimator. It is not changed.
+    X : array of shape (n, n_features), or pairs of shape (n, 2, n_features)
+        The data.
+    cuts : iterable of int
+        The positions at which the data are cut.
+    angle : float, default=1e-7
+        The largest angle between the two subspaces, in radians.
+    y : array of shape (n,), default=None
+        Labels, or the signs of pairs.
+
+    Examples
+    --------
     >>> from eigenstream import SlowSubspace
     >>> X = np.random.default_rng(0).standard_normal((40, 3)).cumsum(axis=0)
     >>> check_merged(SlowSubspace(n_components=2), X, cuts=[11, 30])
@@ -96,7 +137,7 @@ def check_merged(
 
 
 def _assert_same_answer(one: Any, other: Any, X: Any, angle: float) -> None:
-    """Assert that two estimators have learned the same from these data."""
+    """Assert that two estimators have equal results."""
     size = float(np.abs(other.eigenvalues_).max(initial=0.0))
     np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, atol=ROUNDING * size)
     np.testing.assert_allclose(one.mean_, other.mean_, atol=ROUNDING * np.abs(X).max())
@@ -106,10 +147,24 @@ def _assert_same_answer(one: Any, other: Any, X: Any, angle: float) -> None:
 
 
 def check_solver(estimator: Any, X: Any, angle: float = 1e-6, y: Any = None) -> None:
-    """Law 2: the estimator's way of learning finds what ``solver="dense"`` finds in float64.
+    """Check law 2: the solver finds the subspace of ``solver="dense"`` in float64.
 
-    The eigenvalues agree to the square of the angle, at least to 1e-8 of the largest.
+    The relative error of the eigenvalues is at most the square of the angle, or 1e-8 if that is
+    larger.
 
+    Parameters
+    ----------
+    estimator : estimator
+        An unfitted estimator. It is not changed.
+    X : array of shape (n, n_features), or pairs of shape (n, 2, n_features)
+        The data.
+    angle : float, default=1e-6
+        The largest angle between the two subspaces, in radians.
+    y : array of shape (n,), default=None
+        Labels, or the signs of pairs.
+
+    Examples
+    --------
     >>> from eigenstream import StreamPCA
     >>> X = np.random.default_rng(0).standard_normal((30, 4)) * [4.0, 3.0, 2.0, 1.0]
     >>> check_solver(StreamPCA(n_components=2, solver="krylov"), X)
@@ -133,11 +188,30 @@ def check_rule(
     rates: Any = None,
     block: int = 7,
 ) -> None:
-    """Law 3: the engine takes the steps of ``step(weights, row, gain)``, the rule written plainly.
+    """Check law 3: the engine takes the steps of the plain sequential rule.
 
-    With ``rates``, one a unit, the gain is an array. A rule that keeps its weights orthonormal
-    begins with such weights and is compared by their span.
+    Rules that keep the weights orthonormal begin with orthonormal weights and are compared by their
+    span.
 
+    Parameters
+    ----------
+    rule : Rule
+        The rule of the engine.
+    step : function of (weights, row, gain)
+        The same rule in plain NumPy. It returns the new weights.
+    rows : array of shape (n, n_features)
+        The rows.
+    weights : array of shape (n_units, n_features)
+        The initial weights.
+    gains : array of shape (n,)
+        The learning rate of each step.
+    rates : array of shape (n_units,), default=None
+        Factors of the learning rate. ``gain`` is then an array.
+    block : int, default=7
+        The number of rows in a block.
+
+    Examples
+    --------
     >>> from eigenstream.online import HEBB
     >>> def hebb(W, x, eta):
     ...     return W + np.outer(eta * (W @ x), x)
@@ -160,14 +234,23 @@ def check_rule(
     found = OnlineLearner(rule, plan).update(rows).vectors
     if rule.orthonormal:
         found, expected = found.T @ found, expected.T @ expected
-    # Roundings of numbers of the size of the weights, 64 a step.
+    # The tolerance is 64 rounding errors for each step.
     near = 64 * len(rows) * float(np.finfo(np.float64).eps) * np.abs(expected).max()
     np.testing.assert_allclose(found, expected, rtol=0, atol=near)
 
 
 def check_transform(fitted: Any, X: Any) -> None:
-    """Law 4: rows are projected alike alone and together, and nothing changes.
+    """Check law 4: ``transform`` of single rows equals that of all rows, and changes nothing.
 
+    Parameters
+    ----------
+    fitted : estimator
+        A fitted estimator.
+    X : array of shape (n, n_features)
+        The rows.
+
+    Examples
+    --------
     >>> from eigenstream import StreamPCA
     >>> X = np.random.default_rng(0).standard_normal((20, 3))
     >>> check_transform(StreamPCA(n_components=2).fit(X), X)
@@ -182,8 +265,21 @@ def check_transform(fitted: Any, X: Any) -> None:
 
 
 def check_float32(estimator: Any, X: Any, y: Any = None, relative: float = 1e-5) -> None:
-    """Law 5: float32 data give the eigenvalues that the same numbers give in float64.
+    """Check law 5: float32 data give the eigenvalues of the same numbers in float64.
 
+    Parameters
+    ----------
+    estimator : estimator
+        An unfitted estimator. It is not changed.
+    X : array of shape (n, n_features), or pairs of shape (n, 2, n_features)
+        The data.
+    y : array of shape (n,), default=None
+        Labels, or the signs of pairs.
+    relative : float, default=1e-5
+        The largest difference, relative to the largest eigenvalue.
+
+    Examples
+    --------
     >>> from eigenstream import StreamPCA
     >>> X = 1e4 + np.random.default_rng(0).standard_normal((50, 3))
     >>> check_float32(StreamPCA(n_components=2), X)
@@ -195,8 +291,19 @@ def check_float32(estimator: Any, X: Any, y: Any = None, relative: float = 1e-5)
 
 
 def check_finite_everywhere(estimator: Any, X: Any, y: Any = None) -> None:
-    """Law 6: whatever finite data are learned, results are finite, and twice the same.
+    """Check law 6: finite data give finite results, which are the same in a second fit.
 
+    Parameters
+    ----------
+    estimator : estimator
+        An unfitted estimator. It is not changed.
+    X : array of shape (n, n_features), or pairs of shape (n, 2, n_features)
+        The data, such as constant or repeated rows.
+    y : array of shape (n,), default=None
+        Labels, or the signs of pairs.
+
+    Examples
+    --------
     >>> from eigenstream import StreamPCA
     >>> check_finite_everywhere(StreamPCA(n_components=2), np.ones((5, 3)))
     """
@@ -211,9 +318,24 @@ def check_finite_everywhere(estimator: Any, X: Any, y: Any = None) -> None:
 
 
 def check_refusal(learned: Any, call: Callable[[Any], Any], left: Callable[[Any], Any]) -> str:
-    """Law 8: the call is refused in a sentence, and what it has left, ``left(learned)``, is as it
-    was. Returns the message.
+    """Check law 8: a call raises a readable error and changes nothing.
 
+    Parameters
+    ----------
+    learned : estimator
+        The argument of both functions.
+    call : function
+        The call that must raise ValueError or TypeError.
+    left : function
+        Returns the state that must not change.
+
+    Returns
+    -------
+    str
+        The message of the error.
+
+    Examples
+    --------
     >>> from eigenstream import StreamPCA
     >>> pca = StreamPCA(1).fit(np.eye(3))
     >>> call = lambda one: one.partial_fit(np.ones((3, 9)))
@@ -227,6 +349,6 @@ def check_refusal(learned: Any, call: Callable[[Any], Any], left: Callable[[Any]
         message = str(refusal)
     else:
         raise AssertionError("bad input was accepted")
-    assert 15 < len(message) < 900, f"no sentence of a fair length: {message}"
-    np.testing.assert_equal(left(learned), before, err_msg="a refused call left something behind")
+    assert 15 < len(message) < 900, f"message of {len(message)} characters: {message}"
+    np.testing.assert_equal(left(learned), before, err_msg="the call that raised changed the state")
     return message

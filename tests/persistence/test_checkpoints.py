@@ -460,7 +460,7 @@ def test_what_keeps_nothing_on_the_way_is_refused_by_name(tmp_path):
             labelled,
             "checkpoint= is not supported by solver='krylov'",
         ),
-        (network, rows, "RBFNetwork draws its rows in a quick pass"),
+        (network, rows, "RBFNetwork draws its rows in one short pass"),
         (OjaNeuron(), ROWS, "requires a stream, and X is an array"),
         (OjaNeuron(), "rows.npy", "not rows. If it names files"),
     ]:

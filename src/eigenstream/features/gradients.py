@@ -1,4 +1,4 @@
-"""Which way the edges of an image run, where: histograms of gradient orientations."""
+"""Histograms of gradient orientations of images."""
 
 from math import isqrt
 from numbers import Integral, Real
@@ -24,31 +24,37 @@ VALUES = 2**23
 
 @storable(**FITTED, shape_="tuple[int]", _n_features_out="int")
 class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Map images to how strong the edges of each orientation are in each cell of a grid.
+    """Histograms of the gradient orientations of images.
 
-    The gradient (Sobel) of each pixel is shared between the two nearest of ``orientations``
-    directions around the full circle and between the nearest cells, linearly in either, so that a
-    small motion of the image is a small motion of the features. Each image's features have unit
-    norm; an image without edges has none and maps to zero. Brightness and contrast do not matter.
-    Exchanging black and white turns each orientation into the opposite one, so that distances stay
-    as they are where the number of orientations is even.
+    Each feature is the strength of the edges of one orientation in one cell of a grid. The features
+    do not depend on brightness and contrast.
 
     Parameters
     ----------
-    cells : int or (int, int)
-        The grid: rows and columns of cells, a number for both.
-    orientations : int
-        How many directions.
-    power : float
-        Each sum is raised to it. With 1/2, the default, the product of two images' features is the
-        overlap of their histograms, and a few strong edges do not outweigh all the others.
-    shape : (int, int), optional
-        Height and width of the images that the rows hold, pixel by pixel; by default they are
-        square.
+    cells : int or (int, int), default=7
+        The numbers of rows and columns of cells.
+    orientations : int, default=8
+        The number of orientations on the full circle.
+    power : float, default=0.5
+        The power to which each sum is raised. With 0.5, the inner product of two images is the
+        overlap of their histograms, and a few strong edges have less influence.
+    shape : (int, int), default=None
+        The height and width of the images. By default they are square.
 
     Attributes
     ----------
     shape_ : (int, int)
+        The height and width of the images.
+
+    Notes
+    -----
+    The Sobel gradient of each pixel is divided between the two nearest orientations and between the
+    nearest cells by linear interpolation. A small motion of the image therefore changes the
+    features little. The features of an image have unit norm. They are zero for an image without
+    edges.
+
+    Exchanging black and white turns each orientation by half a circle. If ``orientations`` is even,
+    this does not change distances between images.
 
     Examples
     --------
@@ -86,7 +92,20 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the rows and remember the images' shape; nothing else is learned."""
+        """Check the rows and store the shape of the images.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
         with unchanged_on_error(self):
             rows, columns = self._grid()
             self._validate_params()
@@ -105,17 +124,25 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 raise ValueError(f"images of {self.shape_} have other features.")
 
     def _fit_stream(self, course: Course) -> None:
-        """Learn from the first rows: their shape is all there is to learn."""
+        """Store the image shape from the first rows of a stream."""
         course.keep_nothing("GradientOrientation learns the shape of the first rows")
         rows, _ = next(course.learning())
         course.learned.fit(rows)
 
     @maps_streams
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the features, (n, orientations * cells), in the dtype of the rows.
+        """Return the features of each image.
 
-        Orientation by orientation, counted from left-to-right towards top-to-bottom; in each the
-        cells row by row.
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, orientations * n_cells)
+            The features, in the dtype of the rows. All cells of the first orientation come first,
+            row by row. Orientations are counted from left-to-right towards top-to-bottom.
         """
         check_is_fitted(self)
         pixels = self._rows(X, reset=False)
@@ -180,17 +207,17 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
 def _sobel(images: Float64s, along: int) -> Float64s:
     """Return the derivative along an axis of each image, smoothed along its other axis only."""
-    # ndimage.sobel would smooth along the stack, too, and mix neighbouring images.
+    # ndimage.sobel would also smooth along the stack and mix images.
     slope = ndimage.correlate1d(images, [-1.0, 0.0, 1.0], axis=along, mode="nearest")
     return np.asarray(ndimage.correlate1d(slope, [1.0, 2.0, 1.0], axis=3 - along, mode="nearest"))
 
 
 def _shares(size: int, cells: int) -> Float64s:
-    """Return how much of each pixel of a line belongs to each cell: linear between centres.
+    """Return the share of each pixel of a line in each cell, linear between centres.
 
     >>> _shares(4, 2).tolist()
     [[1.0, 0.75, 0.25, 0.0], [0.0, 0.25, 0.75, 1.0]]
     """
-    # Beyond the outer centres a pixel belongs to the outer cell alone.
+    # Pixels beyond the outer centres belong to the outer cell only.
     place = np.clip((np.arange(size) + 0.5) * cells / size - 0.5, 0.0, cells - 1.0)
     return np.maximum(1.0 - np.abs(place - np.arange(cells)[:, None]), 0.0)

@@ -1,4 +1,4 @@
-"""Radial basis functions at prototypes from the data ([SLOW] section 6; Nystroem features)."""
+"""Radial basis functions at prototypes from the data (Nystroem features)."""
 
 from collections.abc import Mapping
 from numbers import Integral, Real
@@ -24,7 +24,7 @@ from eigenstream._streams import Course, fits_streams_by, maps_streams
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21
 
-#: What the prototypes depend on.
+#: The parameters that determine the prototypes.
 OF_PROTOTYPES = ("n_prototypes", "prototypes", "gamma", "spacing")
 
 
@@ -40,57 +40,60 @@ OF_PROTOTYPES = ("n_prototypes", "prototypes", "gamma", "spacing")
     prototypes_="float prototypes D?",
 )
 class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Map x to tau(x) = G^(-1/2) kappa(prototypes, x), whose inner products are the kernel's.
+    """Features of the Gaussian kernel at prototypes from the data (Nystroem features).
 
-    The kernel is ``kappa(x, y) = exp(-gamma |x - y|^2)`` and ``G`` its values between prototypes,
-    rows of the data that are drawn once and then kept. On them ``<tau(p_i), tau(p_j)>`` is
-    ``kappa(p_i, p_j)``; elsewhere it is the best approximation by the prototypes' features. Any
-    linear method behind this map becomes a nonlinear one.
+    The features of x are tau(x) = G^(-1/2) kappa(prototypes, x). A linear method after this map
+    becomes a nonlinear method.
 
     Parameters
     ----------
     n_prototypes : int, default=500
-        How many prototypes, and so how many features come out. ``fit`` takes as many as there are
-        rows where these are fewer, and warns; ``partial_fit`` waits for all of them.
-    prototypes : array (p, n_features) or clusterer, optional
-        Given prototypes instead of rows of the data: an array, or an estimator that has, or learns,
-        ``cluster_centers_``, such as ``CompetitiveLearning``. ``fit`` of an array fits a copy of
-        one that has not learned; streams and ``partial_fit`` take one that has.
-    gamma : float, "scale" or "median"
-        The kernel's sharpness: a number; or 1 over the number of features times the variance of
-        the prototypes' entries; or 1 over the median squared distance between prototypes.
-    spacing : int
-        Prototypes are taken from every ``spacing``-th row only: in a stream whose rows hang
-        together, a spacing beyond the mixing time makes the prototypes nearly independent.
-    random_state : int, RandomState or None
-        Which of these rows ``fit`` draws, without replacement. ``partial_fit`` draws nothing: it
-        takes the first ones, since rows that have passed are gone.
+        The number of prototypes and of features. ``fit`` on fewer rows uses all rows and warns.
+        ``partial_fit`` waits until it has all prototypes.
+    prototypes : array of shape (p, n_features) or clusterer, default=None
+        Prototypes to use instead of rows of the data. A clusterer has ``cluster_centers_``, such as
+        ``CompetitiveLearning``. ``fit`` on an array fits a copy of an unfitted clusterer. Streams
+        and ``partial_fit`` need a fitted clusterer.
+    gamma : float, "scale" or "median", default=4.0
+        The factor gamma of the kernel exp(-gamma |x - y|^2). "scale" is 1 / (n_features * variance
+        of the entries of the prototypes). "median" is 1 over the median squared distance between
+        prototypes.
+    spacing : int, default=1
+        Only every ``spacing``-th row can become a prototype. In a time series, a spacing above the
+        mixing time makes the prototypes nearly independent.
+    random_state : int, RandomState or None, default=None
+        The seed by which ``fit`` draws rows without replacement. ``partial_fit`` uses the first
+        rows.
 
     Attributes
     ----------
-    prototypes_ : array (n_prototypes, n_features)
-        In the order of the rows they were.
+    prototypes_ : array of shape (n_prototypes, n_features)
+        The prototypes, in the order of their rows.
     gamma_ : float
-    whitening_ : array (n_prototypes, n_prototypes)
-        G^(-1/2); a pseudo-inverse when prototypes repeat or nearly do.
+        The gamma in use.
+    whitening_ : array of shape (n_prototypes, n_prototypes)
+        G^(-1/2), or a pseudo-inverse if prototypes are nearly equal.
     rank_ : int
-        The rank of G as far as the precision of the data tells: eigenvalues up to
-        ``4 * n_prototypes * eps`` are cut (the mean eigenvalue is 1).
+        The numerical rank of G. Eigenvalues below ``4 * n_prototypes * eps`` count as zero.
     n_prototypes_seen_ : int
-        How many prototypes have been collected.
+        The number of prototypes collected.
     is_ready_ : bool
-        Whether all have been, so that ``transform`` works.
+        True if all prototypes are collected. ``transform`` then works.
     n_rows_needed_ : int
-        How many more rows ``partial_fit`` needs until then.
+        The number of rows that ``partial_fit`` still needs.
     n_samples_seen_ : int
+        The number of rows seen.
 
     Notes
     -----
+    The kernel is ``kappa(x, y) = exp(-gamma |x - y|^2)``, and G holds its values between
+    prototypes. For two prototypes, ``<tau(p_i), tau(p_j)>`` equals ``kappa(p_i, p_j)``. For other
+    rows it is the best approximation in the span of the prototypes.
+
     ``partial_fit`` gives the same network for any chunking. Once it is ready, further rows change
-    nothing. ``transform`` works in blocks of rows by matrix multiplication; its memory beyond the
-    result does not grow with the rows. float32 rows are mapped in float32 when the prototypes came
-    as float32; squared distances are taken about the prototypes' mean, so a large common offset
-    costs no precision.
+    nothing. ``transform`` works in blocks of rows, so its additional memory is constant. float32
+    rows give float32 features if the prototypes are float32. Squared distances are computed about
+    the mean of the prototypes, so a large offset costs no precision.
 
     Examples
     --------
@@ -111,9 +114,9 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     (50, True)
     """
 
-    #: The parameters that learning began with; none before.
+    #: The parameters at the first fit.
     _begun: Mapping[str, Any] = MappingProxyType({})
-    #: The prototypes so far, while a stream has not shown them all.
+    #: The prototypes collected so far; None once they are complete.
     _collected: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -141,7 +144,20 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the prototypes from every ``spacing``-th row of X: of an array, or of a stream."""
+        """Draw the prototypes from every ``spacing``-th row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
         with unchanged_on_error(self):
             self._validate_params()
             rows, own = self._rows(X, reset=True), self.prototypes
@@ -152,49 +168,49 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def _given(self, own: Any, rows: Floats) -> Floats | None:
-        """Return the prototypes that were given, in the precision of the rows; None for none."""
+        """Return the given prototypes in the precision of the rows, or None."""
         if own is None:
             return None
         if _has_learned(own):
             own = own.cluster_centers_
         elif hasattr(own, "fit"):
             raise ValueError(
-                f"prototypes={own!r} has not learned, and a stream is read once: fit it first, as "
-                "in RBFNetwork(prototypes=clusters.fit(stream))."
+                f"prototypes={own!r} is not fitted. For streams, fit it first: "
+                "RBFNetwork(prototypes=clusters.fit(stream))."
             )
         places = real_array(own, "prototypes").astype(rows.dtype)
         if places.ndim != 2 or places.shape[1] != rows.shape[1]:
             raise ValueError(
-                f"prototypes must have shape (p, {rows.shape[1]}), as X has {rows.shape[1]} "
-                f"features; got {places.shape}."
+                f"prototypes has shape {places.shape}, and X has {rows.shape[1]} features. Pass "
+                f"prototypes of shape (p, {rows.shape[1]})."
             )
         check_finite(places, name="prototypes")
         return places
 
     def _chosen(self, n_rows: int) -> NDArray[np.intp]:
-        """Draw which of so many rows are prototypes, in their order."""
+        """Draw the numbers of the rows that become prototypes, in ascending order."""
         n_prototypes, spacing = self.n_prototypes, self.spacing
         candidates = np.arange(0, n_rows, spacing)
         if len(candidates) < n_prototypes:
             samples = "1 sample" if n_rows == 1 else f"{n_rows} samples"
             warn_user(
-                f"X has {samples}, which at spacing={spacing} offer {len(candidates)} prototypes, "
-                f"fewer than n_prototypes={n_prototypes}: all of them are taken."
+                f"X has {samples}, which give only {len(candidates)} prototypes at "
+                f"spacing={spacing}. Lower n_prototypes={n_prototypes}, or pass more rows."
             )
             n_prototypes = len(candidates)
         rng = check_random_state(self.random_state)
         return np.sort(rng.choice(candidates, n_prototypes, replace=False))
 
     def _keep(self, prototypes: Floats, n_rows: int) -> None:
-        """Take over what was drawn of so many rows."""
+        """Store the prototypes drawn from ``n_rows`` rows."""
         self.n_samples_seen_ = n_rows
         self.n_prototypes_seen_ = len(prototypes)
         self._note_parameters()
         self._finish(prototypes)
 
     def _fit_stream(self, course: Course) -> None:
-        """Draw what ``fit`` of all the rows would draw, and keep no others."""
-        course.keep_nothing("RBFNetwork draws its rows in a quick pass")
+        """Draw the same prototypes as ``fit`` of an array, and store no other rows."""
+        course.keep_nothing("RBFNetwork draws its rows in one short pass")
         stream, learner = course.stream, course.learned
         learner._validate_params()
         if self.prototypes is not None:
@@ -206,11 +222,11 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if expected is None:
             expected = sum(len(rows) for rows, _ in passes)
         counted = learner._draw(passes, expected)
-        if counted != expected:  # rows were left out, as lacking values
+        if counted != expected:  # rows with missing values were skipped
             learner._draw(passes, counted)
 
     def _draw(self, passes: Any, expected: int) -> int:
-        """Learn from so many rows in a pass; return how many there were."""
+        """Draw prototypes in a pass of ``expected`` rows, and return the number of rows."""
         chosen, found, count = self._chosen(expected), [], 0
         for part in passes:
             rows = self._rows(part.rows, reset=count == 0, first_row=count)
@@ -222,7 +238,22 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return count
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Collect prototypes from the next rows of a stream; once all are there, do nothing."""
+        """Collect prototypes from the next rows of a stream.
+
+        Once all prototypes are collected, further rows change nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
         with unchanged_on_error(self):
             self._validate_params()
             first = not self._begun
@@ -238,7 +269,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 if given is not None:
                     self._keep(given, 0)
             if not self.is_ready_:
-                # Rows are counted from the start of the stream, whatever the chunks.
+                # Rows are counted from the start of the stream, for any chunking.
                 have, fresh = self.n_prototypes_seen_, rows[-self.n_samples_seen_ % self.spacing :]
                 fresh = fresh[:: self.spacing][: self.n_prototypes - have]
                 self._collected[have : have + len(fresh)] = fresh
@@ -249,21 +280,32 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def _note_parameters(self) -> None:
-        """Remember what the first prototype was taken with: others would not fit to it."""
+        """Store the parameters of the first prototype, which must not change later."""
         self._begun = {name: getattr(self, name) for name in OF_PROTOTYPES}
 
     @maps_streams
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return tau(x) for each row, (n, n_prototypes), in the dtype of the rows."""
+        """Return the features tau(x) of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, n_prototypes)
+            The features, in the dtype of the rows.
+        """
         if not self.is_ready_:
             have = self.n_prototypes_seen_ if self._begun else 0
             raise NotFittedError(
-                f"this RBFNetwork has collected {have} of its "
-                f"{self.n_prototypes} prototypes; call fit, or partial_fit with more rows."
+                f"this RBFNetwork has collected {have} of {self.n_prototypes} prototypes. Call "
+                "fit, or partial_fit with more rows."
             )
         rows = self._rows(X, reset=False)
         out = np.empty((len(rows), len(self.prototypes_)), dtype=rows.dtype)
-        # About the prototypes' mean, so that a large common offset costs no digits.
+        # Subtract the mean of the prototypes: a large offset would cost digits.
         centre = self.prototypes_.mean(axis=0, dtype=np.float64).astype(self.prototypes_.dtype)
         prototypes = self.prototypes_ - centre
         block = max(1, KERNEL_VALUES // len(prototypes))
@@ -275,12 +317,12 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @property
     def is_ready_(self) -> bool:
-        """Whether all prototypes are there, so that ``transform`` works."""
+        """True if all prototypes are collected. ``transform`` then works."""
         return bool(self._begun) and self._collected is None
 
     @property
     def n_rows_needed_(self) -> int:
-        """How many more rows of a stream ``partial_fit`` needs until all prototypes are there."""
+        """The number of rows that ``partial_fit`` still needs."""
         if self.is_ready_:
             return 0
         if self.prototypes is not None:
@@ -289,7 +331,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return int(last - (self.n_samples_seen_ if self._begun else 0))
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Say that the network is fitted once it is ready."""
+        """Return True once all prototypes are collected."""
         return self.is_ready_
 
     def __sklearn_tags__(self) -> Any:
@@ -312,7 +354,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise ValueError(f"there are {len(self._collected)} prototypes of {self.n_prototypes}.")
 
     def _rows(self, X: Any, *, reset: bool, first_row: int = 0) -> Floats:
-        """Check the rows; NaN and infinity are rejected with their place, counted from there."""
+        """Return checked rows. Errors count rows from ``first_row``."""
         rows: Floats = validated_rows(self, X, reset=reset)
         check_finite(rows, first_row=first_row)
         return rows
@@ -344,9 +386,9 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             apart = squares[np.tril_indices(len(squares), -1)]
             apart = apart[apart > 0]
             unit = float(np.median(apart)) if apart.size else 0.0
-        return 1.0 / unit if unit > 0 else 1.0  # prototypes all alike have no scale of their own
+        return 1.0 / unit if unit > 0 else 1.0  # equal prototypes have no scale
 
 
 def _has_learned(own: Any) -> bool:
-    """Tell whether an estimator has centres of clusters to read."""
+    """Return whether an estimator has cluster centres."""
     return hasattr(own, "cluster_centers_")
