@@ -8,7 +8,7 @@ from eigenstream import CompetitiveLearning, plotting
 from eigenstream.demo import Clock
 from eigenstream.reports.base import Drawing, PageTable, Report, Section
 from eigenstream.schedules import Exponential
-from eigenstream.theory import CompetitiveDynamics
+from eigenstream.theory import CompetitiveDynamics, OrderParameters
 from papers._plots import paths
 from papers.base import Effort, Outcome, Paper, drawing, mean_with_spread
 
@@ -71,9 +71,8 @@ def _run(assignment: str, n: int, seed: int) -> tuple[Any, Any, float, float]:
         learning_rate=ETA / n,
         init=start,
         record_every=n,
-        directions=directions[:2],
     ).fit(rows)
-    _, R, Q = model.order_parameters_
+    _, R, Q = OrderParameters.of_history(model.history_, directions[:2])
     told = float((model.predict(rows) == labels).mean())
     means = CompetitiveLearning(2, method="batch", init=start).fit(rows).prototypes_
     lloyd = _model().error(means @ directions[:2].T, means @ means.T)

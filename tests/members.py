@@ -321,9 +321,7 @@ PROTOTYPES = [
         (7,),
     ),
     Member(
-        CompetitiveLearning(
-            4, assignment="rank", init="data", record_every=5, directions=np.eye(2, 8)
-        ),
+        CompetitiveLearning(4, assignment="rank", init="data", record_every=5),
         "rows",
         (7,),
     ),

@@ -19,6 +19,7 @@ from eigenstream import (
     schedules,
 )
 from eigenstream.features import GradientOrientation
+from eigenstream.theory import OrderParameters
 from golden.table import add, quality
 
 X = oracles.slow_sources(m=400)
@@ -207,11 +208,12 @@ add(
     "prototypes/overlaps",
     lambda: (
         (
-            found := CompetitiveLearning(
-                2, init=START[:2], learning_rate=0.02, record_every=100, directions=np.eye(2, 8)
+            found := OrderParameters.of_history(
+                CompetitiveLearning(2, init=START[:2], learning_rate=0.02, record_every=100)
+                .fit(CLUSTERED)
+                .history_,
+                np.eye(2, 8),
             )
-            .fit(CLUSTERED)
-            .order_parameters_
         ).R,
         found.Q,
     ),

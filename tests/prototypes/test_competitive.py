@@ -10,8 +10,9 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
-from eigenstream import CompetitiveLearning, load, open_stream, save
+from eigenstream import CompetitiveLearning, SelfOrganizingMap, load, open_stream, save
 from eigenstream.schedules import Exponential, Power
+from eigenstream.theory import OrderParameters
 from members import DEGENERATE
 
 pytestmark = pytest.mark.filterwarnings("ignore:X has .* distinct rows")
@@ -73,7 +74,7 @@ def test_law_3_the_steps_and_records_are_those_of_the_sequential_rule(assignment
         plain = clone(model).set_params(record_every=None).fit(rows)
         J = course(start, rows, assignment, by_step)
         np.testing.assert_allclose(plain.prototypes_, J[-1], rtol=0, atol=near(rows))
-        found = model.set_params(directions=B).fit(rows).order_parameters_
+        found = OrderParameters.of_history(model.fit(rows).history_, B)
         np.testing.assert_allclose(found.t * width, np.arange(0, 301, every))
         np.testing.assert_allclose(found.R, J[::every] @ B.T, rtol=0, atol=near(rows))
         far = 2 * near(rows) * np.abs(rows).max() * np.sqrt(width)
@@ -147,8 +148,9 @@ def test_any_chunking_is_one_pass(model, width, tmp_path):
         assert parts.n_steps_ == whole.n_steps_ == (weights > 0).sum()
         assert parts.n_reseeded_ == whole.n_reseeded_
         if model.record_every:
-            assert len(parts.order_parameters_.Q) == len(whole.order_parameters_.Q)
-            np.testing.assert_allclose(parts.order_parameters_.Q, whole.order_parameters_.Q)
+            np.testing.assert_array_equal(parts.history_.step, whole.history_.step)
+            found, expected = parts.history_.weights, whole.history_.weights
+            np.testing.assert_allclose(found, expected, atol=near(rows))
 
 
 def test_a_chunk_whose_rows_all_weigh_zero_changes_nothing():
@@ -263,8 +265,8 @@ def test_vector_quantiser():
     large = CompetitiveLearning(300, init="data").fit(blobs(400))
     assert large.quantise(rows).dtype == np.uint16
     for codes, kind, words in (
-        ([0, 6], ValueError, "code 1 is 6, and there are prototypes 0 to 5"),
-        ([0.5], TypeError, "whole numbers"),
+        ([0, 6], ValueError, "Code 1 is 6, and the last prototype has the number 5"),
+        ([0.5], TypeError, "type float64. Pass the result of quantise"),
     ):
         with pytest.raises(kind, match=words):
             model.reconstruct(codes)
@@ -275,8 +277,41 @@ def test_vector_quantiser():
 def test_nothing_is_read_before_rows_came():
     with pytest.raises(NotFittedError):
         _ = CompetitiveLearning().prototypes_
-    with pytest.raises(NotFittedError, match="record_every"):
-        _ = CompetitiveLearning(2).fit(blobs()).order_parameters_
+    with pytest.raises(NotFittedError):
+        _ = CompetitiveLearning(2).history_
+
+
+def test_the_history_has_the_loss_of_each_pass():
+    """The plain sequential rule and Lloyd's algorithm as twins; chunks remove the losses."""
+    rows = blobs()
+    J, sums = rows[:3] + 0.1, np.zeros(2)
+    plain = CompetitiveLearning(3, init=J, learning_rate=0.05, max_iter=2).fit(rows)
+    for turn in range(2):
+        for row in rows:
+            squares = ((row - J) ** 2).sum(axis=1)
+            nearest = squares.argmin()
+            sums[turn] += squares[nearest]
+            J[nearest] += 0.05 * (row - J[nearest])
+    np.testing.assert_allclose(plain.history_.loss, sums / len(rows))
+    assert plain.history_.loss.mean() == pytest.approx(plain.error_)
+    batch = CompetitiveLearning(3, method="batch", init=rows[:3] + 0.1, tol=0.0).fit(rows)
+    assert len(batch.history_.loss) == batch.n_iter_
+    assert (np.diff(batch.history_.loss) <= 1e-12).all()
+    assert batch.history_.loss[-1] == pytest.approx(batch.inertia_ / len(rows))
+    waiting = CompetitiveLearning(3, random_state=0).fit(rows)  # fewer rows than FIRST
+    np.testing.assert_allclose(waiting.history_.loss, [waiting.error_])
+    assert plain.partial_fit(rows).history_.loss.size == 0
+
+
+def test_the_history_of_a_map_has_the_loss_of_each_pass():
+    rows = blobs()
+    for training in ("sequential", "batch"):
+        som = SelfOrganizingMap((4, 4), training=training, random_state=0).fit(rows)
+        assert som.history_.loss.shape == (som.n_iter_,) == (10,)
+        assert som.history_.loss[-1] < som.history_.loss[0]
+        streamed = clone(som).set_params(shuffle=False).fit(open_stream(rows, chunk_rows=70))
+        whole = clone(som).set_params(shuffle=False).fit(rows)
+        np.testing.assert_allclose(streamed.history_.loss, whole.history_.loss)
 
 
 def test_dead_prototypes_are_listed_and_placed_again():
@@ -357,7 +392,7 @@ BAD = [
     ({"learning_rate": 1.5}, r"learning_rate must be a number in \(0, 1\]"),
     ({"learning_rate": "fast"}, "learning_rate must be 'count', a number"),
     ({"learning_rate": object()}, "learning_rate must be 'count', a number"),
-    ({"learning_rate": lambda t: 0.5 + t}, "learning rate is 1.5 at step 1, and above 1"),
+    ({"learning_rate": lambda t: 0.5 + t}, "learning rate is 1.5 at step 1. Use rates"),
     ({"learning_rate": 0.1, "forgetting": 0.1}, "does not use forgetting=0.1"),
     ({"n_prototypes": 10**12, "init": "data"}, "GiB, but this machine has"),
     ({"width": 2.0}, "assignment='winner' does not use width=2.0"),
@@ -370,8 +405,6 @@ BAD = [
     ({"init": np.full((8, 30), np.inf)}, "init contains infinity at row 0"),
     ({"method": "batch", "learning_rate": 0.1}, "method='batch' does not use learning_rate"),
     ({"method": "batch", "reseed": 9}, "method='batch' does not use"),
-    ({"directions": np.eye(30)}, "Pass record_every"),
-    ({"directions": np.eye(4), "record_every": 9}, r"must have shape \(m, 30\)"),
 ]
 
 
@@ -388,7 +421,7 @@ def test_bad_parameters_raise_and_change_nothing(given, words):
 def test_a_rate_above_one_is_rejected_before_the_chunk_is_learned():
     model = CompetitiveLearning(2, init="data", learning_rate=lambda t: (1 + t) / 50)
     before = model.partial_fit(blobs(45)).prototypes_
-    with pytest.raises(ValueError, match=r"the learning rate is 1\.02 at step 50"):
+    with pytest.raises(ValueError, match=r"The learning rate is 1\.02 at step 50"):
         model.partial_fit(blobs(45))
     np.testing.assert_array_equal(model.prototypes_, before)
     assert model.n_steps_ == 45

@@ -24,7 +24,7 @@ from eigenstream.persistence import Checkpoint, Interrupted
 from eigenstream.schedules import Constant, Power
 from eigenstream.streams import Standardize
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*most of them will lie between rows")
+pytestmark = pytest.mark.filterwarnings("ignore:X has .* rows, fewer than")
 
 
 def rows_of(width, n=300):
@@ -75,7 +75,7 @@ def test_a_chunk_whose_rows_all_weigh_zero_changes_nothing():
     before = som.partial_fit(rows, sample_weight=np.zeros(300)).partial_fit(rows).prototypes_
     np.testing.assert_array_equal(som.partial_fit(rows, sample_weight=0.0).prototypes_, before)
     assert som.n_steps_ == 300
-    with pytest.raises(ValueError, match="no row is left"):
+    with pytest.raises(ValueError, match="Every row has weight zero"):
         som.fit(rows, sample_weight=0.0)
 
 
@@ -137,7 +137,7 @@ def test_batch_training_by_its_formula(topology):
 )
 def test_batches_take_no_chunks(model):
     assert not hasattr(model, "partial_fit")
-    with pytest.raises(AttributeError, match="Use fit, or learn sequentially"):
+    with pytest.raises(AttributeError, match="Use fit, or sequential training"):
         model.partial_fit(rows_of(3))
 
 
@@ -305,7 +305,7 @@ def test_a_class_map():
     with pytest.raises(ValueError, match="one name a row"):
         som.class_map(rows)
     lacking = open_stream(np.where(rows > -np.inf, np.nan, rows), missing="skip").with_labels(y)
-    with pytest.raises(ValueError, match="no row to look at"):
+    with pytest.raises(ValueError, match="X is empty, or every weight is zero"):
         som.class_map(lacking)
 
 
@@ -351,7 +351,7 @@ BAD = {
     "training": [{"training": "online"}],
     "neighborhood": [{"neighborhood": "mexican hat"}],
     "init": [{"init": "zeros"}, {"init": np.zeros((3, 3))}, {"init": np.full((400, 4), np.nan)}],
-    "above 1": [{"learning_rate": Constant(1.5)}],
+    "Use rates of at most 1": [{"learning_rate": Constant(1.5)}],
     "init must be 'pca', 'random', or an array": [{"init": object()}],
     "gave the radius nan at step 0": [{"radius": lambda t: np.nan}],
     "gave values of the radius of shape": [{"radius": lambda t: np.ones((2, 2))}],
@@ -391,7 +391,7 @@ def test_the_memory_of_an_evaluation_does_not_grow_with_the_stream():
 
 
 def test_more_units_than_rows_are_said():
-    with pytest.warns(UserWarning, match="X has 7 rows, and the map 20 units"):
+    with pytest.warns(UserWarning, match="X has 7 rows, fewer than the 20 units of the map"):
         SelfOrganizingMap((4, 5)).fit(rows_of(3)[:7])
 
 
@@ -408,11 +408,11 @@ def test_weights_and_parts_of_rows_that_are_evaluated():
     for given, weights, words in (
         (rows, np.ones(3), "one number a row; got"),
         (rows, np.zeros(40), "every weight is zero"),
-        (iter(parts[:1]), None, "no row to look at"),
+        (iter(parts[:1]), None, "X is empty, or every weight is zero"),
     ):
         with pytest.raises(ValueError, match=words):
             som.evaluate(given, sample_weight=weights)
-    with pytest.raises(ValueError, match="Pass the rows to count"):
+    with pytest.raises(ValueError, match="does not store hits"):
         som.hits()
     assert som.hits(rows).sum() == 40
 

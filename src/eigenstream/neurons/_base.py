@@ -1,8 +1,7 @@
 """The parts that neurons share: parameters, passes over blocks of rows, targets."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from numbers import Integral, Real
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classi
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from eigenstream import _checks as checks
+from eigenstream._history import History
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
@@ -39,44 +39,6 @@ OF_ROWS = (
     *("margin_", "radius_", "mistake_bound_", "separable_", "rate_limit_"),
     *("validation_scores_", "best_validation_score_"),
 )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class History:
-    """The course of learning.
-
-    Attributes
-    ----------
-    step : array (records,)
-        The numbers of steps before each record, multiples of ``record_every``.
-    loss : array (passes,)
-        The mean loss of each pass of ``fit`` or chunk of ``partial_fit``: mistakes of a perceptron,
-        squared errors of Adaline. Empty for Hebbian units.
-    weights : array (records, units, inputs)
-        The weights at these steps. Of a multilayer perceptron a list with an array for each layer.
-    intercepts : array (records, units), list or None
-        The intercepts at these steps.
-    """
-
-    step: NDArray[np.int64]
-    loss: Float64s
-    weights: Any
-    intercepts: Any = None
-
-    def __repr__(self) -> str:
-        """Return the numbers of records and of passes."""
-        return f"History({len(self.step)} records, {len(self.loss)} losses)"
-
-
-def stack(values: Sequence[Any]) -> Any:
-    """Return values as one array, or lists of layers as an array for each layer.
-
-    >>> stack([[1.0, 2.0], [3.0, 4.0]])
-    [array([1., 3.]), array([2., 4.])]
-    """
-    if values and isinstance(values[0], list):
-        return [np.array(layer) for layer in zip(*values, strict=True)]
-    return np.array(values)
 
 
 @storable(**FITTED, _begun="dict", n_iter_="int", converged_="bool", _records="list")
@@ -113,13 +75,11 @@ class Neurons(BaseEstimator, ABC):
     def history_(self) -> History:
         """The records of every ``record_every`` steps, and the loss of each pass."""
         check_is_fitted(self)
-        step, *weights = zip(*self._records, strict=True) if self._records else ((), ())
-        stacked = [stack(one) for one in weights]
-        return History(np.array(step, np.int64), np.array(self._losses()), *stacked)
+        return History.of(self._records, self._losses())
 
-    def _losses(self) -> list[float]:
-        """Return the loss of each pass, if the rule has one."""
-        return []
+    def _losses(self) -> list[float] | None:
+        """Return the loss of each pass, or None if the rule has no loss."""
+        return None
 
     def _start_or_continue(self) -> bool:
         """Prepare for a chunk; return whether it is the first one."""

@@ -522,8 +522,8 @@ def overlaps(course: Any, recorded: Any = None, *, ax: Axes | None = None) -> Ax
     ----------
     course : Trajectory
         The result of ``solve`` of a model of ``eigenstream.theory``.
-    recorded : OrderParameters or SimulatedRuns, optional
-        Such as ``order_parameters_`` of a ``CompetitiveLearning``, or the result of ``simulate``.
+    recorded : OrderParameters or SimulatedRuns, default=None
+        The overlaps of a run, from ``OrderParameters.of_history``, or the result of ``simulate``.
         Several runs are drawn as the mean with its standard error.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.

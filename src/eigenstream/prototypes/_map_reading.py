@@ -1,4 +1,4 @@
-"""What a map shows: its quality, its planes, and which rows and classes lie where."""
+"""Results of a map: its quality, its planes, and the positions of rows and classes."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,28 +19,52 @@ from eigenstream.prototypes.grids import Grid
 
 __all__ = ["ClassMap", "MapQuality", "MapReading", "trustworthiness"]
 
-NO_ROWS = "there is no row to look at: X is empty, or every weight is zero. Pass other rows."
+NO_ROWS = "X is empty, or every weight is zero. Pass other rows."
 
 
 @dataclass(frozen=True)
 class MapQuality:
-    """How well a map stands for some rows."""
+    """The quality of a map for given rows.
+
+    Attributes
+    ----------
+    n_rows : int
+        The number of rows.
+    quantization_error : float
+        The mean distance of the rows to their nearest units.
+    topographic_error : float
+        The share of rows whose two nearest units are not neighbours on the grid.
+    hits : array in the shape of the grid
+        The number of rows nearest to each unit.
+    """
 
     n_rows: int
-    #: The mean distance of the rows to their nearest units.
     quantization_error: float
-    #: The share of rows whose two nearest units are no neighbours on the grid.
     topographic_error: float
-    #: The number of rows nearest to each unit, in the shape of the grid.
     hits: Float64s
 
 
 @dataclass(frozen=True)
 class ClassMap:
-    """Which classes lie where on a map."""
+    """The number of rows of each class at each unit of a map.
+
+    Attributes
+    ----------
+    classes : array of shape (n_classes,)
+        The class labels, sorted.
+    counts : array of shape (n_units, n_classes)
+        The number of rows of each class nearest to each unit.
+    shape : tuple of int
+        The shape of the grid.
+    majority : array in the shape of the grid
+        The index in ``classes`` of the most frequent class of each unit; -1 without rows.
+    unit_purity : array in the shape of the grid
+        The share of the most frequent class in the rows of each unit; NaN without rows.
+    purity : float
+        The share of all rows that belong to the most frequent class of their unit.
+    """
 
     classes: NDArray[Any]
-    #: The number of rows of each class nearest to each unit, (units, classes).
     counts: Float64s
     shape: tuple[int, ...]
 
@@ -65,7 +89,7 @@ class ClassMap:
 
 
 class MapReading:
-    """The reading half of a map."""
+    """The methods of a map that read its results."""
 
     _grid: Any
     _rows_to_read: Any
@@ -75,13 +99,13 @@ class MapReading:
 
     @property
     def grid_(self) -> Grid:
-        """The grid: where the units lie, and which are neighbours."""
+        """The grid of the units."""
         check_is_fitted(self)
         grid: Grid = self._grid()
         return grid
 
     def _as_read(self, stream: Any) -> Any:
-        """Return a stream with missing values kept, if they are used here."""
+        """Return the stream with NaN for missing values if ``missing="partial"``."""
         return stream.keeping_holes() if self.missing == "partial" else stream
 
     def _two_nearest(self, rows: Any, units: Float64s) -> tuple[NDArray[np.int64], Float64s, Any]:
@@ -90,17 +114,36 @@ class MapReading:
         return found[0], np.sqrt(squares[0]), found[1]
 
     def positions(self, X: Any) -> Float64s:
-        """Return where rows lie on the map: the places of their nearest units, (n, 2)."""
+        """Return the position on the map of the nearest unit of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, 2)
+            The positions as (x, y).
+        """
         return np.asarray(self.grid_.positions[nearest(*self._rows_to_read(X))[0]])
 
     # ---- quality -----------------------------------------------------------------------------
 
     def evaluate(self, X: Any, sample_weight: Any = None) -> MapQuality:
-        """Return how well the map stands for rows: one pass, in bounded memory.
+        """Return the quality of the map for given rows, in one pass and bounded memory.
 
         Parameters
         ----------
-        X : array-like, a stream of ``eigenstream.open_stream``, or an iterator over arrays
+        X : array-like of shape (n, n_features), a stream, or an iterator over arrays
+            The rows.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the rows. All are 1 by default.
+
+        Returns
+        -------
+        MapQuality
+            The errors, and the number of rows nearest to each unit.
         """
         if is_stream(X):
             parts: Iterable[Any] = (complete_rows(one).rows for one in self._as_read(X).chunks())
@@ -130,10 +173,29 @@ class MapReading:
         return MapQuality(n_rows, error, astray, hits.reshape(grid.shape))
 
     def trustworthiness(self, X: Any, n_neighbors: int = 5, max_rows: int = 2000) -> float:
-        """Return whether neighbours on the map are neighbours in the data, 1 at best [VENNA].
+        """Return a measure of whether neighbours on the map are neighbours in the data.
 
-        It uses the distances of all pairs of rows; of more than ``max_rows`` a sample is drawn.
-        Rows at the same place of the map are its neighbours in any order: the mean over all.
+        It is 1 if all of them are [1]_. For rows at the same unit it is the mean over their orders.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        n_neighbors : int, default=5
+            The number of neighbours of each row.
+        max_rows : int, default=2000
+            The largest number of rows. From more rows a sample is drawn. The time grows with its
+            square.
+
+        Returns
+        -------
+        float
+            The trustworthiness, in [0, 1].
+
+        References
+        ----------
+        .. [1] J. Venna and S. Kaski, "Neighborhood Preservation in Nonlinear Projection Methods: An
+               Experimental Study", International Conference on Artificial Neural Networks, 2001.
         """
         check_whole(n_neighbors, "n_neighbors")
         rows, units = self._rows_to_read(X)
@@ -142,8 +204,8 @@ class MapReading:
             rows = rows[np.sort(random.choice(len(rows), max_rows, replace=False))]
         if 2 * n_neighbors >= len(rows):
             raise ValueError(
-                f"n_neighbors={n_neighbors} is too large for {len(rows)} rows. Use less than half "
-                "of them."
+                f"n_neighbors={n_neighbors} is too large for {len(rows)} rows. Use less than "
+                f"{len(rows) / 2:g}."
             )
         found = nearest(rows, units)[0]
         return trustworthiness(rows, self.grid_.squared_distances(found)[:, found], n_neighbors)
@@ -151,9 +213,19 @@ class MapReading:
     # ---- planes ------------------------------------------------------------------------------
 
     def u_matrix(self) -> Float64s:
-        """Return the mean distance of each unit to its neighbours, in the shape of the grid.
+        """Return the mean distance of each unit to its neighbours on the grid.
 
-        High values are borders between regions of similar units [ULTSCH].
+        Large values are borders between regions of similar units [1]_.
+
+        Returns
+        -------
+        array in the shape of the grid
+            The mean distances.
+
+        References
+        ----------
+        .. [1] A. Ultsch and H. P. Siemon, "Kohonen's Self Organizing Feature Maps for Exploratory
+               Data Analysis", International Neural Network Conference, 1990.
         """
         units, grid = self.prototypes_, self.grid_
         pairs = grid.neighbors()
@@ -166,28 +238,53 @@ class MapReading:
         return np.asarray((sums / np.maximum(counts, 1)).reshape(grid.shape))
 
     def hits(self, X: Any = None) -> Float64s:
-        """Return the number of rows nearest to each unit; without ``X``, of the rows of ``fit``."""
+        """Return the number of rows nearest to each unit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features) or a stream, default=None
+            The rows. By default those of ``fit``.
+
+        Returns
+        -------
+        array in the shape of the grid
+            The numbers of rows.
+        """
         check_is_fitted(self)
         if X is not None:
             return self.evaluate(X).hits
         found = getattr(self, "_hits", None)
         if found is None:
-            raise ValueError("partial_fit keeps no hits. Pass the rows to count, hits(X).")
+            raise ValueError("partial_fit does not store hits. Pass the rows: hits(X).")
         return np.array(found.reshape(self.grid_.shape))
 
     def component_planes(self) -> Float64s:
-        """Return the units' values of each feature, of shape ``(n_features, *grid_.shape)``."""
+        """Return the values of each feature at the units.
+
+        Returns
+        -------
+        array of shape (n_features, ...)
+            The planes, each in the shape of the grid.
+        """
         return np.asarray(self.prototypes_.T.reshape(-1, *self.grid_.shape))
 
     def class_map(self, X: Any, y: Any = None) -> ClassMap:
-        """Return which classes lie where: counts, majorities and purities.
+        """Return the number of rows of each class at each unit.
 
         Parameters
         ----------
-        X : array-like, or a stream of ``eigenstream.open_stream``, read in one pass
-        y : array-like of shape (n,)
-            The class of each row; a stream may have its own labels.
+        X : array-like of shape (n, n_features), or a stream
+            The rows. A stream is read once.
+        y : array-like of shape (n,), default=None
+            The class of each row. A stream may have its own labels.
 
+        Returns
+        -------
+        ClassMap
+            Counts, majorities and purities.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> from eigenstream import SelfOrganizingMap
         >>> rows = np.repeat([[0.0], [1.0], [8.0], [9.0]], 5, axis=0)
@@ -219,10 +316,10 @@ class MapReading:
 
 
 def trustworthiness(rows: Any, squares: Float64s, k: int) -> float:
-    """Return 1 - 2 / (n k (2n - 3k - 1)) sum (rank - k) over false neighbours [VENNA].
+    """Return 1 - 2 / (n k (2n - 3k - 1)) sum (rank - k) over false neighbours.
 
-    ``squares`` are the squared distances of the projected rows. For rows at equal distances it is
-    the mean over all orders: each counts by the share of orders in which it is a neighbour.
+    ``squares`` are the squared distances of the projected rows. For rows at equal distances the
+    result is the mean over their orders.
 
     >>> rows = np.arange(8.0)[:, None]
     >>> trustworthiness(rows, (rows - rows.T) ** 2, 2)

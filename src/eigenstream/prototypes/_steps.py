@@ -12,19 +12,19 @@ from eigenstream.prototypes.grids import CUT
 
 __all__ = ["MAP", "RANK", "RULES", "SOFT", "WINNER", "learn"]
 
-#: Which units a row moves: the nearest, all by distance, all by rank, or all by place on a grid.
+#: A row moves the nearest unit, or all units by distance, by rank, or by position on a grid.
 WINNER, SOFT, RANK, MAP = range(4)
 RULES = {"winner": WINNER, "soft": SOFT, "rank": RANK}
 
-#: Below this many numbers in the units, plain steps are faster: of one winner, and of many units.
+#: The number of entries of all units below which plain steps are faster.
 FEW_OF_WINNER, FEW = 2**16, 2**11
 #: Plain steps are faster for fewer rows than this.
 FEW_ROWS = 8
 
-#: The least share of a unit that a step leaves, and the scale at which a block ends.
+#: The smallest share of a unit that a step keeps, and the scale at which a block ends.
 LEAST, SMALL = 1e-30, 1e-100
 
-#: The place of a map's rule without a map.
+#: The grid argument of rules without a grid.
 NO_GRID = (1, 1, False, False, True, 1.0)
 
 
@@ -39,18 +39,18 @@ def learn(
     keep: float = 1.0,
     block: int | None = None,
 ) -> tuple[Any, Float64s]:
-    """Move units, in place, by one step per row: ``w_k += rate h_k (x - w_k)``.
+    """Move units in place by one step for each row, ``w_k += rate h_k (x - w_k)``.
 
-    ``h`` is 1 for the nearest unit (WINNER), ``exp(-d_k^2 / 2 width^2)`` normalised (SOFT),
-    ``exp(-r / width)`` for the r-th nearest (RANK), or the influence of the nearest unit on the
-    grid, with the width as radius (MAP). A row of weight m moves units as far as m rows would.
+    WINNER has h = 1 for the nearest unit. SOFT has ``exp(-d_k^2 / 2 width^2)``, normalised. RANK
+    has ``exp(-r / width)`` for the r-th nearest. MAP has the neighbourhood of the nearest unit on
+    the grid, with the width as radius. A row of weight m moves units as far as m equal rows.
 
     ``pace`` has three rows: the rates, widths and weights of the steps. A negative rate stands for
-    1 / count. ``counts`` sum up weight times h, except for maps; each step keeps the share ``keep``
-    of them. ``block`` is the number of steps between matrix products, and 0 takes plain steps, as
-    missing values (NaN) require.
+    1 / count. ``counts`` are the sums of weight times h, except for maps. Each step keeps the share
+    ``keep`` of them. ``block`` is the number of steps between matrix products. 0 takes plain steps,
+    which missing values (NaN) require.
 
-    Returns the nearest unit of each row before its step, and the squared distance to it.
+    Return the nearest unit of each row before its step, and the squared distance to it.
 
     >>> W, X, pace = np.array([[0.0], [4.0]]), np.array([[1.0], [3.0]]), np.array([[0.5], [0], [1]])
     >>> learn(W, X, WINNER, np.tile(pace, 2), np.zeros(2))[0], W.ravel()

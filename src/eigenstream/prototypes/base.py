@@ -1,4 +1,4 @@
-"""What estimators with prototypes share: rows that wait, steps, passes, and reading."""
+"""Base of the estimators with prototypes: steps, passes and results."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +22,7 @@ from eigenstream._checks import (
     check_whole,
     real_array,
 )
+from eigenstream._history import History
 from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads, chunk_rows
@@ -39,19 +40,19 @@ NO_ROWS_LEFT = "Every row has weight zero or a missing value. Pass other rows."
 #: Rows with their weights, part by part.
 Parts = Iterable[tuple[Any, Float64s]]
 
-#: Parameters of a single fit: they may change between two calls of partial_fit.
+#: Parameters that may change between two calls of partial_fit.
 OF_FIT = ("max_iter", "tol", "missing", "random_state")
 
-#: Numbers in the rows of one call of the compiled loop, 4 MiB.
+#: Numbers in the rows of one call of the compiled loop, 4 MiB. More exceed the cache.
 STRETCH = 2**19
 
 
 def _learns_in_steps(self: Any) -> None:
-    """Raise if an estimator of batches is asked for ``partial_fit``."""
+    """Raise if the estimator learns in batches."""
     if self._by_passes():
         raise AttributeError(
-            "batches need all rows in each pass, and partial_fit sees them once. Use fit, or learn "
-            "sequentially."
+            "Batch training needs all rows in each pass, so partial_fit is not available. Use fit, "
+            "or sequential training."
         )
 
 
@@ -69,6 +70,7 @@ def _learns_in_steps(self: Any) -> None:
     _weight="number",
     _placed="bool",
     _waiting="list[tuple]",
+    _pass_ends="list[tuple]?",
     labels_="i8 rows?",
     inertia_="number?",
     n_iter_="int?",
@@ -82,8 +84,8 @@ class PrototypeEstimator(
 ):
     """Base of the estimators whose prototypes compete for rows.
 
-    Rows are learned relative to a fixed mean of the first rows, so that a common offset costs the
-    inner products no precision.
+    A fixed mean of the first rows is subtracted from all rows. Inner products thus lose no
+    precision if the data have a large offset.
     """
 
     missing: str
@@ -101,23 +103,23 @@ class PrototypeEstimator(
 
     @abstractmethod
     def _n_first(self) -> int:
-        """Return the number of first rows among which the prototypes are placed."""
+        """Return the number of first rows from which the initial prototypes are chosen."""
 
     @abstractmethod
     def _place(self, rows: Float64s, weights: Float64s) -> bool:
-        """Place the prototypes among the first rows; return whether these have been learned."""
+        """Choose the initial prototypes. Return True if that has learned the rows."""
 
     @abstractmethod
     def _pace(self, first: int, n: int) -> tuple[Float64s, Float64s]:
-        """Return the rates and the widths of some steps; negative rates are 1 / count."""
+        """Return the rates and widths of ``n`` steps. Negative rates mean 1 / count."""
 
     @abstractmethod
     def _rule(self) -> tuple[int, dict[str, Any]]:
-        """Return which prototypes a row moves, and further arguments of ``learn``."""
+        """Return the rule of ``learn`` and its further arguments."""
 
     @abstractmethod
     def _by_passes(self) -> bool:
-        """Return whether nothing is learned before a pass is over."""
+        """Return True if learning happens at the end of each pass."""
 
     @abstractmethod
     def _passes(self) -> int:
@@ -126,7 +128,7 @@ class PrototypeEstimator(
     # ---- learning ----------------------------------------------------------------------------
 
     def _begin(self, n_features: int) -> None:
-        """Forget everything; learning starts with the present parameters."""
+        """Start again with the current parameters."""
         given = self.get_params(deep=False)
         self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -135,9 +137,11 @@ class PrototypeEstimator(
         self._steps, self._error, self._weight = 0, 0.0, 0.0
         self._placed = False
         self._waiting: list[tuple[Float64s, Float64s]] = []
+        #: The sums of the squared distances and of the weights up to the end of each pass of fit.
+        self._pass_ends: list[tuple[float, float]] = []
 
     def _set_prototypes(self, vectors: Float64s, count: float = 0.0) -> None:
-        """Set all prototypes, relative to the mean; each counts as some rows."""
+        """Set all prototypes, relative to the mean, each with the same count."""
         self._vectors = np.ascontiguousarray(vectors, np.float64)
         self._counts = np.full(len(vectors), count)
         self._last_wins = np.full(len(vectors), -1)
@@ -153,8 +157,8 @@ class PrototypeEstimator(
         bad = np.flatnonzero(~(rates <= 1.0))
         if bad.size:
             raise ValueError(
-                f"the learning rate is {rates[bad[0]]:.6g} at step {self._n_seen + bad[0]}, and "
-                "above 1 a prototype overshoots the row. Use a smaller learning_rate."
+                f"The learning rate is {rates[bad[0]]:.6g} at step {self._n_seen + bad[0]}. Use "
+                "rates of at most 1."
             )
         if not self._placed:
             lacking = self._n_first() - self._n_seen
@@ -167,18 +171,18 @@ class PrototypeEstimator(
 
     @property
     def _n_seen(self) -> int:
-        """The number of rows that have been learned or wait."""
+        """The number of rows that were learned or are buffered."""
         return self._steps + sum(len(rows) for rows, _ in self._waiting)
 
     def _place_waiting(self) -> tuple[Float64s, Float64s]:
-        """Place the prototypes among the rows that wait; return the rows still to be learned."""
+        """Choose the initial prototypes from the buffered rows. Return the rows not yet learned."""
         rows, weights = (np.concatenate(one) for one in zip(*self._waiting, strict=True))
         self._waiting = []
         learned = len(rows) if self._place(rows, weights) else 0
         return rows[learned:], weights[learned:]
 
     def _learn(self, rows: Any, weights: Float64s) -> None:
-        """Take the steps of rows, in stretches that fit into memory and end at pauses."""
+        """Take the steps of rows, in blocks that fit into memory and end at pauses."""
         most, start = max(STRETCH // rows.shape[1], 1), 0
         with blas_threads(1):
             while start < len(rows):
@@ -188,11 +192,11 @@ class PrototypeEstimator(
                 start = stop
 
     def _until_pause(self) -> int:
-        """Return the number of steps until ``_pause`` has something to do."""
+        """Return the number of steps until the next ``_pause``."""
         return STRETCH
 
     def _pause(self) -> None:
-        """Do what is due after this number of steps."""
+        """Reseed or record, if required after this number of steps."""
 
     def _advance(self, rows: Any, weights: Float64s) -> None:
         n, (kind, more) = len(rows), self._rule()
@@ -205,16 +209,31 @@ class PrototypeEstimator(
         self._note(centred, weights, labels, squares)
 
     def _note(self, rows: Float64s, weights: Float64s, labels: Any, squares: Float64s) -> None:
-        """Note the nearest prototype of each row that has just been learned."""
+        """Add the errors and wins of rows that were just learned."""
         self._error += float(weights @ squares)
         self._weight += float(weights.sum())
         self._last_wins[labels] = np.arange(self._steps - len(rows), self._steps)
 
     @offered_if(_learns_in_steps)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Continue with a chunk of rows, in their order; any chunking learns the same.
+        """Learn from a chunk of rows, in their order.
 
-        Attributes that describe the rows of ``fit``, such as ``labels_``, are removed.
+        The result does not depend on the chunking. Attributes that describe the rows of ``fit``,
+        such as ``labels_``, are removed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the rows. All are 1 by default.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         with unchanged_on_error(self):
             self._check()
@@ -230,14 +249,22 @@ class PrototypeEstimator(
         return self
 
     def _forget_fit(self) -> None:
-        """Remove what describes the rows of ``fit``."""
-        for name in ("labels_", "inertia_"):
+        """Remove attributes that describe the rows of ``fit``."""
+        for name in ("labels_", "inertia_", "_pass_ends"):
             self.__dict__.pop(name, None)
 
     # ---- passes ------------------------------------------------------------------------------
 
+    def _note_pass(self) -> None:
+        """Note the sums at the end of a pass, if it has learned rows."""
+        error, weight = self._pass_ends[-1] if self._pass_ends else (0.0, 0.0)
+        if self._by_passes():  # whose sums are those of one pass
+            self._pass_ends = [*self._pass_ends, (error + self._error, weight + self._weight)]
+        elif self._weight > weight:
+            self._pass_ends = [*self._pass_ends, (self._error, self._weight)]
+
     def _place_among(self, parts: Parts, n: int) -> tuple[Float64s, Float64s]:
-        """Place the prototypes among the first rows of a pass; return those still to be learned."""
+        """Choose the initial prototypes from the first rows of a pass."""
         self._waiting, lacking = [], n
         for rows, weights in parts:
             some = np.flatnonzero(weights)[:lacking]
@@ -250,7 +277,7 @@ class PrototypeEstimator(
         return self._place_waiting()
 
     def _stream_parts(self, course: Course, passes: Passes | None) -> Callable[..., Iterator[Any]]:
-        """Return a function that starts a pass: one that learns, or one that only reads."""
+        """Return a function that starts a pass, to learn or only to read."""
 
         def left_out(n: int) -> None:
             self._n_skipped += n
@@ -276,9 +303,9 @@ class PrototypeEstimator(
     ) -> tuple[Float64s, Any, Float64s]:
         """Return the sums of the rows of a pass by prototype, their heights, and the counts.
 
-        A row belongs to its nearest prototype, or to all by ``shares`` of the squared distances.
-        The heights are the weights of the values that are not missing, (K, D) or (K, 1). ``steps``
-        were taken before the pass.
+        A row belongs to its nearest prototype, or to all prototypes by ``shares`` of the squared
+        distances. The heights, of shape (K, D) or (K, 1), are the weights of the values that are
+        present. ``steps`` is the number of steps before the pass.
         """
         (K, D), error, total, units = self._vectors.shape, 0.0, 0.0, self._vectors + self._mean
         sums, counts, heights, wins = np.zeros((K, D)), np.zeros(K), 0.0, np.full(K, -1)
@@ -309,30 +336,30 @@ class PrototypeEstimator(
             error += float(weights @ squares)
             total += float(weights.sum())
             steps += len(rows)
-        # A pass that is interrupted has changed nothing.
+        # An interrupted pass changes nothing.
         self._steps, self._error, self._weight, self._last_wins = steps, error, total, wins
         return sums - heights * self._mean, heights, counts
 
     def _loaded(self) -> None:
-        """Check values that were read from a file: compiled loops do not check where they read."""
+        """Check values from a file, because compiled loops do not check indices."""
         if not self._begun:
             return
         self._check()
         for one in self._waiting:
             sizes = {"D": len(self._mean)}
             for form, values in zip(("f8 n D", "f8 n"), one, strict=True):
-                check_form(form, values, sizes, "a waiting chunk")
+                check_form(form, values, sizes, "a buffered chunk")
         if self._placed and not self._can_hold(len(self._vectors)):
-            raise ValueError(f"{len(self._vectors)} prototypes do not fit to {self!r:.200}.")
+            raise ValueError(f"{self!r:.200} cannot have {len(self._vectors)} prototypes.")
 
     @abstractmethod
     def _can_hold(self, n: int) -> bool:
-        """Return whether there can be this number of placed prototypes."""
+        """Return whether the estimator can have ``n`` prototypes."""
 
     # ---- reading -----------------------------------------------------------------------------
 
     def _ahead(self) -> Self:
-        """Return this estimator, or a copy that has learned the rows that still wait."""
+        """Return this estimator, or a copy that has learned the buffered rows."""
         check_is_fitted(self)
         if self._placed:
             return self
@@ -342,32 +369,46 @@ class PrototypeEstimator(
 
     @property
     def prototypes_(self) -> Float64s:
-        """The prototypes, one a row."""
+        """The prototypes, one in each row."""
         ahead = self._ahead()
         return np.asarray(ahead._vectors + ahead._mean)
 
     @property
     def counts_(self) -> Float64s:
-        """The number of rows that each prototype has learned, with their weights and shares."""
+        """The number of rows that each prototype has learned, by weights and shares."""
         return self._ahead()._counts.copy()
 
     @property
     def n_steps_(self) -> int:
-        """The number of learning steps: rows of a weight above zero, in every pass."""
+        """The number of learning steps, one for each row of positive weight in each pass."""
         check_is_fitted(self)
         return self._n_seen
 
     @property
     def n_samples_skipped_(self) -> int:
-        """The number of rows that were left out because of missing values."""
+        """The number of rows left out because of missing values."""
         check_is_fitted(self)
         return self._n_skipped
 
     @property
     def error_(self) -> float:
-        """The mean squared distance of rows to their nearest prototype when they came."""
+        """The mean squared distance of rows to their nearest prototype before each step."""
         ahead = self._ahead()
         return ahead._error / ahead._weight
+
+    @property
+    def history_(self) -> History:
+        """The loss of each pass of ``fit``, and the recorded prototypes.
+
+        The loss is the mean squared distance of the rows to their nearest prototype before each
+        step. ``partial_fit`` removes it.
+        """
+        ahead = self._ahead()
+        ends = vars(self).get("_pass_ends")
+        if ends == []:  # all rows of ``fit`` still wait
+            ends = [(ahead._error, ahead._weight)]
+        sums = np.diff(np.reshape(ends or [], (-1, 2)), axis=0, prepend=0.0)
+        return History.of(vars(ahead).get("_records", []), (sums[:, 0] / sums[:, 1]).tolist())
 
     @property
     def _n_features_out(self) -> int:
@@ -375,19 +416,40 @@ class PrototypeEstimator(
 
     @property
     def bits_per_vector_(self) -> float:
-        """The bits that the number of a prototype takes: ``quantise`` turns a row into one."""
+        """The number of bits of a prototype's number, which ``quantise`` returns."""
         return float(np.log2(self._n_features_out))
 
     @maps_streams
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the number of the nearest prototype of each row."""
+        """Return the number of the nearest prototype of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,)
+            The numbers of the prototypes.
+        """
         return self._nearest(*self._rows_to_read(X))[0]
 
     @maps_streams
     def transform(self, X: Any) -> Any:
-        """Return the distance of each row to each prototype, in the rows' own precision.
+        """Return the distance of each row to each prototype.
 
-        With missing values, distances are scaled up from the values that a row has.
+        If a row lacks values, its distances are scaled up from the values that are present.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, n_prototypes)
+            The distances, in the dtype of the rows.
         """
         rows, vectors = self._rows_to_read(X)
         centre = vectors.mean(axis=0)
@@ -400,14 +462,42 @@ class PrototypeEstimator(
         return out
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return minus the sum of the squared distances to the nearest prototypes."""
+        """Return minus the sum of the squared distances of rows to their nearest prototypes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the rows. All are 1 by default.
+
+        Returns
+        -------
+        float
+            The score. Larger is better.
+        """
         rows, vectors = self._rows_to_read(X)
         return -float(_weights(sample_weight, len(rows)) @ self._nearest(rows, vectors)[1])
 
     @maps_streams
     def quantise(self, X: Any) -> NDArray[Any]:
-        """Return the number of the nearest prototype of each row, in as few bytes as hold it.
+        """Return the number of the nearest prototype of each row, as codes of the smallest integer
+        type.
 
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,)
+            The codes, of the smallest unsigned integer type that holds them.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> from eigenstream import CompetitiveLearning
         >>> rows = np.array([[0.0], [1.0], [5.0], [6.0]])
@@ -420,23 +510,47 @@ class PrototypeEstimator(
         return self._nearest(rows, vectors)[0].astype(np.min_scalar_type(len(vectors) - 1))
 
     def reconstruct(self, codes: Any) -> Float64s:
-        """Return the prototypes with these numbers: the approximation of the quantised rows."""
+        """Return the prototypes of given codes, which approximate the quantised rows.
+
+        Parameters
+        ----------
+        codes : array-like of int, shape (n,)
+            The result of ``quantise``.
+
+        Returns
+        -------
+        array of shape (n, n_features)
+            The prototypes.
+        """
         vectors, numbers = self.prototypes_, np.asarray(codes)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
             raise TypeError(
-                f"codes must be one dimension of whole numbers, got shape {numbers.shape} of "
-                f"{numbers.dtype}. Pass codes that quantise has returned."
+                f"codes has shape {numbers.shape} and type {numbers.dtype}. Pass the result of "
+                "quantise."
             )
         bad = np.flatnonzero((numbers < 0) | (numbers >= len(vectors)))
         if bad.size:
             raise ValueError(
-                f"code {bad[0]} is {numbers[bad[0]]}, and there are prototypes 0 to "
-                f"{len(vectors) - 1}. Pass codes that quantise has returned."
+                f"Code {bad[0]} is {numbers[bad[0]]}, and the last prototype has the number "
+                f"{len(vectors) - 1}. Pass the result of quantise."
             )
         return np.asarray(vectors[numbers])
 
     def distortion(self, X: Any, sample_weight: Any = None) -> float:
-        """Return the mean squared distance of rows to their nearest prototypes."""
+        """Return the mean squared distance of rows to their nearest prototypes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the rows. All are 1 by default.
+
+        Returns
+        -------
+        float
+            The mean squared distance.
+        """
         rows, vectors = self._rows_to_read(X)
         weights = _weights(sample_weight, len(rows))
         if not weights.any():
@@ -451,7 +565,7 @@ class PrototypeEstimator(
     # ---- rows --------------------------------------------------------------------------------
 
     def _rows_to_learn(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Float64s]:
-        """Return checked rows and their weights; rows that are left out get weight zero."""
+        """Return checked rows and their weights, which are zero for skipped rows."""
         check_choice(self.missing, "missing", ("raise", "skip", "partial"))
         rows = self._validated(X, reset=reset)
         weights, self._n_skipped = _weights(sample_weight, len(rows)), 0
@@ -479,7 +593,7 @@ class PrototypeEstimator(
         return validated_rows(self, X, reset=reset)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Return whether there is anything to read."""
+        """Return True after the first row."""
         return bool(self._begun) and self._n_seen + len(self._vectors) > 0
 
     def __sklearn_tags__(self) -> Any:
@@ -501,7 +615,7 @@ def _weights(sample_weight: Any, n: int) -> Float64s:
 def given_vectors(
     value: Any, name: str, choices: tuple[str, ...], n: int | None, n_features: int | None
 ) -> Float64s:
-    """Return vectors that a parameter gives, as an array of this shape, None for any.
+    """Return the vectors of a parameter as an array; None allows any size.
 
     >>> given_vectors([[1, 2]], "init", (), 1, None)
     array([[1., 2.]])

@@ -1,4 +1,4 @@
-"""Competitive learning: on-line k-means and its kin, one step a row."""
+"""Competitive learning: online k-means, soft competition and neural gas."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans, kmeans_plusplus
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -34,119 +33,133 @@ __all__ = ["CompetitiveLearning"]
 
 INITS = ("k-means", "k-means++", "random", "data")
 
-#: Rows among which prototypes are placed: for each prototype, at least, and at least for batches.
+#: Rows from which prototypes are chosen: for each prototype, at least, and at least for batches.
 FIRST_EACH, FIRST, FIRST_OF_BATCHES = 20, 2000, 1000
 
 #: The most passes of k-means over the first rows.
 SETTLING = 10
 
-#: Rows in which the missing prototypes are looked for at a time: more search in vain.
+#: Rows searched at a time for the missing prototypes. More rows are searched in vain.
 GROWING = 16
 
-#: A row this near to its nearest prototype, relative to the squares of both, equals it.
+#: Rows at a smaller relative squared distance from a prototype count as equal to it.
 SAME = 1e-12
 
-#: By rank, the width falls to 1 / e after this many rows per prototype: means forget earlier rows.
+#: With "rank", the width falls to 1 / e after this number of rows for each prototype.
 FALLING = 2
 
-#: A prototype is called dead after this many steps per prototype without a win.
+#: A prototype is dead after this number of steps for each prototype without a win.
 DEAD = 100
 
-#: Rows this near to their prototypes, by squares, differ from them by rounding.
+#: A smaller ratio of squared distances is a rounding error.
 EXACT = 1e-12
 
-#: Rounds of the fixed point: the noise depends slightly on the distance, and that on the noise.
+#: Iterations of the fixed point of the distance and the noise, which depend on each other.
 ROUNDS = 30
 
 
 @storable(
     _scale="number",
     _n_reseeded="int",
-    _record_steps="i8 times",
-    _record_R="f8 times K directions",
-    _record_Q="f8 times K K",
     _records="list",
     _drawn="f8 drawn D",
     _keys="f8 drawn",
     _settles="number?",
 )
 class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
-    """Prototypes that compete for rows: clusters of a stream, learned one row at a time.
+    """Prototypes that compete for rows: online k-means, soft competition and neural gas.
 
-    Each row moves prototypes towards it, ``J_k += lr p_k (x - J_k)`` ([DYN] eq. 2.2). The steps are
-    those of the sequential rule to rounding, computed from the inner products of a block of rows.
+    Each row x moves prototypes towards itself, ``J_k += lr p_k (x - J_k)`` [1]_. The result equals
+    that of the sequential rule to rounding.
 
     Parameters
     ----------
     n_prototypes : int, default=8
-        With fewer distinct rows there are as many prototypes as these.
+        The number of prototypes. If fewer rows are distinct, each distinct row becomes a prototype.
     assignment : {"winner", "soft", "rank"}, default="winner"
-        Which prototypes a row moves, by p_k. "winner": the nearest one (on-line k-means). "soft":
-        all by their responsibilities in a mixture of Gaussians of equal widths. "rank": the r-th
-        nearest by exp(-r / width), r = 0, 1, ... (neural gas [MARTINETZ]), which depends little
-        on where the prototypes begin.
+        The shares p_k of a row. "winner" moves the nearest prototype (online k-means [2]_). "soft"
+        moves all prototypes by their responsibilities in a mixture of Gaussians of equal width.
+        "rank" moves the r-th nearest by exp(-r / width), r = 0, 1, ... (neural gas [3]_). It
+        depends little on the initial prototypes.
     width : "auto", float, schedule or function, default="auto"
-        For "soft", in units of the data; "auto" is the distance of the first rows from their
-        nearest prototypes along one axis. For "rank", in ranks; "auto" is sqrt(K) exp(-step / 2 K)
-        for K prototypes. Schedules go by steps, and in batches by passes.
+        For "soft", a width in units of the data. "auto" is the distance of the first rows from
+        their nearest prototypes along one axis. For "rank", a width in ranks. "auto" is sqrt(K)
+        exp(-step / 2 K) for K prototypes. The argument of a schedule is the step, or the pass with
+        ``method="batch"``.
     learning_rate : "count", float, schedule or function, default="count"
-        "count": 1 over the rows that the prototype has won, by weights and shares: the prototype is
-        their mean [MACQUEEN]. A number is a constant rate, at most 1. Schedules of
-        ``eigenstream.schedules`` and functions go by steps.
-    init : {"k-means", "k-means++", "random", "data"} or array (n_prototypes, n_features)
-        Where prototypes begin. "k-means++" spreads them over the first rows. "k-means" continues
-        with ten passes of k-means over these rows, which have then been learned. "random" draws
-        some of them. "data" takes the first rows that differ. The start of a prototype counts as
-        one row; with "k-means" its rows count.
-    init_size : int, optional
-        The number of first rows of a stream that wait in memory for the start: by default 20 a
-        prototype and at least 2000. None wait for "data" and an array.
-    forgetting : float, optional
-        The share of the counts that is forgotten in a step, for streams that drift.
-    reseed : int, optional
-        After every ``reseed`` steps, prototypes that have won none of them are placed on rows of
-        these steps, drawn with probability proportional to the squared distance to the nearest
-        prototype. By default dead prototypes stay, and ``dead_`` lists them.
+        "count" is 1 over the number of rows of the prototype, which makes it the mean of its rows.
+        A number is a constant rate, at most 1. The argument of a schedule is the step.
+    init : {"k-means", "k-means++", "random", "data"} or array, default="k-means"
+        The initial prototypes. An array has the shape (n_prototypes, n_features). "k-means++"
+        spreads them over the first rows. "k-means" adds ten passes of k-means over these rows.
+        "random" draws some of the first rows. "data" uses the first distinct rows. An initial
+        prototype counts as one row, and with "k-means" as the number of its rows.
+    init_size : int, default=None
+        The number of first rows from which the prototypes are chosen. A stream holds them in
+        memory. The default is 20 for each prototype and at least 2000. "data" and arrays need none.
+    forgetting : float in (0, 1), default=None
+        The share of the counts that each step forgets, for streams that drift.
+    reseed : int, default=None
+        After every ``reseed`` steps, prototypes that have won none of them are moved to rows of
+        these steps. The rows are drawn with probability proportional to the squared distance to the
+        nearest prototype. By default such dead prototypes stay, and ``dead_`` lists them.
     method : {"sequential", "batch"}, default="sequential"
-        "batch": ``fit`` repeats passes over the rows that replace each prototype by the mean of its
-        rows, weighted by shares. For "winner" this is Lloyd's k-means.
-    max_iter : int, optional
-        Passes of ``fit``: by default 1 of sequential steps, at most 300 of batches.
+        "batch" repeats passes over all rows. Each pass replaces each prototype by the mean of its
+        rows, weighted by their shares. With "winner" this is Lloyd's k-means.
+    max_iter : int, default=None
+        The number of passes of ``fit``. By default 1 with "sequential", and at most 300 with
+        "batch".
     tol : float, default=1e-4
-        Batches end when a pass moves the prototypes by less than this share of the variance.
-    record_every : int, optional
-        Keep ``order_parameters_`` after every ``record_every`` steps. A record takes as long as
-        some steps for each prototype and direction.
-    directions : array (m, n_features), optional
-        The directions B of the order parameters.
-    missing : {"raise", "skip"}
-        What to do about rows with missing values.
-    random_state : int, RandomState or None
+        "batch" ends when a pass moves the prototypes by less than this share of the variance.
+    record_every : int, default=None
+        Record the prototypes in ``history_`` every ``record_every`` steps.
+    missing : {"raise", "skip"}, default="raise"
+        "skip" leaves out rows with missing values.
+    random_state : int, RandomState or None, default=None
+        The seed of all random choices.
 
     Attributes
     ----------
-    prototypes_, cluster_centers_ : array (n_prototypes, n_features)
-    labels_ : array (n,)
-        The nearest prototype of each row of ``fit``.
+    prototypes_ : array of shape (n_prototypes, n_features)
+        The prototypes. ``cluster_centers_`` is the same array.
+    labels_ : array of shape (n,)
+        The nearest prototype of each row of ``fit``. Not available after a stream.
     inertia_ : float
-        The sum of their squared distances to it.
-    counts_ : array (n_prototypes,)
-        What each has learned: rows, with their weights and shares, less what was forgotten.
-    dead_ : array
-        The numbers of the prototypes without a win in the last ``reseed`` steps, or 100 steps a
+        The sum of the squared distances of these rows to their prototypes.
+    counts_ : array of shape (n_prototypes,)
+        The number of rows that each prototype has learned, by weights and shares.
+    dead_ : array of int
+        The prototypes without a win in the last ``reseed`` steps, or in 100 steps for each
         prototype.
     n_reseeded_ : int
-        The number of dead prototypes that were placed again.
+        The number of dead prototypes that were moved.
     error_ : float
-        The mean squared distance of rows to their nearest prototype when they came.
+        The mean squared distance of the rows to their nearest prototype before each step.
     bits_per_vector_ : float
-    order_parameters_ : OrderParameters
-    n_iter_, n_steps_, n_samples_skipped_ : int
+        The number of bits of a prototype's number.
+    history_ : History
+        The loss of each pass of ``fit``, and the recorded prototypes.
+    n_iter_ : int
+        The number of passes.
+    n_steps_ : int
+        The number of learning steps.
+    n_samples_skipped_ : int
+        The number of rows left out because of missing values.
 
     Notes
     -----
-    Ties go to the first prototype. Memory: the prototypes, and before them the first rows. A row of
-    weight w moves prototypes as far as w such rows would.
+    Ties go to the first prototype. A row of weight w moves prototypes as far as w equal rows do.
+    Memory holds the prototypes, and at the start of a stream also its first rows.
+
+    References
+    ----------
+    .. [1] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of On-line
+           Learning by Competitive and by Principal Component Methods", 1998.
+    .. [2] J. MacQueen, "Some Methods for Classification and Analysis of Multivariate Observations",
+           Berkeley Symposium on Mathematical Statistics and Probability, 1967.
+    .. [3] T. M. Martinetz, S. G. Berkovich and K. J. Schulten, "Neural-Gas Network for Vector
+           Quantization and its Application to Time-Series Prediction", IEEE Transactions on Neural
+           Networks 4, 1993.
 
     Examples
     --------
@@ -174,7 +187,6 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         max_iter: int | None = None,
         tol: float = 1e-4,
         record_every: int | None = None,
-        directions: Any = None,
         missing: str = "raise",
         random_state: Any = None,
     ) -> None:
@@ -190,7 +202,6 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.record_every = record_every
-        self.directions = directions
         self.missing = missing
         self.random_state = random_state
 
@@ -207,10 +218,6 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
             check_choice(self.init, "init", INITS)
         else:
             given_vectors(self.init, "init", INITS, self.n_prototypes, None)
-        if self.directions is not None:
-            given_vectors(self.directions, "directions", (), None, None)
-            if self.record_every is None:
-                raise ValueError("directions need records. Pass record_every, too.")
         if as_pace(self.width, "width", "auto") is not None and self.assignment == "winner":
             raise ValueError(
                 f"assignment='winner' does not use width={self.width!r}. Leave it out, or use "
@@ -235,20 +242,14 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         check_fits(
             24.0 * self.n_prototypes * n_features,
             f"n_prototypes={self.n_prototypes} of {n_features} features",
-            "Ask for fewer.",
+            "Use fewer prototypes.",
         )
         super()._begin(n_features)
         if not isinstance(self.init, str):
             given_vectors(self.init, "init", INITS, self.n_prototypes, n_features)
-        B = np.zeros((0, n_features))
-        if self.directions is not None:
-            B = given_vectors(self.directions, "directions", (), None, n_features)
         self._scale, self._n_reseeded = 1.0, 0
-        K, m = self.n_prototypes, len(B)
-        self._record_steps = np.zeros(0, np.int64)
-        self._record_R, self._record_Q = np.zeros((0, K, m)), np.zeros((0, K, K))
-        self._records: list[tuple[int, Float64s, Float64s]] = []
-        #: Candidates for dead prototypes: rows since the last look, and the keys of their draw.
+        self._records: list[tuple[int, Float64s]] = []
+        #: Candidates for dead prototypes: rows since the last check, and the keys of their draw.
         self._drawn, self._keys = np.zeros((0, n_features)), np.zeros(0)
 
     def _n_first(self) -> int:
@@ -300,7 +301,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return settled
 
     def _start(self, rows: Float64s, weights: Float64s) -> Float64s:
-        """Return where prototypes begin; those that lack become the next rows that differ."""
+        """Return the initial prototypes. The next distinct rows become the missing ones."""
         K = self.n_prototypes
         if not isinstance(self.init, str):
             return given_vectors(self.init, "init", INITS, K, None) - self._mean
@@ -328,7 +329,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     def _first_width(self, rows: Float64s, weights: Float64s) -> float:
         """Return the distance of rows from their nearest prototype, along one axis."""
         vectors = self._vectors
-        if not len(vectors):  # they will be the first rows that differ
+        if not len(vectors):  # the first distinct rows will be the prototypes
             first = np.sort(np.unique(rows, axis=0, return_index=True)[1])
             vectors = rows[first[: self.n_prototypes]]
         squares = nearest(rows, vectors)[1]
@@ -337,7 +338,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     # ---- steps -------------------------------------------------------------------------------
 
     def _advance(self, rows: Any, weights: Float64s) -> None:
-        """Take the steps of rows; rows unlike all others become the prototypes that lack."""
+        """Take the steps of rows. Rows that differ from all prototypes become missing ones."""
         while len(rows):
             n = len(rows)
             if len(self._vectors) < self.n_prototypes:
@@ -365,13 +366,8 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return int(new.argmax()) if new.any() else len(rows)
 
     def _learn(self, rows: Any, weights: Float64s) -> None:
+        self._records = self._records.copy()  # a call that raises must not extend it
         super()._learn(rows, weights)
-        if self._records:
-            steps, R, Q = (np.array(one) for one in zip(*self._records, strict=True))
-            self._record_steps = np.concatenate([self._record_steps, steps])
-            self._record_R = np.concatenate([self._record_R, R])
-            self._record_Q = np.concatenate([self._record_Q, Q])
-            self._records = []
 
     def _until_pause(self) -> int:
         lengths = [one for one in (self.record_every, self.reseed) if one is not None]
@@ -388,11 +384,9 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
             self._record()
 
     def _record(self) -> None:
-        """Keep R = J B^T and Q = J J^T, once all prototypes exist."""
+        """Record the prototypes once all of them exist."""
         if self.record_every is not None and len(self._vectors) == self.n_prototypes:
-            J = self._vectors + self._mean
-            B = np.zeros((0, J.shape[1])) if self.directions is None else self.directions
-            self._records.append((self._steps, J @ np.asarray(B, np.float64).T, J @ J.T))
+            self._records.append((self._steps, self._vectors + self._mean))
 
     def _note(self, rows: Float64s, weights: Float64s, labels: Any, squares: Float64s) -> None:
         super()._note(rows, weights, labels, squares)
@@ -433,12 +427,18 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, D), or a stream of ``eigenstream.open_stream``
-            After a stream there are no ``labels_`` and no ``inertia_``, which take another pass.
-        y : ignored
-        sample_weight : array-like of shape (n,)
-            How often each row counts.
+        X : array-like of shape (n, n_features), or a stream
+            The rows. Their order is the order of the steps.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the rows. All are 1 by default.
         <checkpoint, every, resume>
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         with unchanged_on_error(self):
             self._check()
@@ -452,7 +452,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return self
 
     def _fit_stream(self, course: Course) -> None:
-        """Learn from as many passes as ``fit`` makes over an array, chunk by chunk."""
+        """Learn from the passes of ``fit``, chunk by chunk."""
         made = course.learned
         made._check()
         passes = course.passes() if made._passes() > 1 or made._by_passes() else None
@@ -470,12 +470,14 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
             self._settles = self.tol * self._variance(start(False))
         for turn in range(number, self._passes()):
             self.n_iter_ = turn + 1
-            if batch and self._batch_pass(start(), turn) <= self._settles:
-                break
+            moved = self._batch_pass(start(), turn) if batch else np.inf
             for rows, weights in () if batch else start():
                 self._add(rows, weights)
-        if not self.__sklearn_is_fitted__():
-            raise ValueError(NO_ROWS_LEFT)
+            if not self.__sklearn_is_fitted__():
+                raise ValueError(NO_ROWS_LEFT)
+            self._note_pass()
+            if batch and moved <= self._settles:
+                break
         ahead = self._ahead()
         if len(ahead._vectors) < self.n_prototypes:
             warn_user(
@@ -509,10 +511,19 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return far
 
     def merge(self, other: Self) -> Self:
-        """Return an estimator whose prototypes stand for those of both, for parallel streams.
+        """Return an estimator that approximates learning from the rows of both.
 
-        The prototypes of both, each weighted by the number of rows that it has learned, are
-        clustered again by k-means. This is an approximation of learning both streams.
+        The prototypes of both are clustered by k-means, each weighted by the number of its rows.
+
+        Parameters
+        ----------
+        other : CompetitiveLearning
+            A fitted estimator with equal parameters and the same number of features.
+
+        Returns
+        -------
+        self : object
+            A new fitted estimator.
         """
         for one in (self, other):
             if type(one) is not type(self) or not one.__sklearn_is_fitted__():
@@ -577,15 +588,20 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return int(self._ahead()._n_reseeded)
 
     def advise(self, learning_rate: float, *, separation: float | None = None) -> "theory.Advice":
-        """Predict how many examples two prototypes need at this rate to separate on these data.
+        """Predict the number of examples until two prototypes separate on these data.
 
         Parameters
         ----------
         learning_rate : float
             The learning rate of a step.
-        separation : float, optional
+        separation : float, default=None
             The distance of the two clusters, in standard deviations. By default it is estimated
             from the prototypes, which must be those of ``method="batch"``.
+
+        Returns
+        -------
+        Advice
+            The critical rate, the best rate and the numbers of examples.
 
         Examples
         --------
@@ -607,23 +623,10 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
             pair = clusters_of(self._vectors, self._counts, self.error_)
         else:
             raise ValueError(
-                "the distance of the clusters is estimated from two prototypes that k-means has "
-                "found. Use CompetitiveLearning(2, method='batch'), or pass separation=."
+                "The distance of the clusters is estimated only from two prototypes of k-means. "
+                "Use CompetitiveLearning(2, method='batch'), or pass separation=."
             )
         return pair.advise(learning_rate * n, n_features=n)
-
-    @property
-    def order_parameters_(self) -> "theory.OrderParameters":
-        """Overlaps with the directions, and of the prototypes, every ``record_every`` steps."""
-        ahead = self._ahead()
-        if not len(ahead._record_steps):
-            raise NotFittedError(
-                "there are no order parameters. Pass record_every before learning, and at least as "
-                "many rows as prototypes."
-            )
-        return theory.OrderParameters(
-            ahead._record_steps / len(ahead._mean), ahead._record_R.copy(), ahead._record_Q.copy()
-        )
 
 
 def _soft(squares: Float64s, *, width: float) -> Float64s:
@@ -639,7 +642,7 @@ def _ranked(squares: Float64s, *, width: float) -> Float64s:
 
 
 def clusters_of(vectors: Float64s, counts: Float64s, error: float) -> "theory.SymmetricPair":
-    """Return the two clusters whose k-means prototypes these are.
+    """Return two clusters, estimated from the prototypes of k-means.
 
     ``error`` is the mean squared distance of the rows to their nearest prototype. The estimate is
     within 10% for distances of two standard deviations and at least 100 rows per feature.
@@ -650,7 +653,7 @@ def clusters_of(vectors: Float64s, counts: Float64s, error: float) -> "theory.Sy
     square = max(float(((first - second) ** 2).sum() - noise), 0.0)
     spread, b = error + square / 4, 0.0
     if not error > EXACT * square:
-        raise ValueError("every row equals a prototype: no noise, and no plateau. Pass separation=")
+        raise ValueError("Every row equals a prototype, so there is no noise. Pass separation=.")
     for _ in range(ROUNDS):
         # Along the line through both centres the clusters add b^2 / 2 of the variance.
         variance = spread / (len(first) + b**2 / 2)

@@ -1,4 +1,4 @@
-"""Grids of units, and how far a step of a map reaches on them."""
+"""Grids of units, and neighbourhoods on them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from eigenstream._linalg import Float64s
 
 __all__ = ["NEIGHBORHOODS", "Grid", "as_grid", "smooth"]
 
-#: exp(-z) beyond this is below rounding error of 1.
+#: Larger z make exp(-z) a rounding error of 1.
 CUT = 34.0
 
 #: The squared reach in units of the squared radius, and whether the influence is Gaussian.
@@ -20,12 +20,24 @@ NEIGHBORHOODS = {"gaussian": (2 * CUT, True), "bubble": (1.0, False), "cut-gauss
 
 @dataclass(frozen=True)
 class Grid:
-    """Units in ``rows`` and ``columns``, numbered row by row; a chain is a single row.
+    """Units of a map in rows and columns, numbered row by row.
 
-    Neighbours in a row are 1 apart. On a hexagonal grid every second row is shifted by half a
-    column, and rows are sqrt(3) / 2 apart: a unit has six neighbours at distance 1. On a periodic
-    grid the last column is next to the first one, and the last row next to the first one.
+    Neighbours in a row have distance 1. On a hexagonal grid every second row is shifted by half a
+    column, and rows are sqrt(3) / 2 apart. A unit then has six neighbours at distance 1.
 
+    Parameters
+    ----------
+    rows : int
+        The number of rows; 1 for a chain.
+    columns : int
+        The number of columns.
+    topology : {"rectangular", "hexagonal"}, default="rectangular"
+        The arrangement of the units.
+    periodic : bool, default=False
+        If True, the last column is next to the first one, and the last row next to the first one.
+
+    Examples
+    --------
     >>> grid = Grid(2, 3, "hexagonal")
     >>> grid.positions[3:].tolist()  # of the second row, as (x, y)
     [[0.5, 0.866...], [1.5, 0.866...], [2.5, 0.866...]]
@@ -45,18 +57,17 @@ class Grid:
         check_flag(self.periodic, "periodic")
         if self.periodic and self.hexagonal and self.rows > 1 and self.rows % 2:
             raise ValueError(
-                f"a periodic hexagonal grid of {self.rows} rows does not close. "
-                f"Use {self.rows + 1} rows."
+                f"A periodic hexagonal grid cannot have {self.rows} rows. Use {self.rows + 1} rows."
             )
 
     @property
     def hexagonal(self) -> bool:
-        """Whether every second row is shifted."""
+        """True if every second row is shifted."""
         return self.topology == "hexagonal"
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The numbers of rows and columns; of a chain, the number of its units."""
+        """The numbers of rows and columns, or the number of units of a chain."""
         return (self.columns,) if self.rows == 1 else (self.rows, self.columns)
 
     @property
@@ -71,7 +82,7 @@ class Grid:
 
     @property
     def positions(self) -> Float64s:
-        """Where the units lie in the plane, (n_units, 2), as (x, y)."""
+        """The positions (x, y) of the units, an array of shape (n_units, 2)."""
         row, column = np.divmod(np.arange(self.n_units), self.columns)
         x = column + 0.5 * self.hexagonal * (row % 2)
         return np.column_stack([x, row * np.sqrt(self.row_square)])
@@ -86,23 +97,56 @@ class Grid:
         return np.asarray(across**2 + self.row_square * up**2, np.float64)
 
     def squared_distances(self, units: Any = slice(None)) -> Float64s:
-        """Return the squared distances on the grid from some units to all, (units, n_units)."""
+        """Return the squared distances on the grid from some units to all units.
+
+        Parameters
+        ----------
+        units : index, default=all units
+            The numbers of the units, or a slice.
+
+        Returns
+        -------
+        array of shape (n_selected, n_units)
+            The squared distances.
+        """
         numbers = np.arange(self.n_units)
         return self._between(numbers[units, None], numbers)
 
     def adjacent(self, one: Any, other: Any) -> NDArray[np.bool_]:
-        """Return for arrays of units whether they are neighbours, or the same unit.
+        """Return whether units are neighbours, or the same unit.
 
+        Parameters
+        ----------
+        one : array of int
+            Numbers of units.
+        other : array of int
+            Numbers of units, of a shape that broadcasts.
+
+        Returns
+        -------
+        array of bool
+            True for neighbours and for equal units.
+
+        Examples
+        --------
         >>> Grid(1, 3).adjacent(np.array([0, 0]), np.array([1, 2])).tolist()
         [True, False]
         """
         return self._between(one, other) <= (1.0 if self.hexagonal else 2.0)
 
     def neighbors(self) -> NDArray[np.int64]:
-        """Return the pairs of units that are neighbours, (pairs, 2), the smaller number first.
+        """Return all pairs of neighbouring units.
 
-        On a rectangular grid a unit has eight neighbours, on a hexagonal one six, on a chain two.
+        A unit inside a rectangular grid has eight neighbours, inside a hexagonal grid six, and in a
+        chain two.
 
+        Returns
+        -------
+        array of shape (n_pairs, 2)
+            The numbers of the units, the smaller one first.
+
+        Examples
+        --------
         >>> Grid(1, 3).neighbors().tolist(), len(Grid(3, 3).neighbors())
         ([[0, 1], [1, 2]], 20)
         """
@@ -131,7 +175,7 @@ def as_grid(shape: Any, topology: str = "rectangular", periodic: bool = False) -
 def smooth(values: Any, grid: Grid, neighborhood: str, radius: float) -> Any:
     """Return for each unit the sum of the values at all units, weighted by their influence.
 
-    A Gaussian is a product of one along the rows of the grid and one between them.
+    A Gaussian is computed as a product of one along rows and one between rows.
 
     >>> smooth(np.array([[0.0], [0.0], [0.0], [1.0]]), Grid(1, 4), "bubble", 1.0).ravel()
     array([0., 0., 1., 1.])

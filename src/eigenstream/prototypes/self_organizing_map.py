@@ -45,65 +45,89 @@ FEWEST = 2.0
     _hits="f8 units?",
 )
 class SelfOrganizingMap(MapReading, PrototypeEstimator):
-    """A map: units on a grid learn to stand for rows, and neighbours for similar ones [KOHONEN].
+    """Self-organising map: units on a grid that represent rows, neighbours for similar rows.
 
-    A row x with the nearest unit c moves every unit k by ``w_k += h_kc (x - w_k)``. The factor h
-    falls with the distance of k and c on the grid. Its radius shrinks: at first whole regions move
-    together, and in the end single units.
+    A row x with the nearest unit c moves every unit k by ``w_k += h_kc (x - w_k)`` [1]_. The factor
+    h falls with the distance of k and c on the grid. Its radius shrinks during learning.
 
     Parameters
     ----------
     shape : (int, int) or int, default=(20, 20)
-        Rows and columns of the grid. A single number n is a chain of n units.
-    topology : {"rectangular", "hexagonal"}
-        Of eight or of six neighbours.
-    periodic : bool
-        If true, the grid closes on itself, as a ring or a torus.
-    neighborhood : {"gaussian", "bubble", "cut-gaussian"}
-        How far a step reaches: ``exp(-d^2 / (2 radius^2))`` at distance d on the grid; all within
-        the radius alike; or the Gaussian within the radius only.
-    training : {"sequential", "batch"}
-        A step a row, exactly; or a pass at a time, in which each unit becomes the mean of the rows
-        near its place.
-    radius : "auto", float, (first, last), schedule or function
-        "auto" with init="pca" falls from a tenth of the longer side, at least 1, to about 0.43.
-        With other starts it falls from half of the side to 0.36. In batch training, or if the
-        number of steps is unknown, the last radius is 0.7. A pair falls by the same factor a step,
-        over ``n_steps``. With radius 0 only the nearest unit moves.
-        Schedules and functions go by the number of the step; in batch training, of the pass.
-    learning_rate : "auto", float, (first, last), schedule or function
-        Of sequential training: how far the nearest unit goes. "auto" is (0.5, 0.06), more in the
-        end where there are few steps, or (0.5, 0.01) where their number is not known.
-    n_steps : int, optional
-        The number of steps after which radius and rate stay at their last values. ``fit``
-        knows it: ``max_iter`` times the number of rows. For ``partial_fit`` it is the length of
-        the stream; without it they fall as ``first / (1 + t / tau)``, with tau five rows a unit.
-    init : "pca", "random" or array of shape (units, n_features)
-        The first units: evenly on the plane of two principal components of the first rows, or at
-        random rows.
-    init_size : int, optional
-        How many first rows those are; in a stream they wait until they are complete. By default
-        1000, or as many as there are units.
+        The numbers of rows and columns of the grid. A single number n is a chain of n units.
+    topology : {"rectangular", "hexagonal"}, default="rectangular"
+        A unit has eight or six neighbours.
+    periodic : bool, default=False
+        If True, the grid closes to a ring or a torus.
+    neighborhood : {"gaussian", "bubble", "cut-gaussian"}, default="gaussian"
+        The factor h at distance d on the grid. "gaussian" is ``exp(-d^2 / (2 radius^2))``. "bubble"
+        is the same within the radius and zero outside. "cut-gaussian" is the Gaussian within the
+        radius and zero outside.
+    training : {"sequential", "batch"}, default="sequential"
+        "sequential" takes one step for each row. "batch" replaces, in each pass, each unit by the
+        mean of the rows near it, weighted by h.
+    radius : "auto", float, (first, last), schedule or function, default="auto"
+        The radius of the neighbourhood on the grid. A pair falls by a constant factor from step to
+        step. With 0 only the nearest unit moves. The argument of a schedule is the step, or the
+        pass with ``training="batch"``. See Notes for "auto".
+    learning_rate : "auto", float, (first, last), schedule or function, default="auto"
+        The largest factor h, for ``training="sequential"``. See Notes for "auto".
+    n_steps : int, default=None
+        The number of steps after which radius and rate are constant. ``fit`` uses ``max_iter``
+        times the number of rows. For ``partial_fit``, pass the length of the stream. Without it
+        they fall as ``first / (1 + t / tau)``, where tau is five rows for each unit.
+    init : {"pca", "random"} or array of shape (n_units, n_features), default="pca"
+        The initial units. "pca" spreads them evenly on the plane of the first two principal
+        components of the first rows. "random" places them at random rows.
+    init_size : int, default=None
+        The number of first rows for ``init``. A stream holds them in memory. The default is 1000,
+        or the number of units if that is larger.
     max_iter : int, default=10
-        Passes of ``fit`` over the rows.
+        The number of passes of ``fit``.
     shuffle : bool, default=True
-        Draw a new order of the rows for each pass of ``fit``. A stream keeps its order.
-    missing : {"raise", "skip", "partial"}
-        The treatment of rows with missing values. "partial" compares and moves units by the values
-        that are present.
-    random_state : int, RandomState or None
+        Draw a new order of the rows for each pass of ``fit``. Streams keep their order.
+    missing : {"raise", "skip", "partial"}, default="raise"
+        "skip" leaves out rows with missing values. "partial" uses the values that are present.
+    random_state : int, RandomState or None, default=None
+        The seed of all random choices.
 
     Attributes
     ----------
-    prototypes_ : array (units, n_features)
-        Row by row of the grid.
+    prototypes_ : array of shape (n_units, n_features)
+        The units, row by row of the grid.
     grid_ : Grid
+        The grid.
     quantization_error_ : float
         The mean distance of the rows of ``fit`` to their nearest units.
     topographic_error_ : float
-        The share of rows whose two nearest units are no neighbours on the grid.
-    labels_, inertia_, counts_, error_, n_steps_, n_samples_skipped_
-        As those of CompetitiveLearning.
+        The share of rows whose two nearest units are not neighbours on the grid.
+    labels_ : array of shape (n,)
+        The nearest unit of each row of ``fit``. Not available after a stream.
+    inertia_ : float
+        The sum of the squared distances of these rows to their units.
+    counts_ : array of shape (n_units,)
+        The number of rows that each unit has won. With "batch", of the last pass.
+    error_ : float
+        The mean squared distance of the rows to their nearest unit before each step.
+    history_ : History
+        The loss of each pass of ``fit``.
+    n_iter_ : int
+        The number of passes.
+    n_steps_ : int
+        The number of learning steps.
+    n_samples_skipped_ : int
+        The number of rows left out because of missing values.
+
+    Notes
+    -----
+    With init="pca" the automatic radius falls from a tenth of the longer side, at least 1, to about
+    0.43. With other initial units it falls from half of the longer side to 0.36. With batch
+    training, or if the number of steps is unknown, the last radius is 0.7. The automatic learning
+    rate falls from 0.5 to 0.06, or to slightly more if there are few steps. If the number of steps
+    is unknown, it falls to 0.01.
+
+    References
+    ----------
+    .. [1] T. Kohonen, "Self-Organizing Maps", 3rd edition, Springer, 2001.
 
     Examples
     --------
@@ -174,7 +198,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         super()._begin(n_features)
         if not isinstance(self.init, str):
             given_vectors(self.init, "init", INITS, self._grid().n_units, n_features)
-        #: The number of steps, or of passes of a batch map, to the last radius; 0: not known.
+        #: The number of steps or batch passes to the last radius; 0 if unknown.
         self._horizon = self.n_steps or 0
 
     def _n_first(self) -> int:
@@ -203,10 +227,14 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         return found[0], found[1]
 
     def _auto(self, name: str, grid: Grid) -> tuple[tuple[float, float], bool]:
+<<<<<<< HEAD
         """Return the automatic first and last value, and whether values fall as 1 / (1 + c t).
 
         ``python -m benchmarks map_quality`` prints the errors of maps that are learned with them.
         """
+=======
+        """Return the automatic first and last value, and whether values fall as 1 / (1 + c t)."""
+>>>>>>> aa21c64 (Prototypes and maps: history_ with the loss of each pass and recorded prototypes; plain English)
         side, steps = max(grid.rows, grid.columns), max(self._horizon / grid.n_units, FEWEST)
         ordered = isinstance(self.init, str) and self.init == "pca"
         if name == "learning_rate":
@@ -215,7 +243,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             return (0.5, 0.06 + (0.4 / steps if ordered else 0.0)), False
         if self.training == "batch" or not self._horizon:
             return (max(0.5 * side, 0.7), 0.7), False
-        if ordered:  # a small radius is enough for units that begin in order
+        if ordered:  # ordered initial units need only a small radius
             return (max(0.1 * side - 1.0 / steps, 1.0), 0.43 + 0.3 / steps), True
         return (max(0.5 * side, 1.0), 0.36), False
 
@@ -233,7 +261,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
     def _place(self, rows: Float64s, weights: Float64s) -> bool:
         grid = self._grid()
         lacking = np.isnan(rows)
-        if lacking.any():  # the mean of the feature stands for a missing value
+        if lacking.any():  # use the mean of the feature for a missing value
             counts = np.maximum((~lacking).sum(axis=0), 1)
             rows = np.where(lacking, np.where(lacking, 0.0, rows).sum(axis=0) / counts, rows)
         if not isinstance(self.init, str):
@@ -269,11 +297,18 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, D), or a stream of ``eigenstream.open_stream``
-        y : ignored
-        sample_weight : array-like of shape (n,)
-            How often each row counts.
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the rows. All are 1 by default.
         <checkpoint, every, resume>
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         with unchanged_on_error(self):
             self._check()
@@ -284,8 +319,8 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             n_units = self._grid().n_units
             if len(counted) < n_units:
                 warn_user(
-                    f"X has {len(counted)} rows, and the map {n_units} units: most of them will "
-                    "lie between rows. Use a smaller shape."
+                    f"X has {len(counted)} rows, fewer than the {n_units} units of the map. Use a "
+                    "smaller shape."
                 )
             self._forget_fit()
             self._begin(rows.shape[1])
@@ -296,7 +331,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
                     first = order[: self._n_first()]
                     self._place(np.array(rows[first], np.float64), weights[first])
                     self._foresee(len(counted))
-                # The sums of a batch do not depend on the order: no row needs to be copied.
+                # The sums of a batch do not depend on the order, so rows need not be copied.
                 order = None if self.training == "batch" else order
                 self._learn_pass(_pieces(rows, weights, order), number)
             nearest = self._two_nearest(rows, self.prototypes_)
@@ -310,23 +345,25 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         if self.training == "sequential":
             for rows, weights in parts:
                 self._add(rows, weights)
+            self._note_pass()
             return
-        # Each unit becomes the mean of the rows near its place; units without such rows stay.
+        # Each unit becomes the mean of the rows near it. Units without such rows stay.
         with blas_threads(1):
             sums, heights, self._counts = self._sums(parts, steps=self._steps)
             radius = float(self._pace(number, 1)[1][0])
             both = smooth(np.hstack([sums, heights]), self._grid(), self.neighborhood, radius)
         sums, heights = np.split(both, [sums.shape[1]], axis=1)
         np.divide(sums, heights, out=self._vectors, where=heights > 0.0)
+        self._note_pass()
 
     def _foresee(self, n_rows: int) -> None:
-        """Note the number of steps; the last pass of a batch map has the last radius."""
+        """Set the number of steps. The last pass of a batch map has the last radius."""
         if self.n_steps is None:
             batch = self.training == "batch"
             self._horizon = max(self.max_iter - 1, 1) if batch else self.max_iter * n_rows
 
     def _fit_stream(self, course: Course) -> None:
-        """Learn from as many passes as ``fit`` makes over an array, in the stream's order."""
+        """Learn from the passes of ``fit``, in the order of the stream."""
         course.stream = self._as_read(course.stream)
         made, passes = course.learned, course.passes()
         made._check()
@@ -353,7 +390,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
 
 
 def _pieces(rows: Any, weights: Float64s, order: Any) -> Iterator[tuple[Any, Float64s]]:
-    """Yield rows part by part: in an order, or with None as they lie in memory."""
+    """Yield rows part by part, in the given order or, with None, in that of the array."""
     step = chunk_rows(rows.shape[1])
     for start in range(0, len(rows) if order is None else len(order), step):
         here: Any = slice(start, start + step)
@@ -362,10 +399,10 @@ def _pieces(rows: Any, weights: Float64s, order: Any) -> Iterator[tuple[Any, Flo
 
 
 def plane(grid: Grid, rows: Float64s, weights: Float64s) -> Float64s:
-    """Return places on the plane of the rows' first two principal components.
+    """Return positions of units on the plane of the first two principal components of the rows.
 
-    The longer side of the grid lies along the first component. Along each, places are spread
-    evenly from -sqrt(3) to sqrt(3) standard deviations, like an even distribution.
+    The longer side of the grid lies along the first component. Units are spread evenly from
+    -sqrt(3) to sqrt(3) standard deviations, the range of a uniform distribution.
 
     >>> rows = np.array([[-1.0, 0.0], [1.0, 0.0]])
     >>> plane(Grid(1, 3), rows, np.ones(2))[:, 0]
@@ -378,7 +415,7 @@ def plane(grid: Grid, rows: Float64s, weights: Float64s) -> Float64s:
     spans = np.ptp(positions, axis=0)
     order = np.argsort(-spans, kind="stable")  # (x, y) of the grid: the longer side first
     wanted = min(2, n, D)
-    # Of the covariance or of the rows' products, whichever is smaller.
+    # Decompose the covariance matrix or the Gram matrix, the smaller of the two.
     matrix = scaled.T @ scaled if n >= D else scaled @ scaled.T
     values, vectors = eigh(matrix, subset_by_index=[len(matrix) - wanted, len(matrix) - 1])
     deviations, axes = np.sqrt(np.maximum(values[::-1], 0.0)), vectors[:, ::-1].T

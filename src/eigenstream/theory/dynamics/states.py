@@ -181,12 +181,12 @@ class OrderParameters(NamedTuple):
 
     @classmethod
     def of_history(cls, history: Any, directions: Any) -> "OrderParameters":
-        """Return the overlaps of the weights in ``history_`` of a ``SangerNetwork``.
+        """Return the overlaps of recorded weights or prototypes with given directions.
 
         Parameters
         ----------
         history : neurons.History
-            The ``history_`` of a network with ``record_every``.
+            The ``history_`` of a SangerNetwork or CompetitiveLearning with ``record_every``.
         directions : array-like of shape (n_directions, n_features)
             Orthonormal rows.
 
@@ -207,7 +207,7 @@ class OrderParameters(NamedTuple):
         J = np.asarray(history.weights, np.float64)
         if J.ndim != 3 or J.shape[2] != B.shape[1]:
             raise ValueError(
-                f"history holds weights of shape {J.shape[1:]}. Pass the history of a network, and "
-                "directions as long as a weight vector."
+                f"history holds weights of shape {J.shape[1:]}, and a direction has {B.shape[1]} "
+                "entries. Pass directions of the length of a weight vector."
             )
         return cls(history.step / B.shape[1], J @ B.T, J @ J.transpose(0, 2, 1))
