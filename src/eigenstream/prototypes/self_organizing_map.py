@@ -227,14 +227,10 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         return found[0], found[1]
 
     def _auto(self, name: str, grid: Grid) -> tuple[tuple[float, float], bool]:
-<<<<<<< HEAD
         """Return the automatic first and last value, and whether values fall as 1 / (1 + c t).
 
-        ``python -m benchmarks map_quality`` prints the errors of maps that are learned with them.
+        ``python -m benchmarks map_quality`` prints the errors of maps with these values.
         """
-=======
-        """Return the automatic first and last value, and whether values fall as 1 / (1 + c t)."""
->>>>>>> aa21c64 (Prototypes and maps: history_ with the loss of each pass and recorded prototypes; plain English)
         side, steps = max(grid.rows, grid.columns), max(self._horizon / grid.n_units, FEWEST)
         ordered = isinstance(self.init, str) and self.init == "pca"
         if name == "learning_rate":
