@@ -72,6 +72,7 @@ COMMANDS = {
     "export": "model.eigs -o components.csv",
     "lags": "runs/*.csv --plot lags.png",
     "watch": "model.eigs today.csv --window 5000",
+    "plan": "1000000000 100 --workers 8",
     "warmup": "",
     "demo": "--seed 1 --out other.html",
 }

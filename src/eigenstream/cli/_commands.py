@@ -24,6 +24,7 @@ PANELS = {
         *("gap", "dtype", "size", "delimiter", "decimal", "header", "missing", "through"),
     ],
     "Output": ["out", "report", "image_shape", "plot", "picture", "json"],
+    "Cluster": ["workers", "scheduler"],
     "Checkpoint": ["checkpoint", "resume", "every"],
 }
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}

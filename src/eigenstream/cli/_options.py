@@ -207,6 +207,8 @@ class RunOptions(ReadingOptions):
     checkpoint: Annotated[Path | None, "Keep the fit in this file, for --resume."] = None
     resume: Annotated[bool, "Continue from the checkpoint, if there is one."] = False
     every: Annotated[int | None, "Rows between checkpoints; by default it goes by time."] = None
+    workers: Annotated[int | None, "Learn in this number of processes (needs Dask)."] = None
+    scheduler: Annotated[str | None, "Learn on the Dask cluster at this address."] = None
     json: Json = False
 
     def started(self, data: list[str], *beside: Any, **more: Any) -> Any:

@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
@@ -57,10 +58,16 @@ def fitted(
     from eigenstream.persistence import save
 
     keeper: Any = keeper_of(run.checkpoint, run.every, run.resume)
-    begun = perf_counter()
-    with _stoppable(keeper), watched(stream, run) as rows:
-        estimator.fit(rows, checkpoint=keeper)
-    seconds = perf_counter() - begun
+    with _stoppable(keeper), watched(stream, run) as rows, _client(run) as client:
+        begun = perf_counter()
+        if client is None:
+            estimator.fit(rows, checkpoint=keeper)
+        else:
+            from eigenstream import distributed
+
+            shown = sys.stderr.isatty() and not run.json
+            distributed.fit(estimator, stream, client=client, progress=shown)
+        seconds = perf_counter() - begun
     if items is not None:
         # The items belong to the user; the model holds only what was learned from them.
         estimator.set_params(preprocessor=None)
@@ -82,6 +89,25 @@ def fitted(
     show(type(estimator).__name__, found, run.json)
     if run.out is None and not run.json:
         print("\nNothing was saved: -o model.eigs does.")
+
+
+@contextmanager
+def _client(run: RunOptions) -> Iterator[Any]:
+    """Yield a Dask client for --workers or --scheduler, or None, and close it."""
+    if run.workers is None and run.scheduler is None:
+        yield None
+        return
+    if run.workers is not None and run.scheduler is not None:
+        raise ValueError("--workers starts a cluster, and --scheduler joins one. Pass one of them.")
+    if run.checkpoint is not None:
+        raise ValueError("--checkpoint is for one process. Leave out --workers and --scheduler.")
+    from eigenstream.distributed.clusters import client_of
+
+    with TemporaryDirectory() as folder:
+        with waiting("connecting"):
+            client = client_of(run.workers, run.scheduler, folder)
+        with client:
+            yield client
 
 
 def _results(estimator: Any, passes: int | None) -> dict[str, Any]:

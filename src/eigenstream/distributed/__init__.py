@@ -1,5 +1,11 @@
 """Learning from data that are spread over the workers of a Dask cluster."""
 
-from eigenstream.distributed.fitting import fit
+from importlib.util import find_spec
 
-__all__ = ["fit"]
+if find_spec("dask") is None or find_spec("distributed") is None:
+    raise ModuleNotFoundError("Dask is not installed. Run pip install 'eigenstream[dask]'.")
+
+from eigenstream.distributed.fitting import fit
+from eigenstream.distributed.planning import Plan, Speeds, plan
+
+__all__ = ["Plan", "Speeds", "fit", "plan"]

@@ -159,12 +159,7 @@ def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: "Cluster") -
     width = model._source(stream, reset=True).n_features
     model.n_features_in_ = width
     note_columns(model, stream)
-    n_parts = PARTS_PER_THREAD * cluster.n_threads
-    if stream.n_rows is not None:
-        most = stream.n_rows * width // PART_VALUES
-        if _is_sketch(model, width):
-            most = min(most, stream.n_rows // (ROWS_PER_FEATURE * width))
-        n_parts = max(min(n_parts, most), 1)
+    n_parts = n_parts_of(stream.n_rows, width, cluster.n_threads, _is_sketch(model, width))
     source = _learn(model, pieces_of_stream(stream, n_parts), width, cluster, stream)
     note_source(model, stream, source.n_sequences)
 
@@ -185,6 +180,20 @@ def _learn(model: Any, pieces: list[Piece], width: int, cluster: "Cluster", X: A
             "solver='dense'."
         )
     return source
+
+
+def n_parts_of(n_rows: int | None, width: int, n_threads: int, sketch: bool) -> int:
+    """Return the number of parts of a stream.
+
+    >>> n_parts_of(10**9, 100, 8, False), n_parts_of(1000, 100, 8, False)
+    (32, 1)
+    """
+    if n_rows is None:
+        return PARTS_PER_THREAD * n_threads
+    most = n_rows * width // PART_VALUES
+    if sketch:
+        most = min(most, n_rows // (ROWS_PER_FEATURE * width))
+    return max(min(PARTS_PER_THREAD * n_threads, most), 1)
 
 
 def _is_sketch(model: Any, width: int) -> bool:
