@@ -39,6 +39,7 @@ extensions = [
 old = [path.name for path in HERE.glob("*.md") if path.name != "index.md"]
 exclude_patterns = ["_build", "reference/generated/command-line.md", *old]
 nitpicky = True
+toc_object_entries_show_parents = "hide"
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -112,7 +113,8 @@ def write_reference(app: Sphinx) -> None:
     """Write pages of the public modules, of their names, and of the command line."""
     (GENERATED / "modules").mkdir(parents=True, exist_ok=True)
     for module, keys in listing().items():
-        head = f"{module}\n{'=' * len(module)}\n\n.. module:: {module}\n\n"
+        title = module.removeprefix("eigenstream.")
+        head = f"{title}\n{'=' * len(title)}\n\n.. module:: {module}\n\n"
         words = (import_module(module).__doc__ or "").splitlines()[0]
         table = ".. autosummary::\n   :toctree: ../\n\n" + "".join(f"   {key}\n" for key in keys)
         write(GENERATED / "modules" / f"{module}.rst", f"{head}{words}\n\n{table}")
@@ -125,7 +127,8 @@ def write_reference(app: Sphinx) -> None:
             )
             write(GENERATED / f"{module}.{key}.rst", page)
     command = get_command(import_module("eigenstream.cli").app)
-    text = get_docs_for_click(obj=command, ctx=Context(command), name="eigenstream")
+    name, title = "eigenstream", "Command line"
+    text = get_docs_for_click(obj=command, ctx=Context(command), name=name, title=title)
     write(GENERATED / "command-line.md", text)
 
 
@@ -148,6 +151,11 @@ def mend(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[
                 text = parts[i].replace("|", r"\|")
                 parts[i] = re.sub(rf"\[({app.config.citation_keys})\]", r":cite:`\1`", text)
             lines[k] = "".join(parts)
+
+
+def skip(app: Sphinx, what: str, name: str, obj: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave out constants of classes."""
+    return True if name.isupper() else None
 
 
 class Keys(BaseLabelStyle):
@@ -174,3 +182,4 @@ def setup(app: Sphinx) -> None:
     app.add_config_value("citation_keys", keys, "env")
     app.connect("builder-inited", write_reference, priority=100)
     app.connect("autodoc-process-docstring", mend, priority=900)
+    app.connect("autodoc-skip-member", skip)
