@@ -18,15 +18,15 @@ Part = TypeVar("Part")
 
 def without_each(
     parts: Sequence[Part],
-    merge: Callable[[Part, Part], Part],
+    merge: Callable[[Sequence[Part]], Part],
     before: Part | None = None,
     after: Part | None = None,
 ) -> Iterator[tuple[Part | None, Part | None]]:
     """Yield, for each part, the merge of all parts before it and of all parts after it.
 
-    The number of merges is about ``n log2(n)``, and ``log2(n)`` merged parts exist at a time.
+    There are about ``2 n`` merges, and ``log2(n)`` merged parts exist at a time.
 
-    >>> list(without_each("abc", str.__add__))
+    >>> list(without_each("abc", "".join))
     [(None, 'bc'), ('a', 'c'), ('ab', None)]
     """
     if len(parts) == 1:
@@ -36,8 +36,8 @@ def without_each(
     first, second = parts[:half], parts[half:]
     later = list(second) if after is None else [*second, after]
     earlier = list(first) if before is None else [before, *first]
-    yield from without_each(first, merge, before, reduce(merge, later))
-    yield from without_each(second, merge, reduce(merge, earlier), after)
+    yield from without_each(first, merge, before, merge(later))
+    yield from without_each(second, merge, merge(earlier), after)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,16 +142,17 @@ def cross_validate_sums(
     for i, lag in enumerate(lags):
         given = clone(estimator).set_params(lag=lag, n_components=most)
         parts = [clone(given).partial_fit(rows) for rows in sequences]
-        rests = without_each(parts, lambda a, b: a.merge(b, new_sequence=True))
-        for k, (before, after) in enumerate(rests):
-            rest = before or after
-            if before is not None and after is not None:
-                rest = before.merge(after, new_sequence=True)
+        for k, both in enumerate(without_each(parts, _merged)):
+            rest = _merged([one for one in both if one is not None])
             with warnings.catch_warnings():  # candidates may have negative eigenvalues
                 warnings.simplefilter("ignore", UserWarning)
                 for j, alpha in enumerate(alphas):
                     scores[i, j, :, k] = _scores(rest, parts[k], alpha, counts)
     return SumScores(np.array(lags), tuple(alphas), np.array(counts), scores)
+
+
+def _merged(parts: Sequence[Any]) -> Any:
+    return reduce(lambda a, b: a.merge(b, new_sequence=True), parts)
 
 
 def _alpha(alpha: Any) -> Any:

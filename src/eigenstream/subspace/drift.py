@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from eigenstream.subspace.uncertainty import (
     held_parameters,
     learners_of,
     left_out,
+    merged,
     with_sums,
 )
 
@@ -149,7 +149,7 @@ class SubspaceDrift:
         self._blocks = TimeBlocks(begin, self.blocks, self.window)
 
     def _compared(self, parts: list[Part]) -> DriftRecord:
-        learner = reduce(Part.merge, parts).learners[0]
+        learner = merged(parts).learners[0]
         whole = with_sums(self._estimator, learner)
         with warnings.catch_warnings():  # eigenvalues of a window may be negative
             warnings.simplefilter("ignore", UserWarning)

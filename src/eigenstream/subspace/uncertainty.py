@@ -1,10 +1,9 @@
 """Error bars of subspaces from one pass: the jackknife over blocks of rows, pairs or classes."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import reduce
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -117,11 +116,19 @@ class Part(NamedTuple):
     learners: tuple[Learner, ...]
     begins: bool = False
 
-    def merge(self, later: "Part", *, gap: bool = False) -> "Part":
-        """Return a part of these rows and the later ones, with a gap in time or without."""
-        new = gap or later.begins
-        both = zip(self.learners, later.learners, strict=True)
-        return Part(tuple(a.merge(b, new_sequence=new) for a, b in both), self.begins)
+
+def merged(parts: Sequence[Part], *, gap: bool = False) -> Part:
+    """Return a part of all rows of consecutive parts, which do not change.
+
+    With a gap, no velocity joins two parts.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    learners = tuple(one.ahead(copied=True) for one in parts[0].learners)
+    for part in parts[1:]:
+        for own, later in zip(learners, part.learners, strict=True):
+            own.absorb(later, new_sequence=gap or part.begins)
+    return Part(learners, parts[0].begins)
 
 
 #: A function of the number of features that returns empty learners.
@@ -158,7 +165,7 @@ class TimeBlocks:
     def _open(self, width: int, begins: bool) -> None:
         if self.doubles and len(self.parts) == 2 * self.n_blocks:
             pairs = zip(self.parts[::2], self.parts[1::2], strict=True)
-            self.parts = [a.merge(b) for a, b in pairs]
+            self.parts = [merged(pair) for pair in pairs]
             self.size *= 2
         self.parts.append(Part(self.begin(width), begins))
         self.end = ceil(self.size * len(self.parts) - 1e-6)
@@ -166,7 +173,7 @@ class TimeBlocks:
     def done(self) -> list[Part]:
         """Return the blocks; a short last one joins the block before it."""
         if len(self.parts) > 1 and self.end - self.n_rows > self.size / 2:
-            self.parts[-2:] = [self.parts[-2].merge(self.parts[-1])]
+            self.parts[-2:] = [merged(self.parts[-2:])]
         return self.parts
 
 
@@ -213,7 +220,7 @@ def fit_blocks(
     out, except the first.
     """
     parts = cut(source, begin, n_blocks, n_rows)
-    whole = reduce(Part.merge, parts).learners
+    whole = merged(parts).learners
     if shorter:
         seen: list[Any] = [one.ahead().terms for one in whole]
         enough = max(1, sum(2 * terms.n_velocities >= terms.n_rows for terms in seen))
@@ -268,11 +275,8 @@ def left_out(fitted: Any, parts: list[Part], place: int = 0) -> Iterator[Any]:
     some = [Part(part.learners[place : place + 1], part.begins) for part in parts]
     for part in some:
         part.learners[0].sample = None  # only the choice of eta needs it
-    for before, after in without_each(some, Part.merge):
-        rest = before or after
-        if before is not None and after is not None:
-            rest = before.merge(after, gap=True)
-        assert rest is not None
+    for before, after in without_each(some, merged):
+        rest = merged([one for one in (before, after) if one is not None], gap=True)
         with warnings.catch_warnings():  # the whole fit has warned
             warnings.simplefilter("ignore", UserWarning)
             one = with_sums(fixed, rest.learners[0])
