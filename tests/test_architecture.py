@@ -24,6 +24,7 @@ FLOORS = {
     "_checks": 0,
     "_documented": 0,
     "_files": 0,
+    "_history": 1,
     "_hooks": 0,
     "_linalg": 0,
     "_machine": 0,

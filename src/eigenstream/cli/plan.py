@@ -1,7 +1,7 @@
 """``eigenstream plan``: the time and memory of a fit on many workers."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,7 +32,7 @@ def plan(
     if plot is not None:
         check_output(plot, [])
     estimator = SlowSubspace(alpha=0.5, solver=solver)
-    given = {"cores": cores, "parts": parts, "read": read and 1e6 * read}
+    given: dict[str, Any] = {"cores": cores, "parts": parts, "read": read and 1e6 * read}
     with waiting("measuring this machine"):
         found = plan(rows, columns, workers, estimator=estimator, **given)
     if plot is not None:

@@ -297,7 +297,7 @@ class ClassSubspace(PairwiseEstimator):
         >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
         (array([1.32, 0.74]), array([0.25, 0.2 ]))
         """
-        one = clone(self)
+        one: Self = clone(self)
         one._check_parameters()
         source = one._source(X, y, None, groups, reset=True)
         return one._jackknifed(source, blocks, parts_of_classes)

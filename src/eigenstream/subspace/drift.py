@@ -188,7 +188,7 @@ class SubspaceDrift:
         return (1.0 + above) / (1.0 + n_flips)
 
 
-def _turned(vectors: Float64s, near: Float64s) -> Float64s:
+def _turned(vectors: Float64s, near: Any) -> Float64s:
     """Return the orthonormal basis of a subspace that is nearest to another basis."""
     other = orthonormalized(vectors)
     left, _, right = np.linalg.svd(other.T @ near)

@@ -305,7 +305,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
         (array([1.07]), array([0.05]))
         """
-        one = clone(self)
+        one: Self = clone(self)
         one._check_parameters()
         source = one._source(pairs, y, None, reset=True)
         return one._jackknifed(source, blocks, parts_in_time)

@@ -312,8 +312,16 @@ def jackknife(fitted: Any, parts: list[Part], place: int = 0) -> Uncertainty:
         known = _estimate(values["autocorrelations_"]).low > 0.0
         scales = _estimate(np.where(known, values["timescales_"], np.nan), positive=True)
         scales = replace(scales, value=values["timescales_"][0])
-    found = (_estimate(values[name], positive=positive) for name in ("eigenvalues_", "objective_"))
-    return Uncertainty(fitted, n_blocks, size, *found, scales, *_angles(fitted, others, d), short)
+    return Uncertainty(
+        fitted,
+        n_blocks,
+        size,
+        _estimate(values["eigenvalues_"], positive=positive),
+        _estimate(values["objective_"], positive=positive),
+        scales,
+        *_angles(fitted, others, d),
+        short,
+    )
 
 
 def _estimate(values: Float64s, *, positive: bool = False) -> Estimate:
