@@ -13,10 +13,12 @@ from sklearn.frozen import FrozenEstimator
 
 from eigenstream import (
     ClassSubspace,
+    CompetitiveLearning,
     ContrastSubspace,
     OjaNeuron,
     PairSubspace,
     RBFNetwork,
+    SelfOrganizingMap,
     Sketch,
     SlowSubspace,
     StreamPCA,
@@ -24,6 +26,7 @@ from eigenstream import (
     sample_pairs,
 )
 from eigenstream.distributed import fit, fitting, parts
+from oracles import autoregressive
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.standard_normal((240, 4)).cumsum(axis=0) + 5.0
@@ -124,7 +127,7 @@ def test_frames_of_unknown_lengths_and_delayed_chunks():
     np.testing.assert_allclose(Z.compute(), whole.transform(frame[list("abcd")]))
     whole = ClassSubspace(2).fit(frame[list("abcd")], frame.label)
     assert_equal_sums(whole, ClassSubspace(2).fit(spread[list("abcd")], spread.label))
-    with pytest.raises(ValueError, match=r"unknown length, and y is in memory\. Pass y as a Dask"):
+    with pytest.raises(ValueError, match=r"the blocks of X have nan\. .* y as a Dask collection"):
         ClassSubspace(2).fit(spread[list("abcd")], LABELS)
     with pytest.raises(ValueError, match=r"columns that are not numbers: 'word'"):
         StreamPCA(2).fit(spread.assign(word="x"))
@@ -154,6 +157,56 @@ def test_krylov_makes_its_products_on_the_blocks(lag):
     np.testing.assert_allclose(labelled.fit(cut(ROWS, lengths), LABELS).components_, whole)
 
 
+@pytest.mark.parametrize("assignment", ["winner", "soft", "rank"])
+def test_batch_clusters(assignment):
+    how = {"method": "batch", "assignment": assignment, "random_state": 0, "missing": "skip"}
+    rows, weights = ROWS.copy(), RNG.choice([0.0, 1.0, 2.0], 240)
+    rows[::37, 1] = np.nan
+    whole = CompetitiveLearning(5, **how).fit(rows, sample_weight=weights)
+    found = CompetitiveLearning(5, **how).fit(cut(rows, (90, 0, 100, 50)), sample_weight=weights)
+    np.testing.assert_allclose(found.prototypes_, whole.prototypes_, atol=1e-10)
+    np.testing.assert_allclose(found.counts_, whole.counts_)
+    for name in ("n_iter_", "n_steps_", "n_samples_skipped_"):
+        assert getattr(found, name) == getattr(whole, name)
+    np.testing.assert_array_equal(found.dead_, whole.dead_)
+    assert found.predict(cut(ROWS, (100, 140))).compute().tolist() == found.predict(ROWS).tolist()
+
+
+@pytest.mark.parametrize("missing", ["raise", "partial"])
+def test_batch_maps(missing):
+    how = {"training": "batch", "random_state": 0, "missing": missing, "max_iter": 4}
+    rows = ROWS.copy()
+    if missing == "partial":
+        rows[::37, 1] = np.nan
+    whole = SelfOrganizingMap((4, 3), **how).fit(open_stream(rows, missing="raise"))
+    found = SelfOrganizingMap((4, 3), **how).fit(cut(rows, (90, 0, 100, 50)))
+    np.testing.assert_allclose(found.prototypes_, whole.prototypes_, atol=1e-10)
+    np.testing.assert_allclose(found.hits(), whole.hits())
+    for name in ("quantization_error_", "topographic_error_", "error_"):
+        assert getattr(found, name) == pytest.approx(getattr(whole, name))
+
+
+def test_long_parts_or_a_second_pass_keep_a_sketch_accurate():
+    rng = np.random.default_rng(0)
+    sources = autoregressive(np.linspace(0.99, 0.9, 5), 8000, rng)
+    rows = 0.2 * rng.standard_normal((8000, 800))
+    rows += sources @ np.linalg.qr(rng.standard_normal((800, 5)))[0].T
+    best = SlowSubspace(5, alpha=0.3, solver="dense").fit(rows)
+    T = best.operator_.matrix()
+    blocks = da.from_array(rows, chunks=(500, 800))
+
+    def loss(solver):
+        found = SlowSubspace(5, alpha=0.3, solver=solver, basis="eigenvalue").fit(blocks)
+        return 1.0 - np.trace(found.components_ @ T @ found.components_.T) / best.objective_
+
+    assert loss("sketch") < 0.003  # blocks are joined to one part
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "MOST_VALUES", 0)
+        with pytest.warns(UserWarning, match=r"16 parts of 500 rows.*Sketch\(passes=2\)"):
+            once = loss("sketch")
+        assert loss(Sketch(passes=2)) < 0.7 * once < 0.01
+
+
 def test_nothing_is_lost_by_errors():
     model = StreamPCA(2).fit(ROWS)
     before = model._learner
@@ -168,7 +221,9 @@ def test_nothing_is_lost_by_errors():
         "from row 100: y must be": lambda: PairSubspace(1).fit(
             cut(ROWS[:, None].repeat(2, 1), (100, 140)), np.r_[np.ones(239), 3.0]
         ),
-        "X has 240 rows, and y has 3": lambda: ClassSubspace(2).fit(cut(ROWS, (240,)), [0, 1, 2]),
+        "y has 3 rows in memory, and the blocks of X have 240": lambda: ClassSubspace(2).fit(
+            cut(ROWS, (240,)), [0, 1, 2]
+        ),
         "checkpoint= is not supported": lambda: model.fit(X, checkpoint="file"),
         "groups= is not supported": lambda: fit(model, X, groups=LABELS),
         "not supported by solver='flow'": lambda: StreamPCA(2, solver="flow").fit(X),
@@ -182,8 +237,9 @@ def test_nothing_is_lost_by_errors():
     for words, call in named.items():
         with pytest.raises(ValueError, match=words):
             call()
-    with pytest.raises(TypeError, match=r"OjaNeuron learns row by row.*Use StreamPCA"):
-        OjaNeuron().fit(X)
+    for sequential in (OjaNeuron(), CompetitiveLearning(3), SelfOrganizingMap((3, 3))):
+        with pytest.raises(TypeError, match=r"row by row .*Use StreamPCA.*method='batch'"):
+            sequential.fit(X)
     assert model._learner is before
 
 

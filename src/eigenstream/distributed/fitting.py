@@ -1,9 +1,6 @@
 """Fits to Dask data: workers learn parts, and the learners are merged in order, in a tree."""
 
-import os
-import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from inspect import signature
@@ -13,17 +10,18 @@ from typing import Any, TypeVar
 import dask
 import dask.array as da
 import numpy as np
-from dask.diagnostics import ProgressBar
 
 from eigenstream._checks import warn_user
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._streams import check_labelled, is_stream, note_columns
+from eigenstream.distributed import prototypes
 from eigenstream.distributed.parts import (
     PART_VALUES,
+    Cluster,
     Piece,
-    Place,
     grouped,
+    merged_in_order,
     pieces_of,
     pieces_of_stream,
     template_of,
@@ -68,9 +66,10 @@ def fit(
 
     Parameters
     ----------
-    estimator : StreamPCA, SlowSubspace, PairSubspace, ClassSubspace or ContrastSubspace
-        The solver is "dense", "sketch" or "krylov". "krylov" keeps the rows in the memory of the
-        workers.
+    estimator : an estimator of subspaces, or a batch estimator of prototypes
+        Subspaces need the solver "dense", "sketch" or "krylov". "krylov",
+        ``CompetitiveLearning(method="batch")`` and ``SelfOrganizingMap(training="batch")`` make
+        several passes. They keep the rows in the memory of the workers.
     X : Dask array or data frame, list of delayed chunks, list of arrays, or stream
         Rows in time order. A list of Dask arrays holds separate sequences. The workers read the
         files of a stream, so these must have the same paths on all machines.
@@ -105,30 +104,33 @@ def fit(
     True
     """
     model: Any = estimator
-    if not hasattr(model, "_learn_all"):
+    batch = hasattr(model, "_by_passes") and model._by_passes()
+    if not batch and not hasattr(model, "_learn_all"):
         raise TypeError(
-            f"{type(model).__name__} learns row by row and cannot be spread over workers. Use "
-            "StreamPCA, SlowSubspace, ClassSubspace, PairSubspace or ContrastSubspace, or pass "
+            f"{model!r:.200} learns row by row and cannot be spread over workers. Use StreamPCA, "
+            "SlowSubspace, ClassSubspace, PairSubspace, ContrastSubspace, "
+            "CompetitiveLearning(method='batch') or SelfOrganizingMap(training='batch'), or pass "
             "open_stream(X) to learn in this process."
         )
     given = {"y": y, "sample_weight": sample_weight, "groups": groups, "background": background}
     given = {name: value for name, value in (given | others).items() if value is not None}
-    takes = signature(model._source).parameters
+    takes = signature(model._rows_to_learn if batch else model._source).parameters
     unread = [name for name in given if name not in takes and name != "y"]
     if unread:
         raise ValueError(f"{unread[0]}= is not supported for Dask data. Leave it out.")
     given = {name: value for name, value in given.items() if name in takes}
     cluster = Cluster(client, progress)
     with unchanged_on_error(model):
+        if batch:
+            prototypes.learn(model, X, given, cluster)
+            return estimator
         model._check_parameters()
-        if is_stream(X):
-            _fit_stream(model, X, given, cluster)
-        else:
-            _fit_collection(model, X, given, cluster)
+        learn = _fit_stream if is_stream(X) else _fit_collection
+        learn(model, X, given, cluster)
     return estimator
 
 
-def _fit_collection(model: Any, X: Any, given: dict[str, Any], cluster: "Cluster") -> None:
+def _fit_collection(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> None:
     second = given.pop("background", None)
     template = template_of(X, cluster.run)
     labels = {"y": np.ones(len(template), np.int64)} if "y" in given else {}
@@ -140,7 +142,7 @@ def _fit_collection(model: Any, X: Any, given: dict[str, Any], cluster: "Cluster
     pieces = pieces_of(X, given)
     if second is not None:  # alternate, as a sketch needs
         others = [
-            Piece({"X": None, "background": piece.given["X"]}, piece.place)
+            replace(piece, given={"X": None, "background": piece.given["X"]})
             for piece in pieces_of(second, {}, "background")
         ]
         pieces = [one for one in chain(*zip_longest(pieces, others)) if one is not None]
@@ -148,25 +150,24 @@ def _fit_collection(model: Any, X: Any, given: dict[str, Any], cluster: "Cluster
     forget_source(model)
 
 
-def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: "Cluster") -> None:
+def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> None:
     stream = X if "y" not in given else X.with_labels(given.pop("y"))
     if given:
-        raise ValueError(f"A stream has no {next(iter(given))}. Leave it out.")
+        raise ValueError(f"{next(iter(given))}= is not supported for a stream. Leave it out.")
     if "y" in signature(model._source).parameters:
         check_labelled(stream, model)
-    if hasattr(model, "_warn_if_shuffled"):
-        model._warn_if_shuffled(stream)
     width = model._source(stream, reset=True).n_features
     model.n_features_in_ = width
     note_columns(model, stream)
-    n_parts = n_parts_of(stream.n_rows, width, cluster.n_threads, _is_sketch(model, width))
+    least = _least_rows(model, width)
+    n_parts = n_parts_of(stream.n_rows, width, cluster.n_threads, least)
     source = _learn(model, pieces_of_stream(stream, n_parts), width, cluster, stream)
     note_source(model, stream, source.n_sequences)
 
 
-def _learn(model: Any, pieces: list[Piece], width: int, cluster: "Cluster", X: Any) -> Source:
+def _learn(model: Any, pieces: list[Piece], width: int, cluster: Cluster, X: Any) -> Source:
     """Learn from pieces of rows, and warn if parts of a sketch are short."""
-    least = ROWS_PER_FEATURE * width if _is_sketch(model, width) else 0
+    least = _least_rows(model, width)
     parts = grouped(pieces, width, least)
     source = SpreadRows(model, width, parts, cluster, X)
     model._learn_all(source)
@@ -182,63 +183,21 @@ def _learn(model: Any, pieces: list[Piece], width: int, cluster: "Cluster", X: A
     return source
 
 
-def n_parts_of(n_rows: int | None, width: int, n_threads: int, sketch: bool) -> int:
+def n_parts_of(n_rows: int | None, width: int, n_threads: int, least_rows: int = 1) -> int:
     """Return the number of parts of a stream.
 
-    >>> n_parts_of(10**9, 100, 8, False), n_parts_of(1000, 100, 8, False)
+    >>> n_parts_of(10**9, 100, 8), n_parts_of(1000, 100, 8)
     (32, 1)
     """
+    most = PARTS_PER_THREAD * n_threads
     if n_rows is None:
-        return PARTS_PER_THREAD * n_threads
-    most = n_rows * width // PART_VALUES
-    if sketch:
-        most = min(most, n_rows // (ROWS_PER_FEATURE * width))
-    return max(min(PARTS_PER_THREAD * n_threads, most), 1)
+        return most
+    return max(min(most, n_rows // max(least_rows, PART_VALUES // width)), 1)
 
 
-def _is_sketch(model: Any, width: int) -> bool:
-    return chosen(model, width, None).name == "sketch"
-
-
-class Cluster:
-    """A Dask client, or the scheduler of this process, and how it shows progress."""
-
-    def __init__(self, client: Any, progress: bool) -> None:
-        if client is None:
-            client = _current_client()
-        self.client, self.progress = client, progress
-
-    @property
-    def n_threads(self) -> int:
-        """The number of threads of all workers."""
-        return sum(self.client.nthreads().values()) if self.client else os.cpu_count() or 1
-
-    def run(self, value: Any) -> Any:
-        """Return the result of a delayed value."""
-        if self.client is None:
-            with ProgressBar() if self.progress else nullcontext():
-                return value.compute()
-        future = self.client.compute(value)
-        if self.progress:
-            from distributed import progress
-
-            progress(future, notebook=False)
-        return future.result()
-
-    def persist(self, values: list[Any]) -> list[Any]:
-        """Compute delayed values into the memory of the workers."""
-        persist = dask.persist if self.client is None else self.client.persist
-        return list(persist(*values) if self.client is None else persist(values))
-
-
-def _current_client() -> Any:
-    """Return the current client of ``dask.distributed``, or None."""
-    if (package := sys.modules.get("distributed")) is None:
-        return None
-    try:
-        return package.get_client()
-    except ValueError:
-        return None
+def _least_rows(model: Any, width: int) -> int:
+    """Return the number of rows that a part should have."""
+    return ROWS_PER_FEATURE * width if chosen(model, width, None).name == "sketch" else 1
 
 
 class SpreadRows(Source):
@@ -288,29 +247,23 @@ class SpreadRows(Source):
         if not self.kept:
             self.kept = self._lazy()
         begun = dask.delayed(learner, traverse=False)
-        states = [dask.delayed(learned)(begun, chunks) for chunks in self.kept]
-        while len(states) > 1:
-            pairs = zip_longest(states[::2], states[1::2])
-            states = [one if two is None else dask.delayed(merged)(one, two) for one, two in pairs]
-        found: Learned = self.cluster.run(states[0])
+        states = [dask.delayed(learned)(begun, *rows) for rows in self.kept]
+        found: Learned = self.cluster.run(merged_in_order(merged, states))
         if turn == 0:
             self.skipped, self.n_sequences = found.skipped, found.n_sequences
         return found.learner
 
     def _lazy(self) -> list[Any]:
-        """Return the lazy rows of each part, in memory of the workers for "krylov"."""
+        """Return the rows of each part: lazy, or in the memory of the workers for "krylov"."""
         light = copy(self.estimator)
         light._map, light._learner, light._answer = self.map, None, None
         for name in [name for name in vars(light) if name.startswith("_skl")]:
             del vars(light)[name]
         model = dask.delayed(light, traverse=False)
-        found = []
-        for part in self.parts:
-            given, places = [piece.given for piece in part], [piece.place for piece in part]
-            found.append(dask.delayed(PartRows)(model, given, places))
         if not self.krylov:
-            return found
-        return self.cluster.persist([dask.delayed(PartRows.read)(rows) for rows in found])
+            return [(model, part) for part in self.parts]
+        kept = [dask.delayed(PartRows.read)(model, part) for part in self.parts]
+        return list(zip(self.cluster.persist(kept), strict=True))
 
 
 # ---- on the workers ------------------------------------------------------------------------
@@ -319,16 +272,17 @@ class SpreadRows(Source):
 class PartRows:
     """The checked rows of a part: blocks in memory, or a stream that is read when iterated."""
 
-    def __init__(self, estimator: Any, given: list[dict[str, Any]], places: list[Place]) -> None:
-        self.estimator, self.given, self.places = estimator, given, places
+    def __init__(self, estimator: Any, part: list[Piece]) -> None:
+        self.estimator, self.part = estimator, part
         self.chunks: list[Chunk] | None = None
         self.skipped = Skipped()
 
-    def read(self) -> "PartRows":
+    @classmethod
+    def read(cls, estimator: Any, part: list[Piece]) -> "PartRows":
         """Return the rows in memory."""
-        read = copy(self)
-        read.chunks, read.given = [chunk.kept() for chunk in self], []
-        return read
+        made = cls(estimator, part)
+        made.chunks, made.part = [chunk.kept() for chunk in made], []
+        return made
 
     def __iter__(self) -> Iterator[Chunk]:
         """Yield the chunks. An empty one with a start tells that the next row begins a sequence."""
@@ -336,35 +290,28 @@ class PartRows:
             yield from self.chunks
             return
         self.skipped = Skipped()
-        for given, place in zip(self.given, self.places, strict=True):
-            if place.begins:
+        for piece in self.part:
+            if piece.begins:
                 nothing = np.empty((0, self.estimator.n_features_in_))
                 yield Chunk(nothing, starts=np.zeros(1, np.intp))
-            rows = next(one for one in given.values() if one is not None)
+            rows = next(one for one in piece.given.values() if one is not None)
             if is_stream(rows) or len(rows):
-                source = self._source(given, place)
+                source = self._source(piece)
                 yield from source.once()
                 self.skipped.merge(source.skipped)
 
-    def _source(self, given: dict[str, Any], place: Place) -> Source:
+    def _source(self, piece: Piece) -> Source:
         """Return the checked rows of a block, with errors that name its place."""
-        X, others = given["X"], {name: one for name, one in given.items() if name != "X"}
-        if is_stream(X):
-            source: Source = self.estimator._source(X, **others, reset=False)
-            source.map = self.estimator._map
-            return source
+        X, others = piece.given["X"], {k: one for k, one in piece.given.items() if k != "X"}
         try:
-            source = self.estimator._source(X, **others, reset=False)
+            source: Source = self.estimator._source(X, **others, reset=False)
         except (ValueError, TypeError) as error:
-            where = f"{place.name}, from row {place.first_row:.0f}"
-            raise type(error)(f"{where}: {error}") from None
+            if is_stream(X):
+                raise
+            raise type(error)(f"{piece.where}: {error}") from None
         source.map, raws = self.estimator._map, source.raws
-        source.raws = lambda: (
-            raw
-            if raw.pairs is not None
-            else raw._replace(name=place.name, first_row=raw.first_row + int(place.first_row))
-            for raw in raws()
-        )
+        if not is_stream(X):
+            source.raws = lambda: map(piece.named, raws())
         return source
 
 
@@ -392,8 +339,9 @@ class Learned:
         self.learner.add(replace(chunk, starts=starts))
 
 
-def learned(begun: Learner, rows: PartRows) -> Learned:
-    """Return a learner of the rows of a part."""
+def learned(begun: Learner, rows: Any, *part: Any) -> Learned:
+    """Return a learner of the rows of a part, which are in memory or lazy."""
+    rows = PartRows(rows, *part) if part else rows
     found = Learned(deepcopy(begun))
     for chunk in rows:
         found.add(chunk)

@@ -1,7 +1,11 @@
 """Dask collections and streams as pieces of rows, each of which one task reads."""
 
+import os
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from math import isnan, nan
 from typing import Any
 
@@ -9,6 +13,7 @@ import dask
 import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
+from dask.diagnostics import ProgressBar
 
 from eigenstream._checks import warn_user
 from eigenstream._streams import is_dask
@@ -22,22 +27,26 @@ MOST_VALUES = 1 << 25
 
 
 @dataclass(frozen=True)
-class Place:
-    """The place of a piece in the data: its name in errors, and the number of its first row."""
-
-    name: str
-    first_row: float
-    #: True if the piece begins a sequence.
-    begins: bool
-    n_rows: float = nan
-
-
-@dataclass(frozen=True)
 class Piece:
-    """The arguments of one block, lazy or a stream, and its place."""
+    """The arguments of one block, lazy or a stream, and its place in the data."""
 
     given: dict[str, Any]
-    place: Place
+    #: The name of the data in errors, and the number of the first row.
+    name: str = "X"
+    first_row: int = 0
+    n_rows: float = nan
+    #: True if the piece begins a sequence.
+    begins: bool = False
+
+    @property
+    def where(self) -> str:
+        """The place in errors."""
+        return f"{self.name}, from row {self.first_row}"
+
+    def named(self, raw: Any) -> Any:
+        """Return unchecked rows with their place in all data, by which errors name them."""
+        place = {"name": self.name, "first_row": raw.first_row + self.first_row}
+        return raw if raw.pairs is not None else raw._replace(**place)
 
 
 def pieces_of(X: Any, others: dict[str, Any], name: str = "X") -> list[Piece]:
@@ -56,13 +65,12 @@ def pieces_of(X: Any, others: dict[str, Any], name: str = "X") -> list[Piece]:
 def _pieces(X: Any, others: dict[str, Any], name: str) -> Iterator[Piece]:
     blocks, lengths = blocks_of(whole_rows(X, name))
     beside = {key: _beside(values, lengths, key) for key, values in others.items()}
-    before = 0.0 if len(lengths) == 1 or not isnan(lengths[0]) else nan
+    before = 0.0
     for k, (block, n_rows) in enumerate(zip(blocks, lengths, strict=True)):
-        place = Place(name, before, k == 0, n_rows)
-        if isnan(before):
-            place = Place(f"block {k} of {name}", 0.0, k == 0, n_rows)
+        place: Any = (f"block {k} of {name}", 0) if isnan(n_rows + before) else (name, int(before))
+        given = {"X": block} | {key: one[k] for key, one in beside.items()}
+        yield Piece(given, *place, n_rows, k == 0)
         before += n_rows
-        yield Piece({"X": block} | {key: one[k] for key, one in beside.items()}, place)
 
 
 def blocks_of(values: Any) -> tuple[list[Any], list[float]]:
@@ -88,19 +96,15 @@ def whole_rows(X: Any, name: str) -> Any:
 
 def _beside(values: Any, lengths: list[float], name: str) -> list[Any]:
     """Return the parts of labels or weights that belong to the blocks of the rows."""
-    known = not isnan(sum(lengths))
-    if not is_dask(values) and not known:
-        raise ValueError(
-            f"X has blocks of unknown length, and {name} is in memory. Pass {name} as a Dask "
-            "collection, or call X.compute_chunk_sizes() first."
-        )
+    n_rows = sum(lengths)  # NaN if one is unknown
     if not is_dask(values):
-        if len(values) != sum(lengths):
+        if len(values) != n_rows:
             raise ValueError(
-                f"X has {sum(lengths):.0f} rows, and {name} has {len(values)}. Pass equal numbers."
+                f"{name} has {len(values)} rows in memory, and the blocks of X have {n_rows:.0f}. "
+                f"Pass equal numbers, or {name} as a Dask collection with equal blocks."
             )
         return np.split(np.asarray(values), np.cumsum(lengths[:-1]).astype(int))
-    if known and isinstance(values, da.Array) and values.shape[0] == sum(lengths):
+    if isinstance(values, da.Array) and values.shape[0] == n_rows:
         values = values.rechunk({0: tuple(map(int, lengths))})
     found = blocks_of(values)[0]
     if len(found) != len(lengths):
@@ -117,30 +121,63 @@ def pieces_of_stream(stream: Any, n_parts: int) -> list[Piece]:
             f"{stream!r} can be read only once, here and not by workers. Write it to files first."
         )
     stream.learn_steps()
-    return [
-        Piece({"X": dask.delayed(part, traverse=False)}, Place(f"part {k}", 0.0, False))
-        for k, part in enumerate(stream.split(n_parts))
-    ]
+    return [Piece({"X": dask.delayed(one, traverse=False)}) for one in stream.split(n_parts)]
 
 
 def grouped(pieces: list[Piece], width: int, least_rows: int) -> list[list[Piece]]:
     """Return consecutive pieces in groups of at least ``least_rows`` rows, if they fit in memory.
 
-    >>> places = [Place("X", k, k == 0, 3e5) for k in range(4)]
-    >>> [len(some) for some in grouped([Piece({}, place) for place in places], 4, 0)]
+    >>> [len(part) for part in grouped([Piece({}, n_rows=3e5)] * 4, 4, 0)]
     [2, 2]
     """
     found: list[list[Piece]] = []
     n_rows = nan
     for piece in pieces:
         few = n_rows * width < PART_VALUES or n_rows < least_rows
-        if few and (n_rows + piece.place.n_rows) * width <= MOST_VALUES:
+        if few and (n_rows + piece.n_rows) * width <= MOST_VALUES:
             found[-1].append(piece)
-            n_rows += piece.place.n_rows
+            n_rows += piece.n_rows
         else:
             found.append([piece])
-            n_rows = piece.place.n_rows
+            n_rows = piece.n_rows
     return found
+
+
+def merged_in_order(merge: Callable[[Any, Any], Any], states: list[Any]) -> Any:
+    """Return the lazy result of merging neighbours, in a tree."""
+    while len(states) > 1:
+        pairs = zip_longest(states[::2], states[1::2])
+        states = [one if two is None else dask.delayed(merge)(one, two) for one, two in pairs]
+    return states[0]
+
+
+class Cluster:
+    """A Dask client, or the scheduler of this process, and whether it shows progress."""
+
+    def __init__(self, client: Any, progress: bool) -> None:
+        if client is None and "distributed" in sys.modules:
+            with suppress(ValueError):  # there is no current client
+                client = sys.modules["distributed"].get_client()
+        self.client, self.progress = client, progress
+
+    @property
+    def n_threads(self) -> int:
+        """The number of threads of all workers."""
+        return sum(self.client.nthreads().values()) if self.client else os.cpu_count() or 1
+
+    def run(self, value: Any) -> Any:
+        """Return the result of a delayed value."""
+        if self.client is None:
+            with ProgressBar() if self.progress else nullcontext():
+                return value.compute()
+        future = self.client.compute(value)
+        if self.progress:
+            sys.modules["distributed"].progress(future, notebook=False)
+        return future.result()
+
+    def persist(self, values: list[Any]) -> list[Any]:
+        """Compute delayed values into the memory of the workers."""
+        return list(self.client.persist(values) if self.client else dask.persist(*values))
 
 
 def template_of(X: Any, run: Callable[[Any], Any]) -> Any:

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from eigenstream._checks import check_number, check_whole
 from eigenstream._machine import CHUNK_VALUES, blas_threads
 from eigenstream.distributed.clusters import client_of
-from eigenstream.distributed.fitting import MERGES, n_parts_of
+from eigenstream.distributed.fitting import MERGES, ROWS_PER_FEATURE, n_parts_of
 from eigenstream.distributed.parts import PART_VALUES
 from eigenstream.streams import open_stream
 from eigenstream.subspace.slow_subspace import SlowSubspace
@@ -102,8 +102,8 @@ class Plan:
     @property
     def n_parts(self) -> int:
         """The number of parts that are learned and merged."""
-        given = self.rows, self.columns, self.workers, self.speeds.sketch
-        return n_parts_of(*given) if self.parts is None else self.parts
+        least = ROWS_PER_FEATURE * self.columns if self.speeds.sketch else 1
+        return self.parts or n_parts_of(self.rows, self.columns, self.workers, least)
 
     @property
     def times(self) -> dict[str, float]:

@@ -161,16 +161,28 @@ class MapReading:
 
     def _quality(self, parts: Iterable[Any]) -> MapQuality:
         """Return the quality of nearest units, distances, second nearest units and weights."""
+        return self._quality_of(*self._seen(parts))
+
+    def _seen(self, parts: Iterable[Any]) -> tuple[int, Float64s, Float64s]:
+        """Return the number of rows, the sums of weights and errors, and the hits."""
         grid, n_rows, sums = self.grid_, 0, np.zeros(3)
         hits: Float64s = np.zeros(grid.n_units)
         for first, far, second, weights in parts:
             sums += weights.sum(), weights @ far, weights @ ~grid.adjacent(first, second)
             hits += np.bincount(first, weights, grid.n_units)
             n_rows += len(first)
+        return n_rows, sums, hits
+
+    def _seen_of_rows(self, parts: Iterable[Any]) -> tuple[int, Float64s, Float64s]:
+        """Return the same of checked rows and weights."""
+        units = self.prototypes_
+        return self._seen((*self._two_nearest(rows, units), weights) for rows, weights in parts)
+
+    def _quality_of(self, n_rows: int, sums: Float64s, hits: Float64s) -> MapQuality:
         if not sums[0]:
             raise ValueError(NO_ROWS)
         _, error, astray = (sums / sums[0]).tolist()
-        return MapQuality(n_rows, error, astray, hits.reshape(grid.shape))
+        return MapQuality(n_rows, error, astray, hits.reshape(self.grid_.shape))
 
     def trustworthiness(self, X: Any, n_neighbors: int = 5, max_rows: int = 2000) -> float:
         """Return a measure of whether neighbours on the map are neighbours in the data.

@@ -33,7 +33,7 @@ from eigenstream._streams import Course, Passes, maps_streams
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._steps import learn
 
-__all__ = ["NO_ROWS_LEFT", "PrototypeEstimator", "check_optional", "given_vectors"]
+__all__ = ["NO_ROWS_LEFT", "PrototypeEstimator", "check_optional", "given_vectors", "over"]
 
 NO_ROWS_LEFT = "Every row has weight zero or a missing value. Pass other rows."
 
@@ -307,8 +307,19 @@ class PrototypeEstimator(
         distances. The heights, of shape (K, D) or (K, 1), are the weights of the values that are
         present. ``steps`` is the number of steps before the pass.
         """
+        found = over(parts, self, "_tally", shares)
+        # An interrupted pass changes nothing.
+        sums, heights, counts, self._error, self._weight, n_rows, wins = found
+        self._steps, self._last_wins = steps + n_rows, np.where(wins < 0, -1, steps + wins)
+        return sums - heights * self._mean, heights, counts
+
+    def _tally(
+        self, parts: Parts, shares: Callable[[Float64s], Float64s] | None
+    ) -> tuple[Float64s, Any, Float64s, float, float, int, Any]:
+        """Return the sums, heights, counts, errors, weights, rows and last wins of a pass."""
         (K, D), error, total, units = self._vectors.shape, 0.0, 0.0, self._vectors + self._mean
         sums, counts, heights, wins = np.zeros((K, D)), np.zeros(K), 0.0, np.full(K, -1)
+        n_rows = 0
         most = chunk_rows(max(D, K if shares else 1))
         pieces = (
             (chunk[at : at + most], weight[at : at + most])
@@ -332,13 +343,11 @@ class PrototypeEstimator(
             heights = heights + owners @ there
             counts += owners @ np.ones(len(rows))
             sums += owners @ rows
-            wins[labels] = np.arange(steps, steps + len(rows))
+            wins[labels] = np.arange(n_rows, n_rows + len(rows))
             error += float(weights @ squares)
             total += float(weights.sum())
-            steps += len(rows)
-        # An interrupted pass changes nothing.
-        self._steps, self._error, self._weight, self._last_wins = steps, error, total, wins
-        return sums - heights * self._mean, heights, counts
+            n_rows += len(rows)
+        return sums, heights, counts, error, total, n_rows, wins
 
     def _loaded(self) -> None:
         """Check values from a file, because compiled loops do not check indices."""
@@ -602,6 +611,13 @@ class PrototypeEstimator(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.allow_nan = self.missing == "partial"
         return tags
+
+
+def over(parts: Any, estimator: Any, name: str, *given: Any) -> Any:
+    """Return sums that a method makes of parts, which may be spread over workers."""
+    if hasattr(parts, "reduced"):
+        return parts.reduced(estimator, name, *given)
+    return getattr(estimator, name)(parts, *given)
 
 
 def _without_nan(rows: Any) -> Any:

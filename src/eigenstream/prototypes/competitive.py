@@ -27,6 +27,7 @@ from eigenstream.prototypes.base import (
     PrototypeEstimator,
     check_optional,
     given_vectors,
+    over,
 )
 
 __all__ = ["CompetitiveLearning"]
@@ -488,12 +489,17 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
 
     def _variance(self, parts: Parts) -> float:
         """Return the mean over the features of the variance of rows."""
+        total, squares, n = over(parts, self, "_moments")
+        return float(squares / n - ((total / n) ** 2).sum()) / len(total)
+
+    def _moments(self, parts: Parts) -> tuple[Float64s, float, float]:
+        """Return the sum and the sum of squares of the centred rows, and their weight."""
         total, squares, n = np.zeros(len(self._mean)), 0.0, 0.0
         for rows, weights in parts:
             centred = np.subtract(rows, self._mean, dtype=np.float64)
             total, n = total + weights @ centred, n + float(weights.sum())
             squares += float(weights @ (centred**2).sum(axis=1))
-        return float(squares / n - ((total / n) ** 2).sum()) / len(total)
+        return total, squares, n
 
     def _batch_pass(self, parts: Parts, turn: int | None) -> float:
         """Replace each prototype by the mean of its rows; return how far they move, squared.

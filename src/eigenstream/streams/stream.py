@@ -332,6 +332,15 @@ class Stream:
         Parts have equal numbers of rows. If only a pass can count the rows, a part is one or more
         files, or the whole stream if a sequence may continue in the next file.
 
+        Parameters
+        ----------
+        n_parts : int
+            The most parts.
+
+        Returns
+        -------
+        parts : list of Stream
+
         Examples
         --------
         >>> from eigenstream.streams import open_stream

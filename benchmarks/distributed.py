@@ -1,0 +1,87 @@
+"""Fits on 1, 2 and 4 worker processes, and of 4 GB on two workers of 700 MB."""
+
+import resource
+from functools import partial
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from benchmarks._tools import console, show
+from distributed import Client, LocalCluster
+from eigenstream import StreamPCA
+from eigenstream.distributed import fit
+
+#: Rows, features and rows of a block of the table (0.8 GB), and of the large fit (4 GB).
+SHAPE, LARGE, BLOCK = (500_000, 200), (2_500_000, 200), 10_000
+
+#: Bytes of the large fit that a worker may take.
+LIMIT = 700_000_000
+
+
+def block(block_info: Any = None) -> Any:
+    """Return rows that are cheap to make."""
+    rng = np.random.default_rng(block_info[None]["chunk-location"][0])
+    return np.tile(
+        rng.standard_normal((1000, 200)) * np.linspace(3.0, 1.0, 200), (BLOCK // 1000, 1)
+    )
+
+
+def rows_of(shape: tuple[int, int]) -> Any:
+    """Return lazy rows, made on the workers."""
+    return da.map_blocks(block, chunks=((BLOCK,) * (shape[0] // BLOCK), shape[1]), dtype=float)
+
+
+def peak() -> int:
+    """Return the most memory of this process, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def timed(run: Any) -> float:
+    """Return the seconds of a call."""
+    start = perf_counter()
+    run()
+    return perf_counter() - start
+
+
+def svd(rows: Any) -> Any:
+    """Return components by Dask's randomised decomposition."""
+    return da.linalg.svd_compressed(rows - rows.mean(axis=0), 10, n_power_iter=1)[2].compute()
+
+
+def on_workers(n_workers: int, limit: int, run: Any) -> Any:
+    """Return the result of a function of the client of new worker processes."""
+    with TemporaryDirectory() as folder:
+        how: dict[str, Any] = {"dashboard_address": None, "local_directory": folder}
+        how |= {"n_workers": n_workers, "threads_per_worker": 1, "memory_limit": limit}
+        with LocalCluster(**how) as workers, Client(workers) as client:
+            fit(StreamPCA(10), rows_of((BLOCK, 200)), client=client)  # imports
+            return run(client)
+
+
+def main() -> None:
+    """Print the table of the numbers of workers, and the memory of the large fit."""
+    rows, large = rows_of(SHAPE), rows_of(LARGE)
+    model = StreamPCA(10)
+    seconds = timed(partial(model.fit, rows.compute(scheduler="threads")))
+    table = [["one process, rows in memory", f"{seconds:.1f}", ""]]
+    for n in (1, 2, 4):
+
+        def both(client: Any) -> tuple[float, float]:
+            return timed(partial(fit, model, rows, client=client)), timed(partial(svd, rows))
+
+        ours, theirs = on_workers(n, 2 * LIMIT, both)
+        table.append([f"{n} workers", f"{ours:.1f}", f"{theirs:.1f}"])
+    columns = ["500,000 rows of 200 features", "fit, s", "da.linalg.svd_compressed, s"]
+    show("Seconds by the number of workers", columns, table)
+
+    def within(client: Any) -> tuple[float, int]:
+        return timed(partial(fit, model, large, client=client)), max(client.run(peak).values())
+
+    seconds, most = on_workers(2, LIMIT, within)
+    console.print(
+        f"{large.nbytes / 1e9:.0f} GB on two workers of {LIMIT / 1e6:.0f} MB: {seconds:.0f} s, "
+        f"at most {most / 1e6:.0f} MB in a worker"
+    )
