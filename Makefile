@@ -40,9 +40,10 @@ demo: $(VENV)/.installed ## learn a rotation-invariant view of print and write r
 papers: $(VENV)/.installed ## reproduce the tables and figures of the papers in reports/
 	@$(BIN)/python -m papers all
 
-lint: $(VENV)/.installed-dev ## ruff: style and imports
+lint: $(VENV)/.installed-dev ## ruff: style and imports; numpydoc: docstrings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tests/docstrings.py
 
 types: $(VENV)/.installed-dev ## mypy --strict on src and papers
 	$(BIN)/mypy

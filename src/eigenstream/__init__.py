@@ -104,8 +104,22 @@ _HOMES = (
 
 
 def merge_all(estimators: Iterable[Any], **how: Any) -> Any:
-    """Merge fitted estimators, in their order, into one that has learned from the rows of all.
+    """Merge fitted estimators into one that has learned from the rows of all.
 
+    Parameters
+    ----------
+    estimators : iterable of estimators
+        Fitted estimators of one class, in the order of their rows.
+    **how
+        Arguments of ``merge``, such as ``new_sequence=True``.
+
+    Returns
+    -------
+    object
+        A new fitted estimator.
+
+    Examples
+    --------
     >>> from eigenstream import StreamPCA, merge_all
     >>> parts = [StreamPCA(1).fit([[0.0, 0.0], [2.0, 0.0]]), StreamPCA(1).fit([[4.0, 0.0]])]
     >>> merge_all(parts).mean_

@@ -1,5 +1,6 @@
 """Linear algebra utilities: BLAS updates, orthonormality, angles."""
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -189,16 +190,18 @@ def numerical_rank(eigenvalues: Floats, cut: float, floor: float = 0.0) -> int:
 
 
 def brief(result: Any) -> str:
-    """Return the ``repr`` of a result, with the shapes of its arrays in place of their values.
+    """Return the ``repr`` of a result, with the shapes of its arrays instead of their values.
 
     >>> from collections import namedtuple
     >>> brief(namedtuple("Answer", "values")(np.zeros((100, 3))))
     'Answer(values=array (100, 3))'
     """
-    names = getattr(result, "_fields", None) or result.__dataclass_fields__
+    names = getattr(result, "_fields", None) or [
+        one.name for one in fields(result) if one.repr and not one.name.startswith("_")
+    ]
     values = {name: getattr(result, name) for name in names}
     shown = (
-        f"{name}=array {value.shape}" if isinstance(value, np.ndarray) else f"{name}={value!r:.80}"
+        f"{name}=array {value.shape}" if hasattr(value, "shape") else f"{name}={value!r:.80}"
         for name, value in values.items()
     )
     return f"{type(result).__name__}({', '.join(shown)})"

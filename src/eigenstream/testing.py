@@ -26,6 +26,18 @@ import numpy as np
 from eigenstream._linalg import orthonormalized, principal_angles
 from eigenstream.online import OnlineLearner, Plan, Rule
 
+__all__ = [
+    "check_finite_everywhere",
+    "check_float32",
+    "check_merged",
+    "check_refusal",
+    "check_rule",
+    "check_solver",
+    "check_streaming",
+    "check_transform",
+    "chunked",
+]
+
 #: The relative error of sums in another order. A smaller value makes correct estimators fail.
 ROUNDING = 500 * float(np.finfo(np.float64).eps)
 

@@ -110,10 +110,10 @@ def test_explosion_is_reported_with_its_step():
     [
         (OjaNeuron(form="fast"), "'form' parameter"),
         (SangerNetwork(6), "Choose n_components <= 5"),
-        (SangerNetwork(2, unit_rates=[1.0]), "unit_rates must hold"),
+        (SangerNetwork(2, unit_rates=[1.0]), "unit_rates=.1.0. is invalid"),
         (OjaNeuron(init=np.eye(2, 5)), r"\(1, 5\)"),
         (OjaNeuron(tol=-1.0), "'tol' parameter"),
-        (SangerNetwork(2, unit_rates="fast"), "unit_rates must hold one factor"),
+        (SangerNetwork(2, unit_rates="fast"), "Pass 2 non-negative factors"),
     ],
 )
 def test_refusals(neuron, message):

@@ -181,11 +181,11 @@ def test_rows_of_weight_zero_teach_nothing():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda X, y: Perceptron().fit(X, np.zeros(len(y))), "one class only"),
+        (lambda X, y: Perceptron().fit(X, np.zeros(len(y))), "is only one class"),
         (lambda X, y: Perceptron().fit(X, y[:-1]), "inconsistent numbers of samples"),
         (lambda X, y: Perceptron().fit(X, y, np.zeros(len(y))), "zero for every row"),
         (lambda X, y: Perceptron().partial_fit(X, y), "classes must be passed"),
-        (lambda X, y: Perceptron().partial_fit(X, y, [0]), "one class only"),
+        (lambda X, y: Perceptron().partial_fit(X, y, [0]), "is only one class"),
         (lambda X, y: Perceptron().partial_fit(X, y, [1, 2]), "0 at row .* none of the classes"),
         (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y + 1), "2 at row .* none of the"),
         (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y.astype(str)), "none of the"),

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from eigenstream._checks import check_whole
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, brief
 from eigenstream._storable import storable
 from eigenstream.evaluation.base import (
     BINS,
@@ -53,6 +53,8 @@ class BalancedRisk:
     risks: Float64s
     n_same: int
     n_different: int
+
+    __repr__ = brief
 
 
 @storable(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from eigenstream._checks import check_finite, check_number, check_whole, real_array
-from eigenstream._linalg import Float64s, orthonormalized, principal_angles
+from eigenstream._linalg import Float64s, brief, orthonormalized, principal_angles
 from eigenstream.evaluation.base import (
     EXACT_PAIRS,
     Labelled,
@@ -62,6 +62,8 @@ class PairROC:
     true_positive_rate: Float64s
     n_same: int
     n_different: int
+
+    __repr__ = brief
 
 
 def pair_roc(

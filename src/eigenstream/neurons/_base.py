@@ -1,4 +1,4 @@
-"""The parts that neurons share: parameters, passes over blocks of rows, targets."""
+"""Base of the neurons: parameters, passes over blocks of rows, targets."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classi
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from eigenstream import _checks as checks
+from eigenstream._documented import documented_by
 from eigenstream._history import History
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
@@ -41,6 +42,139 @@ OF_ROWS = (
 )
 
 
+#: The entries of "Parameters" and "Attributes" sections that several neurons share, by name.
+ENTRIES = {
+    "center": """\
+center : bool, default=True
+    Subtract from each row the mean of the rows before it.""",
+    "fit_intercept": """\
+fit_intercept : bool, default=True
+    Learn an intercept.""",
+    "init": """\
+init : "random", "data" or array of shape (n_components, n_features), default="random"
+    The initial weights: random directions, the first rows, or given weights.""",
+    "learning_rate_of_adaline": """\
+learning_rate : number, schedule or function of the step, default=0.1
+    The learning rate lr.""",
+    "activation": """\
+activation : {"tanh", "logistic", "relu"}, default="tanh"
+    The activation function phi of the hidden units.""",
+    "batch_size": """\
+batch_size : int, default=1
+    The number of rows in a step. ``partial_fit`` keeps the rows after the last whole batch for the
+    next chunk. Until then, predictions use them as a smaller batch.""",
+    "early_stopping": """\
+early_stopping : bool, default=False
+    Hold out a part of the rows of ``fit``, and keep the weights with the best score on it.""",
+    "hidden_layer_sizes": """\
+hidden_layer_sizes : int or tuple of int, default=(32,)
+    The number of units of each hidden layer.""",
+    "learning_rate": """\
+learning_rate : number, schedule or function of the step, default=0.01
+    The learning rate lr.""",
+    "max_iter": """\
+max_iter : int, default=200
+    The largest number of passes of ``fit``.""",
+    "momentum": """\
+momentum : float, default=0.0
+    The share of the previous step that is added to a step.""",
+    "n_iter_no_change": """\
+n_iter_no_change : int, default=10
+    ``fit`` ends after more than this number of consecutive passes without progress.""",
+    "nesterovs_momentum": """\
+nesterovs_momentum : bool, default=True
+    Use Nesterov's form of momentum.""",
+    "tol": """\
+tol : float, default=1e-4
+    A pass makes progress if it improves the best loss by this amount. With early stopping, the
+    score replaces the loss.""",
+    "validation_fraction": """\
+validation_fraction : float, default=0.1
+    The share of rows that is held out. For a stream, of its first 64 MB.""",
+    "best_validation_score_": """\
+best_validation_score_ : float
+    The best of these scores.""",
+    "coefs_": """\
+coefs_ : list of arrays of shape (n_inputs, n_units)
+    The weights from each layer to the next.""",
+    "intercepts_": """\
+intercepts_ : list of arrays of shape (n_units,)
+    The intercepts of each layer after the first.""",
+    "loss_": """\
+loss_ : float
+    The last entry of ``loss_curve_``.""",
+    "n_layers_": """\
+n_layers_ : int
+    The number of layers, with the inputs.""",
+    "n_outputs_": """\
+n_outputs_ : int
+    The number of units of the last layer.""",
+    "validation_scores_": """\
+validation_scores_ : list of float
+    The score on the held-out rows after each pass, with early stopping.""",
+    "max_iter_of_hebbian": """\
+max_iter : int, default=10
+    The largest number of passes of ``fit``.""",
+    "max_iter_of_linear": """\
+max_iter : int, default=1000
+    The largest number of passes of ``fit``.""",
+    "n_iter_no_change_of_adaline": """\
+n_iter_no_change : int, default=5
+    ``fit`` ends after this number of passes without progress.""",
+    "random_state": """\
+random_state : int, RandomState or None, default=None
+    The seed of all random choices.""",
+    "record_every": """\
+record_every : int, default=None
+    Record the weights in ``history_`` every ``record_every`` steps.""",
+    "rule_of_adaline": """\
+rule : {"nlms", "lms"}, default="nlms"
+    "nlms" is normalised least mean squares, w += lr e x / |x|^2. It is stable for rates below 2. A
+    step with rate 1 makes the error of its row zero. |x|^2 includes the 1 of the intercept. "lms"
+    is w += lr e x.""",
+    "shuffle": """\
+shuffle : bool, default=True
+    Draw a new order of the rows for each pass of ``fit``.""",
+    "tol_of_adaline": """\
+tol : float, default=1e-3
+    A pass makes progress if it lowers the mean squared error by more than this share.""",
+    "tol_of_hebbian": """\
+tol : float, default=1e-2
+    ``fit`` ends if a pass changes the weights by at most this share of their norm.""",
+    "classes_": """\
+classes_ : array of shape (n_classes,)
+    The class labels, sorted.""",
+    "converged_": """\
+converged_ : bool
+    True if the last pass, or chunk, met the condition of convergence.""",
+    "history_": """\
+history_ : History
+    The recorded weights, and the loss of each pass or chunk if the rule has one.""",
+    "loss_curve_": """\
+loss_curve_ : list of float
+    The mean loss of each pass or chunk, measured before each step.""",
+    "mean_": """\
+mean_ : array of shape (n_features,)
+    The mean that is subtracted from each row. Zeros with ``center=False``.""",
+    "n_iter_": """\
+n_iter_ : int
+    The number of passes, or of chunks after ``partial_fit``.""",
+    "n_steps_": """\
+n_steps_ : int
+    The number of learning steps.""",
+    "rate_limit_": """\
+rate_limit_ : float
+    2 / the largest eigenvalue of the mean of x x^T over the rows of ``fit``. With "nlms", of the
+    mean of x x^T / |x|^2. Larger constant rates make the mean weight diverge.""",
+    "safe_rate_": """\
+safe_rate_ : float
+    2 / the largest |x|^2, or 2 with "nlms". Up to this rate, no step increases the distance to
+    weights that fit its row.""",
+}
+
+documented = documented_by(ENTRIES)
+
+
 @storable(**FITTED, _begun="dict", n_iter_="int", converged_="bool", _records="list")
 class Neurons(BaseEstimator, ABC):
     """Base of all neurons."""
@@ -56,7 +190,7 @@ class Neurons(BaseEstimator, ABC):
     record_every: int | None
     random_state: Any
 
-    #: The parameters that learning began with; none before.
+    #: The parameters at the first row; empty before.
     _begun: Mapping[str, Any] = MappingProxyType({})
 
     def _check(self) -> None:
@@ -64,7 +198,7 @@ class Neurons(BaseEstimator, ABC):
         self._validate_params()
 
     def _start(self) -> None:
-        """Check the parameters, and forget what was learned before."""
+        """Check the parameters, and start again."""
         self._check()
         given = self.get_params(deep=False)
         self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
@@ -97,7 +231,7 @@ class Neurons(BaseEstimator, ABC):
         return rows
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether there is anything to read."""
+        """Return True after the first row."""
         return bool(self._begun)
 
 
@@ -128,7 +262,7 @@ Start = Callable[[], Iterable[Block]]
 
 @storable(_steps="int", loss_curve_="list[number]")
 class SupervisedNeurons(Neurons):
-    """Base of the neurons that learn from rows with targets, one example after the other."""
+    """Base of the neurons that learn from rows with targets, one row at a time."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = Neurons._parameter_constraints | {
         "shuffle": ["boolean"],
@@ -137,7 +271,7 @@ class SupervisedNeurons(Neurons):
     }
 
     shuffle: bool
-    #: Rows a step.
+    #: The number of rows in a step.
     batch_size: int = 1
 
     loss_curve_: list[float]
@@ -149,7 +283,7 @@ class SupervisedNeurons(Neurons):
 
     @abstractmethod
     def _learn(self, start: Start, random: Any) -> None:
-        """Learn from passes over the rows, and judge the result."""
+        """Learn from passes over the rows, and warn if they do not converge."""
 
     @abstractmethod
     def _advance(self, block: Block, order: Any) -> float:
@@ -165,7 +299,7 @@ class SupervisedNeurons(Neurons):
 
     @abstractmethod
     def _respond(self, rows: Float64s) -> Float64s:
-        """Return the answers of the units to rows, one column a unit."""
+        """Return the responses of the units, one in each column."""
 
     @property
     @abstractmethod
@@ -174,26 +308,34 @@ class SupervisedNeurons(Neurons):
 
     @abstractmethod
     def _note_targets(self, y: Any) -> None:
-        """Note the classes, or the number of targets."""
+        """Set the classes, or the number of targets."""
 
     @abstractmethod
     def _targets(self, y: Any) -> Float64s:
-        """Return the targets of the units, one column a unit."""
+        """Return the targets of the units, one in each column."""
 
     # ---- learning --------------------------------------------------------------------------
 
     @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from passes over the rows until they no longer improve, or ``max_iter`` passes.
+        """Learn from passes over the rows.
+
+        The fit ends when passes no longer improve, or after ``max_iter`` passes.
 
         Parameters
         ----------
-        X : array-like of shape (n, D), or a stream of ``eigenstream.open_stream``
-            A stream is read in parts of 64 MB, pass by pass. Rows are shuffled within a part.
-        y : array-like of shape (n,), or (n, targets) for numbers
-            A stream may have labels or targets itself.
-        sample_weight : array-like of shape (n,), optional
+        X : array-like of shape (n, n_features), or a stream
+            The rows. A stream is read in parts of 64 MB, pass by pass. Rows are shuffled within a
+            part.
+        y : array-like of shape (n,), or (n, n_targets) for regression
+            The targets. A stream may have labels itself.
+        sample_weight : array-like of shape (n,), default=None
             A row of weight c takes steps c times as long. Rows of weight zero are ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         with unchanged_on_error(self):
             self._start()
@@ -231,7 +373,7 @@ class SupervisedNeurons(Neurons):
             self.__dict__.pop(name, None)
 
     def _passes(self, start: Start, random: Any, settled: Callable[[], bool]) -> bool:
-        """Learn from at most ``max_iter`` passes; return whether they settled."""
+        """Learn from at most ``max_iter`` passes. Return True if they converged."""
         order: Any = np.arange(0)
         for _ in range(self.max_iter):
             total = weight = 0.0
@@ -259,7 +401,7 @@ class SupervisedNeurons(Neurons):
         return total
 
     def _continue(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
-        """Learn from one chunk; rows that all weigh zero change nothing."""
+        """Learn from one chunk. It changes nothing if all weights are zero."""
         if sample_weight is not None and not np.any(sample_weight):
             return self
         with unchanged_on_error(self):
@@ -293,7 +435,7 @@ class SupervisedNeurons(Neurons):
     def _check_stable(self, done: int, gains: Float64s, remedy: str) -> None:
         """Raise if fewer steps were done than there are learning rates."""
         if done < len(gains):
-            remedy += " The neuron is as it was before the call."
+            remedy += " The call has changed nothing."
             raise UnstableStepError(self._steps + done, float(gains[done]), remedy)
 
     # ---- checks ----------------------------------------------------------------------------
@@ -303,8 +445,8 @@ class SupervisedNeurons(Neurons):
         rate = vars(self).get("learning_rate", 0.1)
         if isinstance(as_schedule(rate), Auto):
             raise ValueError(
-                f"learning_rate={rate!r} is for Hebbian units. Give a number, another schedule of "
-                "eigenstream.schedules or a function of the step number."
+                f"learning_rate={rate!r} is for Hebbian neurons only. Pass a number, another "
+                "schedule, or a function of the step number."
             )
 
     def _checked(self, X: Any, y: Any, sample_weight: Any = None, *, first: bool = False) -> Block:
@@ -340,15 +482,15 @@ class SupervisedNeurons(Neurons):
         return np.asarray(self._respond(self._rows(X, reset=False)))
 
     def _loaded(self) -> None:
-        """Check values that were read from a file."""
+        """Check values from a file."""
         self._check()
         if self._begun and self._sizes() != (self.n_features_in_, self._n_units):
-            raise ValueError(f"{self._sizes()} inputs and outputs do not fit to the data.")
+            raise ValueError(f"{self._sizes()} inputs and outputs do not match the data.")
 
 
 @storable(classes_="names classes")
 class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unused-ignore]
-    """Neurons whose targets are classes, fixed when learning begins."""
+    """Neurons whose targets are classes. The first chunk names all of them."""
 
     classes_: NDArray[Any]
     #: A single unit answers with the second class above this response.
@@ -357,21 +499,49 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Continue with one pass over a chunk, in its order; any chunking gives the same.
+        """Learn from one pass over a chunk of rows, in their order.
 
-        The first call needs ``classes``, all labels that will ever come. A chunk whose rows all
-        weigh zero changes nothing.
+        The result does not depend on the chunking.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        y : array-like of shape (n,)
+            The class of each row.
+        classes : array-like of shape (n_classes,), default=None
+            All classes of the stream. The first call needs them.
+        sample_weight : array-like of shape (n,), default=None
+            A row of weight c takes steps c times as long. Rows of weight zero are ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         return self._continue(X, y, sample_weight, classes)
 
     @maps_streams
     def predict(self, X: Any) -> Any:
-        """Return the class of the unit with the largest answer; of two classes, by the sign."""
+        """Return the class of the unit with the largest response.
+
+        Two classes have one unit, whose sign decides.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,)
+            The classes.
+        """
         answers = self._answers(X)
         return self.classes_[self._winners(answers)]
 
     def _winners(self, answers: Float64s) -> NDArray[np.int64]:
-        """Return the places of the classes with the largest answers."""
+        """Return the indices of the classes with the largest responses."""
         if answers.shape[1] == 1:
             return (answers[:, 0] > self._threshold).astype(np.int64)
         return np.asarray(answers.argmax(axis=1), np.int64)
@@ -392,10 +562,10 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         self.classes_ = np.unique(np.append(vars(self).get("classes_", labels[:0]), labels))
 
     def _targets(self, y: Any) -> Float64s:
-        """Return 1 for a row's own class and 0 for others; of two classes, one column."""
+        """Return 1 for the class of each row and 0 for others, in one column for two classes."""
         labels, classes = self._labels(y), self.classes_
         if len(classes) < 2:
-            raise ValueError(f"{classes} is one class only. Give at least two.")
+            raise ValueError(f"{classes} is only one class. Pass at least two.")
         codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
         unseen = np.flatnonzero(classes[codes] != labels)
         if unseen.size:
@@ -415,15 +585,40 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
     _targets_: int
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Continue with one pass over a chunk, in its order; any chunking gives the same.
+        """Learn from one pass over a chunk of rows, in their order.
 
-        A chunk whose rows all weigh zero changes nothing.
+        The result does not depend on the chunking.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        y : array-like of shape (n,) or (n, n_targets)
+            The targets.
+        sample_weight : array-like of shape (n,), default=None
+            A row of weight c takes steps c times as long. Rows of weight zero are ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         return self._continue(X, y, sample_weight)
 
     @maps_streams
     def predict(self, X: Any) -> Float64s:
-        """Return the answers of the units to the rows, in the shape that the targets had."""
+        """Return the responses of the units.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,) or (n, n_targets)
+            The responses, in the shape of the targets.
+        """
         found = self._answers(X)
         return found[:, 0] if self._flat else found
 

@@ -1,4 +1,4 @@
-"""Hebbian neurons: Oja's unit and Sanger's network, which find principal components."""
+"""Hebbian neurons that find principal components: Oja's unit and Sanger's network."""
 
 from abc import abstractmethod
 from dataclasses import replace
@@ -15,7 +15,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream._streams import Course, fits_streams_by, maps_streams
-from eigenstream.neurons._base import COUNT, Neurons
+from eigenstream.neurons._base import COUNT, Neurons, documented
 from eigenstream.schedules import Auto
 
 FORMS = {
@@ -34,7 +34,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         "center": ["boolean"],
         "init": "no_validation",
     }
-    #: The schedule of learning_rate="auto". Single units need another rate than frames of a flow.
+    #: The schedule of learning_rate="auto".
     AUTO: ClassVar[Auto]
 
     n_components: int = 1
@@ -51,7 +51,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         """Return the rule."""
 
     def _rates(self) -> Float64s | None:
-        """Return one learning-rate factor a unit, or None for ones."""
+        """Return a factor of the learning rate for each unit, or None."""
         return None
 
     @fits_streams_by("_fit_stream")
@@ -64,17 +64,24 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         every: int | None = None,
         resume: bool = False,
     ) -> Self:
-        """Learn from passes over ``X`` until the weights settle, or ``max_iter`` passes.
+        """Learn from passes over the rows until the weights converge.
 
-        A pass is one step a row, in the order given. Shuffle rows that are sorted, such as by
-        class: later rows count more. ``converged_`` tells whether the last pass moved the weights
-        by less than ``tol``, relative to their size.
+        A pass takes one step for each row in the given order. Shuffle rows that are sorted, such as
+        by class, because later rows have more influence. The fit ends after ``max_iter`` passes at
+        the latest.
 
         Parameters
         ----------
-        X : array-like of shape (n, D), or a stream
-        y : ignored
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
         <checkpoint, every, resume>
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         with unchanged_on_error(self):
             self._start()
@@ -95,14 +102,25 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
                 made._update(made._rows(rows, reset=first))
                 first = False
             if first:
-                raise ValueError(f"{course.stream!r} has no row to learn from.")
+                raise ValueError(f"{course.stream!r} has no rows. Pass a stream with rows.")
             made._compare()
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Continue with one pass over a chunk of rows; any chunking gives the same weights.
+        """Learn from one pass over a chunk of rows.
 
-        ``converged_`` tells whether the chunk moved the weights by less than ``tol``, relative to
-        their size. ``n_iter_`` counts the chunks.
+        The result does not depend on the chunking. ``n_iter_`` counts the chunks.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         with unchanged_on_error(self):
             first = self._start_or_continue()
@@ -136,7 +154,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         self._learner.update(rows)
 
     def _compare(self) -> None:
-        """Count a pass or a chunk, and compare the weights with those before it."""
+        """Count a pass or a chunk, and compare the weights with the previous ones."""
         before, self._latest = self._latest, self.components_
         far = np.linalg.norm(self._latest - before)
         self.converged_ = bool(self.n_iter_ > 0 and far <= self.tol * np.linalg.norm(before))
@@ -144,13 +162,13 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
 
     @property
     def components_(self) -> Float64s:
-        """The weight vectors, one a row; averaged over the steps with ``learning_rate="auto"``."""
+        """The weights, one unit in each row, averaged over the steps with "auto"."""
         check_is_fitted(self)
         return np.array(self._learner.ahead().vectors, np.float64)
 
     @property
     def mean_(self) -> Float64s:
-        """The mean that is subtracted from every row (zeros with ``center=False``)."""
+        """The mean that is subtracted from each row; zeros with ``center=False``."""
         check_is_fitted(self)
         return self._learner.ahead().mean
 
@@ -162,7 +180,18 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
 
     @maps_streams
     def transform(self, X: Any) -> Any:
-        """Return the units' responses <w, x - mean> to the rows, in the rows' own precision."""
+        """Return the responses <w, x - mean> of the units.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, n_components)
+            The responses, in the dtype of the rows.
+        """
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
         learner = self._learner.ahead()
@@ -183,7 +212,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         return rows
 
     def _loaded(self) -> None:
-        """Let the learner record again, and check that it is that of these neurons."""
+        """Set the hook again, and check the learner."""
         if not self._begun:
             return
         begun = type(self)(**self.get_params(deep=False) | dict(self._begun))
@@ -196,7 +225,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
             or units != learner.plan.n_components
             or self._latest.shape != (units, len(learner.mean))
         ):
-            raise ValueError(f"what was learned is not what {begun!r:.200} learns.")
+            raise ValueError(f"The stored learner does not match {begun!r:.200}.")
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""
@@ -206,34 +235,31 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
 
 
 @storable()
+@documented
 class OjaNeuron(OnlineNeurons):
-    """One linear neuron that learns the first principal component [OJA].
+    """One linear neuron that learns the first principal component [1]_.
 
     Parameters
     ----------
     form : {"normalized", "linear", "hebb"}, default="normalized"
-        "normalized": w = (w + lr y x) / |w + lr y x|, with the response y = <w, x>.
-        "linear": w += lr y (x - y w), the same to first order in lr.
-        "hebb": w += lr y x, which grows without bound: to see why the others hold |w| back.
+        With the response y = <w, x>, "normalized" is w = (w + lr y x) / |w + lr y x|. "linear" is
+        w += lr y (x - y w), which is equal to first order in lr. "hebb" is w += lr y x, which grows
+        without bound.
     learning_rate : number, "auto", schedule or function of the step, default="auto"
-        Learning rates. The linear form is stable for lr y^2 well below 2 only: a rate that makes
-        it explode raises ``UnstableStepError``.
-    center : bool, default=True
-        Centre each observation by the mean of those before it.
-    init : "random", "data" or array of shape (units, n_features), default="random"
-    max_iter : int, default=10
-        Largest number of passes over the data in ``fit``.
-    tol : float, default=1e-2
-        Relative change of the weights in a pass (or in a ``partial_fit``) below which they have
-        converged.
-    record_every : int, optional
-        Record the weights in ``history_`` every ``record_every`` steps.
-    random_state : int, RandomState or None
+        The learning rate lr. "linear" is stable only for lr y^2 well below 2. Larger rates raise
+        ``UnstableStepError``.
+    <center, init, max_iter_of_hebbian, tol_of_hebbian, record_every, random_state>
 
     Attributes
     ----------
     components_ : array of shape (1, n_features)
-    mean_, n_iter_, converged_, n_steps_, history_
+        The weights, averaged over the steps with ``learning_rate="auto"``.
+    <mean_, n_iter_, n_steps_, converged_, history_>
+
+    References
+    ----------
+    .. [1] E. Oja, "A Simplified Neuron Model as a Principal Component Analyzer", Journal of
+       Mathematical Biology 15, 1982.
 
     Examples
     --------
@@ -245,7 +271,6 @@ class OjaNeuron(OnlineNeurons):
     (True, True)
     """
 
-    #: Of five rates and two powers the one whose worst case was best, on 14 streams.
     AUTO = Auto(c=1.0, averaging=1.0)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = OnlineNeurons._parameter_constraints | {
@@ -278,38 +303,38 @@ class OjaNeuron(OnlineNeurons):
 
 
 @storable()
+@documented
 class SangerNetwork(OnlineNeurons):
-    """A layer of linear units that learns the principal components in order [SANGER].
+    """Layer of linear units that learns the principal components in order [1]_.
 
-    Unit k learns from what the units up to it leave: w_k += lr_k y_k (x - sum_{l<=k} y_l w_l). No
-    orthonormalisation: each unit uses its own response and those before it only.
+    Unit k takes the steps w_k += lr_k y_k (x - sum_{l<=k} y_l w_l). It uses only the responses of
+    the units up to k, so no step needs an orthonormalisation.
 
     Parameters
     ----------
     n_components : int, default=2
+        The number of units.
     normalize : bool, default=False
-        Divide each weight vector by its norm after every step ([DYN] eq. 3.3).
-    unit_rates : array of shape (n_components,), optional
-        One factor on the learning rate a unit; ones by default.
+        Divide each weight vector by its norm after every step ([2]_ eq. 3.3).
+    unit_rates : array of shape (n_components,), default=None
+        A factor of the learning rate for each unit. All are 1 by default.
     learning_rate : number, "auto", schedule or function of the step, default="auto"
-        Learning rates. Stable for lr |y|^2 well below 2 only: a rate that makes it explode raises
+        The learning rate lr. It is stable only for lr |y|^2 well below 2. Larger rates raise
         ``UnstableStepError``.
-    center : bool, default=True
-        Centre each observation by the mean of those before it.
-    init : "random", "data" or array of shape (units, n_features), default="random"
-    max_iter : int, default=10
-        Largest number of passes over the data in ``fit``.
-    tol : float, default=1e-2
-        Relative change of the weights in a pass (or in a ``partial_fit``) below which they have
-        converged.
-    record_every : int, optional
-        Record the weights in ``history_`` every ``record_every`` steps.
-    random_state : int, RandomState or None
+    <center, init, max_iter_of_hebbian, tol_of_hebbian, record_every, random_state>
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-    mean_, n_iter_, converged_, n_steps_, history_
+        The weights, averaged over the steps with ``learning_rate="auto"``.
+    <mean_, n_iter_, n_steps_, converged_, history_>
+
+    References
+    ----------
+    .. [1] T. D. Sanger, "Optimal Unsupervised Learning in a Single-Layer Linear Feedforward Neural
+       Network", Neural Networks 2, 1989.
+    .. [2] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of On-line
+       Learning by Competitive and by Principal Component Methods", 1998.
 
     Examples
     --------
@@ -321,7 +346,7 @@ class SangerNetwork(OnlineNeurons):
     array([1, 2])
     """
 
-    #: Later units learn from what the earlier ones leave: they need longer steps than a single one.
+    #: Later units learn from the residual of earlier ones, and need longer steps.
     AUTO = Auto(c=4.0, averaging=1.0)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = OnlineNeurons._parameter_constraints | {
@@ -368,7 +393,7 @@ class SangerNetwork(OnlineNeurons):
             or not (np.isfinite(rates) & (rates >= 0)).all()
         ):
             raise ValueError(
-                f"unit_rates must hold one factor that is not negative a unit, "
-                f"{self.n_components} in all; got {self.unit_rates!r}."
+                f"unit_rates={self.unit_rates!r} is invalid. Pass {self.n_components} "
+                "non-negative factors, one for each unit."
             )
         return rates.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Rosenblatt's perceptron and Adaline: units that see the rows themselves."""
+"""Single-layer neurons: Rosenblatt's perceptron and Adaline."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,17 +19,18 @@ from eigenstream.neurons._base import (
     Regressing,
     Start,
     SupervisedNeurons,
+    documented,
     stalled,
     target_spread,
 )
 
-#: Rows times columns up to which ``separable_`` is computed: a fraction of a second.
+#: The number of entries up to which ``separable_`` is computed. More entries take seconds.
 LARGEST = 200_000
 
-#: A mean of rows of length one that is this short counts as zero.
+#: A shorter mean of rows of length 1 counts as zero.
 VANISHES = 1e-9
 
-#: An error of Adaline this many times the largest target means that the weights diverge.
+#: The ratio of an error to the largest target above which the weights diverge.
 EXPLODED = 1e12
 
 
@@ -61,11 +62,11 @@ class LinearUnits(SupervisedNeurons):
     fit_intercept: bool
 
     def _weights(self) -> Float64s:
-        """Return the weights that learn, one row a unit, the intercepts last."""
+        """Return the learned weights, one unit in each row, with the intercepts last."""
         return np.asarray(self._units)
 
     def _answering(self) -> Float64s:
-        """Return the weights that answer."""
+        """Return the weights that predict."""
         return self._weights()
 
     def _rows(self, X: Any, *, reset: bool) -> Float64s:
@@ -82,18 +83,18 @@ class LinearUnits(SupervisedNeurons):
 
     @property
     def n_steps_(self) -> int:
-        """The number of rows shown to the units, in all passes."""
+        """The number of learning steps, one for each row in each pass."""
         check_is_fitted(self)
         return self._steps
 
     @property
     def coef_(self) -> Float64s:
-        """The weights that answer: one row a unit, a vector for targets of one dimension."""
+        """The weights that predict, one unit in each row. A vector for a single target."""
         return self._found()[..., :-1]
 
     @property
     def intercept_(self) -> Any:
-        """The intercepts that answer, one a unit."""
+        """The intercepts that predict, one for each unit."""
         return self._found()[..., -1]
 
     def _found(self) -> Float64s:
@@ -106,16 +107,27 @@ class LinearUnits(SupervisedNeurons):
 
 
 class LinearClassifying(Classifying, LinearUnits):
-    """One unit for two classes, or one a class against the rest."""
+    """One unit for two classes, or one unit for each class against the rest."""
 
     @maps_streams
     def decision_function(self, X: Any) -> Float64s:
-        """Return the units' responses; of two classes one number a row, positive for the second."""
+        """Return the responses of the units.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,) for two classes, or (n, n_classes)
+            The responses. For two classes, positive values stand for the second one.
+        """
         found = self._answers(X)
         return found[:, 0] if found.shape[1] == 1 else found
 
     def _targets(self, y: Any) -> Float64s:
-        """Return +1 and -1, one column a unit."""
+        """Return +1 and -1, one unit in each column."""
         return 2.0 * super()._targets(y) - 1.0
 
 
@@ -128,13 +140,17 @@ class LinearClassifying(Classifying, LinearUnits):
     mistakes="i8 units",
 )
 class Units(NamedTuple):
-    """Threshold units that see the same rows. The loop updates all arrays in place."""
+    """Threshold units that learn from the same rows. The loop updates the arrays in place."""
 
     weights: Any  # (units, D + 1)
-    sums: Any  # for the average: sum over the steps s of s times the change
-    kept: Any  # the weights in the pocket
-    marks: Any  # (3, units): length of the run, of the pocket's; whether the weights were judged
-    errors: Any  # (units,): the weight of the rows on which the pocket's weights err
+    #: The sum over the steps s of s times the change, from which the average follows.
+    sums: Any
+    #: The weights in the pocket.
+    kept: Any
+    #: (3, units): the length of the run, that of the pocket, and whether the run was compared.
+    marks: Any
+    #: (units,): the weight of the mistakes of the pocket.
+    errors: Any
     mistakes: Any  # (units,)
 
     @classmethod
@@ -149,7 +165,7 @@ class Units(NamedTuple):
         return cls(weights, sums, kept, marks, errors, np.zeros(n_units, np.int64))
 
     def copy(self) -> "Units":
-        """Return units that learn without these."""
+        """Return a copy."""
         return Units(*(one.copy() for one in self))
 
 
@@ -157,11 +173,11 @@ class Units(NamedTuple):
 def perceptron_steps(
     units: Units, block: Block, order: Any, first: int = 0, pocket: bool = False
 ) -> float:
-    """Show rows to the units in this order, from step ``first`` on; return the mistakes' weight.
+    """Take the steps of rows in this order, and return the total weight of the mistakes.
 
-    Unit k answers y = +1 or -1; a response of zero is a mistake. On a mistake w += c y x, with the
-    row's weight c. With a pocket, the weights that were right for the longest run of rows are kept
-    [GALLANT].
+    ``first`` is the number of the first step. A response of zero is a mistake. A mistake on a row
+    of weight c adds c y x to the weights. The pocket keeps the weights with the longest run of
+    correct responses.
     """
     total = 0.0
     for s in range(order.shape[0]):
@@ -183,9 +199,9 @@ def perceptron_steps(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _survived(units: Units, k: int, block: Block) -> None:
-    """Count a right answer; put the weights into the pocket if they are better than what it has.
+    """Count a correct response. Put the weights into the pocket if their run is the longest.
 
-    If the block holds all rows, better weights err on less of them.
+    If the block holds all rows, the weights must also have fewer mistakes on them.
     """
     marks, errors = units.marks, 0.0
     marks[0, k] += 1
@@ -212,64 +228,61 @@ def _survived(units: Units, k: int, block: Block) -> None:
     mistake_bound_="f8 units?",
     separable_="bool | None?",
 )
+@documented
 class Perceptron(LinearClassifying):
-    """Threshold units that add a row, with the sign of its class, when they are wrong [ROSENBLATT].
+    """Rosenblatt's perceptron: threshold units that learn from their mistakes [1]_.
 
-    With y = +1 or -1 and the response v = <w, x> + b, a row with y v <= 0 is a mistake, and
-    w += y x, b += y. Two classes take one unit, more take one each against the rest. There is no
-    learning rate: from a start at zero it would only scale the weights.
-
-    Suppose that a plane through the origin separates the rows (x, 1) with margin gamma, and that
-    the longest row has length R. Then a unit makes at most (R / gamma)^2 mistakes, in any order of
-    the rows and in any number of passes [1]_. A pass without a mistake ends the fit and sets
-    ``converged_``. After ``max_iter`` passes with mistakes the fit warns. For small data the
-    warning also reports whether the rows are inseparable.
+    With y = +1 or -1 and the response v = <w, x> + b, a row with y v <= 0 is a mistake. It changes
+    the weights by w += y x and b += y. Two classes take one unit. More classes take one unit each,
+    against all other classes. A learning rate would only scale the weights.
 
     Parameters
     ----------
     average : bool, default=False
-        Answer by the average of the weights over all steps; learning is the same.
+        Predict with the average of the weights over all steps. Learning is the same.
     pocket : bool, default=False
-        Answer by the weights with the longest run of right answers, for inseparable data [2]_.
-        ``fit`` replaces them only by weights with fewer mistakes on all rows. Streams of more than
-        64 MB are not read again for this count.
-    fit_intercept : bool, default=True
-    max_iter : int, default=1000
-        Largest number of passes in ``fit``.
-    shuffle : bool, default=True
-        Draw a new order of the rows for each pass of ``fit``.
-    record_every : int, optional
-        Record weights and intercepts in ``history_`` every ``record_every`` rows.
-    random_state : int, RandomState or None
+        Predict with the weights that had the longest run of correct responses, for inseparable data
+        [3]_. ``fit`` replaces them only by weights with fewer mistakes on all rows. Streams of more
+        than 64 MB are not read again for this count.
+    <fit_intercept, max_iter_of_linear, shuffle, record_every, random_state>
 
     Attributes
     ----------
-    classes_ : array
-    coef_, intercept_ : arrays of shape (n_units, n_features) and (n_units,)
+    <classes_>
+    coef_ : array of shape (n_units, n_features)
+        The weights that predict.
+    intercept_ : array of shape (n_units,)
+        The intercepts that predict.
     n_mistakes_ : array of shape (n_units,)
+        The number of mistakes of each unit while learning.
     margin_ : array of shape (n_units,)
-        Smallest y (<w, x> + b) / |(w, b)| over the rows of ``fit``: the distance to the plane that
-        was found, negative where a row lies beyond it.
+        The smallest y (<w, x> + b) / |(w, b)| over the rows of ``fit``. This is the distance of the
+        rows to the plane, and negative if a row is on the wrong side.
     radius_ : float
         R, the length of the longest row (x, 1).
     mistake_bound_ : array of shape (n_units,)
-        (R / margin)^2 for the learned plane, or infinity if that plane does not separate the rows.
-        ``n_mistakes_ <= mistake_bound_``. Sample weights multiply the bound by the square of the
+        (R / margin)^2 of the learned plane, an upper bound of ``n_mistakes_``. It is infinite if
+        the plane does not separate the rows. Sample weights multiply it by the square of the
         largest weight over the smallest.
-    loss_curve_ : list of float
-        Mistakes a row in each pass (or chunk), summed over the units.
-    converged_ : bool
-        True if the last pass, or chunk, had no mistake.
     separable_ : bool or None
         True if planes separate all classes, False if not, None if unknown.
-    n_iter_, n_steps_ : int
-    history_ : History
+    <loss_curve_, converged_, n_iter_, n_steps_, history_>
+
+    Notes
+    -----
+    Suppose that a plane through the origin separates the rows (x, 1) with margin gamma, and that
+    the longest row has length R. Then a unit makes at most (R / gamma)^2 mistakes, in any order of
+    the rows and in any number of passes [2]_. A pass without a mistake ends the fit and sets
+    ``converged_``. After ``max_iter`` passes with mistakes the fit warns. For small data the
+    warning also reports whether the rows are inseparable.
 
     References
     ----------
-    .. [1] A. B. J. Novikoff, "On convergence proofs on perceptrons", Symposium on the Mathematical
+    .. [1] F. Rosenblatt, "The Perceptron: A Probabilistic Model for Information Storage and
+       Organization in the Brain", Psychological Review 65, 1958.
+    .. [2] A. B. J. Novikoff, "On convergence proofs on perceptrons", Symposium on the Mathematical
        Theory of Automata, 1962.
-    .. [2] S. I. Gallant, "Perceptron-based learning algorithms", IEEE Transactions on Neural
+    .. [3] S. I. Gallant, "Perceptron-based learning algorithms", IEEE Transactions on Neural
        Networks 1, 1990.
 
     Examples
@@ -310,7 +323,7 @@ class Perceptron(LinearClassifying):
     def _check(self) -> None:
         super()._check()
         if self.average and self.pocket:
-            raise ValueError("average=True excludes pocket=True. Choose one of them.")
+            raise ValueError("average=True excludes pocket=True. Set one of the two to False.")
 
     def _new_units(self, random: Any) -> Units:
         return Units.zeros(self._n_units, self.n_features_in_ + 1)
@@ -328,7 +341,7 @@ class Perceptron(LinearClassifying):
         return float(perceptron_steps(self._units, block, order, self._steps, self.pocket))
 
     def _learn(self, start: Start, random: Any) -> None:
-        """Learn until a pass has no mistake, and measure the planes."""
+        """Learn until a pass has no mistake, and compute the margins."""
         self.converged_ = self._passes(start, random, lambda: self.loss_curve_[-1] == 0.0)
         self.separable_: bool | None = True if self.converged_ else None
         smallest, radius, lightest, heaviest = np.inf, 0.0, np.inf, 0.0
@@ -351,7 +364,7 @@ class Perceptron(LinearClassifying):
             self._explain(block, reach, np.flatnonzero(~right))
 
     def _explain(self, block: Block, reach: float, wrong: Any) -> None:
-        """Warn that the last pass had a mistake; ``wrong`` are the units that err on some row."""
+        """Warn that the last pass had a mistake. ``wrong`` are the units with mistakes."""
         most = reach / np.sqrt(self._units.mistakes.max())
         why = f"If a plane separates the rows, its margin is {most:.3g} at most"
         rows = block.rows[:, :-1]
@@ -372,7 +385,7 @@ class Perceptron(LinearClassifying):
 
     @property
     def n_mistakes_(self) -> Any:
-        """The number of mistakes of each unit while it learned."""
+        """The number of mistakes of each unit while learning."""
         check_is_fitted(self)
         return self._units.mistakes.copy()
 
@@ -412,7 +425,7 @@ def _inseparable(rows: Float64s, signs: Float64s, intercept: bool) -> bool:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float) -> Any:
-    """Take steps of w_k += lr f e_k x, with e_k = d_k - <w_k, x>; return steps done and c |e|^2.
+    """Take steps of w_k += lr f e_k x, with e_k = d_k - <w_k, x>. Return their number and c |e|^2.
 
     The factors f are the rows' weights c, divided by |x|^2 in the normalised form. The steps end
     at an error that is not finite or above the limit.
@@ -434,7 +447,7 @@ def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float
 
 @storable(_units="f8 units D+1", safe_rate_="number", rate_limit_="number?")
 class _WidrowHoff(LinearUnits):
-    """The rule of both: w += lr e x / |x|^2, or w += lr e x, with e = d - <w, x> - b."""
+    """Base of the Adalines: w += lr e x / |x|^2, or w += lr e x, with e = d - <w, x> - b."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = LinearUnits._parameter_constraints | {
         "rule": [StrOptions({"nlms", "lms"})]
@@ -469,7 +482,7 @@ class _WidrowHoff(LinearUnits):
         return np.zeros((self._n_units, self.n_features_in_ + 1))
 
     def _factors(self, rows: Float64s, weights: Float64s) -> Float64s:
-        """Return the weights, or these by |x|^2; note the rate up to which no step overshoots."""
+        """Return the weights, divided by |x|^2 for "nlms", and update ``safe_rate_``."""
         factors, squares = weights, np.einsum("ij,ij->i", rows, rows)
         if self.rule == "nlms":
             factors = np.divide(weights, squares, out=np.zeros(len(rows)), where=squares > 0)
@@ -482,12 +495,12 @@ class _WidrowHoff(LinearUnits):
         gains = self._gains(len(order))
         limit = EXPLODED * (float(np.abs(block.targets).max()) or 1.0)
         done, total = adaline_steps(self._units, block, order, gains, limit)
-        remedy = f"Stay below {self.safe_rate_:.3g}: then every step is stable."
+        remedy = f"Every step is stable for rates below {self.safe_rate_:.3g}."
         self._check_stable(done, gains, remedy)
         return float(total) / self._n_units
 
     def _learn(self, start: Start, random: Any) -> None:
-        """Learn until the error of a pass falls no longer, and compare it with least squares."""
+        """Learn until passes make no progress, and compare the error with least squares."""
         losses, tol = self.loss_curve_, self.tol
         settled = self._passes(
             start,
@@ -499,14 +512,14 @@ class _WidrowHoff(LinearUnits):
         if not self.converged_:
             why = "stopped far above the least error" if settled else "did not converge"
             warn_user(
-                f"Adaline {why}: {losses[-1]:.3g} in the mean square after {self.n_iter_} passes. "
-                "Scale the features to about one, or raise max_iter or the learning rate: it is "
-                f"stable below {self.safe_rate_:.3g}.",
+                f"Adaline {why}: the mean squared error is {losses[-1]:.3g} after {self.n_iter_} "
+                "passes. Scale the features to about one, or raise max_iter or the learning rate, "
+                f"which is stable below {self.safe_rate_:.3g}.",
                 ConvergenceWarning,
             )
 
     def _most(self, start: Start) -> float:
-        """Return the largest mean squared error of a fit that has converged; set the rate limit.
+        """Return the largest mean squared error of a converged fit, and set ``rate_limit_``.
 
         A constant rate lr has 2 / (2 - s) times the least error, s = lr times the mean of the
         squared lengths of the rows. The bound is twice that, and at least 1e-3 of the variance.
@@ -534,47 +547,31 @@ class _WidrowHoff(LinearUnits):
 
 
 @storable()
+@documented
 class AdalineRegressor(Regressing, _WidrowHoff):
-    """Adaline for numbers: a linear neuron for each target [ADALINE].
+    """Adaline for regression: a linear neuron for each target [1]_.
 
-    A step on the row x with target d moves the weights against the error e = d - <w, x> - b. With
-    small or falling rates they go to the least-squares solution; a constant rate leaves them
-    moving about it, with a mean squared error larger by about lr / (2 - lr) of the least.
+    A step on the row x with target d reduces the error e = d - <w, x> - b. With small or falling
+    rates the weights approach the least-squares solution. With a constant rate they fluctuate about
+    it, and the mean squared error is larger by a share of about lr / (2 - lr).
 
     Parameters
     ----------
-    learning_rate : number, schedule or function of the step
-        Learning rates lr; default 0.1.
-    rule : {"nlms", "lms"}, default="nlms"
-        "nlms", normalised least mean squares: w += lr e x / |x|^2, stable for rates below 2. A step
-        with rate 1 makes the error of its row zero. |x|^2 includes the 1 of the intercept.
-        "lms": w += lr e x.
-    fit_intercept : bool, default=True
-    max_iter : int, default=1000
-        Largest number of passes in ``fit``.
-    tol : float, default=1e-3
-        A pass makes progress if its mean squared error is below the best one by this share.
-    n_iter_no_change : int, default=5
-        Number of passes without progress after which the fit ends.
-    shuffle : bool, default=True
-        Draw a new order of the rows for each pass of ``fit``.
-    record_every : int, optional
-        Record weights and intercepts in ``history_`` every ``record_every`` rows.
-    random_state : int, RandomState or None
+    <learning_rate_of_adaline, rule_of_adaline, fit_intercept, max_iter_of_linear, tol_of_adaline,
+    n_iter_no_change_of_adaline, shuffle, record_every, random_state>
 
     Attributes
     ----------
-    coef_, intercept_ : arrays of shape (n_features,) and () for targets of one dimension
-    rate_limit_ : float
-        2 / the largest eigenvalue of the mean of x x^T (of x x^T / |x|^2 if normalised) over the
-        rows of ``fit``. With a larger constant rate the mean weight diverges if rows are drawn
-        independently.
-    safe_rate_ : float
-        2 / the largest |x|^2 (2 if normalised): up to this rate no step increases the distance to
-        weights that fit its row.
-    loss_curve_ : list of float
-        Mean squared error of each pass (or chunk), measured before each step.
-    converged_, n_iter_, n_steps_, history_
+    coef_ : array of shape (n_features,), or (n_targets, n_features)
+        The weights.
+    intercept_ : float, or array of shape (n_targets,)
+        The intercepts.
+    <rate_limit_, safe_rate_, loss_curve_, converged_, n_iter_, n_steps_, history_>
+
+    References
+    ----------
+    .. [1] B. Widrow and M. E. Hoff, "Adaptive Switching Circuits", IRE WESCON Convention Record,
+       1960.
 
     Examples
     --------
@@ -588,49 +585,33 @@ class AdalineRegressor(Regressing, _WidrowHoff):
 
 
 @storable()
+@documented
 class Adaline(LinearClassifying, _WidrowHoff):
-    """Adaline for classes: a linear neuron that learns +1 and -1 [ADALINE].
+    """Adaline for classification: linear neurons that learn +1 and -1 [1]_.
 
-    A step on the row x with target d moves the weights against the error e = d - <w, x> - b of
-    the response before the threshold. Two classes take one unit, more take one each against the
-    rest. Where the data are inseparable it settles near the least-squares solution, unlike a
-    perceptron. On separable data it may still make mistakes.
+    A step on the row x with target d reduces the error e = d - <w, x> - b of the response before
+    the threshold. Two classes take one unit. More classes take one unit each, against all other
+    classes. On inseparable data it approaches the least-squares solution, unlike a perceptron. On
+    separable data it may still make mistakes.
 
     Parameters
     ----------
-    learning_rate : number, schedule or function of the step
-        Learning rates lr; default 0.1.
-    rule : {"nlms", "lms"}, default="nlms"
-        "nlms", normalised least mean squares: w += lr e x / |x|^2, stable for rates below 2. A step
-        with rate 1 makes the error of its row zero. |x|^2 includes the 1 of the intercept.
-        "lms": w += lr e x.
-    fit_intercept : bool, default=True
-    max_iter : int, default=1000
-        Largest number of passes in ``fit``.
-    tol : float, default=1e-3
-        A pass makes progress if its mean squared error is below the best one by this share.
-    n_iter_no_change : int, default=5
-        Number of passes without progress after which the fit ends.
-    shuffle : bool, default=True
-        Draw a new order of the rows for each pass of ``fit``.
-    record_every : int, optional
-        Record weights and intercepts in ``history_`` every ``record_every`` rows.
-    random_state : int, RandomState or None
+    <learning_rate_of_adaline, rule_of_adaline, fit_intercept, max_iter_of_linear, tol_of_adaline,
+    n_iter_no_change_of_adaline, shuffle, record_every, random_state>
 
     Attributes
     ----------
-    classes_ : array
-    coef_, intercept_ : arrays of shape (n_units, n_features) and (n_units,)
-    rate_limit_ : float
-        2 / the largest eigenvalue of the mean of x x^T (of x x^T / |x|^2 if normalised) over the
-        rows of ``fit``. With a larger constant rate the mean weight diverges if rows are drawn
-        independently.
-    safe_rate_ : float
-        2 / the largest |x|^2 (2 if normalised): up to this rate no step increases the distance to
-        weights that fit its row.
-    loss_curve_ : list of float
-        Mean squared error of each pass (or chunk), measured before each step.
-    converged_, n_iter_, n_steps_, history_
+    <classes_>
+    coef_ : array of shape (n_units, n_features)
+        The weights.
+    intercept_ : array of shape (n_units,)
+        The intercepts.
+    <rate_limit_, safe_rate_, loss_curve_, converged_, n_iter_, n_steps_, history_>
+
+    References
+    ----------
+    .. [1] B. Widrow and M. E. Hoff, "Adaptive Switching Circuits", IRE WESCON Convention Record,
+       1960.
 
     Examples
     --------

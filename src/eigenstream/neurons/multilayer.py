@@ -1,4 +1,4 @@
-"""The multilayer perceptron: layers of units that learn by backpropagation of errors."""
+"""Multilayer perceptrons: layers of units that learn by backpropagation."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -25,11 +25,12 @@ from eigenstream.neurons._base import (
     Regressing,
     Start,
     SupervisedNeurons,
+    documented,
     stalled,
     target_spread,
 )
 
-#: Multiplications of a batch's largest product from which several threads are faster.
+#: The size of the largest product of a batch above which several threads are faster.
 SHARED = 1e8
 
 #: Activation functions of the hidden units.
@@ -52,7 +53,7 @@ LEAST = float(np.finfo(np.float64).eps)
     nesterov="bool",
 )
 class Network(NamedTuple):
-    """Layers of units, each fully connected to the one before it.
+    """Layers of units, each fully connected to the previous one.
 
     The weights of all layers lie in one array: those from layer l to the next as (inputs, units),
     then the intercepts of the units.
@@ -90,7 +91,7 @@ class Network(NamedTuple):
         sizes = self.sizes.tolist()
         total = sum((n + 1) * m for n, m in pairwise(sizes))
         if len(sizes) < 2 or min(sizes) < 1 or len(self.weights) != total:
-            raise ValueError(f"layers of {sizes} units have other weights.")
+            raise ValueError(f"The weights do not match layers of {sizes} units.")
         ACTIVATIONS[self.activation], OUTPUTS[self.output]
 
     def layers(self) -> list[tuple[Float64s, Float64s]]:
@@ -99,7 +100,7 @@ class Network(NamedTuple):
         return found
 
     def copy(self) -> "Network":
-        """Return a network that learns without this one."""
+        """Return a copy."""
         return self._replace(weights=self.weights.copy(), velocity=self.velocity.copy())
 
 
@@ -117,7 +118,7 @@ _compiled_layers = njit(cache=True, nogil=True)(_layers)
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _product(left: Any, right: Any) -> Any:
-    """Return the matrix product; BLAS is several times faster with one row as a vector."""
+    """Return the matrix product. BLAS is faster if a single row is a vector."""
     if left.shape[0] == 1:
         return np.dot(left[0], right).reshape((1, -1))
     return np.dot(left, right)
@@ -255,7 +256,7 @@ class _Backpropagating(SupervisedNeurons):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     }
 
-    #: Rows that wait for their batch.
+    #: The rows kept for the next batch.
     _waiting: Block | None
 
     def __init__(
@@ -322,7 +323,7 @@ class _Backpropagating(SupervisedNeurons):
         return net
 
     def _learn(self, start: Start, random: Any) -> None:
-        """Learn until neither the loss nor the score of the held-out rows gets better."""
+        """Learn until the loss, or the score on held-out rows, no longer improves."""
         losses = judged = self.loss_curve_
         if self.early_stopping:
             start, held = self._held_out(start, random)
@@ -351,14 +352,14 @@ class _Backpropagating(SupervisedNeurons):
             )
         elif losses[-1] >= (least := self._blind_loss(start)):
             warn_user(
-                f"{name} has learned little or nothing from the rows: its loss of "
-                f"{losses[-1]:.4g} is not below that of one constant answer, {least:.4g}. Scale "
+                f"{name} has a loss of {losses[-1]:.4g}, which is not below that of a constant "
+                f"prediction, {least:.4g}. Scale "
                 "features and targets to about one, or change the learning rate.",
                 ConvergenceWarning,
             )
 
     def _blind_loss(self, start: Start) -> float:
-        """Return the least loss of one answer to all rows."""
+        """Return the smallest loss of a constant prediction."""
         mean, spread = target_spread(start)
         if self._output() not in ("softmax", "logistic"):
             return 0.5 * spread
@@ -366,7 +367,7 @@ class _Backpropagating(SupervisedNeurons):
         return -float(shares @ np.log(shares, out=np.zeros_like(shares), where=shares > 0))
 
     def _held_out(self, start: Start, random: Any) -> tuple[Start, Block]:
-        """Hold out some of the rows, of a stream of the first part; return passes over the rest."""
+        """Hold out rows (for a stream, of its first part). Return passes over the rest."""
         first = next(iter(start()))
         alone = isinstance(self, Classifying) and self._n_units == 1
         try:
@@ -402,7 +403,7 @@ class _Backpropagating(SupervisedNeurons):
         return float(loss)
 
     def _chunk(self, block: Block) -> None:
-        """Learn from whole batches; the remaining rows wait."""
+        """Learn from whole batches, and keep the remaining rows."""
         if self._waiting is not None:
             both = zip(self._waiting[:4], block[:4], strict=True)
             rows, targets, weights, factors = (np.concatenate(pair) for pair in both)
@@ -416,7 +417,7 @@ class _Backpropagating(SupervisedNeurons):
             self._waiting = block.chosen(np.arange(whole, len(block.rows)))
 
     def _ready(self) -> Network:
-        """Return the network after a step on the rows that wait for their batch."""
+        """Return the network after a step on the rows kept for the next batch."""
         check_is_fitted(self)
         net: Network = self._units
         if self._waiting is not None:
@@ -429,17 +430,17 @@ class _Backpropagating(SupervisedNeurons):
 
     @property
     def coefs_(self) -> list[Float64s]:
-        """The weights from layer to layer, (inputs, units) each."""
+        """The weights from each layer to the next, of shape (n_inputs, n_units)."""
         return _copies(self._ready())[0]
 
     @property
     def intercepts_(self) -> list[Float64s]:
-        """The intercepts of the hidden layers and the last one."""
+        """The intercepts of each layer after the first."""
         return _copies(self._ready())[1]
 
     @property
     def n_steps_(self) -> int:
-        """The number of steps, one a batch."""
+        """The number of steps, one for each batch."""
         check_is_fitted(self)
         return int(self._steps) + (self._waiting is not None)
 
@@ -447,7 +448,7 @@ class _Backpropagating(SupervisedNeurons):
         super()._loaded()
         waiting = self._waiting if self._begun else None
         if waiting is not None and waiting.targets.shape[1] != self._n_units:
-            raise ValueError("the waiting rows have other targets.")
+            raise ValueError("The kept rows have other targets.")
 
     def _sizes(self) -> tuple[int, int]:
         return int(self._units.sizes[0]), int(self._units.sizes[-1])
@@ -457,59 +458,34 @@ class _Backpropagating(SupervisedNeurons):
 
 
 @storable()
+@documented
 class MultilayerPerceptron(Classifying, _Backpropagating):
-    """Layers of units that learn classes by backpropagation [BACKPROP].
+    """Layers of units that learn classes by backpropagation [1]_.
 
-    Unit j answers y_j = phi(v_j), v_j = sum_i w_ji y_i. A step is dw_ji = lr delta_j y_i with the
-    local gradients delta_j = phi'(v_j) sum_k delta_k w_kj of hidden units, and delta = d - y in the
-    last layer. Every step is the textbook's. Parameters have the names of scikit-learn's
-    ``MLPClassifier``. With ``solver="sgd"``, ``alpha=0`` and the same ``random_state`` it finds the
-    same weights.
+    Unit j answers y_j = phi(v_j) to the input v_j = sum_i w_ji y_i. A step is dw_ji = lr delta_j
+    y_i. The last layer has delta = d - y. Hidden units have delta_j = phi'(v_j) sum_k delta_k w_kj.
+    scikit-learn's ``MLPClassifier`` with ``solver="sgd"``, ``alpha=0`` and the same parameters and
+    ``random_state`` finds the same weights.
 
     Parameters
     ----------
-    hidden_layer_sizes : int or tuple of int, default=(32,)
-        Units of each hidden layer.
-    activation : {"tanh", "logistic", "relu"}, default="tanh"
-        Of the hidden units.
+    <hidden_layer_sizes, activation>
     loss : {"log_loss", "squared_error"}, default="log_loss"
-        "log_loss": the last layer answers with shares (softmax; one logistic unit for two classes).
-        "squared_error": logistic units with delta = (d - y) phi'(v).
-    batch_size : int, default=1
-        Examples a step. In ``partial_fit`` the rows after the last whole batch wait for the next
-        chunk. Until then predictions use them as a smaller batch.
-    learning_rate : number, schedule or function of the step
-        Learning rates, a step a batch; default 0.01.
-    momentum : float, default=0.0
-        Share of the last step that is added to a step.
-    nesterovs_momentum : bool, default=True
-        Use Nesterov's form of momentum.
-    max_iter : int, default=200
-        Largest number of passes in ``fit``.
-    shuffle : bool, default=True
-        Draw a new order of the rows for each pass of ``fit``.
-    tol, n_iter_no_change : float and int, defaults 1e-4 and 10
-        ``fit`` ends after more than ``n_iter_no_change`` passes in a row that do not improve the
-        best loss by ``tol``. With early stopping the score replaces the loss.
-    early_stopping : bool, default=False
-        Hold out a part of the rows of ``fit``, and keep the weights with the best score on it.
-    validation_fraction : float, default=0.1
-        The part that is held out, of a stream from its first 64 MB.
-    record_every : int, optional
-        Record weights and intercepts in ``history_`` every ``record_every`` steps.
-    random_state : int, RandomState or None
-        Draws the first weights, the held-out rows and the orders, as scikit-learn's networks do.
+        With "log_loss" the last layer is a softmax, or one logistic unit for two classes. With
+        "squared_error" it has logistic units with delta = (d - y) phi'(v).
+    <batch_size, learning_rate, momentum, nesterovs_momentum, max_iter, shuffle, tol,
+    n_iter_no_change, early_stopping, validation_fraction, record_every, random_state>
 
     Attributes
     ----------
-    classes_ : array
-    coefs_, intercepts_ : lists of arrays
-        From each layer to the next; (inputs, units) and (units,).
-    loss_curve_ : list of float
-        Mean loss of each pass (or chunk), measured before each step; ``loss_`` is the last.
-    validation_scores_, best_validation_score_
-        With early stopping.
-    converged_, n_iter_, n_steps_, n_layers_, n_outputs_, history_
+    <classes_>
+    <coefs_, intercepts_, loss_curve_, loss_, validation_scores_, best_validation_score_,
+    converged_, n_iter_, n_steps_, n_layers_, n_outputs_, history_>
+
+    References
+    ----------
+    .. [1] D. E. Rumelhart, G. E. Hinton and R. J. Williams, "Learning Representations by
+       Back-propagating Errors", Nature 323, 1986.
 
     Examples
     --------
@@ -551,9 +527,19 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
 
     @maps_streams
     def predict_proba(self, X: Any) -> Float64s:
-        """Return the shares of the classes, in the order of ``classes_``.
+        """Return the shares of the classes.
 
-        With ``loss="squared_error"`` the answers of the units, divided by their sum.
+        With ``loss="squared_error"`` they are the responses of the units, divided by their sum.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            The shares, in the order of ``classes_``.
         """
         answers = self._answers(X)
         if answers.shape[1] == 1:
@@ -575,27 +561,31 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
 
 
 @storable()
+@documented
 class MultilayerPerceptronRegressor(Regressing, _Backpropagating):
-    """Layers of units that learn numbers by backpropagation [BACKPROP].
+    """Layers of units that learn numbers by backpropagation [1]_.
 
-    Unit j of a hidden layer answers y_j = phi(v_j), v_j = sum_i w_ji y_i; the last layer is linear,
-    and the loss half the squared error, summed over the targets. A step is dw_ji = lr delta_j y_i
-    with delta = d - y in the last layer and the local gradients delta_j = phi'(v_j) sum_k delta_k
-    w_kj of hidden units. scikit-learn's ``MLPRegressor`` takes the same steps, and divides the loss
-    that it reports by the number of targets.
+    Unit j of a hidden layer answers y_j = phi(v_j) to the input v_j = sum_i w_ji y_i. The last
+    layer is linear. The loss is half the squared error, summed over the targets. A step is dw_ji =
+    lr delta_j y_i. The last layer has delta = d - y. Hidden units have delta_j = phi'(v_j) sum_k
+    delta_k w_kj. scikit-learn's ``MLPRegressor`` takes the same steps. The loss that it reports is
+    divided by the number of targets.
 
     Parameters
     ----------
-    hidden_layer_sizes, activation, batch_size, learning_rate, momentum, nesterovs_momentum, \
-max_iter, shuffle, tol, n_iter_no_change, early_stopping, validation_fraction, record_every, \
-random_state
-        As those of ``MultilayerPerceptron``.
+    <hidden_layer_sizes, activation>
+    <batch_size, learning_rate, momentum, nesterovs_momentum, max_iter, shuffle, tol,
+    n_iter_no_change, early_stopping, validation_fraction, record_every, random_state>
 
     Attributes
     ----------
-    coefs_, intercepts_, loss_curve_, validation_scores_, best_validation_score_, converged_, \
-n_iter_, n_steps_, n_layers_, n_outputs_, history_
-        As those of ``MultilayerPerceptron``.
+    <coefs_, intercepts_, loss_curve_, loss_, validation_scores_, best_validation_score_,
+    converged_, n_iter_, n_steps_, n_layers_, n_outputs_, history_>
+
+    References
+    ----------
+    .. [1] D. E. Rumelhart, G. E. Hinton and R. J. Williams, "Learning Representations by
+       Back-propagating Errors", Nature 323, 1986.
 
     Examples
     --------

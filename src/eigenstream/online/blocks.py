@@ -157,7 +157,7 @@ def _next_rate(rate, strength, penalty, adapt):
     The mean has weights t^3, because the first steps saw another V. No step counts more than ten
     running medians. The rate is at most 1 / |A V|, a turn of 45 degrees, and 1 / ``penalty``, the
     penalised eigenvalue of A. Longer steps overshoot. ``strength`` is |A V|. The mean and the
-    median are kept as roots: squares of small and large rows would leave the range of numbers.
+    median are stored as roots, because squares of small and large rows overflow.
     """
     if adapt[FACTOR] == 0.0 or strength <= 0.0:
         return rate if adapt[FACTOR] == 0.0 else 0.0

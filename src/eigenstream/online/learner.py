@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from eigenstream._checks import check_choice, check_number, check_whole, real_array
-from eigenstream._linalg import Float64s, orthonormalized, principal_angles
+from eigenstream._linalg import Float64s, brief, orthonormalized, principal_angles
 from eigenstream._machine import blas_threads
 from eigenstream._storable import storable
 from eigenstream.online.averages import RunningAnswer, RunningMean
@@ -36,15 +36,26 @@ NEW = 1e-7
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of an online fit that a hook receives: steps, last learning rate, vectors as rows.
+    """The state of an online fit that a hook receives.
 
-    ``angle`` is the largest principal angle to the exact answer, in radians, where that is tracked.
+    Attributes
+    ----------
+    step : int
+        The number of steps.
+    gain : float
+        The last learning rate.
+    components : array of shape (n_components, n_features)
+        The vectors.
+    angle : float or None
+        The largest principal angle to the exact answer in radians, if requested.
     """
 
     step: int
     gain: float
     components: Any
     angle: float | None = None
+
+    __repr__ = brief
 
 
 @storable(
@@ -63,7 +74,35 @@ class Progress:
 )
 @dataclass(frozen=True)
 class Plan:
-    """The parameters of an online learner; ``FlowSolver`` describes each. A hook is not saved."""
+    """The parameters of an online learner. A hook is not saved.
+
+    Parameters
+    ----------
+    n_components : int
+        The number of weight vectors.
+    weights : (float, float)
+        The weights of the reward and of the penalty.
+    lag : int
+        The lag of the velocity in rows; 0 without a penalty.
+    center : bool
+        Subtract the mean of the previous rows from each row.
+    learning_rate : "auto", number, schedule or function
+        The learning rates.
+    init : "data", "random" or array of shape (n_components, n_features)
+        The initial weights.
+    forgetting : float or None
+        The share of the mean and of the moments that each row forgets.
+    seed : int
+        The seed of random initial weights.
+    block_size : int or None
+        The number of steps in a block. It changes only rounding and speed.
+    rates : array of shape (n_components,), or None
+        Factors of the learning rate.
+    hook : function of a Progress, or None
+        Called every ``hook_every`` steps. Learning stops if it returns True.
+    hook_every : int
+        The number of steps between two calls.
+    """
 
     n_components: int
     weights: tuple[float, float] = (1.0, 0.0)
@@ -85,7 +124,7 @@ class Plan:
         check_number(reward, "the reward's weight", least=0)
         check_number(penalty, "the penalty's weight", least=0)
         if penalty > 0 and self.lag == 0:
-            raise ValueError("a penalty on velocities needs lag >= 1, got lag=0.")
+            raise ValueError("A penalty on velocities needs lag >= 1, got lag=0.")
         check_whole(self.hook_every, "hook_every")
         check_options(self.learning_rate, self.init, self.forgetting, self.block_size, self.hook)
 
@@ -97,7 +136,28 @@ def check_options(
     block_size: Any = None,
     hook: Any = None,
 ) -> None:
-    """Check the options of online learning that do not depend on the data."""
+    """Check the options of online learning that do not depend on the data.
+
+    Parameters
+    ----------
+    learning_rate : "auto", number, schedule or function, default="auto"
+        The learning rates.
+    init : "data", "random" or array, default="data"
+        The initial weights.
+    forgetting : float in (0, 1), default=None
+        The share that each row forgets.
+    block_size : int, default=None
+        The number of steps in a block.
+    hook : function, default=None
+        A function of a Progress.
+
+    Examples
+    --------
+    >>> check_options(forgetting=2.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: forgetting must be a number in (0, 1), got 2.0.
+    """
     as_schedule(learning_rate)
     if isinstance(init, str):
         check_choice(init, "init", ("data", "random"))
@@ -146,12 +206,21 @@ def check_options(
     _past="i8 p",
 )
 class OnlineLearner:
-    """Learns weight vectors from a stream by a rule, one step a row of positive weight.
+    """Online learner of weight vectors, with one step for each row of positive weight.
 
-    Step t has the input vector row t less the mean of the rows before, with the weight ``reward``.
-    With a penalty it has a second one, row t less row t - lag, with the weight -``penalty``. Rows
-    come in chunks of any size: the chunks change nothing but rounding.
+    The input of step t is row t minus the mean of the rows before it, with the weight ``reward``.
+    With a penalty, a second input is row t minus row t - lag, with the weight -``penalty``. The
+    result does not depend on the chunking, up to rounding.
 
+    Parameters
+    ----------
+    rule : Rule
+        The rule of the steps.
+    plan : Plan
+        The parameters.
+
+    Examples
+    --------
     >>> from eigenstream.online import HEBB
     >>> plan = Plan(1, init=np.array([[1.0, 0.0]]), learning_rate=0.5, center=False)
     >>> OnlineLearner(HEBB, plan).update(np.array([[2.0, 1.0]])).vectors  # w + 0.5 y x with y = 2
@@ -240,10 +309,29 @@ class OnlineLearner:
         new_sequence: bool = False,
         exact: Callable[[], Any] | None = None,
     ) -> Self:
-        """Learn from a chunk of rows that follows the rows seen so far.
+        """Learn from a chunk of rows that follows the previous rows.
 
-        ``exact`` returns columns: a hook receives their angle to the learned vectors. A step that
-        is not finite raises ``UnstableStepError`` and leaves what the blocks before have learned.
+        Parameters
+        ----------
+        rows : array of shape (n, n_features)
+            The rows.
+        weights : array of shape (n,), default=None
+            Non-negative weights of the rows.
+        new_sequence : bool, default=False
+            If True, no velocity joins the chunk to the rows before it.
+        exact : function without arguments, default=None
+            Returns columns. A hook receives the largest angle between their span and the learned
+            vectors.
+
+        Returns
+        -------
+        self : object
+            This learner.
+
+        Raises
+        ------
+        UnstableStepError
+            If a step is not finite. The blocks before that step are learned.
         """
         n, width = rows.shape
         if n == 0:
@@ -469,7 +557,13 @@ class OnlineLearner:
         return self.steps + self.pending
 
     def ahead(self) -> "OnlineLearner":
-        """Return a copy that has learned and collected all terms; this learner is unchanged."""
+        """Return a copy that has also learned the rows that are still collected.
+
+        Returns
+        -------
+        OnlineLearner
+            The copy.
+        """
         other = copy(self)
         other.plan = replace(self.plan, hook=None)
         other = deepcopy(other)

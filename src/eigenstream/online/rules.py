@@ -31,13 +31,29 @@ loops = njit(cache=True, error_model="numpy", fastmath={"contract"})
 
 
 class UnstableStepError(ArithmeticError):
-    """A learning step gave numbers that are not finite or that explode.
+    """Error of a learning step that gives infinite or exploding numbers.
 
-    ``step`` counts from 0. The weights are those after the last sound block. A ``remedy`` replaces
-    that sentence of the message.
+    The weights are those before the unstable block.
+
+    Parameters
+    ----------
+    step : int
+        The number of the step, counted from 0.
+    gain : float
+        The learning rate.
+    remedy : str, default=""
+        The last sentence of the message.
+
+    Examples
+    --------
+    >>> from eigenstream import OjaNeuron
+    >>> OjaNeuron(form="linear", learning_rate=100.0).fit(np.eye(3))
+    Traceback (most recent call last):
+        ...
+    eigenstream.online.rules.UnstableStepError: ...
     """
 
-    #: Whether the learner keeps what it had learned before.
+    #: True if the learner keeps the result of earlier steps.
     keeps = False
 
     def __init__(self, step: int, gain: float, remedy: str = "") -> None:
@@ -205,8 +221,16 @@ def _oja_flow(W, U, Y, G, c, eta):
 class Rule(NamedTuple):
     """A rule by which one observation changes the weights.
 
-    ``orthonormal`` rules keep the weight vectors so. ``norms`` asks the engine for the inner
-    products of the weights, in the last columns of W.
+    Attributes
+    ----------
+    name : str
+        The name of the rule.
+    step : compiled function
+        The step.
+    orthonormal : bool
+        True if the rule keeps the weight vectors orthonormal.
+    norms : bool
+        True if the step needs the inner products of the weights.
     """
 
     name: str

@@ -56,8 +56,10 @@ LEFT_OUT = ("hook", "preprocessor", "random_state")
 
 
 class ModelError(ValueError):
-    """A model file that is damaged, or that this version cannot read.
+    """Error of a model file that is damaged or has another format.
 
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "model.eigs"

@@ -382,11 +382,14 @@ def map_net(
 
     Parameters
     ----------
-    som : fitted SelfOrganizingMap, or its ``grid_``
+    som : fitted SelfOrganizingMap
+        The map.
     rows : array of shape (n, 2), optional
         Rows to draw as dots below the net.
     prototypes : array of shape (units, 2), optional
         The default is the prototypes of the map.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
 
     Returns
     -------

@@ -85,10 +85,10 @@ class Process(ABC):
         dtype : dtype, default=float64
             The type of the rows: float32 or float64.
 
-        Yields
-        ------
-        array of shape (rows, n_features)
-            The next rows.
+        Returns
+        -------
+        iterator of arrays of shape (rows, n_features)
+            The chunks, in order.
         """
         m = check_whole(m, "m", least=0)
         rows = check_whole(rows, "rows")

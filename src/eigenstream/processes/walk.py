@@ -16,7 +16,7 @@ from eigenstream._checks import (
     check_whole,
     real_array,
 )
-from eigenstream._linalg import Float64s, Floats
+from eigenstream._linalg import Float64s, Floats, brief
 from eigenstream.kernels.views import bounded_walk, sample_views
 from eigenstream.processes.base import (
     BLOCK,
@@ -48,6 +48,8 @@ class ViewStates:
     positions: Float64s
     angles: Float64s
     scales: Float64s
+
+    __repr__ = brief
 
     def __len__(self) -> int:
         """Return the number of views."""

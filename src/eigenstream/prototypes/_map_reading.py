@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_names, check_weights, check_whole
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, brief
 from eigenstream._streams import check_labelled, complete_rows, is_stream
 from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes.grids import Grid
@@ -43,6 +43,8 @@ class MapQuality:
     topographic_error: float
     hits: Float64s
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True)
 class ClassMap:
@@ -67,6 +69,8 @@ class ClassMap:
     classes: NDArray[Any]
     counts: Float64s
     shape: tuple[int, ...]
+
+    __repr__ = brief
 
     @property
     def majority(self) -> NDArray[np.int64]:

@@ -492,8 +492,7 @@ class PrototypeEstimator(
 
     @maps_streams
     def quantise(self, X: Any) -> NDArray[Any]:
-        """Return the number of the nearest prototype of each row, as codes of the smallest integer
-        type.
+        """Return the number of the nearest prototype of each row as a code.
 
         Parameters
         ----------

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import vstack
 
 from eigenstream._checks import is_sparse, unmasked
+from eigenstream._linalg import brief
 
 #: The most bytes of one chunk. Up to four chunks are in memory at a time. The usual chunk takes a
 #: quarter of this, which stays in the cache while the chunk is learned.
@@ -88,8 +89,16 @@ class Chunk:
     first_row : int
         The number of the first row in the source.
     labels : ndarray of shape (n_rows,) or (n_rows, n_targets), or None
+        The labels of the rows. None for a stream without labels.
     end : int
-        The number of rows of the pass up to the end of this chunk.
+        The number of rows of the pass up to the end of this chunk. ``Stream.chunks(skip=end)``
+        continues after it.
+    stride : int
+        The step between two rows in the source.
+    times : ndarray of shape (n_rows,), or None
+        The column of times, before any conversion.
+    sequence : ndarray of shape (n_rows,), or None
+        The column of sequences, before any conversion.
 
     See Also
     --------
@@ -108,13 +117,12 @@ class Chunk:
     source: str = "X"
     first_row: int = 0
     labels: Any = None
-    #: ``Stream.chunks(skip=end)`` continues after this chunk.
     end: int = 0
-    #: The step between two rows in the source.
     stride: int = field(default=1, repr=False)
-    #: The columns of times and of sequences, before any conversion.
     times: Any = field(default=None, repr=False, compare=False)
     sequence: Any = field(default=None, repr=False, compare=False)
+
+    __repr__ = brief
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])

@@ -173,6 +173,7 @@ class Preprocessing:
     Attributes
     ----------
     steps : tuple of Step
+        The steps, in order.
     lost : int
         The number of rows at the start of each sequence without a result.
     remembers : bool

@@ -390,9 +390,10 @@ class Stream:
         skip : int, default=0
             The ``end`` of a chunk of an earlier pass. The pass continues after that chunk.
 
-        Yields
-        ------
-        chunk : Chunk
+        Returns
+        -------
+        iterator of Chunk
+            The chunks, in order.
 
         Notes
         -----

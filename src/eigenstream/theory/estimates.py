@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from eigenstream._checks import check_finite, check_lags, check_names, check_whole
+from eigenstream._linalg import brief
 from eigenstream.theory.mixing import Float64s, Int64s, MixingProfile
 
 __all__ = ["ClassContinuity", "EstimatedMixing", "class_continuity", "estimate_mixing"]
@@ -232,6 +233,8 @@ class ClassContinuity:
     worst: float
     pair: tuple[int, int]
     refuted: bool
+
+    __repr__ = brief
 
     def __str__(self) -> str:
         """Return the result in one line."""
