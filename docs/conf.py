@@ -35,9 +35,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
 ]
-# Old pages: the pages in folders replace them.
-old = [path.name for path in HERE.glob("*.md") if path.name != "index.md"]
-exclude_patterns = ["_build", "reference/generated/command-line.md", *old]
+exclude_patterns = ["_build", "reference/generated/command-line.md"]
 nitpicky = True
 toc_object_entries_show_parents = "hide"
 
