@@ -1,14 +1,17 @@
 """Make the pictures of the README and of these pages: ``python docs/pictures.py [name ...]``."""
 
 import sys
+from doctest import DocTestParser
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from eigenstream import SlowSubspace, demo, lag_path, plotting
+from eigenstream import SlowSubspace, StreamPCA, demo, lag_path, plotting
+from eigenstream.evaluation import pair_roc
 from eigenstream.processes import Autoregressive, letter_set
 from eigenstream.theory import Geometric, Independent, MixingProfile
 
@@ -166,11 +169,87 @@ def make_which_estimator() -> None:
     save(figure, "which-estimator")
 
 
+def draw_drift(left: Any, right: Any, names: dict[str, Any]) -> None:
+    """Draw the drift behind the slow feature, and time scales against the lag."""
+    shown = slice(0, 4000)
+    drift, feature = names["drift"], names["feature"]
+    feature = feature * np.sign(np.corrcoef(feature, drift)[0, 1])
+    left.plot(feature[shown] / feature.std(), color="#1c8fc4", lw=0.8, label="slow feature")
+    left.plot(drift[shown] / drift.std(), color="#2b2f36", lw=1.4, label="hidden drift")
+    left.set(xlabel="row", ylabel="in standard deviations")
+    left.legend(loc="lower right", frameon=False)
+    plotting.lags(names["path"], ax=right)
+
+
+def draw_molecule(left: Any, right: Any, names: dict[str, Any]) -> None:
+    """Draw the first component and the slow feature of each frame against psi."""
+    degrees = np.degrees(np.angle(np.exp(1j * names["psi"])))
+    for ax, model, title in (
+        (left, StreamPCA(1), "first principal component"),
+        (right, names["tica"], "slow feature"),
+    ):
+        feature = model.fit(names["runs"]).transform(names["X"])[:, 0]
+        ax.hexbin(degrees, feature, gridsize=60, bins="log", cmap="GnBu", mincnt=1, linewidths=0)
+        ax.set(xlabel="psi, degrees", title=title, xticks=range(-180, 181, 90))
+
+
+def draw_metric(left: Any, right: Any, names: dict[str, Any]) -> None:
+    """Draw the first two features of test images, and ROC curves before and after learning."""
+    images, labels = names["X"][names["test"]], names["y"][names["test"]]
+    features = names["ratio"].transform(images)
+    plotting.embedding(features, labels, ax=left)
+    left.set(xlabel="", ylabel="")
+    left.set_axis_off()
+    curves = {"pixels": images, "learned distance": features}
+    plotting.roc({name: pair_roc(rows, labels) for name, rows in curves.items()}, ax=right)
+
+
+def draw_map(left: Any, right: Any, names: dict[str, Any]) -> None:
+    """Draw the digits and the borders of a map."""
+    plotting.map_classes(names["som"], names["classes"], ax=left)
+    plotting.map_plane(names["som"], ax=right)
+
+
+def draw_plateau(left: Any, right: Any, names: dict[str, Any]) -> None:
+    """Draw overlaps against time, of theory and learner, and how far the prototypes separate."""
+    plotting.overlaps(names["course"], names["recorded"], ax=left)
+    left.set(xlabel="examples / N")
+    for found, style in ((names["course"], "-"), (names["recorded"], "o")):
+        right.plot(found.t, abs(found.R[:, 0, 0] - found.R[:, 0, 1]), style, color="#1c8fc4")
+    right.set(xlabel="examples / N", ylabel="separation")
+
+
+#: How to draw the names of a session.
+TUTORIALS = {
+    "sensor-drift": draw_drift,
+    "molecule": draw_molecule,
+    "metric-learning": draw_metric,
+    "map-of-digits": draw_map,
+    "plateaus": draw_plateau,
+}
+
+
+def make_tutorials() -> None:
+    """Run the snippets of tutorials, and draw the results."""
+    for page, draw in TUTORIALS.items():
+        text = (ROOT / "docs" / "tutorials" / f"{page}.md").read_text(encoding="utf-8")
+        names: dict[str, Any] = {}
+        for example in DocTestParser().get_examples(text):
+            exec(example.source, names)
+        figure = Figure(figsize=(8.4, 3.4), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        draw(left, right, names)
+        for ax in (left, right):
+            ax.spines[["top", "right"]].set_visible(False)
+        save(figure, f"tutorial-{page}")
+
+
 PICTURES = {
     "demo": make_demo,
     "rings": make_rings,
     "theory": make_theory,
     "lags": make_lags,
+    "tutorials": make_tutorials,
     "which-estimator": make_which_estimator,
 }
 
