@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def rows(tmp_path, monkeypatch):
 
 
 def test_workers_learn_what_one_process_learns(rows):
-    """In a process of its own: a cluster starts copies of the main module."""
+    """A cluster starts copies of the main module, so that the command runs in a new process."""
     given = ("fit", "slow", rows, "--workers", "2", "-o", "spread.eigs", "--json")
     command = [sys.executable, "-m", "eigenstream", *given]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -41,7 +42,7 @@ def test_workers_learn_what_one_process_learns(rows):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["--workers", 2, "--scheduler", "tcp://localhost:1"], "Pass one of them"),
+        (["--workers", 2, "--scheduler", "tcp://localhost:1"], "Leave out --workers"),
         (["--workers", 2, "--checkpoint", "c.eigs"], "--checkpoint is for one process"),
         (["--scheduler", "nonsense://x"], "nonsense"),
     ],
@@ -50,6 +51,21 @@ def test_errors_are_one_line(given, words, rows):
     code, out, said = run("fit", "slow", rows, *given)
     assert (code, out, said.count("\n")) == (2, "", 1)
     assert words in said
+
+
+def test_the_jobs_of_the_guide_make_the_model_of_one_process(rows):
+    for k, part in enumerate(np.split(ROWS, 3)):
+        np.save(f"part-0{k}.npy", part)
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "many-machines.md"
+    lines = [line.split()[2:] for line in page.read_text("utf-8").splitlines()]
+    fit, merge = (line for line in lines if "part-$ID.npy" in line or "merged.eigs" in line)
+    assert merge[1] == "part-*.eigs"
+    for k in range(3):
+        assert run(*[word.replace("$ID", f"0{k}") for word in fit])[0] == 0
+    assert run("merge", *(f"part-0{k}.eigs" for k in range(3)), *merge[2:])[0] == 0
+    assert run("fit", "slow", rows, "-d", 3, "-o", "alone.eigs")[0] == 0
+    merged, alone = load("merged.eigs"), load("alone.eigs")
+    np.testing.assert_allclose(merged.components_, alone.components_, atol=1e-9)
 
 
 def test_dask_is_needed(rows, monkeypatch):
@@ -68,6 +84,6 @@ def test_plan_prints_what_python_predicts(monkeypatch, tmp_path):
     picture = tmp_path / "plan.svg"
     code, out, said = run("plan", 10**9, 10, "--workers", 8, "--read", 1, "--plot", picture)
     assert code == 0, said
-    assert "reading     2.78 h  1 MB/s a worker, the bottleneck" in out
+    assert "reading       10,000.00 s   1 MB/s a worker, the bottleneck" in out
     assert "<svg" in picture.read_text()
     assert run("plan", 0, 10)[0] == 2

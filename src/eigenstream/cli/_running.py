@@ -98,7 +98,7 @@ def _client(run: RunOptions) -> Iterator[Any]:
         yield None
         return
     if run.workers is not None and run.scheduler is not None:
-        raise ValueError("--workers starts a cluster, and --scheduler joins one. Pass one of them.")
+        raise ValueError("--workers and --scheduler name two clusters. Leave out --workers.")
     if run.checkpoint is not None:
         raise ValueError("--checkpoint is for one process. Leave out --workers and --scheduler.")
     from eigenstream.distributed.clusters import client_of

@@ -1,7 +1,7 @@
 """``eigenstream plan``: the time and memory of a fit on many workers."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,8 +14,6 @@ def plan(
     columns: Annotated[int, typer.Argument(help="The number of columns.")],
     *,
     workers: Annotated[int, "The number of workers, with one core each."] = 1,
-    cores: Annotated[int | None, "The cores that all workers share, if they are fewer."] = None,
-    parts: Annotated[int | None, "The blocks of a Dask array, instead of parts of files."] = None,
     read: Annotated[float | None, "MB that a worker reads per second from a disk or a net."] = None,
     solver: Annotated[str, "dense or sketch."] = "dense",
     plot: Annotated[Path | None, "Draw the time for up to 1000 workers (.png, .svg)."] = None,
@@ -31,10 +29,9 @@ def plan(
 
     if plot is not None:
         check_output(plot, [])
-    estimator = SlowSubspace(alpha=0.5, solver=solver)
-    given: dict[str, Any] = {"cores": cores, "parts": parts, "read": read and 1e6 * read}
+    estimator, speed = SlowSubspace(alpha=0.5, solver=solver), read and 1e6 * read
     with waiting("measuring this machine"):
-        found = plan(rows, columns, workers, estimator=estimator, **given)
+        found = plan(rows, columns, workers, estimator=estimator, read=speed)
     if plot is not None:
         save_figure(plotting.scaling(found), plot)
     sizes = {"rows": rows, "columns": columns, "workers": workers, "parts": found.n_parts}

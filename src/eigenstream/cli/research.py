@@ -19,7 +19,7 @@ COMPONENTS = "--eigenvalues 4,2 --n-features 99 --learning-rate 0.1"
 
 
 def group(text: str, example: str) -> typer.Typer:
-    """Return a group of commands, with an example of one of them."""
+    """Return a group of commands with an example."""
     return typer.Typer(cls=Group, help=text, epilog=f"Example: eigenstream research {example}")
 
 

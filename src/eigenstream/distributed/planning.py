@@ -7,6 +7,7 @@ from pathlib import Path
 from pickle import dumps, loads
 from tempfile import TemporaryDirectory
 from time import process_time
+from timeit import repeat
 from typing import Any
 
 import numpy as np
@@ -151,9 +152,9 @@ class Plan:
         lines = [f"{self.rows:,} rows of {self.columns:,} columns on {self.workers:,} workers"]
         for name, seconds in self.times.items():
             mark = ", the bottleneck" * (name == self.bottleneck)
-            lines.append(f"  {name:10} {duration(seconds):>8}  {notes[name]}{mark}")
-        lines.append(f"  {'in all':10} {duration(self.seconds):>8}  without the start of workers")
-        lines.append(f"  {'memory':10} {self.memory / 1e9:6.2f} GB  for each worker")
+            lines.append(f"  {name:10} {seconds:12,.2f} s   {notes[name]}{mark}")
+        lines.append(f"  {'in all':10} {self.seconds:12,.2f} s   without the start of workers")
+        lines.append(f"  {'memory':10} {self.memory / 1e9:12,.2f} GB  for each worker")
         return "\n".join(lines)
 
 
@@ -223,7 +224,7 @@ def plan(
 
 
 def measured(estimator: Any, columns: int) -> Speeds:
-    """Return the speeds of this machine for an estimator of rows with so many columns."""
+    """Return the speeds of this machine for an estimator of rows with ``columns`` columns."""
     solver = chosen(estimator, columns, None, MERGES)
     model, sketch = clone(estimator).set_params(solver=solver), solver.name == "sketch"
     width = min(columns, MOST_COLUMNS)
@@ -254,21 +255,4 @@ def measured(estimator: Any, columns: int) -> Speeds:
 
 def fastest(call: Callable[[], Any]) -> float:
     """Return the processor time of the fastest of a few calls, as on a quiet machine."""
-    found = []
-    for _ in range(RUNS):
-        begun = process_time()
-        call()
-        found.append(process_time() - begun)
-    return min(found)
-
-
-def duration(seconds: float) -> str:
-    """Return a time in its own unit.
-
-    >>> duration(0.012), duration(90), duration(1e6)
-    ('0.012 s', '1.5 min', '11.6 days')
-    """
-    for unit, size, least in ("days", 86400.0, 2.0), ("h", 3600.0, 1.0), ("min", 60.0, 1.0):
-        if seconds >= least * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.2g} s"
+    return min(repeat(call, timer=process_time, number=1, repeat=RUNS))
