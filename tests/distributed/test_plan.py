@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenstream import SlowSubspace, StreamPCA, plotting
-from eigenstream.distributed import Plan, Speeds, plan
+from eigenstream.distributed import FitPlan, Speeds, plan
 from eigenstream.distributed.fitting import n_parts_of
 
 SPEEDS = Speeds(read=4e9, learn=6e5, merge=1e8, task=1e-3, learner=1.6e5, passes=1, sketch=False)
 
 plans = st.builds(
-    Plan,
+    FitPlan,
     rows=st.integers(1, 10**12),
     columns=st.integers(1, 5000),
     workers=st.integers(1, 1000),
@@ -57,7 +57,7 @@ def test_slower_steps_take_longer(found, factor):
 
 
 def test_a_stream_has_four_parts_a_worker():
-    found = Plan(10**9, 100, 8, None, None, SPEEDS)
+    found = FitPlan(10**9, 100, 8, None, None, SPEEDS)
     assert found.n_parts == n_parts_of(10**9, 100, 8, False) == 32
     assert replace(found, parts=5).n_parts == 5
     assert found.at(1e12, 1000).n_parts == 4000
@@ -82,7 +82,7 @@ def test_speeds_are_measured(measured):
 
 
 def test_the_picture_has_a_curve_for_each_number_of_rows():
-    ax = plotting.scaling(Plan(10, 100, 1, None, None, SPEEDS), rows=(1e6, 1e12))
+    ax = plotting.scaling(FitPlan(10, 100, 1, None, None, SPEEDS), rows=(1e6, 1e12))
     assert [line.get_xdata()[-1] for line in ax.lines] == [1000, 1000]
     assert np.all(ax.lines[1].get_ydata() > ax.lines[0].get_ydata())
 

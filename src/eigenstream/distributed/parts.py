@@ -67,9 +67,10 @@ def _pieces(X: Any, others: dict[str, Any], name: str) -> Iterator[Piece]:
     beside = {key: _beside(values, lengths, key) for key, values in others.items()}
     before = 0.0
     for k, (block, n_rows) in enumerate(zip(blocks, lengths, strict=True)):
-        place: Any = (f"block {k} of {name}", 0) if isnan(n_rows + before) else (name, int(before))
+        known = not isnan(n_rows + before)
+        place = name if known else f"block {k} of {name}"
         given = {"X": block} | {key: one[k] for key, one in beside.items()}
-        yield Piece(given, *place, n_rows, k == 0)
+        yield Piece(given, place, int(before) if known else 0, n_rows, k == 0)
         before += n_rows
 
 

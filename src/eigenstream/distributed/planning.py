@@ -70,7 +70,7 @@ class Speeds:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitPlan:
     """The predicted time and memory of a fit.
 
     Attributes
@@ -137,7 +137,7 @@ class Plan:
         chunk = min(self.rows * self.columns / self.n_parts, CHUNK_VALUES)
         return EMPTY_WORKER + 3 * self.speeds.learner + 4 * 8.0 * chunk
 
-    def at(self, rows: float, workers: int) -> "Plan":
+    def at(self, rows: float, workers: int) -> "FitPlan":
         """Return the plan for other data, with a core for each worker."""
         return replace(self, rows=int(rows), workers=workers, parts=None, cores=None)
 
@@ -167,7 +167,7 @@ def plan(
     parts: int | None = None,
     cores: int | None = None,
     read: float | None = None,
-) -> Plan:
+) -> FitPlan:
     """Predict the time, the memory and the bottleneck of ``distributed.fit``.
 
     The speeds of reading, learning, merging and scheduling are measured on this machine, in about
@@ -191,7 +191,7 @@ def plan(
 
     Returns
     -------
-    Plan
+    FitPlan
         ``print`` shows it in seven lines. ``times``, ``seconds``, ``memory`` and ``bottleneck``
         have the numbers. ``at(rows, workers)`` predicts another size with the same speeds.
 
@@ -220,7 +220,7 @@ def plan(
     speeds = measured(SlowSubspace() if estimator is None else estimator, columns)
     if read is not None:
         speeds = replace(speeds, read=check_number(read, "read", above=0))
-    return Plan(rows, columns, workers, **given, speeds=speeds)
+    return FitPlan(rows, columns, workers, **given, speeds=speeds)
 
 
 def measured(estimator: Any, columns: int) -> Speeds:

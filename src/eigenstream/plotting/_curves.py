@@ -253,7 +253,7 @@ def scaling(
 
     Parameters
     ----------
-    plan : eigenstream.distributed.Plan
+    plan : eigenstream.distributed.FitPlan
         The result of ``distributed.plan``, for its columns and speeds.
     rows : sequence of float, default=(1e6, 1e8, 1e10, 1e12)
         The number of rows of each curve.
@@ -268,9 +268,9 @@ def scaling(
 
     Examples
     --------
-    >>> from eigenstream.distributed import Plan, Speeds
+    >>> from eigenstream.distributed import FitPlan, Speeds
     >>> speeds = Speeds(4e9, 6e5, 1e8, 1e-3, 1.6e5, passes=1, sketch=False)
-    >>> ax = scaling(Plan(10**9, 100, 8, None, None, speeds))
+    >>> ax = scaling(FitPlan(10**9, 100, 8, None, None, speeds))
     >>> [round(float(line.get_ydata()[0])) for line in ax.lines]
     [2, 187, 18667, 1866667]
     """

@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from scipy.stats import t as student
 
 from eigenstream._checks import check_whole, warn_user
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, brief
 from eigenstream.evaluation.sums import without_each
 from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.learner import Learner
@@ -46,6 +46,8 @@ class Estimate:
     error: Float64s
     low: Float64s
     high: Float64s
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True, eq=False)
