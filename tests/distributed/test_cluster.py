@@ -25,7 +25,7 @@ LIMIT = 500_000_000
 def client(tmp_path_factory):
     """A client of two worker processes, which leave nothing behind."""
     place = tmp_path_factory.mktemp("workers")
-    how = {"dashboard_address": None, "local_directory": str(place), "memory_limit": LIMIT}
+    how = {"dashboard_address": ":0", "local_directory": str(place), "memory_limit": LIMIT}
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, **how) as cluster,
         distributed.Client(cluster, set_as_default=False) as found,

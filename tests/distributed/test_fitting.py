@@ -25,7 +25,7 @@ from eigenstream import (
     open_stream,
     sample_pairs,
 )
-from eigenstream.distributed import fit, fitting, parts
+from eigenstream.distributed import fit, parts
 from oracles import autoregressive
 
 RNG = np.random.default_rng(0)
@@ -38,8 +38,7 @@ ROWS[:, 1] += 20.0 * LABELS
 def tiny_parts():
     """Each block is a part of its own, and tasks run in this thread."""
     with pytest.MonkeyPatch.context() as patch, dask.config.set(scheduler="synchronous"):
-        patch.setattr(parts, "PART_VALUES", 0)
-        patch.setattr(fitting, "PART_VALUES", 1)
+        patch.setattr(parts, "PART_VALUES", 1)
         yield
 
 

@@ -15,17 +15,8 @@ from eigenstream._checks import warn_user
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._streams import check_labelled, is_stream, note_columns
-from eigenstream.distributed import prototypes
-from eigenstream.distributed.parts import (
-    PART_VALUES,
-    Cluster,
-    Piece,
-    grouped,
-    merged_in_order,
-    pieces_of,
-    pieces_of_stream,
-    template_of,
-)
+from eigenstream.distributed import parts, prototypes
+from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
 from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.frame import Frame
 from eigenstream.subspace.learner import Learner
@@ -132,18 +123,18 @@ def fit(
 
 def _fit_collection(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> None:
     second = given.pop("background", None)
-    template = template_of(X, cluster.run)
+    template = parts.template_of(X, cluster.run)
     labels = {"y": np.ones(len(template), np.int64)} if "y" in given else {}
     width = model._source(template, **labels, reset=True).n_features
     if hasattr(model, "_check_lengths"):  # the length of other collections is unknown
         arrays = enumerate(X if isinstance(X, list | tuple) else [X])
         lengths = [(one, f"sequence {k}") for k, one in arrays if isinstance(one, da.Array)]
         model._check_lengths([Sequence(one, None, name) for one, name in lengths])
-    pieces = pieces_of(X, given)
+    pieces = parts.pieces_of(X, given)
     if second is not None:  # alternate, as a sketch needs
         others = [
             replace(piece, given={"X": None, "background": piece.given["X"]})
-            for piece in pieces_of(second, {}, "background")
+            for piece in parts.pieces_of(second, {}, "background")
         ]
         pieces = [one for one in chain(*zip_longest(pieces, others)) if one is not None]
     _learn(model, pieces, width, cluster, X)
@@ -161,22 +152,22 @@ def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> 
     note_columns(model, stream)
     least = _least_rows(model, width)
     n_parts = n_parts_of(stream.n_rows, width, cluster.n_threads, least)
-    source = _learn(model, pieces_of_stream(stream, n_parts), width, cluster, stream)
+    source = _learn(model, parts.pieces_of_stream(stream, n_parts), width, cluster, stream)
     note_source(model, stream, source.n_sequences)
 
 
 def _learn(model: Any, pieces: list[Piece], width: int, cluster: Cluster, X: Any) -> Source:
     """Learn from pieces of rows, and warn if parts of a sketch are short."""
     least = _least_rows(model, width)
-    parts = grouped(pieces, width, least)
-    source = SpreadRows(model, width, parts, cluster, X)
+    groups = parts.grouped(pieces, width, least)
+    source = SpreadRows(model, width, groups, cluster, X)
     model._learn_all(source)
     learner = model._learner
-    mean = learner.n_rows / len(parts)
-    short = mean < least and len(parts) > 1 and model._solver.passes == 1
+    mean = learner.n_rows / len(groups)
+    short = mean < least and len(groups) > 1 and model._solver.passes == 1
     if short and isinstance(learner.sums, Frame):
         warn_user(
-            f"the sketch was merged from {len(parts)} parts of {mean:.0f} rows, and parts of less "
+            f"the sketch was merged from {len(groups)} parts of {mean:.0f} rows, and parts of less "
             f"than {least} rows cost accuracy. Use larger blocks, Sketch(passes=2) or "
             "solver='dense'."
         )
@@ -192,7 +183,7 @@ def n_parts_of(n_rows: int | None, width: int, n_threads: int, least_rows: int =
     most = PARTS_PER_THREAD * n_threads
     if n_rows is None:
         return most
-    return max(min(most, n_rows // max(least_rows, PART_VALUES // width)), 1)
+    return max(min(most, n_rows // max(least_rows, parts.PART_VALUES // width)), 1)
 
 
 def _least_rows(model: Any, width: int) -> int:
@@ -204,12 +195,11 @@ class SpreadRows(Source):
     """Rows on workers. Each pass returns the merged learners of all parts."""
 
     def __init__(
-        self, estimator: Any, width: int, parts: list[list[Piece]], cluster: Cluster, given: Any
+        self, estimator: Any, width: int, groups: list[list[Piece]], cluster: Cluster, given: Any
     ) -> None:
         super().__init__(estimator, lambda: iter(()), width=width, n_rows=None, given=given)
-        self.cluster = cluster
+        self.cluster, self.parts = cluster, groups
         self.krylov = estimator.solver == "krylov" or isinstance(estimator.solver, Krylov)
-        self.parts = parts
         self.kept: list[Any] = []
 
     @property

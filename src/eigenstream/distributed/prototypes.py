@@ -9,14 +9,8 @@ import numpy as np
 
 from eigenstream._provenance import forget_source
 from eigenstream._streams import is_stream
-from eigenstream.distributed.parts import (
-    Cluster,
-    Piece,
-    grouped,
-    merged_in_order,
-    pieces_of,
-    template_of,
-)
+from eigenstream.distributed import parts
+from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
 from eigenstream.prototypes.base import over
 
 
@@ -25,10 +19,11 @@ def learn(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> None:
     model._check()
     if is_stream(X):
         raise TypeError(f"{X!r} is a stream. Call fit of the estimator, or pass Dask data.")
-    model._rows_to_learn(template_of(X, cluster.run), None, reset=True)
+    model._rows_to_learn(parts.template_of(X, cluster.run), None, reset=True)
     model._forget_fit()
     model._begin(model.n_features_in_)
-    rows = SpreadParts(model, grouped(pieces_of(X, given), model.n_features_in_, 0), cluster)
+    pieces = parts.pieces_of(X, given)
+    rows = SpreadParts(model, parts.grouped(pieces, model.n_features_in_, 0), cluster)
     if hasattr(model, "_learn_passes"):
         model._learn_passes(lambda _=True: rows)
     else:
@@ -44,10 +39,10 @@ def learn(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> None:
 class SpreadParts:
     """Checked rows in the memory of the workers."""
 
-    def __init__(self, model: Any, parts: list[list[Piece]], cluster: Cluster) -> None:
+    def __init__(self, model: Any, groups: list[list[Piece]], cluster: Cluster) -> None:
         self.cluster = cluster
         given = dask.delayed(copy(model), traverse=False)
-        self.kept = cluster.persist([dask.delayed(checked)(given, part) for part in parts])
+        self.kept = cluster.persist([dask.delayed(checked)(given, part) for part in groups])
         self.n_skipped = 0
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
