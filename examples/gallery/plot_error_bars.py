@@ -34,7 +34,7 @@ print(f"{inside} of {len(exact)} intervals contain the exact time scale.")
 # Draw the intervals and the stability
 # ------------------------------------
 # Components 2 and 3 are mixtures of the same two sources, so their angles are large.
-# The number beside a point names the other component.
+# The number at a point is the component that is mixed in.
 # The span of the first three components is known to about a degree.
 
 left, right = plotting.panels([2], [3.4])

@@ -70,8 +70,8 @@ class SubspaceDrift:
     Parameters
     ----------
     reference : fitted StreamPCA or SlowSubspace
-        Learned from other rows than those to be compared, and from at least as many as a window
-        has. Windows use its parameters, its alpha and its feature map.
+        It must be learned from other rows than those to be compared. Windows use its parameters,
+        its alpha and its feature map.
     window : int
         The number of rows in a window. Windows do not overlap.
     blocks : int, default=20
@@ -166,7 +166,7 @@ class SubspaceDrift:
         others = np.array(rest)
         n = len(others)
         values = (n * away - (n - 1) * others).reshape(n, -1)
-        # The reference has an error of its own.
+        # The error of the reference adds to that of the window.
         factor = 1.0 + self.window / max(self.reference.n_samples_seen_, 1)
         spread = factor * float(values.var(axis=0, ddof=1).sum()) / n
         p_value = self._p_value(values @ values.T, factor)
