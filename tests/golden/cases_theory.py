@@ -45,16 +45,11 @@ KINDS = np.cumsum(np.random.default_rng(1).random(20_000) < 0.05) % 2
 for name, call in {
     "slow, tight": lambda: deviation(theory.slow_bound(10**7, 10, 0.05, GEOMETRIC, tight=True)),
     "slow, a given": lambda: deviation(theory.slow_bound(10**7, 10, 0.05, GEOMETRIC, a=2000)),
-    "slow, confidence": lambda: deviation(theory.slow_confidence(2 * 10**7, 10, 0.25, GEOMETRIC)),
     "process": lambda: deviation(theory.process_bound(10**6, EXTENT, 0.05, GEOMETRIC)),
-    "process, samples": lambda: theory.process_samples(0.1, EXTENT, 0.05, GEOMETRIC).m,
-    "process, confidence": lambda: theory.process_confidence(10**7, EXTENT, 0.2, GEOMETRIC).delta,
     "mean": lambda: deviation(theory.mean_bound(10**6, 0.5, 0.05, GEOMETRIC)),
-    "independent tail": lambda: theory.independent_tail(1000, 0.1, theory.Extent(1.0)),
     "pairs": lambda: risk(theory.pair_bound(10**6, 10, 0.1, 0.05, empirical_risk=0.02)),
     "balanced pairs": lambda: risk(theory.balanced_pair_bound(10**5, 10**6, 10, 0.1, 0.05)),
     "pairs, samples": lambda: theory.pair_samples(0.1, 10, 0.1, 0.05).m,
-    "pairs, confidence": lambda: theory.pair_confidence(10**6, 10, 0.1, 0.0845).delta,
     "margin": lambda: risk(theory.margin_bound(10**4, 1.0, 1.0, 0.5, 0.05)),
     "operator": lambda: risk(theory.operator_bound(10**4, 2.0, 1.0, 0.5, 0.05)),
     "metric rule": lambda: (
@@ -131,8 +126,6 @@ for name, call in {
     "overlaps of a pair": lambda: theory.overlaps_of_pair(0.3, 0.1, 0.5, 0.2),
     "rates of units": lambda: (UNITS.critical_rates, UNITS.growth_rate(), UNITS.growth_rate(2)),
     "fixed point": lambda: (*UNITS.fixed_point(), UNITS.is_stable()),
-    "minors": lambda: (UNITS.minors(SLOW_START), UNITS.plateau_ends(SLOW_START)),
-    "first unit": lambda: UNITS.first_unit([0.1, 0.1], [0, 3, 30]),
     "deviations": lambda: np.sort(UNITS.deviation_rates(*UNITS.fixed_point())),
     "a long plateau": lambda: (
         course := UNITS.solve(SLOW_START, np.eye(2), np.linspace(0, 400, 801))

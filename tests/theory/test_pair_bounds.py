@@ -10,7 +10,6 @@ from eigenstream.theory import (
     margin_risk,
     operator_bound,
     pair_bound,
-    pair_confidence,
     pair_samples,
     smallest_margin_risk,
     threshold_risk,
@@ -82,6 +81,3 @@ def test_pair_questions_turned_round_agree(precision):
     result = pair_samples(precision, 10, 0.1, 0.05)
     assert result.gap <= precision
     assert result.m == 1 or pair_bound(result.m - 1, 10, 0.1, 0.05).gap > precision
-    sure = pair_confidence(result.m, 10, 0.1, result.gap, empirical_risk=0.3)
-    assert sure.value == pair_samples(precision, 10, 0.1, 0.05, empirical_risk=0.3).value
-    assert sure.delta == pytest.approx(0.05, rel=1e-6)

@@ -96,27 +96,11 @@ class Blocking:
         value = self.factor / root * (shift * self.radius + self.width * spread)
         return np.where(left > 0, value, np.inf)
 
-    def risk(self, blocks: Any, leak: Any, precision: float) -> Float64s:
-        """Return the delta at which the bound equals the precision ([SLOW] eq. 4)."""
-        root = np.sqrt(np.asarray(blocks, dtype=np.float64))
-        shift = 1 + 1 / root if self.tight else 2.0
-        reach = np.maximum(root * precision / self.factor - shift * self.radius, 0.0)
-        return np.asarray(2 * (np.exp(-((reach / self.width) ** 2) / 2) + leak), dtype=np.float64)
-
     def leak(self, blocks: Any, a: Any, mixing: MixingProfile) -> Float64s:
         """Return l beta(a - lag), with beta = 1 at negative distances."""
         distance = np.asarray(a) - self.lag
         beta = np.where(distance >= 0, mixing(np.maximum(distance, 0)), 1.0)
         return np.asarray(np.asarray(blocks) * beta, dtype=np.float64)
-
-    def result(
-        self, m: int, a: int, mixing: MixingProfile, delta: float, value: float | None = None
-    ) -> Deviation:
-        """Return the result for a block length; the default value is the bound at this delta."""
-        blocks = m // (2 * a)
-        leak = float(self.leak(blocks, a, mixing))
-        size = float(self.bound(blocks, leak, delta)) if value is None else value
-        return Deviation(size, delta, m, a, blocks, leak, self.largest)
 
     def deviation(
         self, m: int, delta: float, mixing: MixingProfile, a: int | None = None
@@ -132,25 +116,15 @@ class Blocking:
             raise ValueError(
                 f"a = {a} breaks the condition a < m/2 with m = {m}. Use a <= {(m - 1) // 2}."
             )
-        result = self.result(m, a, mixing, delta)
-        if result.leak >= delta / 2:
+        blocks = m // (2 * a)
+        leak = float(self.leak(blocks, a, mixing))
+        if leak >= delta / 2:
             raise ValueError(
-                f"a = {a} breaks the condition {self._condition}: {result.leak:.3g} is not below "
+                f"a = {a} breaks the condition {self._condition}: {leak:.3g} is not below "
                 f"{delta / 2:.3g}. Use a larger a, or a=None for the best a."
             )
-        return result
-
-    def confidence(self, m: int, precision: float, mixing: MixingProfile) -> Deviation:
-        """Return the smallest delta at which the bound is at most the precision."""
-        m = check_rows(m)
-        precision = check_number(precision, "precision", above=0)
-        check_profile(mixing)
-        a = self._best(m, mixing, lambda blocks, leak: self.risk(blocks, leak, precision))
-        blocks = m // (2 * a)
-        delta = float(self.risk(blocks, self.leak(blocks, a, mixing), precision))
-        # exp may underflow to 0. The result is never certain, so use the smallest positive number.
-        delta = min(max(delta, float(np.finfo(np.float64).tiny)), 1.0)
-        return self.result(m, a, mixing, delta, precision)
+        value = float(self.bound(blocks, leak, delta))
+        return Deviation(value, delta, m, a, blocks, leak, self.largest)
 
     def samples(self, precision: float, delta: float, mixing: MixingProfile) -> Deviation:
         """Return the bound at the smallest m for which it is at most the precision."""

@@ -7,7 +7,7 @@ risks give each kind of pairs half of the weight.
 """
 
 from dataclasses import dataclass
-from math import ceil, exp, log, sqrt
+from math import ceil, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ __all__ = [
     "margin_risk",
     "operator_bound",
     "pair_bound",
-    "pair_confidence",
     "pair_samples",
     "smallest_margin_risk",
     "threshold_risk",
@@ -380,51 +379,6 @@ def pair_samples(
     while pair_bound(m, d, margin, delta).gap > precision:
         m += 1
     return pair_bound(m, d, margin, delta, empirical_risk=empirical_risk)
-
-
-def pair_confidence(
-    m: int, d: int, margin: float, precision: float, *, empirical_risk: float = 0.0
-) -> RiskBound:
-    """Return the smallest delta for which the gap of ``pair_bound`` is at most ``precision``.
-
-    Parameters
-    ----------
-    m : int
-        The number of independent pairs.
-    d : int
-        The dimension of the projections.
-    margin : float
-        The margin, in (0, 1), chosen before seeing the data.
-    precision : float
-        The largest acceptable gap.
-    empirical_risk : float, default=0.0
-        The margin risk on the data. 0 returns the gap alone.
-
-    Returns
-    -------
-    RiskBound
-        ``delta`` is the probability of failure. It is 1, and the result vacuous, if m is too
-        small.
-
-    See Also
-    --------
-    pair_bound : The bound and its assumptions.
-
-    Examples
-    --------
-    >>> pair_confidence(100_000, 10, 0.1, 0.1).vacuous
-    True
-    >>> round(pair_confidence(1_000_000, 10, 0.1, 0.0845).delta, 3)
-    0.043
-    """
-    m = check_whole(m, "m")
-    margin = check_number(margin, "margin", above=0, below=1)
-    precision = check_number(precision, "precision", above=0)
-    empirical_risk = check_number(empirical_risk, "empirical_risk", least=0, most=1)
-    reach = sqrt(m) * precision - 2 * (sqrt(check_whole(d, "d")) + 1) / margin
-    # exp may underflow to 0. The result is never certain, so use the smallest positive number.
-    delta = max(exp(-2 * reach**2), float(np.finfo(np.float64).tiny)) if reach > 0 else 1.0
-    return RiskBound(empirical_risk, precision, delta, m)
 
 
 def margin_bound(

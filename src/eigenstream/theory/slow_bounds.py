@@ -6,7 +6,7 @@ smallest bound. ``tight=True`` omits the last rounding step of the proof, which 
 """
 
 from dataclasses import dataclass
-from math import exp, sqrt
+from math import sqrt
 
 from eigenstream._checks import check_flag, check_number, check_whole
 from eigenstream.theory.blocks import Blocking, Deviation
@@ -15,15 +15,11 @@ from eigenstream.theory.mixing import MixingProfile
 __all__ = [
     "Extent",
     "MetricRuleError",
-    "independent_tail",
     "mean_bound",
     "metric_rule_alpha",
     "metric_rule_error",
     "process_bound",
-    "process_confidence",
-    "process_samples",
     "slow_bound",
-    "slow_confidence",
     "slow_samples",
 ]
 
@@ -166,54 +162,6 @@ def slow_samples(
     return _slow(d, lag, tight, alpha).samples(precision, delta, mixing)
 
 
-def slow_confidence(
-    m: int,
-    d: int,
-    precision: float,
-    mixing: MixingProfile,
-    *,
-    alpha: float | None = None,
-    lag: int = 1,
-    tight: bool = False,
-) -> Deviation:
-    """Return the smallest delta for which ``slow_bound`` is at most ``precision``.
-
-    Parameters
-    ----------
-    m : int
-        The number of terms in the average.
-    d : int
-        The dimension of the projections.
-    precision : float
-        The largest acceptable deviation.
-    mixing : MixingProfile
-        An upper bound on the mixing coefficients of the process.
-    alpha : float, default=None
-        The weight of the variance. By default the bound holds for any fixed alpha.
-    lag : int, default=1
-        The number of steps of the velocity.
-    tight : bool, default=False
-        Omit the last rounding step of the proof. The bound is smaller and still valid.
-
-    Returns
-    -------
-    Deviation
-        ``delta`` is the probability of failure. It is 1, and the result vacuous, if m rows are too
-        few.
-
-    See Also
-    --------
-    slow_bound : The bound and its assumptions.
-
-    Examples
-    --------
-    >>> from eigenstream.theory import FiniteMemory
-    >>> round(slow_confidence(500_000, 10, 0.12, FiniteMemory(9)).delta, 4)
-    0.0135
-    """
-    return _slow(d, lag, tight, alpha).confidence(m, precision, mixing)
-
-
 @dataclass(frozen=True)
 class Extent:
     """The sizes of the set V of the values of a process and of the set W of their multipliers.
@@ -255,15 +203,10 @@ class Extent:
         return self.radius if self.product is None else self.product
 
 
-def _sizes(extent: Extent) -> tuple[float, float]:
-    """Return |V| |W| and |<V, W>|."""
+def _process(extent: Extent, zero_mean: bool, tight: bool) -> Blocking:
     if not isinstance(extent, Extent):
         raise TypeError(f"extent={extent!r} is not an Extent. Pass Extent(v, w, product).")
-    return extent.radius, extent.width
-
-
-def _process(extent: Extent, zero_mean: bool, tight: bool) -> Blocking:
-    radius, width = _sizes(extent)
+    radius, width = extent.radius, extent.width
     factor = 1 if check_flag(zero_mean, "zero_mean") else 2
     # A mean of <w, X> is at most |<V, W>|, and its deviation from the expectation at most twice.
     return Blocking(radius, width, factor, 0, check_flag(tight, "tight"), largest=factor * width)
@@ -333,96 +276,6 @@ def process_bound(
     return _process(extent, zero_mean, tight).deviation(m, delta, mixing, a)
 
 
-def process_samples(
-    precision: float,
-    extent: Extent,
-    delta: float,
-    mixing: MixingProfile,
-    *,
-    zero_mean: bool = True,
-    tight: bool = False,
-) -> Deviation:
-    """Return the smallest m for which ``process_bound`` is at most ``precision``.
-
-    Parameters
-    ----------
-    precision : float
-        The largest acceptable deviation.
-    extent : Extent
-        The sizes of V and W.
-    delta : float
-        The probability of failure, in (0, 1).
-    mixing : MixingProfile
-        An upper bound on the mixing coefficients of the process.
-    zero_mean : bool, default=True
-        True if the process has mean zero. False doubles the bound and bounds the deviation from
-        the expectation.
-    tight : bool, default=False
-        Omit the last rounding step of the proof. The bound is smaller and still valid.
-
-    Returns
-    -------
-    Deviation
-        ``m`` is the number of terms.
-
-    See Also
-    --------
-    process_bound : The bound and its assumptions.
-
-    Examples
-    --------
-    >>> from eigenstream.theory import Independent
-    >>> process_samples(0.1, Extent(1.0), 0.05, Independent()).m
-    4450
-    """
-    return _process(extent, zero_mean, tight).samples(precision, delta, mixing)
-
-
-def process_confidence(
-    m: int,
-    extent: Extent,
-    precision: float,
-    mixing: MixingProfile,
-    *,
-    zero_mean: bool = True,
-    tight: bool = False,
-) -> Deviation:
-    """Return the smallest delta for which ``process_bound`` is at most ``precision``.
-
-    Parameters
-    ----------
-    m : int
-        The number of terms in the average.
-    extent : Extent
-        The sizes of V and W.
-    precision : float
-        The largest acceptable deviation.
-    mixing : MixingProfile
-        An upper bound on the mixing coefficients of the process.
-    zero_mean : bool, default=True
-        True if the process has mean zero. False doubles the bound and bounds the deviation from
-        the expectation.
-    tight : bool, default=False
-        Omit the last rounding step of the proof. The bound is smaller and still valid.
-
-    Returns
-    -------
-    Deviation
-        ``delta`` is the probability of failure.
-
-    See Also
-    --------
-    process_bound : The bound and its assumptions.
-
-    Examples
-    --------
-    >>> from eigenstream.theory import Independent
-    >>> round(process_confidence(4450, Extent(1.0), 0.1, Independent()).delta, 3)
-    0.05
-    """
-    return _process(extent, zero_mean, tight).confidence(m, precision, mixing)
-
-
 def mean_bound(
     m: int,
     v_norm: float,
@@ -480,59 +333,6 @@ def mean_bound(
     """
     ball = Extent(check_number(v_norm, "v_norm", above=0))
     return process_bound(m, ball, delta, mixing, zero_mean=zero_mean, tight=tight, a=a)
-
-
-def independent_tail(m: int, precision: float, extent: Extent) -> float:
-    """Bound the probability of a large mean of independent vectors ([1]_ Lemma 4).
-
-    Parameters
-    ----------
-    m : int
-        The number of vectors.
-    precision : float
-        The deviation to exceed.
-    extent : Extent
-        The sizes of V and W.
-
-    Returns
-    -------
-    float
-        A bound on the probability that |mean of <w, X_i>| exceeds ``precision`` for some w in W.
-
-    Raises
-    ------
-    ValueError
-        If |V| |W| >= sqrt(m) precision.
-
-    Notes
-    -----
-    The bound is exp( -(sqrt(m) precision - |V| |W|)^2 / (2 |<V, W>|^2) ). It holds for
-    independent, identically distributed X_i with mean zero and values in V.
-
-    References
-    ----------
-    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
-           Learning Theory, 2006.
-
-    Examples
-    --------
-    >>> round(independent_tail(1000, 0.1, Extent(1.0)), 4)
-    0.0965
-    >>> independent_tail(100, 0.1, Extent(1.0))
-    Traceback (most recent call last):
-        ...
-    ValueError: |V| |W| = 1 is not below sqrt(m) precision = 1. Use m >= 101.
-    """
-    m = check_whole(m, "m")
-    precision = check_number(precision, "precision", above=0)
-    radius, width = _sizes(extent)
-    reach = sqrt(m) * precision - radius
-    if reach <= 0:
-        raise ValueError(
-            f"|V| |W| = {radius:g} is not below sqrt(m) precision = {sqrt(m) * precision:g}. "
-            f"Use m >= {int((radius / precision) ** 2) + 1}."
-        )
-    return exp(-((reach / width) ** 2) / 2)
 
 
 @dataclass(frozen=True)

@@ -50,15 +50,15 @@ def test_sums_in_closed_form():
 
 
 @pytest.mark.parametrize(("b", "eta"), PAIRS)
-def test_the_plateau_and_its_seven_rates(b, eta):
+def test_the_plateau_and_its_growth_rate(b, eta):
     pair, equations = SymmetricPair(b), model(b, eta)
     state = pair.plateau(eta)
     drift = np.concatenate(equations.drift(*state))
     assert np.abs(drift).max() < 1e-13
     found = equations.deviation_rates(*state)
-    expected = sorted(pair.plateau_rates(eta).values(), reverse=True)
-    # Central differences: h^2 = 1e-10, and rounding over h.
-    np.testing.assert_allclose(found, expected, atol=1e-8 * max(1, eta))
+    # Central differences: h^2 = 1e-10, and rounding over h. Only the rate of R- can be positive.
+    assert np.abs(found - pair.growth_rate(eta)).min() < 1e-8 * max(1, eta)
+    assert (found > 0).sum() == (pair.growth_rate(eta) > 0)
 
 
 def test_the_printed_second_plateau_is_none():

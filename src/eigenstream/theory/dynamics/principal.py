@@ -10,7 +10,6 @@ from eigenstream._checks import (
     check_number,
     check_numbers,
     check_whole,
-    real_array,
     warn_user,
 )
 from eigenstream.theory.dynamics._advice import Advice, unit_advice
@@ -241,45 +240,6 @@ class PrincipalDynamics(Dynamics):
                 )
                 return
 
-    def first_unit(self, R: Any, t: Any) -> Float64s:
-        """Return the overlaps (times, directions) of the first unit in closed form.
-
-        The remaining units do not affect it. The formula holds for Sanger's rule with length 1.
-
-        Parameters
-        ----------
-        R : array-like of shape (n_directions,)
-            The overlaps of the first unit at t = 0.
-        t : array-like of shape (n_times,)
-            Times in steps over N.
-
-        Returns
-        -------
-        array of shape (n_times, n_directions)
-            The overlaps at these times.
-
-        Examples
-        --------
-        >>> model = PrincipalDynamics([0.6, 0.4, 0.2], learning_rate=0.8)
-        >>> model.first_unit([0.1, 0.1, 0.1], [0, 3]).round(4)
-        array([[0.1   , 0.1   , 0.1   ],
-               [0.6461, 0.1531, 0.0439]])
-        """
-        if not self.unit_length or self.rule != "sanger" or self.annealing is not None:
-            raise ValueError(
-                "The closed form needs Sanger's rule, length 1 and a constant rate. Use solve."
-            )
-        start = check_numbers(R, "R", count=self.n_directions)
-        a, lr = check_times(t)[:, None], float(self.learning_rate[0])
-        k1, g = 2 * lr + lr**2, 2 * lr * (self.excess - lr / 2)
-        # (e^{g a} - 1) / g, which is a at g = 0. Dividing by e^{top a} prevents overflow.
-        top = max(float(g.max()), 0.0)
-        grown = np.where(g == 0, a * np.exp(-top * a), np.exp((g - top) * a) - np.exp(-top * a))
-        grown /= np.where(g == 0, 1.0, g)
-        norm = np.exp(-top * a) + k1 * grown @ (self.excess * start**2)[:, None]
-        growth = np.exp((lr * (1 + self.excess) - (k1 + top) / 2) * a)
-        return np.asarray(start * growth / np.sqrt(norm), np.float64)
-
     @property
     def critical_rates(self) -> Float64s:
         """2 beta_l for each unit. At larger rates, unit l does not find direction l."""
@@ -321,97 +281,6 @@ class PrincipalDynamics(Dynamics):
         if k > len(self._own_excess()):
             raise ValueError(f"unit={k} has no direction. Use unit <= {len(self._own_excess())}.")
         return float(lr[k - 1] * (self.excess[k - 1] - lr[k - 1] / 2))
-
-    def minors(self, R: Any) -> Float64s:
-        """Return X^(k) = det R[:k, :k] for each k; with equal rates, zero remains zero.
-
-        Parameters
-        ----------
-        R : array-like of shape (n_students, n_directions)
-            The overlaps of the students with the directions.
-
-        Returns
-        -------
-        array of shape (min(n_students, n_directions),)
-            The determinants of the leading blocks.
-
-        Examples
-        --------
-        >>> PrincipalDynamics([0.6, 0.4]).minors([[0.2, 0.1], [0.1, 0.2]]).round(4)
-        array([0.2 , 0.03])
-        """
-        R = real_array(R, "R").astype(np.float64)
-        if R.shape != (self.n_students, self.n_directions):
-            raise ValueError(
-                f"R must have shape {(self.n_students, self.n_directions)}, got {R.shape}."
-            )
-        return np.array([np.linalg.det(R[:k, :k]) for k in range(1, min(R.shape) + 1)])
-
-    def escape(self, R: Any, Q: Any) -> tuple[float, float]:
-        """Return a and b of dX/dt = a X + b (lr_1 - lr_2), X = X^(2).
-
-        This is eq. 3.13 of Biehl et al. (1998). It holds for Sanger's rule with length 1. Unequal
-        rates end the plateau even if X = 0.
-
-        Parameters
-        ----------
-        R : array-like of shape (n_students, n_directions)
-            The overlaps of the students with the directions.
-        Q : array-like of shape (n_students, n_students)
-            The products of the students.
-
-        Returns
-        -------
-        a : float
-            The growth rate of X.
-        b : float
-            The effect of unequal rates.
-
-        Examples
-        --------
-        >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=[0.1, 0.09])
-        >>> a, b = model.escape(np.full((2, 2), 0.06), np.eye(2))
-        >>> round(a, 3), round(b, 5)
-        (0.229, 0.00216)
-        """
-        if self.n_students != 2 or self.rule != "sanger" or not self.unit_length:
-            raise ValueError("Equation 3.13 holds for two units of Sanger's rule with length 1.")
-        R, Q = self._state(R, Q)
-        C, lr = Q + (R * self.excess) @ R.T, self.learning_rate
-        first, second = lr
-        beta = self.excess[:2]
-        a = (first + second) / 2 * (2 + beta.sum())
-        a += second * C[0, 1] * Q[0, 1] - (lr + lr**2 / 2) @ np.diag(C)
-        b = (beta[0] - beta[1]) / 2 * (R[0, 0] * R[1, 1] + R[0, 1] * R[1, 0])
-        return float(a), float(b)
-
-    def plateau_ends(self, R: Any) -> Float64s:
-        """Return the approximate time at which each unit settles, with an error of O(1 / gamma_k).
-
-        It is -ln |X^(k) / X^(k-1)| / gamma_k for equal rates. It is infinite for a unit above its
-        critical rate and for X^(k) = 0.
-
-        Parameters
-        ----------
-        R : array-like of shape (n_students, n_directions)
-            The overlaps of the students with the directions.
-
-        Returns
-        -------
-        array of shape (n_students,)
-            The times in steps over N.
-
-        Examples
-        --------
-        >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
-        >>> model.plateau_ends([[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]]).round(1)
-        array([ 18.6, 222.1])
-        """
-        X = np.abs(self.minors(R))
-        rates = np.array([self.growth_rate(k) for k in range(1, len(X) + 1)])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ends = -np.log(X / np.concatenate([[1.0], X[:-1]])) / rates
-        return np.where((rates > 0) & (X > 0), ends, np.inf)
 
     def fixed_point(self) -> tuple[Float64s, Float64s]:
         """Return R and Q of the aligned state, in which unit l holds direction l.

@@ -203,41 +203,6 @@ class SymmetricPair:
         s = _s(lr)
         return overlaps_of_pair(self.b, 0.0, self.b**2 + lr / 2, (1 + s) ** 2 / pi)
 
-    def plateau_rates(self, learning_rate: float) -> dict[str, float]:
-        """Return the growth rates of all seven small deviations from the plateau.
-
-        Only the rate of R- can be positive. (J_1 - J_2).(B_1 + B_2) decays slowly, as pi lr^2 /
-        16.
-
-        Parameters
-        ----------
-        learning_rate : float
-            The learning rate times N.
-
-        Returns
-        -------
-        dict from str to float
-            The growth rate of each deviation, by its name.
-
-        Examples
-        --------
-        >>> rates = SymmetricPair(1.0).plateau_rates(0.1)
-        >>> {name: round(rate / 0.1, 5) for name, rate in rates.items()}
-        {'R-': 0.22266, '(J1-J2).(B1+B2)': -0.01823, 'Q11-Q22': -0.19992, 'R+': -0.5,
-         '(J1+J2).(B1-B2)': -0.5, 'Q-': -0.51823, 'Q+': -1.0}
-        """
-        lr = check_number(learning_rate, "learning_rate", above=0)
-        s = _s(lr)
-        return {
-            "R-": self.growth_rate(lr),
-            "(J1-J2).(B1+B2)": -((s - 1) ** 2) / pi,
-            "Q11-Q22": -lr * (s / (1 + s) - 1 / pi),
-            "R+": -lr / 2,
-            "(J1+J2).(B1-B2)": -lr / 2,
-            "Q-": -lr * s / (1 + s),
-            "Q+": -lr,
-        }
-
     def specialised(self, learning_rate: float) -> tuple[Float64s, Float64s]:
         """Return R and Q of the specialised state below the critical rate.
 
