@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream.processes import move_images
-from eigenstream.processes.characters import MOTIONS
+from eigenstream.processes._drawing import finished, moved
+from eigenstream.processes.characters import MOTIONS, motions
 
 #: Images to watch, by the name under which ``images.npz`` holds them.
 SOURCES = {"a scanned page": "page_skimage", "camera": "camera", "brick": "brick"}
 #: Faces are averaged in blocks of pixels until they are at most this high.
 FACE_HEIGHT = 32
+#: The factor by which the resolution of moved digits is larger before pixels are averaged.
+SUPERSAMPLE = 3
 
 
 def missing(*files: str) -> str | None:
@@ -66,8 +68,26 @@ def moved_digits(
     images, labels = labelled("mnist.npz")
     few = labels < str(classes)
     images, labels = drawn(images[few], labels[few], n_per_class, np.random.default_rng(choosing))
-    how = {"size": 28, "fill": 1.0, "random_state": moving, **MOTIONS[motion]}
-    return move_images(1.0 - images, **how), labels
+    return moved_images(1.0 - images, motion, moving), labels
+
+
+def moved_images(
+    images: NDArray[Any], motion: str, seed: np.random.SeedSequence
+) -> NDArray[np.float64]:
+    """Return images on white, each rotated or scaled at random about its centre, as unit rows.
+
+    >>> moved_images(np.ones((2, 5, 5)), "rotation", np.random.SeedSequence(0)).round(3)[0, 0]
+    np.float64(0.2)
+    """
+    angles, magnifications, _ = motions(len(images), random_state=seed, **MOTIONS[motion])
+    side = images.shape[2]
+    rows = [
+        moved(image - 1.0, side, SUPERSAMPLE, angles[k : k + 1], spacing[None])[0]
+        for k, (image, spacing) in enumerate(
+            zip(images, 1.0 / (SUPERSAMPLE * magnifications), strict=True)
+        )
+    ]
+    return finished(np.array(rows) + 1.0, True)
 
 
 def unit(images: Any) -> NDArray[np.float64]:

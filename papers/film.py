@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from math import pi
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ import numpy as np
 from eigenstream import PairSubspace, RBFNetwork, TemporalPairs, plotting
 from eigenstream.demo import Clock, judge
 from eigenstream.evaluation import balanced_risk
-from eigenstream.processes import Style, digit_set, turning_characters
+from eigenstream.processes import Style, digit_set
+from eigenstream.processes._drawing import FONT, Poses, drawn, faces_of
+from eigenstream.processes.base import generators
+from eigenstream.processes.characters import TURNING
 from eigenstream.reports.base import PageTable, Report, Section
 from eigenstream.subspace import median_square
 from papers.base import Effort, Outcome, Paper, mean_with_spread, pictures, summary
@@ -35,6 +39,32 @@ WAYS: Mapping[str, tuple[str, Any]] = {
 }
 
 
+def turning_letters(n_frames: int, style: Style, seed: np.random.SeedSequence) -> tuple[Any, Any]:
+    """Return the frames of a film of rotating letters, and the letter in each frame.
+
+    Each letter stays for a geometric time with the mean HOLD. It rotates by a constant angle per
+    frame, at most SPEED.
+
+    >>> frames, letters = turning_letters(9, Style(size=8, height=5), np.random.SeedSequence(0))
+    >>> frames.shape, len(letters)
+    ((9, 64), 9)
+    """
+    when, which, how = generators(seed, 3)
+    starts = when.random(n_frames) < 1.0 / HOLD
+    starts[0] = True
+    scene = np.cumsum(starts) - 1
+    steps = which.integers(1, len(TURNING), size=scene[-1] + 1)
+    steps[0] = which.integers(len(TURNING))
+    codes = np.cumsum(steps) % len(TURNING)
+    first, turn = how.uniform(-pi, pi, len(codes)), how.uniform(-SPEED, SPEED, len(codes))
+    since = np.arange(n_frames) - np.flatnonzero(starts)[scene]
+    angles = (first[scene] + turn[scene] * since + pi) % (2.0 * pi) - pi
+    shown = codes[scene]
+    poses = Poses(shown, np.zeros(n_frames, np.intp), angles, np.ones(n_frames))
+    images = drawn(TURNING, faces_of(TURNING, (FONT,), style), poses, style)
+    return images, np.array(list(TURNING))[shown]
+
+
 def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
     """Learn from the films of seeds 0, 1, ... and evaluate."""
     found: dict[str, list[tuple[float, float]]] = {}
@@ -44,13 +74,7 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
     for seed in range(seeds):
         for page, polarity in list(PAGES.items())[: 1 if effort == "tiny" else None]:
             style = Style(polarity=polarity)
-            frames, letters = turning_characters(
-                n_frames=n,
-                hold=HOLD,
-                speed=SPEED,
-                style=style,
-                random_state=np.random.SeedSequence([seed, 1]),
-            )
+            frames, letters = turning_letters(n, style, np.random.SeedSequence([seed, 1]))
             rows, labels = digit_set("rotation", STATES[effort], style=style, random_state=seed)
             pairs, signs = temporal_pairs(n, seed)
             same = letters[pairs[:, 0]] == letters[pairs[:, 1]]

@@ -8,8 +8,6 @@ from eigenstream.processes import (
     characters,
     digit_set,
     letter_set,
-    move_images,
-    turning_characters,
 )
 
 
@@ -66,34 +64,3 @@ def test_the_sets_have_the_papers_classes(maker, invariance, classes):
     assert len(np.unique(labels)) == classes
     assert images.shape == (2 * classes, 784)
     assert np.isfinite(images).all()
-
-
-def test_moved_images_keep_to_their_fill_outside():
-    images = np.full((2, 10, 10), 0.8)
-    turned = move_images(
-        images, size=20, magnification=(0.5, 0.5), fill=0.2, unit_norm=False, random_state=0
-    ).reshape(2, 20, 20)
-    np.testing.assert_allclose(turned[:, 0], 0.2, atol=1e-15)
-    np.testing.assert_allclose(turned[:, 9:11, 9:11], 0.8, atol=1e-12)
-
-
-def test_real_digits_turn(data_folder):
-    with np.load(data_folder / "mnist.npz") as held:
-        images = held["images"][:100] / 255.0
-    turned = move_images(images, rotation=pi, unit_norm=False, random_state=0)
-    # Handwritten digits fit a circle in the view but for a few corners: their ink stays.
-    np.testing.assert_allclose(turned.sum(axis=1), images.sum(axis=(1, 2)), rtol=0.02)
-
-
-def test_turning_characters_turn_and_take_turns():
-    frames, labels = turning_characters("abc", 400, hold=20, speed=0.2, random_state=0)
-    assert frames.shape == (400, 784)
-    new = labels[1:] != labels[:-1]
-    # Replaced with the chance 1/20 a frame: 20 times, give or take four standard deviations.
-    assert abs(new.sum() - 399 / 20) < 4 * np.sqrt(399 / 20)
-    apart = np.linalg.norm(np.diff(frames, axis=0), axis=1)
-    # A fifth of a radian moves the farthest ink, nine pixels out, by less than two pixels.
-    assert np.median(apart[~new]) < 0.5 * np.median(apart[new])
-    # The same frames as images drawn one by one, up to their angles: the ink of each letter is.
-    ink = 1.0 - turning_characters("ab", 50, style=Style(unit_norm=False), random_state=1)[0]
-    assert len(np.unique((ink.sum(axis=1) / 5).round())) <= 4

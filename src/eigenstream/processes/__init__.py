@@ -7,8 +7,6 @@ from eigenstream.processes.characters import (
     characters,
     digit_set,
     letter_set,
-    move_images,
-    turning_characters,
 )
 from eigenstream.processes.gaussian import GaussianMixture, SpikedGaussian
 from eigenstream.processes.images import noise_image, page_image
@@ -26,8 +24,6 @@ __all__ = [
     "characters",
     "digit_set",
     "letter_set",
-    "move_images",
     "noise_image",
     "page_image",
-    "turning_characters",
 ]
