@@ -50,7 +50,6 @@ for name, call in {
     "pairs": lambda: risk(theory.pair_bound(10**6, 10, 0.1, 0.05, empirical_risk=0.02)),
     "balanced pairs": lambda: risk(theory.balanced_pair_bound(10**5, 10**6, 10, 0.1, 0.05)),
     "pairs, samples": lambda: theory.pair_samples(0.1, 10, 0.1, 0.05).m,
-    "margin": lambda: risk(theory.margin_bound(10**4, 1.0, 1.0, 0.5, 0.05)),
     "operator": lambda: risk(theory.operator_bound(10**4, 2.0, 1.0, 0.5, 0.05)),
     "metric rule": lambda: (
         (alpha := theory.metric_rule_alpha(0.2, 0.003)),

@@ -5,7 +5,6 @@ import pytest
 
 from eigenstream.theory import (
     balanced_pair_bound,
-    margin_bound,
     margin_function,
     margin_risk,
     operator_bound,
@@ -70,7 +69,6 @@ def test_theorem_1_is_theorem_3_is_theorem_2():
     for result in (
         pair_bound(m, d, margin, delta, empirical_risk=0.1),
         operator_bound(m, 2.0, 1.0, margin, delta, 0.1),
-        margin_bound(m, 2.0, 1.0, margin, delta, 0.1),
     ):
         assert result.gap == pytest.approx(expected, rel=1e-14)
         assert result.value == pytest.approx(0.1 + expected, rel=1e-14)

@@ -19,7 +19,6 @@ from eigenstream.theory.mixing import Float64s
 __all__ = [
     "RiskBound",
     "balanced_pair_bound",
-    "margin_bound",
     "margin_function",
     "margin_risk",
     "operator_bound",
@@ -381,65 +380,6 @@ def pair_samples(
     return pair_bound(m, d, margin, delta, empirical_risk=empirical_risk)
 
 
-def margin_bound(
-    m: int,
-    norm: float,
-    product: float,
-    margin: float,
-    delta: float,
-    empirical_risk: float = 0.0,
-) -> RiskBound:
-    """Bound the error of thresholded linear functionals by their margin error ([1]_ Theorem 2).
-
-    Parameters
-    ----------
-    m : int
-        The number of independent draws.
-    norm : float
-        The largest norm of a functional v.
-    product : float
-        The largest |<w, v>|, at most ``norm``.
-    margin : float
-        The margin, in (0, 1), chosen before seeing the data.
-    delta : float
-        The probability of failure, in (0, 1).
-    empirical_risk : float, default=0.0
-        The margin risk on the data. 0 returns the gap alone.
-
-    Returns
-    -------
-    RiskBound
-
-    Notes
-    -----
-    With probability > 1 - delta, for every v in the class and every |t| <= ``product``,
-
-        Pr{ y (<w, v> - t) <= 0 } <= mean f(y_i (<w_i, v> - t))
-                                     + (2 (norm + product)/margin + sqrt(ln(1/delta)/2)) / sqrt(m).
-
-    The theorem assumes |w| <= 1.
-
-    References
-    ----------
-    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
-           Latent Structure and Feature Selection, 2006.
-
-    Examples
-    --------
-    >>> round(margin_bound(10_000, norm=1.0, product=1.0, margin=0.5, delta=0.05).gap, 4)
-    0.0922
-    """
-    m = check_whole(m, "m")
-    norm = check_number(norm, "norm", above=0)
-    # Rounding by the caller may exceed the norm.
-    product = check_number(product, "product", above=0, most=norm * (1 + 1e-12))
-    margin = check_number(margin, "margin", above=0, below=1)
-    delta = check_number(delta, "delta", above=0, below=1)
-    empirical_risk = check_number(empirical_risk, "empirical_risk", least=0, most=1)
-    gap = (2 * (norm + product) / margin + sqrt(log(1 / delta) / 2)) / sqrt(m)
-    return RiskBound(empirical_risk, gap, delta, m)
-
-
 def operator_bound(
     m: int,
     hs_norm: float,
@@ -489,10 +429,16 @@ def operator_bound(
     >>> round(operator_bound(10_000, 2.0, 1.0, margin=0.5, delta=0.05).gap, 4)
     0.1322
     """
+    m = check_whole(m, "m")
     hs_norm = check_number(hs_norm, "hs_norm", above=0)
+    # Rounding by the caller may exceed the norm.
     most = hs_norm * (1 + 1e-12)
     operator_norm = check_number(operator_norm, "operator_norm", above=0, most=most)
-    return margin_bound(m, hs_norm, operator_norm, margin, delta, empirical_risk)
+    margin = check_number(margin, "margin", above=0, below=1)
+    delta = check_number(delta, "delta", above=0, below=1)
+    empirical_risk = check_number(empirical_risk, "empirical_risk", least=0, most=1)
+    gap = (2 * (hs_norm + operator_norm) / margin + sqrt(log(1 / delta) / 2)) / sqrt(m)
+    return RiskBound(empirical_risk, gap, delta, m)
 
 
 def _weights(labels: Float64s, balanced: bool) -> Float64s:
